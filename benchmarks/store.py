@@ -13,7 +13,7 @@ import orjson
 
 from benchmarks._table import Row, show
 from keyheat.endpoint.operations import CONTROL, DATA
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Context, Service
 
 ITEMS = 100_000
 SCALE = 1_000_000.0
@@ -91,7 +91,8 @@ def make_tables(service: Service) -> None:
         "BillingMode": "PAY_PER_REQUEST",
     }
     names = [{"AttributeName": "pk", "AttributeType": "S"}]
-    CONTROL["CreateTable"](service, {"TableName": "plain", "AttributeDefinitions": names, **key})
+    context = Context(service, service.clock())
+    CONTROL["CreateTable"](context, {"TableName": "plain", "AttributeDefinitions": names, **key})
     index = {
         "IndexName": "by_group",
         "KeySchema": [
@@ -105,7 +106,7 @@ def make_tables(service: Service) -> None:
         {"AttributeName": "at", "AttributeType": "N"},
     ]
     CONTROL["CreateTable"](
-        service,
+        context,
         {"TableName": "indexed", "AttributeDefinitions": names, "GlobalSecondaryIndexes": [index], **key},
     )
 
@@ -116,7 +117,7 @@ def measured(service: Service, call: Call) -> Row:
     for number in range(ITEMS):
         request = orjson.loads(orjson.dumps(call.request(number)))
         start_s = time.perf_counter()
-        handler(service, request)
+        handler(Context(service, service.clock()), request)
         took_s = time.perf_counter() - start_s
         total_s += took_s
         worst_s = max(worst_s, took_s)

@@ -1,6 +1,7 @@
 """Numbers as a person reads them: thousands set apart, no more digits than were measured, a unit behind."""
 
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 NOTHING = "–"
@@ -96,6 +97,16 @@ def moment(epoch_s: float) -> str:
 def clock(epoch_s: float) -> str:
     """A moment within a run: 12:00:07."""
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%H:%M:%S")
+
+
+def saying(start_s: float, end_s: float) -> Callable[[float], str]:
+    """How a moment between the two is said; of several days, the time of day alone says nothing."""
+    return moment if crosses_midnight(start_s, end_s) else clock
+
+
+def crosses_midnight(start_s: float, end_s: float) -> bool:
+    """Whether two moments are on different days (UTC)."""
+    return moment(start_s)[:10] != moment(end_s)[:10]
 
 
 def some(count: int, thing: str, things: str | None = None) -> str:

@@ -41,8 +41,6 @@ SIMULATED = "simulated"
 """The target of a run that was simulated, as its manifest says it."""
 US_PER_MS = 1_000
 """Latencies are kept in microseconds, and shown in milliseconds."""
-MOST_SKEW_S = 86_400.0
-"""How far the service's clock may be from that of a run: at more than a day one of the two is wrong."""
 
 FILES = {
     RUN: "run.json", SECONDS: "seconds.parquet", THROTTLES: "throttles.parquet", LATENCY: "latency.hdr",

@@ -11,12 +11,12 @@ from keyheat.scenario.spec.tasks import TaskSpec
 
 
 class OperationsUser(BatchUser, TransactionUser):
-    """Sends what a scenario lists as `[[tasks]]` or in `[load.operations]` (`scenarios/operations.toml`)."""
+    """Sends what a scenario lists as `[[tasks]]` (`scenarios/operations.toml`)."""
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        mix = self.load.order.scenario.mix
-        self._weights = [(self._task(spec), spec.share) for spec in mix if spec.share]
+        tasks = self.load.order.scenario.tasks
+        self._weights = [(self._task(spec), spec.share) for spec in tasks if spec.share]
         self._mix = Random(self.rng.random())
 
     def task_weights(self) -> Iterable[tuple[Callable[[], None], float]]:

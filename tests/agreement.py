@@ -9,7 +9,7 @@ from keyheat.model.limits import MINUTE_S
 from keyheat.runs.formats import Evidence, Verdict
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import at_scale
-from tests.rehearsal import SAMPLED, SCENARIOS
+from tests.small_runs import SAMPLED, SCENARIOS
 
 LONGEST_S = 300  # docs/simulate.md's test runs one of those that last longer
 SHORT = [path.stem for path in SAMPLED if load_scenario(path).load.duration_s <= LONGEST_S]

@@ -28,7 +28,7 @@ from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
 from keyheat.words import Direction
 from tests.endpoint.clients import ServiceApp, service_app_at, taken_apart
 from tests.one_by_one import Connections, Item, Outcome, asked_one_by_one
-from tests.rehearsal import SCENARIOS, refused_in
+from tests.small_runs import SCENARIOS, refused_in
 
 LIMIT = 50  # items that the readers of the shipped load tests ask for
 
@@ -66,7 +66,7 @@ class AskedEndpoint:
         self.app.clock.now_s = SIMULATED_START_S
         self.app.ddb.create_table(**creation(table))
         self.models = {table.name: self.app.service.catalog.get(table.name).model}
-        self._connections = Connections(self.app.service.caller)
+        self._connections = Connections()
         self._items = ItemTemplate(self.scenario)
         self._rng = Random(f"{self.scenario.seed} items")
 
@@ -74,10 +74,9 @@ class AskedEndpoint:
         """One request with one item."""
         (flow,), (item,) = flows, items
         self.app.clock.now_s = at_s
-        self._connections.use(at_s)
         body = {"PutItem": self._put, "GetItem": self._get, "Query": self._query}[flow.operation](flow, item)
         headers = {b"x-amz-target": b"DynamoDB_20120810." + flow.operation.encode(), b"authorization": b"-"}
-        connection = self.app.service.caller.connection
+        connection = self._connections.use(at_s)
         answer = self.app.router.answer(b"POST", b"/", headers, body, connection)
         status, _headers, content = taken_apart(answer)
         return [_outcome(flow.direction, Answer(status, content, service_s=0.0))]

@@ -2,7 +2,7 @@
 
 import json
 
-from keyheat.cli.conclude import diagnosed
+from keyheat.cli.simulate import diagnosed
 from keyheat.evidence.simulated import evidence_of
 from keyheat.runfiles import EVIDENCE, FILES, RUN
 from keyheat.runs.formats import write_evidence

@@ -8,7 +8,7 @@ import orjson
 
 from keyheat import runfiles
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.report.run import ReportRun, evidence_alone
+from keyheat.analysis.report import ReportRun, evidence_alone
 from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
 from keyheat.runfiles import FILES

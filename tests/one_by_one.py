@@ -16,7 +16,6 @@ import numpy as np
 
 from keyheat.load.transport.signed import SPREAD, Idle
 from keyheat.model.keyspace import HASH_BYTES, position
-from keyheat.model.nodes import Caller
 from keyheat.model.resources import Refusal
 from keyheat.model.table import IndexWrite, Op, TableModel
 from keyheat.scenario.scenario import Scenario
@@ -88,15 +87,16 @@ def asked_one_by_one(scenario: Scenario, folder: Path, asked: Asked | None = Non
 class Connections:
     """A load's connections to somebody who answers at once: says on which one each request is."""
 
-    def __init__(self, caller: Caller, at_least: int = SPREAD) -> None:
-        self._caller = caller
+    def __init__(self, at_least: int = SPREAD) -> None:
         self._idle: Idle[int] = Idle(at_least)
         self._numbers = count()
 
-    def use(self, at_s: float) -> None:
-        found = self._idle.take(at_s)
-        self._caller.connection = next(self._numbers) if found is None else found[0]
-        self._idle.add(self._caller.connection, at_s)
+    def use(self, at_s: float) -> int:
+        """The number of the connection that the next request comes on."""
+        idle = self._idle.take(at_s)
+        number = next(self._numbers) if idle is None else idle[0]
+        self._idle.add(number, at_s)
+        return number
 
 
 class _Models:
@@ -104,31 +104,29 @@ class _Models:
 
     def __init__(self, scenario: Scenario) -> None:
         self._own = scenario.table.name
-        caller = Caller()
-        self._connections = Connections(caller)
+        self._connections = Connections()
         self.models: Mapping[str, TableModel] = {
             table.name: TableModel(
                 capacity_of(table),
                 now_s=SIMULATED_START_S,
                 scale=scenario.local.scale,
                 seed=scenario.seed + number,
-                caller=caller,
             )
             for number, table in enumerate((scenario.table, *scenario.companions))
         }
 
     def ask(self, flows: Sequence[Flow], items: Sequence[Item], at_s: float) -> list[Outcome | None]:
         model = self.models[flows[0].table or self._own]
-        self._connections.use(at_s)
+        connection = self._connections.use(at_s)
         ops = [_op(flow, item) for flow, item in zip(flows, items, strict=True)]
         if flows[0].together:
-            answers = model.admit_together(ops, at_s)
+            answers = model.admit_together(ops, at_s, connection=connection)
             cancelled = any(answers)
             return [
                 _outcome(answer, op) if answer or not cancelled else None
                 for answer, op in zip(answers, ops, strict=True)
             ]
-        return [_outcome(_admit(model, op, at_s), op) for op in ops]
+        return [_outcome(_admit(model, op, at_s, connection), op) for op in ops]
 
 
 def _op(flow: Flow, item: Item) -> Op:
@@ -145,10 +143,11 @@ def _op(flow: Flow, item: Item) -> Op:
     )
 
 
-def _admit(model: TableModel, op: Op, at_s: float) -> Refusal | None:
+def _admit(model: TableModel, op: Op, at_s: float, connection: int) -> Refusal | None:
     if op.direction is Direction.READ:
-        return model.admit_read(op.position, op.units, at_s, index=op.index, eventual=op.eventual)
-    return model.admit_write(op.position, op.units, at_s, op.index_writes)
+        how = {"index": op.index, "eventual": op.eventual, "connection": connection}
+        return model.admit_read(op.position, op.units, at_s, **how)  # type: ignore[arg-type]
+    return model.admit_write(op.position, op.units, at_s, op.index_writes, connection=connection)
 
 
 def _outcome(refusal: Refusal | None, op: Op) -> Outcome:

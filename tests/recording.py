@@ -16,7 +16,6 @@ import orjson
 
 from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.http import Headers
-from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.router import Router
 from keyheat.endpoint.server import Server, build_router
@@ -98,8 +97,8 @@ def _resources(asked: dict[str, Any]) -> Iterator[str]:
 @contextmanager
 def recording() -> Iterator[tuple[str, Recording]]:
     """The endpoint's URL, and what it writes down."""
-    plain = build_router(Regions(Service(clock=time.time, account_id=ACCOUNT)), CONTROL, DATA)
-    router = Recording(operations=plain.operations, regions=plain.regions, pages=plain.pages)
+    plain = build_router(Regions(Service(clock=time.time, account_id=ACCOUNT)))
+    router = Recording(dynamodb=plain.dynamodb, cloudwatch=plain.cloudwatch, pages=plain.pages)
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
     thread = Thread(target=lambda: asyncio.run(_serve(router, started)))
     thread.start()

@@ -24,8 +24,9 @@ from tests.one_by_one import Connections
 
 with pytest.MonkeyPatch.context() as patch:
     patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")  # this process has other tests
+    from keyheat.load.dryrun.standin import CLOCK, DryLoad, NotedKeys
     from keyheat.load.dryrun.table import Tables
-    from keyheat.load.dryrun.users import CLOCK, DryLoad, NotedKeys, is_user, loaded, send_alone
+    from keyheat.load.dryrun.users import is_user, loaded, send_alone
     from keyheat.load.transport.answer import Answer
     from keyheat.load.users.user import TableUser
 
@@ -102,7 +103,7 @@ class _Sender:
         for table in tables:
             self._app.ddb.create_table(**creation(table))
         self.models = {table.name: self._app.service.catalog.get(table.name).model for table in tables}
-        self._connections = Connections(self._app.service.caller)
+        self._connections = Connections()
         self._users = self._made()
 
     def _made(self) -> list[_Users]:
@@ -148,9 +149,8 @@ class _Sender:
         """One request; those of one task follow at the pace of its users."""
         self._sent += 1
         self._app.clock.now_s = CLOCK.now_s
-        self._connections.use(CLOCK.now_s)
         headers = {b"x-amz-target": b"DynamoDB_20120810." + operation.encode(), b"authorization": b"-"}
-        connection = self._app.service.caller.connection
+        connection = self._connections.use(CLOCK.now_s)
         answer = self._app.router.answer(b"POST", b"/", headers, body, connection)
         status, _headers, content = taken_apart(answer)
         return Answer(status, content, 0.0)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from keyheat.cli import demo
-from keyheat.cli.conclude import How
+from keyheat.cli.simulate import How
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.jobs import Job
 from keyheat.words import DONE, INVALID
 from tests.outside import check_verdict
-from tests.rehearsal import SCENARIOS, a_twentieth
+from tests.small_runs import SCENARIOS, a_twentieth
 
 Loads = list[dict[str, float]]
 

@@ -107,7 +107,7 @@ def test_a_table_that_can_be_read(run: Run) -> None:
     assert "partition" in said[1]
     found = read_evidence(Path("orders.json"))
     assert [index.name for index in found.table.indexes] == ["by_day"]
-    assert said[1].endswith("Report: orders.html\n")
+    assert said[1].endswith("Page: orders.html\n")
     page = Path("orders.html").read_text()
     assert "partition" in page
     assert "seconds.parquet" not in page

@@ -35,7 +35,7 @@ def words(command: str) -> list[str]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A simulated run directory of a shipped scenario, made once: `runs("hotkey")`."""
-    from keyheat.cli.conclude import How, simulated
+    from keyheat.cli.simulate import How, simulated
     from keyheat.scenario.variants import overridden
     from keyheat.simulator.jobs import find_scenario
 
@@ -58,7 +58,7 @@ def test_repetitions_are_made_by_turns(verb: Verb, runs: Callable[..., Path], ho
     shutil.copytree(runs("hotkey", SHORTER), home / "reports" / "out" / "hot")
     said = verb(*words(REPEATED))
     assert said.code == 0
-    order = re.findall(r"^hotkey-(before|after)-(\d)", said.out, re.MULTILINE)
+    order = re.findall(r"^hotkey-(before|after)-(\d): simulating", said.err, re.MULTILINE)
     assert order == [
         ("before", "1"), ("after", "1"), ("after", "2"), ("before", "2"), ("before", "3"), ("after", "3"),
     ]  # fmt: skip

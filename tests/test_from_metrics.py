@@ -63,7 +63,7 @@ def test_the_scenario_says_where_its_rates_come_from(app: ServiceApp) -> None:
     assert "per_s = 20  # mean: 0.767/s" in text
     scenario = scenario_from_dict(tomllib.loads(text), "orders.toml")
     assert scenario.load.requests_per_s == pytest.approx(20 + 3_600 / (3 * 3_600), rel=1e-3)
-    assert [task.operation for task in scenario.mix] == ["put", "query"]
+    assert [task.operation for task in scenario.tasks] == ["put", "query"]
 
 
 def test_the_hour_that_throttled_most_is_repeated_with_the_keys_that_it_names(app: ServiceApp) -> None:
@@ -84,7 +84,7 @@ def test_the_hour_that_throttled_most_is_repeated_with_the_keys_that_it_names(ap
     text = scenario_text(table, demand, "the live table", "schema.json")
     scenario = scenario_from_dict(tomllib.loads(text), "orders.toml")
     assert scenario.keys.pattern().hottest_share == pytest.approx(0.98, abs=0.001)
-    assert scenario.mix[0].per_s == 2.0, "accepted and throttled"
+    assert scenario.tasks[0].per_s == 2.0, "accepted and throttled"
     assert units_of(scenario.load.item_bytes) == 17
 
 

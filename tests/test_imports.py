@@ -12,8 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GROUND = {
-    "addresses", "answer_shape", "answer_size", "bounds", "connections", "flags", "inputs", "masking",
-    "metrics", "numbers", "runfiles", "shipped", "terms", "validation", "words",
+    "addresses", "answer_shape", "answer_size", "bounds", "connections", "flags", "heavyhitters", "inputs",
+    "masking", "metrics", "modules", "numbers", "runfiles", "shipped", "terms", "validation", "words",
 }  # fmt: skip
 """Modules of `keyheat` itself: what every room stands on."""
 MAY_IMPORT = {

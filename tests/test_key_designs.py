@@ -1,6 +1,6 @@
 """Every key design has a load test, a scenario and a row in the pages, and its label is the expected one.
 
-What the page says was measured comes from runs of the scenarios as they are; here a few are rehearsed, on a
+What the page says was measured comes from runs of the scenarios as they are; here a few are run_small, on a
 virtual clock or, where reads are checked or tables change, in real processes.
 The page about them is docs/key-designs.md.
 """
@@ -19,7 +19,7 @@ from keyheat.runs.client import read_client_files
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import load_scenario
-from tests.rehearsal import SCENARIOS, Known, rehearsed
+from tests.small_runs import SCENARIOS, Known, run_small
 
 ROOT = Path(__file__).parents[1]
 DESIGNS = {
@@ -45,7 +45,7 @@ DESIGNS = {
     },
 }
 NAMED = [(number, name, label) for number, named in DESIGNS.items() for name, label in named.items()]
-REHEARSED = {"leaderboard-sharded": ("none", None), "table-per-period-cold": ("table", "table")}
+RUN_SMALL = {"leaderboard-sharded": ("none", None), "table-per-period-cold": ("table", "table")}
 
 
 def rows_of(page: Path) -> list[list[str]]:
@@ -88,7 +88,7 @@ def test_the_page_has_a_row_for_it_that_says_the_label(number: str, name: str, l
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Known]]:
-    with rehearsed(REHEARSED, tmp_path_factory.mktemp("designs")) as known:
+    with run_small(RUN_SMALL, tmp_path_factory.mktemp("designs")) as known:
         yield known
 
 
@@ -101,9 +101,9 @@ def diagnosed(run: Known) -> Diagnosis:
 
 @pytest.mark.opens
 @pytest.mark.xdist_group("key designs")  # one set of runs serves all tests below
-@pytest.mark.parametrize("name", REHEARSED)
+@pytest.mark.parametrize("name", RUN_SMALL)
 def test_a_design_gets_the_label_that_its_scenario_expects(runs: dict[str, Known], name: str) -> None:
-    run, (label, resource) = runs[name], REHEARSED[name]
+    run, (label, resource) = runs[name], RUN_SMALL[name]
     truth = run.refused.most_common(1)[0][0] if run.refused else "none"
     found = diagnosed(run)
     assert truth == run.scenario.expects == label, f"the endpoint refused {run.refused}"

@@ -90,7 +90,7 @@ def test_a_run_is_analyzed_and_drawn_in_one_step(
     monkeypatch.chdir(run.parent)
     (run / "diagnosis.json").unlink()
     said = verb("analyze", run, "--report")
-    assert (said.code, said.err, said.out.splitlines()[-1]) == (0, "", "Report: hotkey/report.html")
+    assert (said.code, said.err, said.out.splitlines()[-1]) == (0, "", "Page: hotkey/report.html")
     assert "partition" in said.out
     assert read_diagnosis(run / "diagnosis.json").verdict.constraint == "partition"
     (run / "report.html").unlink()
@@ -112,8 +112,8 @@ def test_collect_asks_the_endpoint_that_the_run_names_or_that_somebody_gives(
             move_to_january(run, endpoint_url=named)
             said = verb("collect", "--run", run, *given)
             assert said.code == 0
-            assert f"Evidence: {run / 'evidence.json'}" in said.out
-            assert "was not published" in said.err  # it knows nothing of January
+            assert str(run / "evidence.json") in said.out
+            assert said.says("was not published")  # it knows nothing of January
             assert read_evidence(run / "evidence.json").throttles
 
 
@@ -153,8 +153,8 @@ def test_collect_without_an_answer_keeps_what_the_client_saw(
     move_to_january(run, endpoint_url=f"http://127.0.0.1:{free_port()}")
     said = verb("collect", "--run", run)
     assert said.code == 0
-    assert said.err.count("missing: ") == 2  # the table's quotas, and CloudWatch
-    assert "Could not connect" in said.err
+    assert said.out.count("- Missing: ") == 2  # the table's quotas, and CloudWatch
+    assert said.says("Could not connect")
     evidence = read_evidence(run / "evidence.json")
     assert evidence.throttles
     assert evidence.missing
@@ -170,7 +170,7 @@ def test_collect_takes_what_the_aws_cli_printed(verb: Verb, sample: Sample, tmp_
         file = tmp_path / "mine.json"
         said = verb("collect", "--table", "t", *WINDOW, "--metrics", answer(tmp_path), "--out", file)
     assert said.code == 0
-    assert ("add --describe-json for its mode" in said.err) == (how == "of any table")
+    assert said.says("add --describe-json for its mode") == (how == "of any table")
     evidence = read_evidence(file)
     assert {one.metric: [value for _at, value in one.points] for one in evidence.series} == {
         "ConsumedWriteCapacityUnits": [60_000.0],

@@ -105,7 +105,7 @@ def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path) -> None:
     assert run_of(run)["status"] == "running"
     evidence = collected_later(run)
     assert evidence.table.name == "short-table"
-    assert any("it is running" in line for line in evidence.missing)
+    assert any("its status is running" in line for line in evidence.missing)
     said = verb("analyze", run)
     assert said.code == 3
     assert all(said.says(name) for name in SEEN_BY_THE_CLIENT)

@@ -75,7 +75,7 @@ def test_its_hot_key_is_fixed_by_shards(
     monkeypatch.chdir(mine.parent)
     source = mine.parent / "orders.py"
     source.write_text(source.read_text().replace("self.put(self._shop(),", "self.put(self.draw_key(),"))
-    assert verb("simulate", mine.name, "--out", tmp_path / "run").says("orders partition")
+    assert verb("simulate", mine.name, "--out", tmp_path / "run").says("orders Partition limit")
     fixed = verb("fix", tmp_path / "run", "--recommendation", "shard_writes", "--out", tmp_path / "fix")
     assert fixed.code in (0, 1), fixed.err  # 1: the index throttles then
     assert fixed.says("shards for each key")

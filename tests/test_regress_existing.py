@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import keyheat.cli.suite
-from keyheat.cli.conclude import How, diagnosed
 from keyheat.cli.run import make_run
+from keyheat.cli.simulate import How, diagnosed
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.control import creation
 from keyheat.load.tables.existing import look_at_target, on_table
@@ -135,8 +135,8 @@ def test_what_really_changed_is_refused_and_nothing_else_is_told(night: Callable
     night()
     said = night("orders", "load.item_bytes=16_000")
     assert said.code == 2
-    (told,) = (line.strip() for line in said.err.splitlines() if line.startswith("  too-small"))
-    assert told == "too-small: load.item_bytes 8,000 → 16,000"
+    (told,) = (line.strip() for line in said.out.splitlines() if line.startswith("  too-small"))
+    assert told.split() == ["too-small", "load.item_bytes", "8,000", "16,000"]
     forced = night("orders", "load.item_bytes=16_000", options=("--force",))
     assert forced.code == 1
     assert forced.says("too-small load.item_bytes 8,000 16,000")

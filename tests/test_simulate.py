@@ -17,7 +17,7 @@ from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.folder import write_run
 from keyheat.simulator.simulate import simulate
 from tests.agreement import SHORT, verdict
-from tests.rehearsal import SCENARIOS
+from tests.small_runs import SCENARIOS
 
 pytestmark = pytest.mark.slow
 
@@ -44,16 +44,16 @@ def test_the_same_scenario_and_seed_give_the_same_files(tmp_path: Path) -> None:
     assert {name for name in first if first[name] != other[name]} == first.keys() - {"latency.hdr"}
 
 
-def test_one_line_says_what_came_out_and_the_files_are_those_of_a_run(tmp_path: Path, verb: Verb) -> None:
+def test_the_first_screen_says_what_came_out_and_the_files_are_those_of_a_run(
+    tmp_path: Path, verb: Verb
+) -> None:
     said = verb("simulate", "hotkey", "--show-keys", "--out", tmp_path)
     assert said.code == 0
     assert said.err == "hotkey: simulating 50 s\n"
-    outcome, expected, cure = said.out.splitlines()
-    assert outcome.split()[:2] == ["hotkey", "partition"]
-    assert "throttles" in outcome
-    assert str(tmp_path / "report.html") in outcome
-    assert expected.strip() == "as the scenario expects"
-    assert cure.strip() == "cure: shard the hot key (4 shards)"
+    assert said.out.startswith("hotkey  Partition limit  as the scenario expects\n")
+    assert said.says("Writes were throttled by a partition limit: one key, “hot”, asked for 1,800 WCU/s")
+    assert said.says("For good Shard the hot key (4 shards)")
+    assert said.out.rstrip().endswith(f"Report: {tmp_path / 'report.html'}")
     assert {path.name for path in tmp_path.iterdir()} == {*runfiles.FILES.values(), "report.html"}
     hottest = runfiles.read_json(tmp_path / "keys.json", runfiles.KEYS)["overall"]["write"][0]
     assert (hottest["shown"], round(hottest["share"], 1)) == ("hot", 0.9)
@@ -69,7 +69,7 @@ def test_one_line_says_what_came_out_and_the_files_are_those_of_a_run(tmp_path: 
 
 
 def test_the_files_say_that_they_are_simulated_and_make_up_nothing(tmp_path: Path, verb: Verb) -> None:
-    verb("simulate", "sharded", "--out", tmp_path)
+    verb("simulate", "sharded", "--duration", "8", "--out", tmp_path)
     run = runfiles.read_json(tmp_path / "run.json", runfiles.RUN)
     assert (run["target"], run["status"], run["generator"]["bound"]) == ("simulated", "finished", False)
     assert run["generator"].keys() == {"bound", "checks", "missing"}, "no CPU, no lag, no lateness"
@@ -105,10 +105,10 @@ def test_totals_add_up_over_the_files(tmp_path: Path) -> None:
 
 def test_a_field_is_set_by_its_path(tmp_path: Path, verb: Verb) -> None:
     """Twenty shards take the heat off a key whose load test spreads nothing: it says how it was asked."""
-    said = verb("simulate", "hotkey", "--set", "keys.shards=20", "--out", tmp_path)
+    said = verb("simulate", "hotkey", "--set", "keys.shards=20", "--duration", "8", "--out", tmp_path)
     assert said.code == 0
-    assert said.out.split()[:2] == ["hotkey", "none"]
-    assert said.says("hotkey spreads no key by itself: its hot keys are divided among 20 shards")
+    assert said.out.startswith("hotkey  No throttles\n")
+    assert said.says("spreads no key by itself: its hot keys are divided among 20 shards")
     assert "expected" not in said.out, "that was expected of another scenario"
     assert runfiles.read_json(tmp_path / "run.json", runfiles.RUN)["scenario"]["keys"]["shards"] == 20
 
@@ -119,7 +119,8 @@ def test_a_field_is_set_by_its_path(tmp_path: Path, verb: Verb) -> None:
 def test_what_a_simulation_cannot_measure_is_not_broken(
     verb: Verb, tmp_path: Path, threshold: str, code: int
 ) -> None:
-    said = verb("simulate", "hotkey", "--set", f"thresholds.{threshold}", "--out", tmp_path)
+    short = ("--duration", "8", "--out", tmp_path)
+    said = verb("simulate", "hotkey", "--set", f"thresholds.{threshold}", *short)
     assert said.code == code
     assert said.says("is not decided: a simulation cannot measure it") is (code == 0)
     assert ("is not decided" in (tmp_path / "report.html").read_text()) is (code == 0)

@@ -14,7 +14,7 @@ from keyheat.simulator.simulate import simulate
 from tests.agreement import SHORT, by_minute, few_requests, named, totals, verdict
 from tests.asked_endpoint import asked_on_endpoint
 from tests.one_by_one import asked_one_by_one
-from tests.rehearsal import SCENARIOS
+from tests.small_runs import SCENARIOS
 
 pytestmark = pytest.mark.slow
 
@@ -95,8 +95,8 @@ def small(operation: str, capacity: float, load: str) -> Scenario:
             "requests_per_s": min(times * capacity, MOST_UNITS_PER_S) / UNITS[operation],
             "duration_s": duration_s,
             "item_bytes": 1_000,
-            "operations": {operation: 1},
         },
+        "tasks": [{"operation": operation}],
     }
     return scenario_from_dict(raw, "small")
 

@@ -210,7 +210,7 @@ def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
         "T: its index by-z's ProjectionType is 'SOME'",
         "T: the type of its key attribute zz is missing",
     ):
-        assert " ".join(said.err.split()).count(fault) == 1
+        assert " ".join(said.out.split()).count(fault) == 1
 
 
 IDLE_TARGET = {

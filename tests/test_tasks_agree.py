@@ -10,7 +10,7 @@ import pytest
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.simulator.simulate import simulate
 from tests.agreement import few_requests
-from tests.rehearsal import SCENARIOS
+from tests.small_runs import SCENARIOS
 from tests.tasks_on_endpoint import done_on_endpoint, simulated_totals
 
 AGREEING = 0.03

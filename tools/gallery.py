@@ -87,7 +87,7 @@ def _index(folder: Path, runs: Mapping[str, Path]) -> Path:
 
 def _compare(folder: Path, runs: Mapping[str, Path]) -> Path:
     path = folder / "compare.html"
-    write_comparison(path, list(runs.values()), load_prices(), AT)
+    write_comparison(path, list(runs.values()), AT)
     return path
 
 

@@ -47,7 +47,7 @@ def with_circumstances(
 ) -> list[Label]:
     """Give labels with such an event its rule and one more sentence."""
     seen = evidence.partitions.splits if evidence.partitions else None
-    splits_s = [at.timestamp() for at in seen or () if at is not None]  # the table's own, from its stream
+    splits_s = [at.timestamp() for at in seen or ()]  # the table's own, from its stream
     starts: defaultdict[ResourceKey, list[float]] = defaultdict(list)
     for label in labels:
         starts[label.resource, label.direction].append(label.start.timestamp())

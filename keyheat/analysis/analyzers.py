@@ -18,7 +18,6 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import islice
 from pathlib import Path
 from reprlib import Repr
@@ -29,6 +28,7 @@ from pydantic import BaseModel, ValidationError
 
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.masking import masked
+from keyheat.modules import import_file
 from keyheat.runs.formats import Finding, GeneratorFacts, Label
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.runs.run import Run
@@ -161,22 +161,13 @@ def load(path: Path) -> Analyzer:
 def _module(path: Path, name: str) -> ModuleType:
     """Import a file or a folder with an `__init__.py`, so that relative imports work."""
     inside = [str(path)] if path.is_dir() else None
-    spec = spec_from_file_location(name, _file(path), submodule_search_locations=inside)
-    assert spec is not None, "a Python file has a loader"
-    assert spec.loader is not None, "a Python file has a loader"
     for stale in [
         module_name
         for module_name in sys.modules
         if module_name == name or module_name.startswith(f"{name}.")
     ]:
         del sys.modules[stale]
-    module = sys.modules[name] = module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    return import_file(_file(path), name, inside=inside)
 
 
 def _analyzer(module: ModuleType, path: Path) -> Analyzer:

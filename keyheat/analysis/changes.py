@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
-from statistics import fmean
 from typing import Final
 
 from keyheat.analysis.timeline import timeline
+from keyheat.evidence.settings import Steps
 from keyheat.numbers import span
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Label
@@ -54,6 +54,7 @@ class Changes:
     resource: Resource
     now: Period
     before: tuple[Period, ...]
+    rose_s: float  # when the demand of now began: burst capacity may have served it before the throttles
 
     @property
     def reference(self) -> Period | None:
@@ -87,7 +88,8 @@ def changes(
     now = _period("while throttled", evidence, resource, spans) if spans else None
     if now is None or not now.is_known:
         return None
-    calm = _calm(evidence, resource, min(start for start, _end in spans))
+    rose_s = _rose_s(evidence, resource, min(start for start, _end in spans), now.demand_per_s or 0.0)
+    calm = _calm(evidence, resource, rose_s)
     before = []
     for name, window_evidence in earlier:
         whole = [(window_evidence.window.start.timestamp(), window_evidence.window.end.timestamp())]
@@ -95,11 +97,34 @@ def changes(
             before.append(period)
     if calm is not None:
         before.insert(len(before) if calm.brief else 0, calm)
-    return Changes(resource=resource, now=now, before=tuple(before))
+    return Changes(resource=resource, now=now, before=tuple(before), rose_s=rose_s)
+
+
+def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: float) -> float:
+    """Return the start of the last cells before the first throttle with about the demand of now."""
+    track, calm = (
+        timeline(evidence).track(resource.index, resource.direction),
+        _calm(evidence, resource, first_s),
+    )
+    if (
+        track is None
+        or calm is None
+        or now_per_s <= (1 + NOTABLE) * (before_per_s := calm.demand_per_s or 0.0)
+    ):
+        return first_s
+    rose_s = first_s
+    for cell in sorted(
+        (cell for cell in track.consumed or () if cell + track.step_s <= first_s), reverse=True
+    ):
+        rate = track.consumed_per_s(cell) or 0.0
+        if abs(rate - now_per_s) >= abs(rate - before_per_s):
+            break
+        rose_s = cell
+    return rose_s
 
 
 def _calm(evidence: Evidence, resource: Resource, first_s: float) -> Period | None:
-    """Return the window's part before the first throttle; None without a whole cell."""
+    """Return the window's part before the demand rose; None without a whole cell."""
     start_s, step_s = evidence.window.start.timestamp(), timeline(evidence).step_s
     first_s = first_s // step_s * step_s  # the period of the first throttle is no longer calm
     if first_s - start_s < step_s:
@@ -125,8 +150,8 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
         demand_per_s=track.asked_per_s(cells),
         at_least=bool(throttles) and track.units_per_request is None,
         throttles=throttles if cells or throttles else None,
-        provisioned_per_s=_mean([track.provisioned.at(cell) for cell in cells]),
-        maximum_per_s=_mean([track.maximum.at(cell) for cell in cells]),
+        provisioned_per_s=_nearest(track.provisioned, cells, throttles),
+        maximum_per_s=_nearest(track.maximum, cells, throttles),
         per_operation=_per_operation(evidence, resource.direction, spans),
         indexes=frozenset(
             series.index for series in evidence.series
@@ -140,9 +165,10 @@ def _within(cell: float, step_s: float, spans: Sequence[Span]) -> bool:
     return any(start - step_s < cell < end for start, end in spans)
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    values_ = [value for value in values if value is not None and value < inf]
-    return fmean(values_) if values_ else None
+def _nearest(setting: Steps, cells: Sequence[int], throttles: float) -> float | None:
+    """The setting in force when the throttles began, or at the end of a time without throttles."""
+    values = [value for cell in cells if (value := setting.at(cell)) is not None and value < inf]
+    return values[0 if throttles else -1] if values else None
 
 
 def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Span]) -> dict[str, float]:

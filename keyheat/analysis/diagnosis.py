@@ -159,7 +159,7 @@ def _evidence_of_client(run_dir: Path, client: ClientFiles, problem: FileProblem
     if client.manifest is None:
         reason = () if problem is None else (str(problem),)
         raise FileProblem("\n".join(("nothing to analyze", *reason, *client.missing))) from problem
-    records = read_records(run_dir, client.manifest.rows_ahead_s)
+    records = read_records(run_dir)
     moments = [row.second for row in records.throttles or ()]
     moments += [row.second for row in records.seconds or ()]
     ended = client.manifest.ended_at or max(moments, default=client.manifest.started_at)

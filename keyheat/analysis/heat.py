@@ -6,18 +6,19 @@ The keys are from the client's own counts, else from Contributor Insights.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import groupby
 from statistics import fmean, median_high
 from typing import Final, Literal
 
 from keyheat.analysis.timeline import EvidenceTrack, timeline
+from keyheat.evidence.contributors import created_of
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
 from keyheat.runs import metrics
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Contributors, Evidence, HotKey
-from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
+from keyheat.runs.manifest import Keys, KeyUse, KeyWindow
 from keyheat.words import READ, WRITE, WRITES_FIRST, Direction
 
 LEADS: Final = 0.5  # least share of a window's top keys at which the first key leads alone
@@ -35,6 +36,7 @@ INDEX_NOT_COUNTED: Final = (
 
 Times = Mapping[datetime, float]
 """Values by the start of their period."""
+TimesByKey = Mapping[str, Times]
 Counted = Literal["accessed", "throttled"]
 Spread = Literal["one_key", "few_keys", "even"]
 WEIGHTS: Final[dict[Direction, float]] = {READ: 1.0, WRITE: float(INSIGHT_WRITE_WEIGHT)}
@@ -216,6 +218,11 @@ def insight_keys(evidence: Evidence, index: str | None = None) -> Keys | None:
         refused=_by_time(throttled, 1.0),
         used=_by_time(accessed, WEIGHTS[direction]) if accessed in rules else None,
     )
+    demand = replace(
+        demand,
+        refused=_since_before(evidence, throttled, demand.refused, demand),
+        used=None if demand.used is None else _since_before(evidence, accessed, demand.used, demand),
+    )
     shown = {key.key: key.shown for rule in rules for key in rule.keys}
     total = sum(map(demand.of_all, demand.hot))
     uses = [demand.use(key, name, total) for key, name in shown.items()]
@@ -234,8 +241,8 @@ class KeyDemand:
     track: EvidenceTrack
     period_s: int
     ceiling_per_s: float
-    refused: Mapping[str, Times]  # throttled requests by key
-    used: Mapping[str, Times] | None  # units by key; None: accesses were not counted
+    refused: TimesByKey  # throttled requests by key
+    used: TimesByKey | None  # units by key; None: accesses were not counted
 
     @property
     def moments(self) -> Sequence[datetime]:
@@ -244,26 +251,32 @@ class KeyDemand:
         return sorted({at for times in counted for at in times})
 
     @property
+    def throttled_periods(self) -> set[datetime]:
+        """Starts of the periods in which CloudWatch counted throttles."""
+        cells = (cell for cell in (self.track.events or {}) if self.track.throttled(cell))
+        return {datetime.fromtimestamp(cell // self.period_s * self.period_s, UTC) for cell in cells}
+
+    @property
     def hot(self) -> Sequence[datetime]:
         """Periods in which the resource throttled; all periods if it never did."""
-        return [at for at in self.moments if self._throttled(at)] or self.moments
+        return [at for at in self.moments if self.throttled(at)] or self.moments
 
     def of_all(self, at: datetime) -> float:
         """Demand on all keys in the period that starts at `at`, units."""
-        return self._consumed(at) + self._each * self._throttled(at)
+        return self.consumed(at) + self._each * self.throttled(at)
 
     def of(self, key: str, at: datetime) -> float:
         """Demand on one key in the period that starts at `at`, units."""
         refused = self.refused.get(key, {}).get(at, 0.0)
         if self.used is not None:
-            used, consumed = self.used.get(key, {}).get(at, 0.0), self._consumed(at)
+            used, consumed = self.used.get(key, {}).get(at, 0.0), self.consumed(at)
             if self.refused or not consumed:
                 return used + self._each * refused
             return used * self.of_all(at) / consumed
         if not refused:
             return 0.0
-        most = min(self._consumed(at), self.ceiling_per_s * self.period_s)
-        return refused / self._throttled(at) * most + self._each * refused
+        most = min(self.consumed(at), self.ceiling_per_s * self.period_s)
+        return refused / self.throttled(at) * most + self._each * refused
 
     def use(self, key: str, shown: str | None, total: float) -> KeyUse:
         """Return one key in the form of a run's record; `total`: units of all keys in the hot periods."""
@@ -287,15 +300,33 @@ class KeyDemand:
         seconds = range(first_s, first_s + self.period_s, MINUTE_S)
         return tuple(dict.fromkeys(map(self.track.cell_of, seconds)))
 
-    def _consumed(self, at: datetime) -> float:
+    def consumed(self, at: datetime) -> float:
         rates = [rate for cell in self._cells(at) if (rate := self.track.consumed_per_s(cell)) is not None]
         return self.period_s * fmean(rates) if rates else 0.0
 
-    def _throttled(self, at: datetime) -> float:
+    def throttled(self, at: datetime) -> float:
         """Throttled requests by CloudWatch, at least the sum of the listed keys."""
         rates = [self.track.refused(cell) / self.track.step_s for cell in self._cells(at)]
         listed = sum(times.get(at, 0.0) for times in self.refused.values())
         return max(self.period_s * fmean(rates), listed)
+
+
+def _since_before(
+    evidence: Evidence, rule: Contributors | None, times: TimesByKey, demand: KeyDemand
+) -> TimesByKey:
+    """Add the throttled periods before a rule began to count, at each key's share of what it counted.
+
+    That includes the period in which it began, whose counts are of a part of it only.
+    """
+    begun = created_of(rule.rule) if rule else None
+    if rule is None or begun is None or begun <= evidence.window.start or not rule.total:
+        return times
+    of_all = demand.throttled if rule.counts == "throttled" else demand.consumed
+    before = [at for at in demand.throttled_periods if at < begun]
+    return {
+        key.key: {**times[key.key], **{at: key.value / rule.total * of_all(at) for at in before}}
+        for key in rule.keys
+    }
 
 
 def _rule(evidence: Evidence, index: str | None, counts: Counted) -> Contributors | None:
@@ -323,7 +354,7 @@ def _windows(demand: KeyDemand, keys: Iterable[str]) -> tuple[KeyWindow, ...]:
             seconds=demand.period_s,
             direction=demand.track.direction,
             top=tuple(
-                KeyTop(key=key, units=units, throttles=round(demand.refused.get(key, {}).get(at, 0.0)))
+                KeyUse(key=key, units=units, throttles=round(demand.refused.get(key, {}).get(at, 0.0)))
                 for key in keys
                 if (units := demand.of(key, at))
             ),

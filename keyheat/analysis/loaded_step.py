@@ -81,7 +81,7 @@ def loaded_step(question: Question, value: float, scenario: Scenario, folder: Pa
     from keyheat.runs.records import second_counts
 
     manifest, diagnosis = read_manifest(folder), read_diagnosis(folder / FILES[DIAGNOSIS])
-    rows = second_counts(folder / FILES[SECONDS], manifest.rows_ahead_s)
+    rows = second_counts(folder / FILES[SECONDS])
     traffic = traffic_of(manifest, seconds_of(rows))
     attempts = {side: side_traffic.attempts for side, side_traffic in traffic.items()}
     throttled = {side: side_traffic.throttled for side, side_traffic in traffic.items()}

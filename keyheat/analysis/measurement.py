@@ -32,7 +32,7 @@ from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.whatif import shards_enough
-from keyheat.words import READ, WRITE, Direction, has_capacity_model
+from keyheat.words import READ, TABLE, WRITE, Direction, has_capacity_model
 
 if TYPE_CHECKING:
     from hdrh.histogram import HdrHistogram
@@ -183,11 +183,11 @@ def throttle_share(run: RunMeasured) -> Measured:
     )
 
 
-def capacity_used(run: RunMeasured) -> Measured:
-    """Largest share of its capacity that the table or an index consumed in a direction.
+def capacity_used(run: RunMeasured, side: Direction, *, index: bool) -> Measured:
+    """Share of its capacity that the table, or its most used index, consumed in a direction.
 
     The capacity is the provisioned one, or the maximum of auto scaling. Above 1 the load runs on burst
-    capacity and will be throttled if it continues. 0 if nothing is provisioned.
+    capacity and will be throttled if it continues.
     """
     if isinstance(run.traffic, str):
         return run.traffic
@@ -199,10 +199,13 @@ def capacity_used(run: RunMeasured) -> Measured:
     if all(side_traffic.units_per_s is None for side_traffic in run.traffic.values()):
         return "too_short"
     most = most_provisioned(run.manifest, scenario)
+    per_s = run.traffic[side].units_per_s_of
     used = (
-        run.traffic[side].units_per_s_of.get(resource, 0.0) / has for (resource, side), has in most.items()
+        per_s.get(resource, 0.0) / has
+        for (resource, direction), has in most.items()
+        if direction == side and (resource != TABLE) == index
     )
-    return max(used, default=0.0)
+    return max(used, default="not_provisioned")
 
 
 def percentile_ms(run: RunMeasured, percentile: float) -> Measured:
@@ -246,7 +249,10 @@ TAKEN: Final[dict[str, Callable[[RunMeasured], Measured]]] = {
     "accepted_units_per_s.read": partial(accepted_units_per_s, side=READ),
     "knee_units_per_s": knee_units_per_s,
     "throttle_share": throttle_share,
-    "capacity_used": capacity_used,
+    "capacity_used.write": partial(capacity_used, side=WRITE, index=False),
+    "capacity_used.read": partial(capacity_used, side=READ, index=False),
+    "index_capacity_used.write": partial(capacity_used, side=WRITE, index=True),
+    "index_capacity_used.read": partial(capacity_used, side=READ, index=True),
     "p50_ms": partial(percentile_ms, percentile=50),
     "p99_ms": partial(percentile_ms, percentile=99),
     "first_throttle_s": first_throttle_s,
@@ -265,7 +271,7 @@ def _scenario(manifest: Manifest) -> Scenario | Absence:
 
 def _traffic(folder: Path, manifest: Manifest) -> dict[Direction, RunTraffic] | Absence:
     try:
-        traffic = traffic_of(manifest, read_seconds(folder, manifest.rows_ahead_s))
+        traffic = traffic_of(manifest, read_seconds(folder))
     except FileProblem:
         return "no_file"
     return traffic if any(side_traffic.attempts for side_traffic in traffic.values()) else "not_sent"

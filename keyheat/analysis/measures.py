@@ -24,6 +24,7 @@ Absence = Literal[
     "too_long",
     "not_simulated",
     "wrong_units",
+    "not_provisioned",
     "no_file",
 ]
 
@@ -33,6 +34,7 @@ class Measure:
     """One number about a run; ratios are meaningful only above `floor`."""
 
     name: str
+    title: str  # in a table for people
     unit: str
     kind: Kind
     better: Better
@@ -60,70 +62,98 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "too_long": Lacking(says="the load changes over more than ten minutes"),
     "not_simulated": Lacking(says="the simulator cannot tell it"),
     "wrong_units": Lacking(says="the endpoint may not count units as DynamoDB does"),
+    "not_provisioned": Lacking(says="nothing is provisioned that could be outgrown", than_any="better"),
     "no_file": Lacking(says="the run's file about it is missing or damaged"),
 }
+
+CAPACITY_USED: Final = {
+    "capacity_used.write": "writes of the table",
+    "capacity_used.read": "reads of the table",
+    "index_capacity_used.write": "writes of the most used index",
+    "index_capacity_used.read": "reads of the most used index",
+}
+"""Shares of capacity that a run consumed, each by itself: a limit that is exceeded must not hide another."""
 
 MEASURES: Final = {
     measure.name: measure
     for measure in (
         Measure(
-            name="units_per_operation.write", unit="units", kind="exact", better="lower",
+            name="units_per_operation.write", title="Units of one write",
+            unit="units", kind="exact", better="lower",
             says="write units that an accepted operation consumes, indexes included",
         ),
         Measure(
-            name="units_per_operation.read", unit="units", kind="exact", better="lower",
+            name="units_per_operation.read", title="Units of one read",
+            unit="units", kind="exact", better="lower",
             says="read units that an accepted operation consumes",
         ),
         Measure(
-            name="write_amplification", unit="x", kind="exact", better="lower",
+            name="write_amplification", title="Write amplification",
+            unit="x", kind="exact", better="lower",
             says="write units of the table and its indexes for each write unit of the table",
         ),
         Measure(
-            name="shards_needed", unit="shards", kind="exact", better="lower",
+            name="shards_needed", title="Shards needed",
+            unit="shards", kind="exact", better="lower",
             says="shards that the simulator needs for this demand without throttles",
         ),
         Measure(
-            name="mean_units_per_operation.write", unit="units", kind="statistical", better="lower",
+            name="mean_units_per_operation.write", title="Units of a write, mean",
+            unit="units", kind="statistical", better="lower",
             floor=0.01, says="the same units in the mean, where operations differ",
         ),
         Measure(
-            name="mean_units_per_operation.read", unit="units", kind="statistical", better="lower",
+            name="mean_units_per_operation.read", title="Units of a read, mean",
+            unit="units", kind="statistical", better="lower",
             floor=0.01, says="the same units in the mean, where operations differ",
         ),
         Measure(
-            name="accepted_units_per_s.write", unit="units/s", kind="statistical", better="higher", floor=1.0,
+            name="accepted_units_per_s.write", title="Accepted writes",
+            unit="units/s", kind="statistical", better="higher", floor=1.0,
             says="write units per second that the table accepted while it was loaded, without its indexes",
         ),
         Measure(
-            name="accepted_units_per_s.read", unit="units/s", kind="statistical", better="higher", floor=1.0,
+            name="accepted_units_per_s.read", title="Accepted reads",
+            unit="units/s", kind="statistical", better="higher", floor=1.0,
             says="read units per second that the table accepted while it was loaded",
         ),
         Measure(
-            name="knee_units_per_s", unit="units/s", kind="statistical", better="higher", floor=1.0,
+            name="knee_units_per_s", title="Most before throttles",
+            unit="units/s", kind="statistical", better="higher", floor=1.0,
             says="the most units per second that were accepted in any ten seconds before throttles began",
         ),
         Measure(
-            name="throttle_share", unit="share", kind="statistical", better="lower", floor=0.002,
+            name="throttle_share", title="Throttled attempts",
+            unit="share", kind="statistical", better="lower", floor=0.002,
             says="attempts that were throttled, of all",
         ),
-        Measure(
-            name="capacity_used", unit="share", kind="statistical", better="lower", floor=1.0,
-            says="consumed of the maximum, provisioned or of auto scaling: over 100 % runs on burst capacity",
+        *(
+            Measure(
+                name=name, title=f"Capacity used, {whose}",
+                unit="share", kind="statistical", better="lower", floor=1.0,
+                says=f"what {whose} consume of their maximum, provisioned or of auto scaling: over 100 % "
+                "they run on burst capacity",
+            )
+            for name, whose in CAPACITY_USED.items()
         ),
         Measure(
-            name="p50_ms", unit="ms", kind="statistical", better="lower", floor=0.1,
+            name="p50_ms", title="Service time, p50",
+            unit="ms", kind="statistical", better="lower", floor=0.1,
             says="p50 of the service time of accepted requests",
         ),
         Measure(
-            name="p99_ms", unit="ms", kind="statistical", better="lower", floor=0.5,
+            name="p99_ms", title="Service time, p99",
+            unit="ms", kind="statistical", better="lower", floor=0.5,
             says="p99 of the service time of accepted requests",
         ),
         Measure(
-            name="first_throttle_s", unit="s", kind="statistical", better="higher", floor=1.0,
+            name="first_throttle_s", title="First throttle after",
+            unit="s", kind="statistical", better="higher", floor=1.0,
             says="seconds of load before the first throttle",
         ),
         Measure(
-            name="recovery_s", unit="s", kind="statistical", better="lower", floor=1.0,
+            name="recovery_s", title="Recovered after",
+            unit="s", kind="statistical", better="lower", floor=1.0,
             says="seconds from the first throttle until there was none for ten seconds",
         ),
     )

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyheat.plan.prices import Prices, consumed_dollars, per_million, provisioned_dollars
-from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario
-from keyheat.words import TABLE, WRITE, WRITES_FIRST, Direction, has_capacity_model, label_of
+from keyheat.words import TABLE, WRITES_FIRST, Direction, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,26 +104,12 @@ class RunSide:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunThrottling:
-    """First and last throttle, in seconds of the run; `ended` is false if it lasted to the run's end."""
-
-    first_s: float
-    last_s: float
-    ended: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """One run in numbers. None is unknown, never zero."""
 
-    duration_s: float
     write: RunTraffic
     read: RunTraffic
-    throttling: RunThrottling | None  # None: no throttles
-    shards: int | None
     counted: Mapping[str, float]
-    on_demand_dollars: float | None  # per million accepted writes, by their units
-    provisioned_dollars: float | None  # per million accepted writes, by the capacity provisioned meanwhile
 
     @property
     def attempts(self) -> int:
@@ -143,44 +127,17 @@ class RunResult:
     @property
     def units_per_read(self) -> float | None:
         """Read units per checked, or simulated, read of a whole collection."""
-        checked = self.ratio("reads.units", "reads.checked")
-        return checked or self.ratio("simulated.read_units", "simulated.reads")
-
-    @property
-    def units_per_order(self) -> float | None:
-        """Units per order."""
-        return self.ratio("orders.units", "orders.placed")
-
-    def ratio(self, name: str, by: str) -> float | None:
-        """Ratio of two counters; None if either was not counted."""
-        if name not in self.counted or not self.counted.get(by):
-            return None
-        return self.counted[name] / self.counted[by]
+        counted = self.counted
+        for units, reads in (("reads.units", "reads.checked"), ("simulated.read_units", "simulated.reads")):
+            if counted.get(reads) and units in counted:
+                return counted[units] / counted[reads]
+        return None
 
 
-def measure(manifest: Manifest, seconds: "pd.DataFrame", prices: Prices) -> RunResult:
+def measure(manifest: Manifest, seconds: "pd.DataFrame") -> RunResult:
     """Compute the numbers of a run from its manifest and its frame of seconds."""
-    started_s = manifest.started_at.timestamp()
-    last_s = seconds["second"].max().timestamp() + 1 if len(seconds) else started_s
-    ended_s = manifest.ended_at.timestamp() if manifest.ended_at else last_s
-    duration_s = max(1.0, ended_s - started_s)
     traffic = traffic_of(manifest, seconds)
-    write, read = traffic[Direction.WRITE], traffic[Direction.READ]
-    other_units = sum(units for name, units in manifest.counted.items() if _written_beside(name))
-    on_demand = consumed_dollars(prices.on_demand, write_units=write.units + other_units)
-    counted = has_capacity_model(manifest.endpoint)
-    paid_per_s = _provisioned(manifest.table, WRITE) * manifest.scale  # of what a smaller table admits
-    reserved = provisioned_dollars(prices.provisioned, duration_s, write_per_s=paid_per_s)
-    return RunResult(
-        duration_s=duration_s,
-        write=write,
-        read=read,
-        throttling=_throttling(seconds, started_s, ended_s),
-        shards=_shards(manifest),
-        counted=manifest.counted,
-        on_demand_dollars=per_million(on_demand, write.accepted) if counted else None,
-        provisioned_dollars=per_million(reserved, write.accepted) if reserved else None,
-    )
+    return RunResult(write=traffic[Direction.WRITE], read=traffic[Direction.READ], counted=manifest.counted)
 
 
 def traffic_of(manifest: Manifest, seconds: "pd.DataFrame") -> dict[Direction, RunTraffic]:
@@ -197,10 +154,9 @@ def whole_seconds(manifest: Manifest, last: int | None) -> tuple[int, int]:
 
     Epoch seconds by the clock of the frames; `last` is the last second with an attempt.
     """
-    ahead_s = manifest.rows_ahead_s - manifest.clock_skew_s  # rows are moved by whole seconds
-    first = ceil(round(manifest.started_at.timestamp() + ahead_s, 3))
+    first = ceil(round(manifest.started_at.timestamp(), 3))
     if manifest.ended_at is not None:
-        return first, floor(round(manifest.ended_at.timestamp() + ahead_s, 3))
+        return first, floor(round(manifest.ended_at.timestamp(), 3))
     return first, first if last is None else last  # it was killed, within the last second that is known
 
 
@@ -246,33 +202,6 @@ def _traffic(rows: "pd.DataFrame", span: "pd.DatetimeIndex", whole: "pd.Datetime
     )
 
 
-def _written_beside(name: str) -> bool:
-    """Whether a counter holds the write units of a second table."""
-    return name.startswith("tables.") and name.endswith(".write_units")
-
-
 def throttled_seconds(traffic: Mapping[Direction, RunTraffic]) -> NDArray[np.int64]:
     """Return the seconds with a throttle, counted from the first second of the load."""
     return np.flatnonzero(sum(side.by_second.throttled for side in traffic.values()))
-
-
-def _throttling(seconds: "pd.DataFrame", started_s: float, ended_s: float) -> RunThrottling | None:
-    throttled = seconds.loc[seconds["throttled"] > 0, "second"]
-    if throttled.empty:
-        return None
-    first, last = throttled.min().timestamp(), throttled.max().timestamp() + 1
-    return RunThrottling(
-        first_s=max(0.0, first - started_s), last_s=last - started_s, ended=last < ended_s - STILL_S
-    )
-
-
-def _provisioned(table: TableFacts, direction: Direction) -> float:
-    """Units/s that are paid for, of the table and its indexes; 0 if nothing is provisioned."""
-    owners: tuple[TableFacts | IndexFacts, ...] = (table, *table.indexes)
-    return sum(owner.provisioned.of(direction) or 0.0 for owner in owners if owner.provisioned)
-
-
-def _shards(manifest: Manifest) -> int | None:
-    keys = (manifest.scenario or {}).get("keys")
-    shards = keys.get("shards") if isinstance(keys, Mapping) else None
-    return shards if isinstance(shards, int) else None

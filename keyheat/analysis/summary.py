@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict
 
 from keyheat import runfiles
-from keyheat.analysis.measures import Absence
+from keyheat.analysis.measures import CAPACITY_USED, Absence
 from keyheat.analysis.setup import Setup as Setup
 from keyheat.bounds import parsed_json
 from keyheat.runs.formats import BEYOND, Confidence
@@ -52,7 +52,7 @@ class RunSummary(BaseModel):
     @property
     def on_burst(self) -> bool:
         """Whether burst capacity alone prevented throttles."""
-        used = self.measures.get("capacity_used", 0.0)
+        used = max(self.measures.get(name, 0.0) for name in CAPACITY_USED)
         return self.valid and self.constraint == "none" and used > 1 + BEYOND
 
 

@@ -9,8 +9,8 @@ from typing import Final
 from keyheat.analysis.changes import Changes, changes
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.elsewhere import has_errors
-from keyheat.analysis.report.facts import facts_of
-from keyheat.analysis.report.run import ReportRun, evidence_alone
+from keyheat.analysis.facts import facts_of
+from keyheat.analysis.report import ReportRun, evidence_alone
 from keyheat.evidence.collection import collect_table
 from keyheat.evidence.earlier import EarlierRequest, fetch_earlier
 from keyheat.evidence.survey import user_errors

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from statistics import median
 from typing import Final
 
-from keyheat.evidence.settings import LARGEST, Steps, steps
+from keyheat.evidence.settings import LARGEST, Steps, since_throttled, steps
 from keyheat.model import limits
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import span
@@ -221,17 +221,23 @@ def _track(
 
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
     counted = has_capacity_model(evidence.endpoint)
+    consumed = cells(metrics.consumed(direction)) if counted else None
+    events = cells(metrics.throttle_events(direction))
     causes = {cause.constraint: cells(metrics.cause_events(direction, cause)) for cause in Cause}
+    by_capacity = causes["table"] if causes["table"] is not None else events
+    throttled = {
+        cell: units / step_s for cell, units in (consumed or {}).items() if (by_capacity or {}).get(cell)
+    }
     return EvidenceTrack(
         index=index,
         direction=direction,
         step_s=step_s,
         reasons=reasons.get((index, direction), {}),
         seconds=None if seconds is None or not counted else seconds.get((index, direction), {}),
-        consumed=cells(metrics.consumed(direction)) if counted else None,
-        events=cells(metrics.throttle_events(direction)),
+        consumed=consumed,
+        events=events,
         causes={constraint: counts for constraint, counts in causes.items() if counts is not None},
-        provisioned=provisioned,
+        provisioned=since_throttled(provisioned, throttled),
         maximum=setting(metrics.on_demand_maximum(direction), facts.max_on_demand if facts else None),
         maximum_asked=(metrics.on_demand_maximum(direction), index, "") in by_key,
         warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,

@@ -36,7 +36,7 @@ def schema(what: str) -> int:
         "suite": "regression.suite_spec",
         "regression": "regression.exports",
         "faults": "endpoint.faults.rules",
-        "answer": "show.data",
+        "answer": "show.answer",
     }
     # One is imported and not all: that of a scenario needs no extra.
     print_json(import_module(f"keyheat.{modules[what]}").json_schema())
@@ -53,13 +53,13 @@ def loadtests(context: click.Context) -> int:
     tests = list(load_tests())
     parts = tuple(
         Answer(
-            title=test.name, sentence=test.question, tone="none",
+            title=test.name, sentence=test.question,
             context=f"scenarios: {', '.join(path.stem for path in test.scenarios) or 'none of its own'}",
         )
         for test in tests
     )  # fmt: skip
     listed = Answer(
-        title="Load tests", sentence=f"{some(len(tests), 'load test')}; copy one to edit it.", tone="none",
+        title="Load tests", sentence=f"{some(len(tests), 'load test')}; copy one to edit it.",
         parts=parts, commands=("keyheat loadtests copy NAME",), data={"loadtests": tests},
     )  # fmt: skip
     return give(listed, DONE)
@@ -78,7 +78,7 @@ def copy(name: str, folder: Path) -> int:
     for file, text in copies.items():
         write_atomically(folder / file, partial(_write, text))
     copied = Answer(
-        title=name, label="Copied", tone="none", sentence=f"{some(len(files), 'file')} to edit.",
+        title=name, label="Copied", sentence=f"{some(len(files), 'file')} to edit.",
         notes=tuple(files), data={"files": files},
     )  # fmt: skip
     return give(copied, DONE)

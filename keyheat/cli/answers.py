@@ -7,31 +7,38 @@ from pathlib import Path
 import click
 
 from keyheat.runfiles import write_json
-from keyheat.show.answer import Answer
-from keyheat.show.console import answer, in_words, out, print_lines, strong
+from keyheat.show.answer import FORMAT, Answer, json_of
+from keyheat.show.console import in_words, out, print_json, print_lines, strong
 
 as_markdown = click.option("--markdown", is_flag=True, help="print Markdown, for a ticket or a chat")
 
 
-def give(shown: Answer, code: int, *, page: Path | None = None, markdown: bool = False) -> int:
-    """Print the answer in the form that was asked for, and where its page is; gives the exit code."""
-    from keyheat.show.data import json_of
-    from keyheat.show.markdown import markdown_of
-    from keyheat.show.text import text_of
+def give(
+    shown: Answer, code: int, *, page: Path | None = None, markdown: bool = False, data_alone: bool = False
+) -> int:
+    """Print the answer in the form that was asked for, and where its page is; gives the exit code.
 
-    shown = replace(shown, data={**shown.data, "exit_code": code}, link=str(page) if page else None)
-    if markdown and in_words():
-        print_lines([markdown_of(shown)], to_stderr=False)
-        return code
-    answer(lambda: json_of(shown), lambda: text_of(shown))
-    if page is not None:
-        out.print(strong("\nPage: ", page))
+    `data_alone`: as JSON its data, which has a format of its own.
+    """
+    link = str(page) if page else None
+    if not in_words():
+        whole = replace(shown, data={**shown.data, "exit_code": code}, link=link)
+        print_json(shown.data if data_alone else json_of(whole))
+    elif markdown:
+        from keyheat.show.markdown import markdown_of
+
+        print_lines([markdown_of(replace(shown, link=link))], to_stderr=False)
+    else:
+        from keyheat.show.text import text_of
+
+        out.print(text_of(shown))
+        if page is not None:
+            out.print(strong("\nPage: ", page))
     return code
 
 
 def write_answer(folder: Path, name: str, shown: Answer, code: int) -> Path:
     """Write an answer as a page and as JSON; gives the page."""
-    from keyheat.show.data import FORMAT, json_of
     from keyheat.show.html import html_of, save
 
     shown = replace(shown, data={**shown.data, "exit_code": code})

@@ -81,7 +81,7 @@ def clean(
 def _nothing(table: str, why: str) -> int:
     """Print why there is nothing to clean."""
     data = {"deleted": 0, "finished": True, "because": why}
-    return give(Answer(title=table, label="Nothing deleted", sentence=why, tone="none", data=data), DONE)
+    return give(Answer(title=table, label="Nothing deleted", sentence=why, data=data), DONE)
 
 
 def _clean(

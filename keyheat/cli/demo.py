@@ -11,9 +11,9 @@ from typing import Final
 
 import click
 
-from keyheat.cli.conclude import How, tell_runs
 from keyheat.cli.options import OUT, a_path, in_json, same_place
 from keyheat.cli.run import SAID, in_turn, loaded_together
+from keyheat.cli.simulate import How, tell_runs
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.scenario.variants import at_scale, write_scenario
 from keyheat.show.console import err, out, strong
@@ -86,7 +86,11 @@ def _load_all(jobs: Mapping[str, Job]) -> dict[str, int]:
     listed: Sequence[Job] = [*jobs.values()]
     together = len(listed) > 1 and int(machine()["cores"]) > 1
     return dict(
-        zip(jobs, (loaded_together if together else in_turn)(listed, How(show_keys=True)), strict=False)
+        zip(
+            jobs,
+            (loaded_together if together else in_turn)(listed, How(show_keys=True, brief=True)),
+            strict=False,
+        )
     )
 
 

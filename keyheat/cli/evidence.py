@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.conclude import diagnosed, exit_code_of, say_problems
+from keyheat.cli.answers import give
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
@@ -24,11 +24,13 @@ from keyheat.cli.options import (
     price_list,
     some_prices,
 )
+from keyheat.cli.simulate import diagnosed, exit_code_of, say_problems
 from keyheat.flags import takes, values_of
 from keyheat.masking import shown
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import EVIDENCE, FILES, REPORT, FileProblem
-from keyheat.show.console import answer, bars, err, in_words, out, print_json
+from keyheat.show.answer import Answer
+from keyheat.show.console import bars, print_json
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -130,21 +132,16 @@ def collect(
     if not (any(one.points for one in found.series) or found.throttles or found.seconds):
         raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *found.missing)))
     write_evidence(file, found)
-    missing = list(found.missing)
     since, until = (f"{at:%F %R}" for at in (found.window.start, found.window.end))
-    answer(
-        lambda: {"evidence": str(file), "missing": missing},
-        lambda: f"Evidence: {shown(file)}, {since} to {until} UTC\nNext: {_next(folder, file)}",
-    )
-    for line in missing if in_words() else ():
-        err.print(f"  missing: {line}")
-    return DONE
-
-
-def _next(folder: Path | None, file: Path) -> str:
-    """The next command: label the evidence and draw its report."""
     what = shown(folder) if folder is not None else f"--evidence {shown(file)}"
-    return f"keyheat analyze {what} --report"
+    collected_answer = Answer(
+        title="Evidence",
+        sentence=f"{shown(file)}, {since} to {until} UTC.",
+        notes=tuple(f"Missing: {line}" for line in found.missing),
+        commands=(f"keyheat analyze {what} --report",),
+        data={"evidence": str(file), "missing": list(found.missing)},
+    )
+    return give(collected_answer, DONE)
 
 
 @click.command()
@@ -165,12 +162,10 @@ def analyze(
 ) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
-    from keyheat.analysis.report.run import evidence_alone, load_run
-    from keyheat.runs.formats import diagnosis_json
+    from keyheat.analysis.report import evidence_alone, load_run
     from keyheat.runs.plausibility import read_evidence
     from keyheat.show.progress import working
     from keyheat.show.run import run_answer
-    from keyheat.show.text import text_of
 
     billing = Billing(price_list(prices), hours_per_day)
     if (folder is None) == (evidence is None):
@@ -184,12 +179,11 @@ def analyze(
             found = read_evidence(evidence)
             run = evidence_alone(found, diagnosed_evidence(found, further=further, billing=billing))
             page = evidence.with_suffix(".html")
-    answer(lambda: diagnosis_json(run.diagnosis), lambda: text_of(run_answer(run)))
-    say_problems(run.diagnosis)
     if report:
         from keyheat.show.report import write_report
 
         with working("drawing the report", bars):
             write_report(run, datetime.now(UTC), page)
-        out.print(f"Report: {shown(page)}")
-    return exit_code_of(run.diagnosis)
+    say_problems(run.diagnosis)
+    code = exit_code_of(run.diagnosis)
+    return give(run_answer(run), code, page=page if report else None, data_alone=True)

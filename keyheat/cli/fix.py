@@ -11,7 +11,6 @@ from keyheat.analysis.advice.fix import AFTER, BEFORE, remedy_of, turns
 from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
 from keyheat.analysis.advice.start import Start, start_of
 from keyheat.cli.answers import give, write_answer
-from keyheat.cli.conclude import NOT_STARTED, How, exit_code_of, simulated
 from keyheat.cli.guards import agreed, at_known_endpoint, guarded
 from keyheat.cli.options import (
     a_folder,
@@ -23,13 +22,13 @@ from keyheat.cli.options import (
     some_prices,
 )
 from keyheat.cli.run import make_run, no_collect
+from keyheat.cli.simulate import NOT_STARTED, How, exit_code_of, simulated
 from keyheat.load.guard.options import Guards
 from keyheat.masking import shown
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED
-from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes, write_scenario
-from keyheat.show.console import out
+from keyheat.show.console import bars
 from keyheat.show.questions import throttled_words
 from keyheat.simulator.jobs import Job, made
 from keyheat.words import BROKEN, DONE, INVALID
@@ -83,8 +82,11 @@ def fix(
     jobs = turns(scenario, remedy.scenario, repetitions, place)
     options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
     write_scenario(place / FIXED, remedy.scenario)
-    _announce(scenario, remedy, place)
-    how = How(target=target, options=(*options, "--prices", str(prices)), quick=quick, billing=billing)
+    bars.print(f"Trying {remedy.says}: {shown(place / FIXED)}")
+    for skipped in remedy.not_tried:
+        bars.print(f"Not tried: {skipped.words}")
+    options += ["--prices", str(prices)]
+    how = How(target=target, options=tuple(options), quick=quick, billing=billing, quiet=True)
     for number, job in enumerate(jobs, start=1):
         write_scenario(job.path, job.scenario)
         of_before = job.folder.name.startswith(BEFORE)
@@ -96,16 +98,6 @@ def fix(
         if code in NOT_STARTED or not made(job):
             return code or INVALID
     return _compare(start, remedy, jobs, place, billing)
-
-
-def _announce(scenario: Scenario, remedy: Applied, place: Path) -> None:
-    """Print what is tried, in which fields it differs, and why nothing recommended before it is."""
-    out.print(f"Trying {remedy.says}: {shown(place / FIXED)}")
-    for change in changes(scenario, remedy.scenario):
-        out.print(f"  {change.words}")
-    for skipped in remedy.not_tried:
-        out.print(f"Not tried: {skipped.words}")
-    out.print()
 
 
 def _compare(start: Start, remedy: Applied, jobs: Sequence[Job], place: Path, billing: Billing) -> int:
@@ -129,6 +121,5 @@ def _compare(start: Start, remedy: Applied, jobs: Sequence[Job], place: Path, bi
         observed_throttles=sum(label.throttles for label in labels),
     )
     answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
-    out.print()
     page = write_answer(place, NAME, replace(answer, figures=tuple(fix_figure(fix.sides))), code)
-    return give(replace(answer, parts=()), code, page=page)
+    return give(answer, code, page=page)

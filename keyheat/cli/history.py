@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from keyheat.cli.answers import give
 from keyheat.cli.options import a_path, in_json
 from keyheat.numbers import some
-from keyheat.show.console import answer
+from keyheat.show.answer import Answer
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
     from keyheat.regression.history import History, Session
-    from keyheat.show.answer import Answer
 
 FORMAT: Final = "keyheat.history/1"
 HISTORY: Final = Path("reports") / "history.sqlite"
@@ -68,7 +68,7 @@ def list_sessions(file: Path, suite: str | None, last: int) -> int:
         with _opened(file) as kept:
             sessions = kept.sessions(suite, last)
             good = {one.id for suite in {one.suite for one in sessions} if (one := kept.last_good(suite))}
-    return _print(sessions_answer(file, sessions, good))
+    return _give(sessions_answer(file, sessions, good))
 
 
 @verb("show", "the session")
@@ -79,7 +79,7 @@ def show(file: Path, session: str) -> int:
 
     with _opened(file) as kept:
         named = kept.named(session)
-        return _print(session_answer(file, named, kept.runs(named, side=None), kept.outcome(named)))
+        return _give(session_answer(file, named, kept.runs(named, side=None), kept.outcome(named)))
 
 
 @verb("pin", "the pin")
@@ -90,11 +90,9 @@ def pin(file: Path, name: str, session: str) -> int:
     with _opened(file) as kept:
         named = kept.named(session)
         kept.pin(name, named)
-    answer(
-        lambda: _json(file, pin=name, session=named.id),
-        lambda: f"{name} is session {named.id} of {named.suite}",
-    )
-    return DONE
+    sentence = f"{name} is session {named.id} of {named.suite}."
+    data = {"format": FORMAT, "history": str(file), "pin": name, "session": named.id}
+    return _give(Answer(title="History", sentence=sentence, data=data))
 
 
 @verb("trend", "the points and the changes of each measure")
@@ -120,14 +118,7 @@ def trend(file: Path, suite: str, case: str | None, measure: str | None, last: i
         from keyheat.show.html import html_of, save
 
         save(page, html_of(made, datetime.now(UTC)))
-    return _print(made)
-
-
-def _print(made: "Answer") -> int:
-    from keyheat.show.text import text_of
-
-    answer(lambda: dict(made.data), lambda: text_of(made))
-    return DONE
+    return _give(made)
 
 
 @verb("prune", "what was taken out")
@@ -138,14 +129,15 @@ def prune(file: Path, keep: int) -> int:
     """Delete old sessions of each suite, except pinned, running and last good ones."""
     with _opened(file) as kept:
         sessions, unreferred = kept.prune(keep)
-    lines = [f"{some(len(sessions), 'session')} deleted"]
-    if unreferred:
-        lines += [
-            "The history no longer refers to these run directories:",
-            *(f"  {url}" for url in unreferred),
-        ]
-    answer(lambda: _json(file, sessions=sessions, left=unreferred), lambda: "\n".join(lines))
-    return DONE
+    deleted = f"{some(len(sessions), 'session')} deleted"
+    left = "; the history no longer refers to these run directories" if unreferred else ""
+    data = {"format": FORMAT, "history": str(file), "sessions": sessions, "left": unreferred}
+    title, notes = "History", tuple(unreferred)
+    return _give(Answer(title=title, sentence=f"{deleted}{left}.", notes=notes, data=data))
+
+
+def _give(shown: Answer) -> int:
+    return give(shown, DONE, data_alone=True)
 
 
 def _opened(file: Path) -> "History":
@@ -155,7 +147,3 @@ def _opened(file: Path) -> "History":
     if not file.exists():
         raise click.UsageError(f"there is no history {file}; keyheat regress SUITE begins one")
     return History.open(file)
-
-
-def _json(file: Path, **content: Any) -> dict[str, Any]:
-    return {"format": FORMAT, "history": str(file), **content}

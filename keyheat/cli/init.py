@@ -1,22 +1,22 @@
 """The verb init: write a scenario of a table of one's own, or a suite of such scenarios."""
 
 import os
-import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
 
+from keyheat.cli.answers import give
 from keyheat.cli.options import Account, a_folder, a_path, in_json
 from keyheat.flags import option, takes, values_of
 from keyheat.intake.schedules import SCHEDULES
 from keyheat.masking import shown
 from keyheat.numbers import some
-from keyheat.show.console import answer, asked, err
+from keyheat.show.answer import Answer
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ class SuiteRequest:
     )
 
 
+FIRST_SESSION: Final = (
+    "The first session becomes the baseline; if a case throttles unexpectedly, review it, then accept it."
+)
 OF_A_SUITE: Final = {"sources", "suite", "schedules", "file", "force", "json", "quiet"}
 
 
@@ -89,7 +92,7 @@ def init(
 
     SOURCE is what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template, what
     `terraform show -json` printed, or a model of NoSQL Workbench. What it cannot tell (rates, keys, item
-    sizes) is asked for, or stands in the file in lines that say ASSUMED.
+    sizes) stands in the file in lines that say ASSUMED.
 
     With --suite, SOURCE is scenarios, or folders of them (keyheat/ if there is one, else here). The suite
     has a simulated case for each, beside it are the files of each --schedule. An existing suite stays as
@@ -97,7 +100,7 @@ def init(
     """
     if of_suite.suite is not None:
         _refuse_options_of_a_table()
-        return _write_suite(of_suite.suite, sources, of_suite.schedules, file, force=force)
+        return give(_write_suite(of_suite, sources, file, force=force), DONE)
     from keyheat.analysis.own_table import measured_demand, read_incident
     from keyheat.intake.scenario import Demand
     from keyheat.intake.sources import read_source
@@ -110,27 +113,24 @@ def init(
     else:
         path = _described_in(sources, table, live=account.given, metrics=from_metrics)
         source = read_source(path) if path else _live(table or "", account)
-    for note in source.notes:
-        err.print(f"not taken: {note}")
     chosen = source.choose(only)
     target = file or Path(f"{Path(chosen.name).name}.toml")
     if target.exists() and not force:
         raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
     if locustfile is not None and locustfile.exists():
         raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
-    demand = Demand(**values_of(stated))
+    demand, notes = Demand(**values_of(stated)), [f"Not taken: {note}" for note in source.notes]
     if from_metrics:
         found, assumed = measured_demand(chosen, days, values_of(account))
         demand = replace(demand, measured=found)
-        if assumed:
-            err.print(assumed)
+        notes += [assumed] if assumed else []
     if replayed:
         demand = replace(demand, measured=replayed.traffic)
     origin = f"{path.name} ({source.format})" if path else "the live table"
     verdict = replayed.verdict if replayed else None
-    text = _write(chosen, _completed(demand, chosen), origin, target, locustfile, verdict)
-    _report(chosen, target, text, locustfile)
-    return DONE
+    text, problem = _write(chosen, demand, origin, target, locustfile, verdict)
+    notes += [f"Warning: {problem}"] if problem else []
+    return give(_answer(chosen, target, text, locustfile, notes), DONE)
 
 
 def _described_in(sources: tuple[Path, ...], table: str | None, *, live: bool, metrics: bool) -> Path | None:
@@ -156,8 +156,8 @@ def _write(
     target: Path,
     locustfile: Path | None,
     replayed: "Verdict | None",
-) -> str:
-    """Write the scenario, and the Locust file that was asked for; gives the scenario's text.
+) -> tuple[str, str | None]:
+    """Write the scenario, and the Locust file that was asked for; gives the scenario's text, and a problem.
 
     Nothing is written that the next verb refuses.
     """
@@ -169,11 +169,10 @@ def _write(
     from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import schema_beside
 
-    text = scenario_text(table, demand, origin, schema_beside("scenario", target))
+    text, problem = scenario_text(table, demand, origin, schema_beside("scenario", target)), None
     raw = parsed_toml(text)
     scenario = scenario_from_dict(raw, str(target))
     if replayed is not None and (problem := not_reproduced(scenario, target.parent, replayed.constraint)):
-        err.print(f"warning: {problem}")
         text = f"# {problem}\n{text}"
     if locustfile is not None:
         text = with_locustfile(text, os.path.relpath(locustfile, target.parent), raw["tasks"])
@@ -181,34 +180,31 @@ def _write(
         scenario_from_dict(parsed_toml(text), str(target))
         write_atomically(locustfile, lambda written: written.write(code.encode()))
     write_atomically(target, lambda written: written.write(text.encode()))
-    return text
+    return text, problem
 
 
 def _write_suite(
-    name: str, places: tuple[Path, ...], schedules: tuple[str, ...], file: Path | None, *, force: bool
-) -> int:
-    """Write a suite with its schedules, and print what was written and the next command."""
+    of_suite: SuiteRequest, places: tuple[Path, ...], file: Path | None, *, force: bool
+) -> Answer:
+    """Write a suite with its schedules; tells what was written, and the next command."""
     from keyheat.regression.own_suite import write_suite
 
-    suite, files = write_suite(name, places, schedules, file, force=force)
+    schedules = of_suite.schedules
+    suite, files = write_suite(of_suite.suite or "", places, schedules, file, force=force)
     cases, path = [case.name for case in suite.cases], shown(suite.path)
-    lines = [f"{path}: suite {suite.name}, {some(len(cases), 'case')}: {', '.join(cases)}"]
-    lines += [shown(other) for other in files if other != suite.path]
-    lines.append(
-        "The first lines of each file say how to install it; it runs the suite in KEYHEAT_SUITE."
+    scheduled = (
+        "The first lines of each schedule say how to install it; it runs the suite in KEYHEAT_SUITE."
         if schedules
         else f"To run it every night: --schedule {' | '.join(SCHEDULES)}"
     )
-    lines.append(
-        f"Next: keyheat regress {path}. Its first session becomes the baseline; if a case "
-        "throttles unexpectedly, review it, then accept it."
+    written = [shown(other) for other in files]
+    return Answer(
+        title=f"Suite {suite.name}",
+        sentence=f"{path}: {some(len(cases), 'case')}: {', '.join(cases)}.",
+        notes=(*(other for other in written if other != path), scheduled, FIRST_SESSION),
+        commands=(f"keyheat regress {path}",),
+        data={"suite": path, "name": suite.name, "cases": cases, "schedules": schedules, "written": written},
     )
-    content = {
-        "suite": path, "name": suite.name, "cases": cases, "schedules": list(schedules),
-        "written": [shown(other) for other in files],
-    }  # fmt: skip
-    answer(lambda: content, lambda: "\n".join(lines))
-    return DONE
 
 
 def _refuse_options_of_a_table() -> None:
@@ -244,40 +240,22 @@ def _live(table: str, account: Account) -> "Source":
     return replace(source, tables=(scaled,))
 
 
-def _completed(demand: "Demand", table: "SourceTable") -> "Demand":
-    """Ask the person at the terminal, if there is one, what the table cannot tell."""
-    from keyheat.intake.scenario import ITEM_BYTES, READS_PER_S, VALUES, WRITES_PER_S
-
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return demand
-    measured = demand.measured is not None
-    questions = [
-        ("writes_per_s", "Items written per second, at the peak", WRITES_PER_S),
-        ("reads_per_s", "Reads per second, at the peak", READS_PER_S),
-        ("item_bytes", "Bytes of an item in the mean", table.item_bytes or ITEM_BYTES),
-        ("keys", f"Values of the partition key of {table.name}", VALUES),
-    ][3 if measured else 0 :]
-    answers: dict[str, Any] = {
-        name: asked(text, default) for name, text, default in questions if getattr(demand, name) is None
-    }
-    return replace(demand, **answers)
-
-
-def _report(table: "SourceTable", target: Path, text: str, locustfile: Path | None) -> None:
-    """What was written, what it assumes, and the next command."""
+def _answer(
+    table: "SourceTable", target: Path, text: str, locustfile: Path | None, notes: list[str]
+) -> Answer:
+    """What was written, what it assumes, what was not taken, and the next commands."""
     from keyheat.scenario.scenario import ASSUMED
 
-    for remark in table.remarks:
-        err.print(f"note: {remark}")
-    for note in table.notes:
-        err.print(f"not taken: {note}")
     assumed = [line.partition("  # ")[0].strip() for line in text.splitlines() if f"# {ASSUMED}" in line]
-    lines = [f"{shown(target)}: table {table.name}"]
-    if assumed:
-        lines.append(f"{some(len(assumed), 'line')} assumed: look for {ASSUMED} in it.")
-    lines.append(f"Next: keyheat plan {shown(target)}, then keyheat simulate {shown(target)}")
-    if locustfile is not None:
-        lines.append(f"For real: locust -f {shown(locustfile)} --scenario {shown(target)}")
-    content = {"file": str(target), "table": table.name, "assumed": assumed, "not_taken": list(table.notes),
-               "notes": list(table.remarks)}  # fmt: skip
-    answer(lambda: content, lambda: "\n".join(lines))
+    lines = f"; {some(len(assumed), 'line')} assumed: look for {ASSUMED} in it" if assumed else ""
+    real = () if locustfile is None else (f"locust -f {shown(locustfile)} --scenario {shown(target)}",)
+    return Answer(
+        title=table.name,
+        sentence=f"Scenario {shown(target)}{lines}.",
+        notes=(*notes, *table.remarks, *(f"Not taken: {note}" for note in table.notes)),
+        commands=(f"keyheat plan {shown(target)}", f"keyheat simulate {shown(target)}", *real),
+        data={
+            "file": str(target), "table": table.name, "assumed": assumed, "not_taken": table.notes,
+            "notes": table.remarks,
+        },
+    )  # fmt: skip

@@ -23,8 +23,6 @@ OUT = Path("reports") / "out"
 a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
-OVER_MIDNIGHT: Final = timedelta(hours=12)  # longest window whose end may be a time of the next day
-LATER_TODAY: Final = timedelta(hours=6)  # a time of day so little ahead is not yesterday's
 NO_YEAR: Final = 1900  # of a time of day alone, as strptime has it
 a_time = click.DateTime(
     ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"]
@@ -190,28 +188,21 @@ def says_yes(question: str) -> bool | None:
 
 
 def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = None) -> datetime | None:
-    """A time as it was typed. A time of day alone is today's, or its first one after `after`.
+    """A time as it was typed; a time of day alone is of today, or of the day of `after`.
 
-    Far ahead it is yesterday's. Raises `UsageError` for one a little later than now, and for an end before
-    its start.
+    Raises `UsageError` for one that is later than now, and for an end before its start.
     """
-    if moment is None:
-        return None
-    at = moment.replace(tzinfo=UTC)
-    if at.year != NO_YEAR:
-        return at
-    day = timedelta(days=1)
-    at = datetime.combine((after or now).date(), at.timetz())
-    if after is not None and at <= after and at + day - after > OVER_MIDNIGHT:
-        raise click.UsageError(
-            f"--end {at:%R} is not after --start {after:%R}; write the dates of a window of two days, "
-            f'such as --start "{after:%F %R}" --end "{at + day:%F %R}"'
-        )
-    if after is not None:
-        return at if at > after else at + day
-    if timedelta() < at - now < LATER_TODAY:
+    if moment is None or moment.year != NO_YEAR:
+        return moment and moment.replace(tzinfo=UTC)
+    day, at = timedelta(days=1), datetime.combine((after or now).date(), moment.replace(tzinfo=UTC).timetz())
+    if after is None and at > now:
         raise click.UsageError(
             f"{at:%R} is later than now, {now:%R} UTC; write the date of another day, such as "
             f'"{at - day:%F %R}"'
         )
-    return at if at <= now else at - day
+    if after is not None and at <= after:
+        raise click.UsageError(
+            f"--end {at:%R} is not after --start {after:%R}; write the dates of a window of two days, "
+            f'such as --start "{after:%F %R}" --end "{at + day:%F %R}"'
+        )
+    return at

@@ -1,16 +1,19 @@
 """Verbs that write pages and files of runs: report, compare and runs."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
-from keyheat.cli.options import OUT, a_folder, a_path, in_json, price_list, some_prices
+from keyheat.cli.answers import give
+from keyheat.cli.options import OUT, a_folder, a_path, in_json
 from keyheat.masking import shown
 from keyheat.numbers import some
-from keyheat.show.console import answer, bars, err, in_words, out, print_json, strong
+from keyheat.show.answer import Answer
+from keyheat.show.console import bars, in_words
 from keyheat.show.progress import counted, working
 from keyheat.words import DONE, INVALID
 
@@ -33,24 +36,22 @@ def report(folder: Path, place: Path | None, show_keys: bool) -> int:
         raise click.UsageError("--show-keys goes with --csv")
     with working("drawing the report", bars):
         written = write_report(folder, datetime.now(UTC))
-    answer(lambda: {"report": str(written)}, lambda: f"Report: {shown(written)}")
-    return DONE
+    drawn = Answer(title=folder.name, sentence="Report drawn.", data={"report": str(written)})
+    return give(drawn, DONE, page=written)
 
 
 @click.command()
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=a_folder)
 @click.option("--out", "file", type=a_path, default=OUT / "compare.html", show_default=True)
 @in_json("the page, and whether every run is valid")
-@some_prices
-def compare(folders: tuple[Path, ...], file: Path, prices: Path) -> int:
-    """Write one page over several runs: verdicts, throughput, latency, cost and counts side by side."""
+def compare(folders: tuple[Path, ...], file: Path) -> int:
+    """Write one page over several runs: verdicts, throughput, throttling and latency side by side."""
     from keyheat.show.compare import write_comparison
 
-    listed = price_list(prices)
     with working(f"drawing {len(folders)} runs", bars):
-        valid = write_comparison(file, folders, listed, datetime.now(UTC))
-    answer(lambda: {"page": str(file), "valid": valid}, lambda: f"Side by side: {shown(file)}")
-    return DONE if valid else INVALID
+        compared, valid = write_comparison(file, folders, datetime.now(UTC))
+    brief = replace(compared, parts=(), sections=(), data={"valid": valid})
+    return give(brief, DONE if valid else INVALID, page=file)
 
 
 def _write_csv(folder: Path, place: Path, *, show_keys: bool) -> int:
@@ -62,11 +63,10 @@ def _write_csv(folder: Path, place: Path, *, show_keys: bool) -> int:
             written = write_exports(folder, place, show_keys=show_keys)
     except KeysNotRecorded as problem:
         raise click.UsageError(str(problem)) from problem
-    answer(
-        lambda: {"files": [{"path": str(path), "rows": rows} for path, rows in written]},
-        lambda: "\n".join(f"{shown(path)}  {some(rows, 'row')}" for path, rows in written),
-    )
-    return DONE
+    rows = [{"path": str(path), "rows": rows} for path, rows in written]
+    notes = tuple(f"{shown(path)}: {some(rows, 'row')}" for path, rows in written)
+    files = some(len(rows), "file")
+    return give(Answer(title="Frames", sentence=f"{files}.", notes=notes, data={"files": rows}), DONE)
 
 
 Thing = TypeVar("Thing")
@@ -87,14 +87,10 @@ def runs(folders: tuple[Path, ...], file: Path | None) -> int:
     found, problems = find_runs(searched, _told)
     written = file or searched[0] / NAME
     made = runs_answer(found, problems, searched, written.parent)
-    if not in_words():
-        print_json(made.data)
+    code = INVALID if problems else DONE
     if file is not None or in_words():
         save(written, html_of(made, datetime.now(UTC)))
-        for problem in problems:
-            err.print(f"keyheat: {shown(problem.place)}: {problem.why}")
-        out.print(strong(f"{some(len(found), 'run')}: ", written))
-    return INVALID if problems else DONE
+    return give(replace(made, tables=()), code, page=written, data_alone=True)
 
 
 def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:

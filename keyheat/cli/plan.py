@@ -1,7 +1,7 @@
 """The verb plan: what a scenario asks for, throttles on and costs, before a run."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,8 +66,6 @@ def plan(
         scale=told.scale, region=told.region,
     )  # fmt: skip
     shown = plan_answer(made, scenario)
-    if told.through:
-        shown = replace(shown, notes=(*shown.notes, told.through))
     return give(shown, DONE, markdown=markdown)
 
 
@@ -78,7 +76,6 @@ class _Told:
     quotas: "Quotas"
     region: str | None = None  # None: on this machine, or not configured
     scale: float | None = None  # of its limits; None: as the scenario has it
-    through: str | None = None  # the proxy between, in words
 
 
 def _ask(target: str, region: str | None, profile: str | None) -> _Told:
@@ -86,15 +83,14 @@ def _ask(target: str, region: str | None, profile: str | None) -> _Told:
     from keyheat.evidence.clients import boto3_clients
     from keyheat.evidence.table import account_quotas, region_of
     from keyheat.load.transport.endpoint_pages import scale_at
-    from keyheat.load.transport.target import proxy_in_words, target_at
+    from keyheat.load.transport.target import target_at
 
     if target == "aws":
         clients = boto3_clients(region=region or os.environ.get("AWS_REGION"), profile=profile)
         region = region_of(clients)
-        through = proxy_in_words(target_at(clients("dynamodb").meta.endpoint_url)) if region else None
-        return _Told(account_quotas(clients), region, 1.0, through)
+        return _Told(account_quotas(clients), region, 1.0)
     found = target_at(target, region=region)
     clients = boto3_clients(region=found.region, profile=profile, endpoint_url=found.url, local=found.local)
     if found.local:
         return _Told(account_quotas(clients), scale=scale_at(found))
-    return _Told(account_quotas(clients), found.region, 1.0, proxy_in_words(found))
+    return _Told(account_quotas(clients), found.region, 1.0)

@@ -1,15 +1,28 @@
 """The verb regress: run a suite and compare it with its last good session."""
 
 import os
+import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
 
 import click
 
+from keyheat.cli.answers import give
 from keyheat.cli.options import a_path, in_json
 from keyheat.cli.suite import SessionOptions, SuiteSession
 from keyheat.flags import takes
 from keyheat.load.guard.options import Consent
+from keyheat.regression.exports import Exports, annotations, write_summary
+from keyheat.regression.outcome import RunMade, SessionOutcome
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, FileProblem
+from keyheat.show.console import err, in_words, print_lines
+from keyheat.show.html import html_of, save
+from keyheat.show.markdown import markdown_of
+from keyheat.show.regression import outcome_answer
+from keyheat.show.report import write_report
 
 GITHUB = Path("github")
 """Named among the files to write: annotations of GitHub Actions."""
@@ -51,7 +64,6 @@ def regress(
 
     Exit code 1: a gate failed, or a threshold. 3: a run is invalid, so nothing is decided.
     """
-    from keyheat.cli.session_outcome import comment, tell
     from keyheat.regression.exports import Exports
     from keyheat.regression.history import History
     from keyheat.regression.suite import find_suite
@@ -67,3 +79,84 @@ def regress(
     with History.open(history) as kept:
         session = SuiteSession(suite=loaded, options=options, consent=consent, history=kept)
         return tell(session.compared(), wanted, datetime.now(UTC), github=github)
+
+
+SUMMARY: Final = "regression.json"
+PAGE: Final = "regression.html"
+
+
+def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: bool) -> int:
+    """Write pages and exports, print the outcome; gives the exit code.
+
+    An export that fails changes no verdict; if that is good, the exit code says that something is missing.
+    """
+    page = None
+    if outcome.verdict == "not_compared":
+        outcome = wanted.write(outcome)
+    else:
+        outcome, page = _written(outcome, wanted, now), Path(outcome.folder) / PAGE
+    give(outcome_answer(outcome), outcome.exit_code, page=page, data_alone=True)
+    if github:
+        print_lines(annotations(outcome), to_stderr=not in_words())
+    for problem in outcome.problems:
+        err.print(f"keyheat: {problem}")
+    return outcome.exit_code
+
+
+def comment(outcome: SessionOutcome) -> str:
+    """The outcome for a pull request; the first line names the suite, so that a comment can be replaced."""
+    suite = re.sub("[^A-Za-z0-9_.-]", "-", outcome.suite)
+    return f"<!-- keyheat regress {suite} -->\n{markdown_of(outcome_answer(outcome))}"
+
+
+def _written(outcome: SessionOutcome, wanted: Exports, now: datetime) -> SessionOutcome:
+    """Write pages, exports and the file of a session; gives the outcome with what could not be written."""
+    folder = Path(outcome.folder)
+    outcome, unwritten = with_reports(outcome, folder, now)
+    page = html_of(outcome_answer(outcome, folder), now)
+    unwritten += _attempt(lambda: save(folder / PAGE, page))
+    outcome = wanted.write(outcome.model_copy(update={"problems": (*outcome.problems, *unwritten)}))
+    unsaid = _attempt(lambda: write_summary(folder / SUMMARY, outcome))
+    return outcome.model_copy(update={"problems": (*outcome.problems, *unsaid)})
+
+
+def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[SessionOutcome, list[str]]:
+    """Write report.html for failed cases, invalid runs and broken thresholds; gives the outcome and problems.
+
+    The other runs have all their files; `keyheat report` writes their pages.
+    """
+    failed, problems = {finding.case for finding in outcome.failed}, list[str]()
+
+    def reported(run: RunMade) -> RunMade:
+        wanted = run.case in failed or not run.valid or bool(run.broken)
+        place = _inside(run, folder)
+        if not wanted or place is None or run.report is not None:
+            return run
+        problems.extend(_attempt(lambda: write_report(place, now)))
+        there = (place / REPORT).exists()
+        return run.model_copy(update={"report": (place / REPORT).as_uri() if there else None})
+
+    cases = [
+        case.model_copy(
+            update={"before": tuple(map(reported, case.before)), "after": tuple(map(reported, case.after))}
+        )
+        for case in outcome.cases
+    ]
+    return outcome.model_copy(update={"cases": tuple(cases)}), problems
+
+
+def _inside(run: RunMade, folder: Path) -> Path | None:
+    """The run's directory, if it belongs to this session and has a diagnosis."""
+    parts = urlsplit(run.url)
+    place = Path(unquote(parts.path))
+    ours = parts.scheme == "file" and place.is_relative_to(folder.absolute())
+    return place if ours and (place / FILES[DIAGNOSIS]).exists() else None
+
+
+def _attempt(write: Callable[[], object]) -> list[str]:
+    """The problem in words, if any."""
+    try:
+        write()
+    except FileProblem as problem:
+        return [str(problem)]
+    return []

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
-from keyheat.cli.conclude import (
+from keyheat.cli.guards import Guards, agreed, guarded
+from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, some_prices
+from keyheat.cli.simulate import (
     NOT_STARTED,
     How,
     diagnosed,
@@ -18,13 +20,11 @@ from keyheat.cli.conclude import (
     simulated,
     tell_runs,
 )
-from keyheat.cli.guards import Guards, agreed, guarded
-from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, some_prices
 from keyheat.flags import option, takes
 from keyheat.load.run import launch
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
 from keyheat.masking import masked
-from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem
+from keyheat.runfiles import SIMULATED, FileProblem
 from keyheat.show.console import bars, err
 from keyheat.simulator.alterations import check_shards
 from keyheat.simulator.jobs import Job, find_scenarios, made
@@ -81,12 +81,12 @@ def run(
         check_shards(scenario, path.parent)
     options = ["--transport", load.transport, "--retries", load.retries, "--prices", str(prices)]
     options += [f"--prometheus-port={load.prometheus_port}"] if load.prometheus_port is not None else []
-    listed = price_list(prices)
+    price_list(prices)  # wrong use before anything is sent
     jobs = jobs_in(loaded, folder, series="compare", settings=settings)
     options += agreed(jobs, load.target, guards, prices=prices)
-    codes = in_turn(jobs, How(target=load.target, options=tuple(options), quick=quick))
+    codes = in_turn(jobs, How(target=load.target, options=tuple(options), quick=quick, brief=len(jobs) > 1))
     code = codes[-1] if codes[-1] in NOT_STARTED else max(codes)
-    tell_runs(jobs, codes, code, page=side_by_side(jobs, listed))
+    tell_runs(jobs, codes, code, page=side_by_side(jobs))
     return code
 
 
@@ -142,7 +142,7 @@ def _command(job: Job, how: How) -> list[str]:
 
 def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     """Label a load that went without CloudWatch, and print its outcome; gives its exit code."""
-    from keyheat.runs.formats import read_diagnosis
+    from keyheat.analysis.report import load_run
 
     code, said = ended.code, ended.said
     if ended.run_id is None:
@@ -160,7 +160,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
         return INVALID if code == BROKEN else code  # it broke, not a threshold
     tell_once(said.splitlines(), how)
     if not how.quiet:
-        say_outcome(job, read_diagnosis(job.folder / FILES[DIAGNOSIS]))
+        say_outcome(load_run(job.folder), job.folder, how)
     return code
 
 

@@ -1,10 +1,13 @@
-"""The verb simulate: a scenario on a virtual clock."""
+"""What all verbs that make runs share: how a run is simulated, labelled, and told in words or JSON."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from keyheat.cli.conclude import How, exit_code_of, jobs_in, say_problems, side_by_side, simulated, tell_runs
 from keyheat.cli.options import (
     a_path,
     a_scenario,
@@ -13,11 +16,192 @@ from keyheat.cli.options import (
     hours_a_day,
     in_json,
     price_list,
+    run_place,
+    series_place,
     some_prices,
 )
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing
-from keyheat.runfiles import SIMULATED
-from keyheat.simulator.jobs import find_scenarios
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED
+from keyheat.runs.claims import hold
+from keyheat.scenario.scenario import Scenario
+from keyheat.show.console import bars, err, in_words, out, print_json, strong
+from keyheat.simulator.jobs import Job, clear, find_scenarios, made
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
+
+if TYPE_CHECKING:
+    from keyheat.analysis.report import ReportRun
+    from keyheat.runs.formats import Diagnosis
+    from keyheat.simulator.flow import Traffic
+
+FORMAT: Final = "keyheat.runs/1"
+NOT_STARTED: Final = (WRONG_USE, REFUSED, INTERRUPTED)  # after these, no further run of a series is tried
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How runs are made.
+
+    `target` is simulated, local, aws or the URL of an endpoint. `options` go to the process that loads, such
+    as what `guards.agreed` gives; a simulated run has no use for them. A `quick` run does not wait for
+    CloudWatch: its labels rest on what the client saw. `quiet` prints nothing about the outcome, `brief` no
+    more than what to do. `told` are the messages of loads that a person has seen once.
+    """
+
+    target: str = "local"
+    options: tuple[str, ...] = ()
+    quick: bool = False
+    show_keys: bool = False
+    report: bool = True  # of a quick or simulated run
+    quiet: bool = False
+    brief: bool = False
+    billing: Billing | None = None  # what a month costs; None: unknown
+    further: tuple[Path, ...] = ()  # analyzers of the user's own, of a simulated run
+    told: set[str] = field(default_factory=set, compare=False)
+
+
+def diagnosed(folder: Path, further: Sequence[Path] = (), billing: Billing | None = None) -> "Diagnosis":
+    """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
+    from keyheat.analysis.diagnosis import analyze_run
+    from keyheat.analysis.summarize import keep_summary
+    from keyheat.runs.formats import write_diagnosis
+
+    diagnosis = analyze_run(folder, further=further, billing=billing)
+    write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
+    keep_summary(folder)
+    return diagnosis
+
+
+def say_problems(diagnosis: "Diagnosis") -> None:
+    """Print which of the user's analyzers failed, and why."""
+    for problem in diagnosis.problems:
+        err.print(problem)
+
+
+def exit_code_of(diagnosis: "Diagnosis") -> int:
+    """The exit code of a verb; a failed analyzer of the user's is wrong use."""
+    if diagnosis.problems:
+        return WRONG_USE
+    if not diagnosis.verdict.valid:
+        return INVALID
+    if any(threshold.broken for threshold in diagnosis.thresholds):
+        return BROKEN
+    spoiled = diagnosis.generator.bound and any(not threshold.decided for threshold in diagnosis.thresholds)
+    return INVALID if spoiled else DONE
+
+
+def say_outcome(run: "ReportRun", folder: Path, how: How) -> None:
+    """Print the first screen of a run, and where its report is, or its files."""
+    if not in_words():
+        return
+    from keyheat.show.run import first_screen
+    from keyheat.show.text import text_of
+
+    report = folder / REPORT
+    out.print(text_of(first_screen(run, brief=how.brief)))
+    out.print(strong("\nReport: ", report) if report.exists() else strong("\nFiles: ", folder), end="\n\n")
+
+
+def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: object) -> None:
+    """Print the runs in order as one JSON value, if --json was given.
+
+    `codes` are their exit codes; a run that was not begun has none. `more` is added as it is.
+    """
+    if not in_words():
+        ended = [*codes, *[None] * (len(jobs) - len(codes))]
+        runs = [_told(job, ended[place]) for place, job in enumerate(jobs)]
+        print_json({"format": FORMAT, "exit_code": code, "runs": runs, **more})
+
+
+def _told(job: Job, code: int | None) -> dict[str, object]:
+    from keyheat.analysis.summarize import read_summary
+    from keyheat.runs.formats import read_diagnosis
+
+    there, files = made(job), {"report": job.folder / REPORT, "evidence": job.folder / FILES[EVIDENCE]}
+    return {
+        "scenario": job.scenario.name,
+        "exit_code": code,
+        "folder": job.folder,
+        **{name: path if path.exists() else None for name, path in files.items()},
+        "summary": read_summary(job.folder) if there else None,
+        "diagnosis": read_diagnosis(job.folder / FILES[DIAGNOSIS]) if there else None,
+    }
+
+
+def side_by_side(jobs: Sequence[Job]) -> str | None:
+    """Write the page of several runs; gives its path, None if there are not several."""
+    runs = [job.folder for job in jobs if made(job)]
+    if len(jobs) == 1 or not runs:
+        return None
+    from keyheat.show.compare import INDEX, write_comparison  # half a second, once the runs are over
+
+    page = jobs[0].folder.parent / INDEX
+    write_comparison(page, runs, datetime.now(UTC))
+    out.print(strong("Side by side: ", page))
+    return str(page)
+
+
+def jobs_in(
+    loaded: Sequence[tuple[Scenario, Path]],
+    folder: Path | None,
+    *,
+    series: str,
+    ending: str = "",
+    settings: tuple[str, ...] = (),
+) -> list[Job]:
+    """One run in its own folder, or several below one."""
+    if len(loaded) == 1:
+        ((scenario, path),) = loaded
+        return [Job(scenario, path, run_place(folder, f"{scenario.name}{ending}"), settings)]
+    folder = series_place(folder, series)
+    return [Job(scenario, path, folder / scenario.name, settings) for scenario, path in loaded]
+
+
+def simulated(
+    job: Job,
+    how: How,
+    *,
+    seed: int | None = None,
+    sent: "Traffic | None" = None,
+    behaviour: Behaviour = DEFAULT,
+) -> "Diagnosis":
+    """Simulate a scenario to its report; the seed is the scenario's unless another is given.
+
+    `sent` takes the place of what the scenario's load test sends.
+    """
+    from keyheat.analysis.report import load_run
+    from keyheat.evidence.simulated import evidence_of
+    from keyheat.runs.formats import write_evidence
+    from keyheat.show.progress import PHASES, Simulating
+    from keyheat.show.report import write_report
+    from keyheat.simulator.alterations import spread_traffic
+    from keyheat.simulator.dryrun.ask import assumptions_of
+    from keyheat.simulator.folder import under_way, write_run
+    from keyheat.simulator.simulate import simulate
+
+    scenario, folder, path = job.scenario, job.path.parent, str(job.path)
+    seed = scenario.seed if seed is None else seed
+    traffic, notes = (sent, ()) if sent is not None else spread_traffic(scenario, seed, folder)
+    notes = (*notes, *assumptions_of(scenario, folder))
+    with hold(job.folder), Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
+        clear(job.folder)
+        with under_way(scenario, seed, job.folder, path) as written:
+            simulation = simulate(
+                scenario, seed=seed, traffic=traffic, folder=folder, behaviour=behaviour,
+                progress=bar.simulated, with_retries=True,
+            )  # fmt: skip
+            bar.show(1.0, PHASES["analyzing"])
+            named = how.show_keys or (sent is None and scenario.invents_keys)
+            write_run(simulation, job.folder, scenario_path=path, show_keys=named, notes=notes)
+            written()
+            write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
+            diagnosis = diagnosed(job.folder, how.further, how.billing)
+            run = load_run(job.folder) if how.report or not how.quiet else None
+            if run is not None and how.report:
+                write_report(run, datetime.now(UTC))
+    if run is not None and not how.quiet:
+        say_outcome(run, job.folder, how)
+    return diagnosis
 
 
 @click.command()
@@ -47,13 +231,12 @@ def simulate(
     A minute of load takes about a second. Several scenarios end in one page, each in a folder of its own
     in --out.
     """
-    listed = price_list(prices)
-    billing = Billing(listed, hours_per_day)
-    how = How(target=SIMULATED, show_keys=show_keys, further=further, billing=billing)
+    billing = Billing(price_list(prices), hours_per_day)
     jobs = jobs_in(find_scenarios(scenarios, settings), folder, series="simulated", ending="-simulated")
+    how = How(target=SIMULATED, show_keys=show_keys, further=further, billing=billing, brief=len(jobs) > 1)
     diagnoses = [simulated(job, how, seed=seed) for job in jobs]
     codes = list(map(exit_code_of, diagnoses))
-    tell_runs(jobs, codes, max(codes), page=side_by_side(jobs, listed))
+    tell_runs(jobs, codes, max(codes), page=side_by_side(jobs))
     for diagnosis in diagnoses:
         say_problems(diagnosis)
     return max(codes)

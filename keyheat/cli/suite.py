@@ -11,10 +11,10 @@ from pathlib import Path
 from types import FrameType
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.cli.conclude import NOT_STARTED, How
 from keyheat.cli.guards import agreed, on_existing, target_of
 from keyheat.cli.options import a_path, price_list, series_place
 from keyheat.cli.run import make_run
+from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import option, values_of
 from keyheat.load.guard.options import Consent, Guards
 from keyheat.load.guard.signals import HUNG_UP, heard, let_go

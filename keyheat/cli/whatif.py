@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from keyheat.cli.answers import as_markdown, give, write_answer
-from keyheat.cli.conclude import NOT_STARTED, How
 from keyheat.cli.guards import Guards, agreed, guarded
 from keyheat.cli.options import (
     a_path,
@@ -20,6 +19,7 @@ from keyheat.cli.options import (
     some_settings,
 )
 from keyheat.cli.run import make_run
+from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import Within, option, takes
 from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.runfiles import SIMULATED

@@ -40,7 +40,7 @@ def endpoint(options: EndpointOptions) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until told to stop; gives the exit code."""
+    """Serve until SIGTERM or Ctrl-C; return the exit code."""
     try:
         code: int = endpoint.main(arguments, prog_name="python -m keyheat.endpoint", standalone_mode=False)
         return code
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def serve(options: EndpointOptions) -> int:
-    """Serve until told to stop; gives the exit code."""
+    """Serve until SIGTERM or Ctrl-C; return the exit code."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     if not on_this_machine(options.host):
         print(
@@ -61,7 +61,7 @@ def serve(options: EndpointOptions) -> int:
             file=sys.stderr,
         )
     clock = ServiceClock(time.time)
-    regions = Regions(_service(options, clock), options.publish_delay_s)
+    regions = Regions(_service(options, clock))
     if wrong := [*_set_faults(regions, options.faults), *_fill(regions, options.contents)]:
         print("\n".join(wrong), file=sys.stderr)
         return WRONG_USE
@@ -83,7 +83,7 @@ def _set_faults(regions: Regions, path: Path | None) -> Iterator[str]:
         from keyheat.endpoint.faults.rules import FaultRulesError, load_rules
 
         try:
-            regions.set_faults(Faults(regions.home, load_rules(path)))
+            regions.set_faults(Faults(load_rules(path), regions.home.clock()))
         except FaultRulesError as error:
             yield str(error)
 
@@ -121,6 +121,7 @@ def _service(options: EndpointOptions, clock: ServiceClock) -> Service:
         region=options.region,
         scale=options.scale,
         seed=options.seed,
+        publish_delay_s=options.publish_delay_s,
         durations=options.durations,
         behaviour=options.behaviour,
         streams=Streams(max_bytes=options.stream_bytes),
@@ -149,7 +150,7 @@ def _watch_stdin(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
 
 
 def _watch_signals(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    """Set `ended` on Ctrl-C and on SIGTERM."""
+    """Set `ended` on Ctrl-C or SIGTERM."""
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             loop.add_signal_handler(number, ended.set)
@@ -175,20 +176,20 @@ OTHER_FILES: Final = 64
 """Open files beside connections: a server that has none left cannot even refuse a request."""
 
 
-def _connections(wanted: int) -> int:
+def _connections(count: int) -> int:
     """The number of connections that the system permits; warns if that is fewer than wanted."""
     if sys.platform == "win32":
-        return wanted
+        return count
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = wanted + OTHER_FILES
+    files = count + OTHER_FILES
     if soft == resource.RLIM_INFINITY or soft >= files:
-        return wanted
+        return count
     if hard != resource.RLIM_INFINITY and hard < files:
         files = max(hard, OTHER_FILES + 1)
         print(
-            f"warning: at most {files - OTHER_FILES:,} connections instead of {wanted:,}, since this shell "
+            f"warning: at most {files - OTHER_FILES:,} connections instead of {count:,}, since this shell "
             f"permits {hard:,} open files; raise that with `ulimit -n`",
             file=sys.stderr,
         )

@@ -5,62 +5,40 @@
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html
 
-Up to `MOST_KEYS` different keys are counted exactly. One more, and every count is lowered by that of the key
-in the middle, and those that reach zero go: a count is then too low by at most the minute's total / `KEPT`.
-Misra and Gries, "Finding repeated elements", 1982: https://doi.org/10.1016/0167-6423(82)90012-0
+Counts are exact up to `MOST_KEYS` keys of a minute, and too low beyond (`HeavyHitters`).
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from heapq import nlargest
-from math import inf
 from typing import Literal
 
 from keyheat.endpoint.itemkeys import partition_end, shown, sort_end
 from keyheat.endpoint.schema import KeySchema
+from keyheat.heavyhitters import HeavyHitters
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
 from keyheat.model.resources import Refusal
 from keyheat.words import Direction
 
 MOST_KEYS = 2000
-KEPT = MOST_KEYS // 2
 SHOWN = 100  # keys kept of a minute that is over: four times as many as a report shows
 
 
 @dataclass(slots=True)
-class KeyCounts:
-    """One minute of one rule: values by key, and what is exact whatever the number of keys."""
+class KeyCounts(HeavyHitters[bytes]):
+    """Values by key in one minute of one rule."""
 
-    values: dict[bytes, float] = field(default_factory=dict)
-    total: float = 0.0
-    samples: int = 0
-    least: float = inf  # of a single request
-    most: float = 0.0
+    most: int = MOST_KEYS
     unique: int = 0  # different keys, once the minute is over
-
-    def add(self, key: bytes, value: float) -> None:
-        values = self.values
-        values[key] = values.get(key, 0.0) + value
-        self.total += value
-        self.samples += 1
-        self.least, self.most = min(self.least, value), max(self.most, value)
-        if len(values) > MOST_KEYS:
-            self._lower()
-
-    def close(self) -> None:
-        """The minute is over: keep the largest keys alone."""
-        self.unique = self.contributors
-        self.values = dict(nlargest(SHOWN, self.values.items(), key=lambda pair: pair[1]))
 
     @property
     def contributors(self) -> int:
-        """How many keys are known to have contributed: a lower bound where there were too many to hold."""
-        return max(self.unique, len(self.values))
+        """The number of different keys: a lower bound where there were too many to hold."""
+        return max(self.unique, len(self.held), self.most + 1 if self.taken else 0)
 
-    def _lower(self) -> None:
+    def close(self) -> None:
+        """Keep the largest keys alone, now that the minute is over."""
         self.unique = self.contributors
-        middle = nlargest(KEPT + 1, self.values.values())[-1]
-        self.values = {key: value - middle for key, value in self.values.items() if value > middle}
+        self.held = {key: self.held[key] for key in self.top(SHOWN)}
 
 
 Kind = Literal["PKC", "PKT", "SKC", "SKT"]
@@ -89,7 +67,6 @@ class InsightRule:
         return [attribute.name for attribute in (*self.keys.partitions, *sorts)]
 
     def shown(self, key: bytes) -> list[str]:
-        """A counted key as text."""
         return shown(self.keys, key)
 
     def count(self, stored: bytes, value: float, now_s: float) -> None:
@@ -106,7 +83,7 @@ class InsightRule:
         if self._minute in self.minutes:
             self.minutes[self._minute].close()
         self.minutes.setdefault(minute, KeyCounts())
-        for old in [one for one in self.minutes if one <= minute - MINUTES_KEPT * MINUTE_S]:
+        for old in [minute_s for minute_s in self.minutes if minute_s <= minute - MINUTES_KEPT * MINUTE_S]:
             del self.minutes[old]
         self._minute = minute
 
@@ -155,15 +132,14 @@ class KeyWatch:
         """Turn on, or switch the mode: rules of both modes go on as they were."""
         if self.on and mode == self.mode:
             return
-        wanted = list(kinds(mode, self.keys))
+        new_kinds = list(kinds(mode, self.keys))
         self.rules = {
             kind: self.rules.get(kind) or InsightRule(rule_name(kind, resource, now_s), kind, self.keys)
-            for kind in wanted
+            for kind in new_kinds
         }
         self._change(on=True, mode=mode, now_s=now_s, takes_s=takes_s)
 
     def disable(self, now_s: float, takes_s: float) -> None:
-        """Turn off: the rules go, and what they counted."""
         if self.on:
             self.rules = {}
             self._change(on=False, mode=self.mode, now_s=now_s, takes_s=takes_s)
@@ -172,7 +148,7 @@ class KeyWatch:
         self.on, self.mode, self.updated_s, self.settled_s = on, mode, now_s, now_s + takes_s
 
     def accessed(self, stored: bytes, value: float, now_s: float) -> None:
-        """A request for a key was served."""
+        """Count a served request for a key."""
         self._count(("PKC", "SKC"), stored, value, now_s)
 
     def throttled(self, stored: bytes, now_s: float) -> None:
@@ -196,7 +172,6 @@ class Insights:
 
     @property
     def on(self) -> bool:
-        """Whether anything is counted."""
         return any(watch.on for watch in self.watches.values())
 
     def wrote(self, stored: bytes, units: float, uses: Iterable[IndexUse], now_s: float) -> None:
@@ -213,7 +188,7 @@ class Insights:
             watch.accessed(stored, units, now_s)
 
     def read_or_refused(self, stored: bytes, units: float, refusal: Refusal | None, now_s: float) -> None:
-        """One item of the table was read, or could not be."""
+        """Count a read of one item, served or refused."""
         if refusal is None:
             self.read(stored, units, now_s)
         else:

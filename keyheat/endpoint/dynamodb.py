@@ -7,10 +7,9 @@ import itertools
 import logging
 import random
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -19,11 +18,19 @@ from zlib import crc32
 import orjson
 
 from keyheat.addresses import CLOCK
-from keyheat.endpoint.cloudwatch.metrics import Metrics
-from keyheat.endpoint.errors import CORAL, ServiceError, internal_error, nested_too_deep
+from keyheat.endpoint.delivery import Delivery
+from keyheat.endpoint.errors import (
+    ServiceError,
+    internal_error,
+    nested_too_deep,
+    serialization_error,
+    unknown_operation,
+)
+from keyheat.endpoint.http import Headers
 from keyheat.endpoint.partiql.operations import STATEMENTS, metric_of, tables_of
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.requests import check_shape
-from keyheat.endpoint.service import Handler, Service
+from keyheat.endpoint.service import Context, Handler, Service
 from keyheat.model.minutes import Minutes
 from keyheat.words import THROTTLE_CODES
 
@@ -68,7 +75,7 @@ def _batch_tables(request: dict[str, Any]) -> Iterable[str]:
 
 
 def _transaction_tables(request: dict[str, Any]) -> Iterable[str]:
-    return {part["TableName"] for item in request["TransactItems"] for part in item.values() if part}
+    return {action["TableName"] for item in request["TransactItems"] for action in item.values() if action}
 
 
 TABLES_OF: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
@@ -120,94 +127,110 @@ def operations(
     }
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class DynamoDB:
-    """One Region: what it holds, what CloudWatch knows of it, and answers to requests for it.
+    """DynamoDB's API in all Regions of one endpoint. `ids` are those of responses."""
 
-    `asked` counts requests by operation, whatever they are answered; `table_missing` hears the name of a
-    table that is not there.
-    """
+    regions: Regions
+    operations: Mapping[bytes, Operation]
+    ids: Iterator[bytes] = field(default_factory=lambda: request_ids(random.Random()))
 
-    service: Service
-    metrics: Metrics
-    ids: Iterator[bytes]
-    asked: defaultdict[str, int]
-    table_missing: Callable[[Service, str], None]
+    def answer(
+        self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None
+    ) -> bytes | Delivery:
+        regions = self.regions
+        operation = self.operations.get(headers[b"x-amz-target"])
+        if operation is None or method != b"POST":
+            target = headers[b"x-amz-target"].decode("latin-1")
+            return self.unknown(f"The local endpoint has no operation {target}")
+        regions.requests[operation.name] += 1
+        try:
+            service = regions.signed_for(headers)
+        except ServiceError as error:
+            return self._refused(regions.home, error)
+        context = Context(service, service.clock(), connection)
+        raw = self._answer(context, operation, body)
+        if context.delivery is None:
+            return raw
+        context.delivery.raw = raw
+        return context.delivery
 
-    def answer(self, operation: Operation, body: bytes) -> bytes:
-        """The whole response to one request that is signed."""
-        started_s = perf_counter()
-        self.asked[operation.name] += 1
-        service = self.service
+    def _answer(self, context: Context, operation: Operation, body: bytes) -> bytes:
+        started_s, service = perf_counter(), context.service
         try:
             request = parsed(body)
             if service.faults is None:
-                result = operation.handler(service, request)
+                result = operation.handler(context, request)
             else:
-                result = service.faults.handle(operation, service, request)
+                result = service.faults.handle(context, operation, request)
             out = result if isinstance(result, bytes) else orjson.dumps(result)
             if operation.tables is not None:
-                self._completed(operation, request, out, (perf_counter() - started_s) * 1000.0)
+                _completed(context, operation, request, out, (perf_counter() - started_s) * 1000.0)
             elif operation.name in CHANGES_TABLES:
-                self.metrics.note_tables()
+                service.metrics.note_tables(service.catalog, context.now_s)
         except ServiceError as error:
             if error.code == "ResourceNotFoundException" and isinstance(request.get("TableName"), str):
-                self.table_missing(service, request["TableName"])
-            return self.refused(error)
+                self.regions.warn_where(service, request["TableName"])
+            return self._refused(service, error)
         except Exception as error:  # noqa: BLE001 (one request must not end the connection)
-            return self._failed(operation, body, error)
+            return self._failed(context, operation, body, error)
         if out == b"{}":  # as nearly every write is answered
             return OK_ALONE + next(self.ids) + NOTHING
         if operation.tables is None:
-            return CONTROL_OK % (service.now_s(), next(self.ids), crc32(out), len(out), out)
+            return CONTROL_OK % (service.clock(), next(self.ids), crc32(out), len(out), out)
         return OK % (next(self.ids), crc32(out), len(out), out)
 
-    def refused(self, error: ServiceError) -> bytes:
-        """Count an error of a DynamoDB request, and answer it."""
-        if error.status < 500 and error.code not in NOT_USER_ERRORS:
-            self.metrics.account.user_error(self.service.now_s())
-        return self.failed(error)
+    def unknown(self, message: str) -> bytes:
+        """Answer a request for an unknown operation."""
+        return self._refused(self.regions.home, unknown_operation(message))
 
     def failed(self, error: ServiceError) -> bytes:
-        """The whole response that an error makes."""
+        """The whole response to a failed request."""
         out = orjson.dumps(error.body())
         phrase = PHRASES.get(error.status, b"Error")
         return FAILED % (error.status, phrase, next(self.ids), crc32(out), len(out), out)
 
-    def _failed(self, operation: Operation, body: bytes, error: Exception) -> bytes:
-        """A handler failed. If the request is not of its API's shape, that is why, and its sender's mistake.
+    def _refused(self, service: Service, error: ServiceError) -> bytes:
+        """Count an error of a DynamoDB request, and answer it."""
+        if error.status < 500 and error.code not in NOT_USER_ERRORS:
+            service.metrics.account.user_error(service.clock())
+        return self.failed(error)
 
-        So the hot operations need not look at the shape of every request.
+    def _failed(self, context: Context, operation: Operation, body: bytes, error: Exception) -> bytes:
+        """Answer a request whose handler failed, first checking that it has its API's shape.
+
+        So the hot operations need not check the shape of every request.
         """
         try:
             request = parsed(body)
             check_shape(operation.name, request, operation.api)
             LOG.error("%s failed inside the endpoint", operation.name, exc_info=error)
-            for minutes in self._minutes_of(operation, request):
-                minutes.system_error(operation.name, self.service.now_s())
+            for minutes in _minutes_of(context, operation, request):
+                minutes.system_error(operation.name, context.now_s)
         except ServiceError as mistake:
-            return self.refused(mistake)
-        return self.refused(internal_error())
+            return self._refused(context.service, mistake)
+        return self._refused(context.service, internal_error())
 
-    def _minutes_of(self, operation: Operation, request: dict[str, Any]) -> Iterator[Minutes]:
-        """The datapoints of each table that a data request names."""
-        for table in () if operation.tables is None else operation.tables(request):
-            with suppress(ServiceError):  # a statement of a batch may name a table that there is not
-                yield self.service.catalog.get(table).model.minutes
 
-    def _completed(
-        self, operation: Operation, request: dict[str, Any], out: bytes, latency_ms: float
-    ) -> None:
-        now_s = self.service.now_s()
-        if operation.plain:
-            minutes = self.service.catalog.get(request["TableName"]).model.minutes
-            minutes.completed(operation.name, latency_ms, now_s)
-            return
-        found = COUNT.search(out) if operation.returns_items else None
-        returned = int(found[1]) if found else None
-        name = operation.name if operation.metric is None else operation.metric(request)
-        for minutes in self._minutes_of(operation, request):
-            minutes.completed(name, latency_ms, now_s, returned)
+def _minutes_of(context: Context, operation: Operation, request: dict[str, Any]) -> Iterator[Minutes]:
+    """The datapoints of each table that a data request names."""
+    for table in () if operation.tables is None else operation.tables(request):
+        with suppress(ServiceError):  # a statement of a batch may name a missing table
+            yield context.service.catalog.get(table).model.minutes
+
+
+def _completed(
+    context: Context, operation: Operation, request: dict[str, Any], out: bytes, latency_ms: float
+) -> None:
+    if operation.plain:
+        minutes = context.service.catalog.get(request["TableName"]).model.minutes
+        minutes.completed(operation.name, latency_ms, context.now_s)
+        return
+    count = COUNT.search(out) if operation.returns_items else None
+    returned = int(count[1]) if count else None
+    name = operation.name if operation.metric is None else operation.metric(request)
+    for minutes in _minutes_of(context, operation, request):
+        minutes.completed(name, latency_ms, context.now_s, returned)
 
 
 def parsed(body: bytes) -> dict[str, Any]:
@@ -221,20 +244,3 @@ def parsed(body: bytes) -> dict[str, Any]:
     if type(request) is not dict:
         raise serialization_error("Start of structure or map found where not expected.")
     return request
-
-
-def serialization_error(message: str) -> ServiceError:
-    """The body cannot be read as a request."""
-    return ServiceError("SerializationException", message, prefix=CORAL)
-
-
-def missing_token() -> ServiceError:
-    """The request is not signed; here any signature is taken, but there has to be one."""
-    return ServiceError(
-        "MissingAuthenticationTokenException", "Request is missing Authentication Token", prefix=CORAL
-    )
-
-
-def unknown_operation(message: str) -> ServiceError:
-    """No such operation, or none that the endpoint has."""
-    return ServiceError("UnknownOperationException", message, prefix=CORAL)

@@ -49,6 +49,23 @@ def validation_error(message: str) -> ServiceError:
     return ServiceError("ValidationException", message, prefix=VALIDATION)
 
 
+def serialization_error(message: str) -> ServiceError:
+    """The body cannot be read as a request."""
+    return ServiceError("SerializationException", message, prefix=CORAL)
+
+
+def missing_token() -> ServiceError:
+    """The request is not signed; the endpoint takes any signature, but requires one."""
+    return ServiceError(
+        "MissingAuthenticationTokenException", "Request is missing Authentication Token", prefix=CORAL
+    )
+
+
+def unknown_operation(message: str) -> ServiceError:
+    """The endpoint has no such operation."""
+    return ServiceError("UnknownOperationException", message, prefix=CORAL)
+
+
 def nested_too_deep() -> ServiceError:
     """A value holds values that hold values, and so on for more than 32 levels."""
     return validation_error(
@@ -104,14 +121,12 @@ ACCOUNT_EXCEEDED = (
 
 
 class ThrottledTable(Protocol):
-    """What an answer needs to know of a table."""
+    """The properties of a table that an error needs."""
 
     @property
-    def provisioned(self) -> bool:
-        """Whether the table is in provisioned mode."""
+    def provisioned(self) -> bool: ...
 
-    def resource_arn(self, index: str | None) -> str:
-        """The ARN of the table, or of one of its indexes."""
+    def resource_arn(self, index: str | None) -> str: ...
 
 
 def throttled(table: ThrottledTable, refusal: Refusal, *, batch: bool = False) -> ServiceError:

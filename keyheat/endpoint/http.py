@@ -98,7 +98,9 @@ class Connections:
         """
         self.unfinished_bytes += more_bytes
         while self.unfinished_bytes > self.bounds.unfinished_bytes:
-            stalled = min((one for one in self.open if one.held_bytes), key=lambda one: one.heard)
+            stalled = min(
+                (holder for holder in self.open if holder.held_bytes), key=lambda holder: holder.heard
+            )
             (stalled if stalled.heard < self.tick else asking).hang_up(TOO_BUSY)
 
     def close_idle(self) -> bool:
@@ -205,12 +207,12 @@ class Connection(asyncio.Protocol):
 
     # What the parser calls.
 
-    def on_url(self, part: bytes) -> None:
+    def on_url(self, piece: bytes) -> None:
         if not self._in_request:  # a URL may come in parts, and each of them late
             self._in_request = self._in_head = True
             self.since = self._shared.tick
-        self._url += part
-        self._head_bytes += len(part)
+        self._url += piece
+        self._head_bytes += len(piece)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_head:  # what comes after a body could pass for what was signed
@@ -231,15 +233,15 @@ class Connection(asyncio.Protocol):
         elif b"expect" in self._headers:
             self._transport.write(CONTINUE)
 
-    def on_body(self, part: bytes) -> None:
-        self._body_bytes += len(part)
+    def on_body(self, piece: bytes) -> None:
+        self._body_bytes += len(piece)
         if self._too_large or self._body_bytes > self._bounds.body_bytes:
             self._drop_body(self._body_bytes)
-        elif self._body_bytes == len(part):
-            self._body = part
+        elif self._body_bytes == len(piece):
+            self._body = piece
         else:  # not a list of parts, each of which may be one byte
             self._body = self._body if isinstance(self._body, bytearray) else bytearray(self._body)
-            self._body += part
+            self._body += piece
 
     def on_message_complete(self) -> None:
         parser, body = self._parser, bytes(self._body)
@@ -258,7 +260,6 @@ class Connection(asyncio.Protocol):
     # What they have in common.
 
     def _begin(self) -> None:
-        """Be ready for the next request."""
         self._url = b""
         self._headers: Headers = {}
         self._body = b""
@@ -325,12 +326,12 @@ class Connection(asyncio.Protocol):
         self._shared.hold(self, self.held_bytes - before)
 
     def _let_go(self) -> None:
-        """What has arrived is held no more."""
+        """Release the bytes of the unfinished request."""
         self._shared.unfinished_bytes -= self.held_bytes
         self.held_bytes = self._arrived_bytes = 0
 
     def _forget(self) -> None:
-        """Drop whatever was received and not answered."""
+        """Drop received requests that are not answered."""
         self._waiting.clear()
         self._let_go()
         self._begin()
@@ -346,10 +347,9 @@ class Connection(asyncio.Protocol):
             self._transport.write_eof()
 
     def close(self) -> None:
-        """Hang up after what is written has been sent."""
+        """Close the connection after pending writes."""
         self.closing = True
         self._transport.close()
 
     def abort(self) -> None:
-        """Hang up at once."""
         self._transport.abort()

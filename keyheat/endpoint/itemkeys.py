@@ -114,10 +114,10 @@ def checked_item_key(keys: KeySchema, item: Item) -> Key:
 
 def checked_key(keys: KeySchema, key: Item) -> Key:
     """The key that a request names: the key attributes and nothing else. Raises ValidationException."""
-    wanted = keys.attributes
-    if len(key) != len(wanted):
+    key_attributes = keys.attributes
+    if len(key) != len(key_attributes):
         raise validation_error(NOT_THE_SCHEMA)
-    for attribute in wanted:
+    for attribute in key_attributes:
         value = key.get(attribute.name)
         if value is None or attribute.type not in value:
             raise validation_error(NOT_THE_SCHEMA)

@@ -59,7 +59,6 @@ class Shelf:
         return len(self._order)
 
     def get(self, key: bytes) -> bytes | None:
-        """The record under a key."""
         return self._shards[hash(key) & (SHARDS - 1)].get(key)
 
     def __getitem__(self, key: bytes) -> bytes:
@@ -77,7 +76,7 @@ class Shelf:
         self.total_bytes += size_of(record)
 
     def remove(self, key: bytes) -> None:
-        """Forget a record. Raises KeyError if it is missing."""
+        """Remove a record. Raises KeyError if it is missing."""
         old = self._shards[hash(key) & (SHARDS - 1)].pop(key)
         self._order.remove(key)
         self.total_bytes -= size_of(old)
@@ -102,14 +101,14 @@ class RequestTokens:
     def seen(self, token: str, digest: bytes, now_s: float) -> bool:
         """Whether this was done already. Raises IdempotentParameterMismatchException for another request."""
         self._forget(now_s)
-        known = self._known.get(token)
-        if known is not None and known[0] != digest:
+        earlier = self._known.get(token)
+        if earlier is not None and earlier[0] != digest:
             raise ServiceError(
                 "IdempotentParameterMismatchException",
                 "The request uses the same client token as a previous, but non-identical request. "
                 "Do not reuse a client token with different requests, unless the requests are identical.",
             )
-        return known is not None
+        return earlier is not None
 
     def add(self, token: str, digest: bytes, now_s: float) -> None:
         self._known[token] = digest, now_s
@@ -191,10 +190,10 @@ class ItemStore:
         """Start an index, filled from the items there are; those whose attributes do not fit stay out."""
         shelf = Shelf()
         for key in self.items.between(b"", None):
-            held = self.items[key]
-            item = orjson.loads(json_of(held))
+            stored = self.items[key]
+            item = orjson.loads(json_of(stored))
             if fits(index, item) and (entry := entry_key_of(index, item, key)) is not None:
-                shelf.put(entry[0], self._projected(index, item, held))
+                shelf.put(entry[0], self._projected(index, item, stored))
         self._indexes[index.name] = (index, shelf)
 
     def drop_index(self, name: str) -> None:
@@ -205,7 +204,7 @@ class ItemStore:
         return self.items.get(key)
 
     def of_entry(self, entry: bytes) -> bytes:
-        """The item's record that an index entry belongs to."""
+        """The record of the item that an index entry belongs to."""
         return self.items[key_of(self._keys, orjson.loads(json_of(entry)))[0]]
 
     def plan(self, key: Key, old: bytes | None, item: Item | None) -> ItemChange:
@@ -249,18 +248,18 @@ class ItemStore:
         return EntryChange(index, old_key, new_key, old, new)
 
     def _entry(
-        self, index: IndexSchema, primary: bytes, item: Item | None, held: bytes | None
+        self, index: IndexSchema, primary: bytes, item: Item | None, stored: bytes | None
     ) -> tuple[Key | None, bytes | None]:
-        if item is None or held is None or not fits(index, item):
+        if item is None or stored is None or not fits(index, item):
             return None, None
         key = entry_key_of(index, item, primary)
-        return (None, None) if key is None else (key, self._projected(index, item, held))
+        return (None, None) if key is None else (key, self._projected(index, item, stored))
 
-    def _projected(self, index: IndexSchema, item: Item, held: bytes) -> bytes:
+    def _projected(self, index: IndexSchema, item: Item, stored: bytes) -> bytes:
         if index.projection == "ALL":
-            return held
-        wanted = projected_names(self._keys_names(), index)
-        entry = {name: value for name, value in item.items() if name in wanted}
+            return stored
+        names = projected_names(self._keys_names(), index)
+        entry = {name: value for name, value in item.items() if name in names}
         return _recorded(entry)
 
     def _keys_names(self) -> frozenset[str]:
@@ -282,5 +281,5 @@ def fits(index: IndexSchema, item: Item) -> bool:
 
 def projected_names(primary: frozenset[str], index: IndexSchema) -> frozenset[str]:
     """Attributes that an index's entries have; for an index that projects everything, not to be asked."""
-    own = frozenset(attribute.name for attribute in index.keys.attributes)
-    return primary | own | index.include if index.projection == "INCLUDE" else primary | own
+    index_keys = frozenset(attribute.name for attribute in index.keys.attributes)
+    return primary | index_keys | index.include if index.projection == "INCLUDE" else primary | index_keys

@@ -1,6 +1,6 @@
 """Request parameters from before expressions, as the expressions that say the same.
 
-What they name is given placeholders, so that any name and any value can stand in an expression.
+What they name is slots placeholders, so that any name and any value can stand in an expression.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LegacyConditionalParameters.html
 """
 
@@ -54,10 +54,10 @@ def translated(request: Request) -> Request:
     if not old:
         return request
     _check_unmixed(request, old)
-    said = _Said()
-    made = {member: text for member, text in _expressions(said, request) if text}
-    named = {NAMES: said.names, VALUES: said.values}
-    return {**request, **made, **{member: held for member, held in named.items() if held}}
+    slots = _Placeholders()
+    expressions = {member: text for member, text in _expressions(slots, request) if text}
+    named = {NAMES: slots.names, VALUES: slots.values}
+    return {**request, **expressions, **{member: content for member, content in named.items() if content}}
 
 
 def _check_unmixed(request: Request, old: list[str]) -> None:
@@ -72,27 +72,26 @@ def _check_unmixed(request: Request, old: list[str]) -> None:
             raise validation_error(f"{member} can only be specified when using expressions")
 
 
-def _expressions(said: "_Said", request: Request) -> Iterator[tuple[str, str]]:
+def _expressions(slots: "_Placeholders", request: Request) -> Iterator[tuple[str, str]]:
     """Each expression of the request, its parameters checked in the order in which they stand here."""
     conditions = request.get("Expected")
     filters = request.get("QueryFilter") or request.get("ScanFilter")
-    yield "ProjectionExpression", _projection(said, request.get("AttributesToGet") or [])
-    yield "ConditionExpression", _joined(said, request, conditions or {}, _expected)
-    yield "FilterExpression", _joined(said, request, filters or {}, _condition)
+    yield "ProjectionExpression", _projection(slots, request.get("AttributesToGet") or [])
+    yield "ConditionExpression", _joined(slots, request, conditions or {}, _expected)
+    yield "FilterExpression", _joined(slots, request, filters or {}, _condition)
     _check_operator(request, conditions or filters or {})
-    yield "KeyConditionExpression", _key_condition(said, request.get("KeyConditions"))
-    yield "UpdateExpression", _update(said, request.get("AttributeUpdates") or {})
+    yield "KeyConditionExpression", _key_condition(slots, request.get("KeyConditions"))
+    yield "UpdateExpression", _update(slots, request.get("AttributeUpdates") or {})
 
 
-class _Said:
-    """Placeholders given so far, for names and for values."""
+class _Placeholders:
+    """Placeholders slots so far, for names and for values."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
         self.values: dict[str, Any] = {}
 
     def name(self, name: str) -> str:
-        """The placeholder of an attribute."""
         placeholder = f"#n{len(self.names)}"
         self.names[placeholder] = name
         return placeholder
@@ -104,20 +103,20 @@ class _Said:
         return placeholder
 
 
-def _projection(said: _Said, names: list[str]) -> str:
+def _projection(slots: _Placeholders, names: list[str]) -> str:
     for name in names:
         if names.count(name) > 1:
             raise _invalid(f"Duplicate value in attribute name: {name}")
-    return ", ".join(map(said.name, names))
+    return ", ".join(map(slots.name, names))
 
 
-Told = Callable[[_Said, str, Request], str]
-"""What an expression says of one attribute."""
+Render = Callable[[_Placeholders, str, Request], str]
+"""Writes the condition of one attribute."""
 
 
-def _joined(said: _Said, request: Request, conditions: dict[str, Request], told: Told) -> str:
+def _joined(slots: _Placeholders, request: Request, conditions: dict[str, Request], render: Render) -> str:
     joint = f" {request.get('ConditionalOperator') or 'AND'} "
-    return joint.join([told(said, name, condition) for name, condition in conditions.items()])
+    return joint.join([render(slots, name, condition) for name, condition in conditions.items()])
 
 
 def _check_operator(request: Request, conditions: dict[str, Request]) -> None:
@@ -130,7 +129,7 @@ def _check_operator(request: Request, conditions: dict[str, Request]) -> None:
     )
 
 
-def _expected(said: _Said, name: str, expected: Request) -> str:
+def _expected(slots: _Placeholders, name: str, expected: Request) -> str:
     """One attribute of Expected: an operator with values, a value, or its absence."""
     value, listed = expected.get("Value"), expected.get("AttributeValueList")
     exists, operator = expected.get("Exists"), expected.get("ComparisonOperator")
@@ -144,32 +143,32 @@ def _expected(said: _Said, name: str, expected: Request) -> str:
                 f"Value or AttributeValueList must be used with ComparisonOperator: {operator} "
                 f"for Attribute: {name}"
             )
-        return _compared(said, name, operator, (listed or []) if value is None else [value])
+        return _compared(slots, name, operator, (listed or []) if value is None else [value])
     if listed is not None:
         raise _invalid(f"AttributeValueList can only be used with a ComparisonOperator for Attribute: {name}")
     if exists is False:
         if value is not None:
             raise _invalid(f"Value cannot be used when Exists is false for Attribute: {name}")
-        return _compared(said, name, "NULL", [])
+        return _compared(slots, name, "NULL", [])
     if value is None:
-        shown = "null" if exists is None else "true"
-        raise _invalid(f"Value must be provided when Exists is {shown} for Attribute: {name}")
-    return _compared(said, name, "EQ", [value])
+        exists_text = "null" if exists is None else "true"
+        raise _invalid(f"Value must be provided when Exists is {exists_text} for Attribute: {name}")
+    return _compared(slots, name, "EQ", [value])
 
 
-def _condition(said: _Said, name: str, condition: Request) -> str:
-    return _compared(said, name, condition["ComparisonOperator"], condition.get("AttributeValueList") or [])
+def _condition(slots: _Placeholders, name: str, condition: Request) -> str:
+    return _compared(slots, name, condition["ComparisonOperator"], condition.get("AttributeValueList") or [])
 
 
-def _compared(said: _Said, name: str, operator: str, values: list[Any]) -> str:
+def _compared(slots: _Placeholders, name: str, operator: str, values: list[Any]) -> str:
     """One comparison as an expression. Raises ValidationException for values that the operator has not."""
     for value in values:
         check_value(value)
-    wanted = COUNTS.get(operator, 1)
-    if len(values) != wanted and not (operator == "IN" and values):
+    operand_count = COUNTS.get(operator, 1)
+    if len(values) != operand_count and not (operator == "IN" and values):
         raise _invalid(f"Invalid number of argument(s) for the {operator} ComparisonOperator")
     _check_types(operator, values)
-    attribute, placeholders = said.name(name), [said.value(value) for value in values]
+    attribute, placeholders = slots.name(name), [slots.value(value) for value in values]
     if operator in SIGNS:
         return f"{attribute} {SIGNS[operator]} {placeholders[0]}"
     if operator == "IN":
@@ -190,28 +189,28 @@ def _check_types(operator: str, values: list[Any]) -> None:
         )
 
 
-def _key_condition(said: _Said, conditions: dict[str, Request] | None) -> str:
+def _key_condition(slots: _Placeholders, conditions: dict[str, Request] | None) -> str:
     if conditions is None:
         return ""
     if not 1 <= len(conditions) <= 2:
         raise validation_error("Conditions can be of length 1 or 2 only")
-    told = [_condition(said, name, condition) for name, condition in conditions.items()]
+    texts = [_condition(slots, name, condition) for name, condition in conditions.items()]
     if any(condition["ComparisonOperator"] not in ON_KEYS for condition in conditions.values()):
         raise validation_error("Attempted conditional constraint is not an indexable operation")
-    return " AND ".join(told)
+    return " AND ".join(texts)
 
 
-def _update(said: _Said, updates: dict[str, Request]) -> str:
+def _update(slots: _Placeholders, updates: dict[str, Request]) -> str:
     clauses: dict[str, list[str]] = {}
     for name, update in updates.items():
-        clause, text = _action(said, name, update.get("Action") or "PUT", update.get("Value"))
+        clause, text = _action(slots, name, update.get("Action") or "PUT", update.get("Value"))
         clauses.setdefault(clause, []).append(text)
     return " ".join(f"{clause} {', '.join(texts)}" for clause, texts in clauses.items())
 
 
-def _action(said: _Said, name: str, action: str, value: Any) -> tuple[str, str]:
+def _action(slots: _Placeholders, name: str, action: str, value: Any) -> tuple[str, str]:
     """The clause of an update expression that one update belongs in, and what it says there."""
-    attribute = said.name(name)
+    attribute = slots.name(name)
     if value is None:
         if action != "DELETE":
             raise _invalid("Only DELETE action is allowed when no attribute value is specified")
@@ -220,12 +219,12 @@ def _action(said: _Said, name: str, action: str, value: Any) -> tuple[str, str]:
     kind = type_of(value)
     if action != "PUT" and kind not in (ADDED if action == "ADD" else DELETED):
         raise _invalid(f"{action} action is not supported for the type {kind}")
-    placeholder = said.value(value)
+    placeholder = slots.value(value)
     if action == "PUT":
         return "SET", f"{attribute} = {placeholder}"
     if kind != "L":
         return action, f"{attribute} {placeholder}"
-    empty = said.value({"L": []})
+    empty = slots.value({"L": []})
     return "SET", f"{attribute} = list_append(if_not_exists({attribute}, {empty}), {placeholder})"
 
 

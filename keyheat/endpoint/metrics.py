@@ -28,13 +28,12 @@ METRICS: Final = (REQUESTS, THROTTLES, CONSUMED, CAPACITY)
 
 
 def metrics_of(regions: Regions) -> Iterator[Metric]:
-    """The metrics of all tables of all Regions."""
     lanes = [
         ({"region": service.region, "table": table.name}, lane)
         for service, table in regions.tables().values()
         for lane in table.model.minutes.totals()
     ]
-    requests = tuple(({"operation": name}, float(count)) for name, count in regions.asked.items())
+    requests = tuple(({"operation": name}, float(count)) for name, count in regions.requests.items())
     yield replace(REQUESTS, points=requests)
     yield replace(THROTTLES, points=tuple(point for pair in lanes for point in _throttles(*pair)))
     consumed = ((_labels(table, lane.index, lane.direction), lane.consumed_units) for table, lane in lanes)
@@ -45,8 +44,11 @@ def metrics_of(regions: Regions) -> Iterator[Metric]:
 def _capacity(regions: Regions) -> Iterator[tuple[Labels, float]]:
     for service, table in regions.tables().values():
         named = {"region": service.region, "table": table.name}
-        for index, part in table.model.capacity.parts.items():
-            for limit, pair in (("provisioned", part.provisioned), ("on-demand maximum", part.max_on_demand)):
+        for index, resource in table.model.capacity.parts.items():
+            for limit, pair in (
+                ("provisioned", resource.provisioned),
+                ("on-demand maximum", resource.max_on_demand),
+            ):
                 for direction in Direction:
                     if pair is not None and (units := pair.of(direction)):
                         yield {**_labels(named, index, direction), "limit": limit}, units * service.scale

@@ -13,7 +13,7 @@ from keyheat.endpoint.items.transactions import transact_get_items, transact_wri
 from keyheat.endpoint.paging import page
 from keyheat.endpoint.partiql.operations import STATEMENTS
 from keyheat.endpoint.requests import shape_checked
-from keyheat.endpoint.service import Handler, Service
+from keyheat.endpoint.service import Context, Handler
 from keyheat.endpoint.tables.catalog import TableChange, require_idle
 from keyheat.endpoint.tables.create import create_table
 from keyheat.endpoint.tables.describe import describe
@@ -34,14 +34,14 @@ Body = dict[str, Any]
 NAMES_PER_PAGE = 100
 
 
-def describe_table(service: Service, request: Body) -> Body:
-    return {"Table": describe(service.catalog.find(request["TableName"]), service.now_s())}
+def describe_table(context: Context, request: Body) -> Body:
+    return {"Table": describe(context.service.catalog.find(request["TableName"]), context.now_s)}
 
 
-def delete_table(service: Service, request: Body) -> Body:
+def delete_table(context: Context, request: Body) -> Body:
     """DeleteTable. Raises ValidationException for a protected table."""
-    now_s = service.now_s()
-    table = service.catalog.find(request["TableName"])
+    now_s = context.now_s
+    table = context.service.catalog.find(request["TableName"])
     require_idle(table)
     if table.definition.settings.deletion_protection:
         raise validation_error(
@@ -50,18 +50,18 @@ def delete_table(service: Service, request: Body) -> Body:
         )
     if table.stream is not None and table.stream.disabled_s is None:
         table.stream.disable(now_s)
-    service.catalog.begin(table, TableChange("DELETING", now_s + service.durations.delete_s, None))
+    ends_s = now_s + context.service.durations.delete_s
+    context.service.catalog.begin(table, TableChange("DELETING", ends_s, None))
     return {"TableDescription": describe(table, now_s)}
 
 
-def list_tables(service: Service, request: Body) -> Body:
-    """ListTables, in pages."""
+def list_tables(context: Context, request: Body) -> Body:
     after, limit = request.get("ExclusiveStartTableName") or "", request.get("Limit") or NAMES_PER_PAGE
-    names = [name for name in service.catalog.names() if name > after]
+    names = [name for name in context.service.catalog.names() if name > after]
     return page("TableNames", names, limit, "LastEvaluatedTableName")
 
 
-def describe_limits(service: Service, request: Body) -> Body:
+def describe_limits(context: Context, request: Body) -> Body:
     """DescribeLimits: the quotas of a new account."""
     return {
         "AccountMaxReadCapacityUnits": limits.ACCOUNT_READ_UNITS_PER_S,
@@ -71,9 +71,9 @@ def describe_limits(service: Service, request: Body) -> Body:
     }
 
 
-def describe_endpoints(service: Service, request: Body) -> Body:
+def describe_endpoints(context: Context, request: Body) -> Body:
     """DescribeEndpoints: the service's own name, as it gives it to clients that discover endpoints."""
-    address = f"dynamodb.{service.region}.amazonaws.com"
+    address = f"dynamodb.{context.service.region}.amazonaws.com"
     return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": 1_440}]}
 
 

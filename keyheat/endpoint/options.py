@@ -27,22 +27,22 @@ def _behaviour(_context: click.Context, _option: click.Parameter, settings: tupl
         raise click.BadParameter(str(error)) from error
 
 
-def _region(_context: click.Context, _option: click.Parameter, said: str) -> str:
-    if re.fullmatch(REGION_NAME, said) is None:
-        raise click.BadParameter(f"{said!r} is no name of a Region, such as eu-west-1 or local")
-    return said
+def _region(_context: click.Context, _option: click.Parameter, text: str) -> str:
+    if re.fullmatch(REGION_NAME, text) is None:
+        raise click.BadParameter(f"{text!r} is not a Region name; use one such as eu-west-1 or local")
+    return text
 
 
 def _seeds(
-    _context: click.Context, _option: click.Parameter, said: tuple[str, ...]
+    _context: click.Context, _option: click.Parameter, text: tuple[str, ...]
 ) -> tuple[tuple[str | None, Path], ...]:
     """Files of items, each with the table that is named before it."""
-    return tuple(_seed(one) for one in said)
+    return tuple(_seed(entry) for entry in text)
 
 
-def _seed(said: str) -> tuple[str | None, Path]:
-    table, sign, path = said.partition("=")
-    return (table or None, Path(path)) if sign and not Path(said).exists() else (None, Path(said))
+def _seed(text: str) -> tuple[str | None, Path]:
+    table, sign, path = text.partition("=")
+    return (table or None, Path(path)) if sign and not Path(text).exists() else (None, Path(text))
 
 
 WHOLE, SECONDS = click.IntRange(1, 2**31), Within(0)

@@ -44,7 +44,7 @@ class Visit:
     body: bytes
 
     def json(self, accepted: str) -> Any:
-        """Its body as JSON. Raises `PageError`."""
+        """Parse the body as JSON. Raises `PageError`."""
         kind = self.headers.get(b"content-type", b"").partition(b";")[0]
         if kind.strip().lower() != b"application/json":
             raise PageError(415, accepted)
@@ -62,8 +62,14 @@ class Pages:
     regions: Regions
     clock: ServiceClock | None = None
 
-    def answer(self, method: bytes, url: bytes, headers: Headers, body: bytes) -> bytes:
-        """The whole response to a request whose URL begins with `PREFIX`."""
+    def answer(
+        self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None
+    ) -> bytes | None:
+        """The whole response to a request; None if it is for none of the pages."""
+        if method == b"GET" and url == b"/":
+            return response(200, b"healthy: keyheat\n", content_type=b"text/plain")
+        if not url.startswith(PREFIX):
+            return None
         split = urlsplit(url.decode("latin-1"))
         visit = Visit(parse_qs(split.query).get("table", [""])[0], headers, body)
         try:
@@ -75,7 +81,7 @@ class Pages:
     def _handler(self, name: str, method: str) -> "Handler":
         methods = PAGES.get(name)
         if methods is None:
-            raise PageError(404, f"no such page; there are {', '.join(PAGES)}")
+            raise PageError(404, f"unknown page; use one of {', '.join(PAGES)}")
         if method not in methods:
             raise PageError(405, f"only {' and '.join(methods)} can be sent here")
         return methods[method]
@@ -84,18 +90,18 @@ class Pages:
         return {"status": "ok", "scale": self.regions.home.scale}
 
     def requests(self, visit: Visit) -> object:
-        """Requests by operation, whatever they were answered."""
-        return self.regions.asked
+        """Requests by operation, served or refused."""
+        return self.regions.requests
 
     def tables(self, visit: Visit) -> list[str]:
         return sorted(self.regions.tables())
 
     def decisions(self, visit: Visit) -> object:
         """What a table admitted and refused, second by second."""
-        return self._model(visit).decisions.rows()
+        return self._model(visit).decisions()
 
     def partitions(self, visit: Visit) -> object:
-        """The same step by step, for each partition."""
+        """What each partition admitted and refused, step by step."""
         return self._model(visit).partition_record()
 
     def _model(self, visit: Visit) -> TableModel:
@@ -109,7 +115,7 @@ class Pages:
             raise PageError(404, f"{error.message}: {visit.table!r}") from None
 
     def recorded(self, visit: Visit) -> object:
-        """What was asked of every table that there is or was."""
+        """The recorded requests of every table, also of deleted ones."""
         if self.regions.home.recordings is None:
             raise PageError(404, "nothing is recorded; start the endpoint with --record")
         tables = self.regions.tables()
@@ -126,7 +132,7 @@ class Pages:
     def faults(self, visit: Visit) -> object:
         """The rules that are set, how often each was asked and struck, and since when they are set."""
         faults = self.regions.home.faults
-        return {"rules": []} if faults is None else faults.report()
+        return {"rules": []} if faults is None else faults.report(self.regions.home.clock())
 
     def set_faults(self, visit: Visit) -> object:
         """Set rules, or say everything that is wrong with them; then those that there were stay."""
@@ -137,25 +143,24 @@ class Pages:
         from keyheat.endpoint.faults.rules import FaultRulesError, checked_rules
 
         try:
-            self.regions.set_faults(Faults(self.regions.home, checked_rules("rules", rules)))
+            self.regions.set_faults(Faults(checked_rules("rules", rules), self.regions.home.clock()))
         except FaultRulesError as error:
             raise PageError(400, str(error), errors=error.errors) from None
         return self.faults(visit)
 
     def clear_faults(self, visit: Visit) -> object:
-        """Take the rules back; gives what they did."""
+        """Remove the rules; return their counts."""
         report = self.faults(visit)
         self.regions.set_faults(None)
         return report
 
     def snapshot(self, visit: Visit) -> bytes:
-        """All tables with their items."""
         from keyheat.endpoint.state.snapshot import snapshot
 
         return response(200, snapshot(self.regions), content_type=b"application/x-ndjson")
 
     def restore(self, visit: Visit) -> object:
-        """Become what a snapshot says."""
+        """Replace all tables by those of a snapshot."""
         from keyheat.endpoint.state.snapshot import NoSnapshot, restore
 
         try:
@@ -165,7 +170,6 @@ class Pages:
         return {"tables": {name: len(table.items) for name, (_, table) in self.regions.tables().items()}}
 
     def advance(self, visit: Visit) -> object:
-        """Move the time of the endpoint on."""
         request = visit.json(f"time is moved on by {HOW_TO_ADVANCE}")
         if self.clock is None:
             raise PageError(404, "this endpoint runs on the clock of the process that started it")
@@ -176,7 +180,7 @@ class Pages:
             self.clock.advance(seconds)
         except ValueError as error:
             raise PageError(400, f"seconds: {error}") from None
-        return {"now_s": round(self.regions.home.now_s(), 3), "ahead_s": self.clock.ahead_s}
+        return {"now_s": round(self.regions.home.clock(), 3), "ahead_s": self.clock.ahead_s}
 
 
 Handler = Callable[[Pages, Visit], object]

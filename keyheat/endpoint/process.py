@@ -75,7 +75,6 @@ class EndpointProcess:
 
     @property
     def pid(self) -> int:
-        """The child's process id."""
         return self._child.pid
 
     def stop(self, *, show_stderr: bool = True) -> int | None:
@@ -147,8 +146,8 @@ class EndpointProcess:
         return line.decode()
 
     def _said(self) -> str:
-        said = self.complaints().strip()
-        return f": {said}" if said else ""
+        text = self.complaints().strip()
+        return f": {text}" if text else ""
 
 
 def _environment(root: Path) -> dict[str, str]:

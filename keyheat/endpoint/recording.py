@@ -43,7 +43,7 @@ class Recording:
     entries: dict[str, dict[bytes, PartitionKeyUse]] = field(default_factory=dict)
     """What writes put into each global index, admitted or not."""
 
-    def asked(self, kind: Kind, position: bytes, units: float, refusal: Refusal | None) -> None:
+    def add(self, kind: Kind, position: bytes, units: float, refusal: Refusal | None) -> None:
         """One request for one item, or for one page of items."""
         use = _use(self.uses.setdefault(kind, {}), position)
         use.requests += 1
@@ -51,11 +51,11 @@ class Recording:
         if refusal is not None:
             use.refused[refusal.reason] = use.refused.get(refusal.reason, 0) + 1
 
-    def wrote(
+    def add_write(
         self, position: bytes, units: float, refusal: Refusal | None, entries: Sequence[IndexWrite]
     ) -> None:
         """One write, with its entries in the global indexes."""
-        self.asked((Direction.WRITE, None, False), position, units, refusal)
+        self.add((Direction.WRITE, None, False), position, units, refusal)
         for entry in entries:
             use = _use(self.entries.setdefault(entry.index, {}), entry.position)
             use.requests += 1
@@ -80,27 +80,26 @@ class RecordingModel(TableModel):
         super().__init__(capacity, **model)
         self.recording = recording
 
-    def admit_read(
-        self, position: bytes, units: float, now_s: float, *, index: str | None = None, eventual: bool = False
-    ) -> Refusal | None:
-        refusal = super().admit_read(position, units, now_s, index=index, eventual=eventual)
-        self.recording.asked((Direction.READ, index, eventual), position, units, refusal)
+    def admit_read(self, position: bytes, units: float, now_s: float, **how: Any) -> Refusal | None:
+        refusal = super().admit_read(position, units, now_s, **how)
+        kind = (Direction.READ, how.get("index"), how.get("eventual", False))
+        self.recording.add(kind, position, units, refusal)
         return refusal
 
     def admit_write(
-        self, position: bytes, units: float, now_s: float, index_writes: Sequence[IndexWrite] = ()
+        self, position: bytes, units: float, now_s: float, index_writes: Sequence[IndexWrite] = (), **how: Any
     ) -> Refusal | None:
-        refusal = super().admit_write(position, units, now_s, index_writes)
-        self.recording.wrote(position, units, refusal, index_writes)
+        refusal = super().admit_write(position, units, now_s, index_writes, **how)
+        self.recording.add_write(position, units, refusal, index_writes)
         return refusal
 
-    def admit_together(self, ops: Sequence[Op], now_s: float) -> list[Refusal | None]:
-        answers = super().admit_together(ops, now_s)
+    def admit_together(self, ops: Sequence[Op], now_s: float, **how: Any) -> list[Refusal | None]:
+        answers = super().admit_together(ops, now_s, **how)
         for op, refusal in zip(ops, answers, strict=True):
             if op.direction is Direction.READ:
-                self.recording.asked((Direction.READ, op.index, op.eventual), op.position, op.units, refusal)
+                self.recording.add((Direction.READ, op.index, op.eventual), op.position, op.units, refusal)
             else:
-                self.recording.wrote(op.position, op.units, refusal, op.index_writes)
+                self.recording.add_write(op.position, op.units, refusal, op.index_writes)
         return answers
 
 
@@ -132,7 +131,7 @@ def _shelf(table: Table | None, index: str | None) -> tuple[KeySchema | None, Sh
         return None, None
     if index is None:
         return table.schema.keys, table.items.items
-    schema = next((one for one in table.schema.indexes if one.name == index), None)
+    schema = next((index_schema for index_schema in table.schema.indexes if index_schema.name == index), None)
     return (None, None) if schema is None else (schema.keys, table.items.index(index))
 
 

@@ -21,7 +21,7 @@ from keyheat.endpoint.legacy import LEGACY, translated
 from keyheat.endpoint.shapes import Shape, shapes_of
 
 if TYPE_CHECKING:
-    from keyheat.endpoint.service import Handler, Service
+    from keyheat.endpoint.service import Context, Handler
 
 
 JAVA_NAMES = {"string": "String", "integer": "Integer", "long": "Long", "boolean": "Boolean"}
@@ -43,9 +43,9 @@ def check_shape(operation: str, request: Mapping[str, Any], api: str = "dynamodb
 def shape_checked(operation: str, handler: "Handler", api: str = "dynamodb") -> "Handler":
     """The handler behind the check of its request's shape."""
 
-    def handle(service: "Service", request: dict[str, Any]) -> bytes | dict[str, Any]:
+    def handle(context: "Context", request: dict[str, Any]) -> bytes | dict[str, Any]:
         check_shape(operation, request, api)
-        return handler(service, request)
+        return handler(context, request)
 
     return handle
 
@@ -112,9 +112,9 @@ MOST_OF_A_VALUE: Final = 1_000
 
 def _message(value: Any, path: str, constraint: str) -> str:
     """The constraint in the service's words; of 26 large items no more of the value than one reads."""
-    said = str(value)
-    said = said if len(said) <= MOST_OF_A_VALUE else f"{said[:MOST_OF_A_VALUE]}..."
-    return f"Value '{said}' at '{path}' failed to satisfy constraint: {constraint}"
+    text = str(value)
+    text = text if len(text) <= MOST_OF_A_VALUE else f"{text[:MOST_OF_A_VALUE]}..."
+    return f"Value '{text}' at '{path}' failed to satisfy constraint: {constraint}"
 
 
 def _require(kind: type | tuple[type, ...], value: Any, otherwise: str, path: str) -> None:
@@ -128,16 +128,16 @@ def _mistyped(message: str, path: str) -> ServiceError:
     return error
 
 
-def _mistaken(value: Any, wanted: str) -> str:
+def _mistaken(value: Any, java_name: str) -> str:
     if isinstance(value, list):
         return "Start of list found where not expected"
     if isinstance(value, dict):
         return "Start of structure or map found where not expected."
     if isinstance(value, bool):
-        found = "TRUE_VALUE" if value else "FALSE_VALUE"
+        token = "TRUE_VALUE" if value else "FALSE_VALUE"
     else:
-        found = "STRING_VALUE" if isinstance(value, str) else "NUMBER_VALUE"
-    return f"{found} cannot be converted to {wanted}"
+        token = "STRING_VALUE" if isinstance(value, str) else "NUMBER_VALUE"
+    return f"{token} cannot be converted to {java_name}"
 
 
 Request = dict[str, Any]
@@ -162,7 +162,9 @@ def members_of(operation: str) -> Members:
     """The members of an operation's request, from the service model."""
     shape = shapes_of().input_of(operation)
     assert shape is not None, "every operation on items takes a request"
-    rules = {name: (TYPES[one.type_name], _words(one), _bounds(one)) for name, one in shape.members.items()}
+    rules = {
+        name: (TYPES[inner.type_name], _words(inner), _bounds(inner)) for name, inner in shape.members.items()
+    }
     return Members(rules, tuple(shape.required_members))
 
 

@@ -44,7 +44,6 @@ class KeySchema:
 
     @property
     def partitions(self) -> tuple[KeySchemaElement, ...]:
-        """The attributes of the partition key."""
         return (self.partition, *self.more_partition)
 
     @property
@@ -83,7 +82,7 @@ def invalid(message: str) -> ServiceError:
 
 
 def check_name(name: str) -> None:
-    """Raises unless a table or an index may be called so."""
+    """Raises ValidationException for an invalid name of a table or index."""
     if NAME.fullmatch(name) is None:
         raise validation_error(
             "Invalid table/index name.  Table/index names must be between 3 and 255 characters long, "

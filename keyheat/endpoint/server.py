@@ -8,7 +8,8 @@ from functools import partial
 from time import perf_counter
 
 from keyheat.addresses import Hosts
-from keyheat.endpoint.dynamodb import operations
+from keyheat.endpoint.cloudwatch.api import CloudWatch
+from keyheat.endpoint.dynamodb import DynamoDB, operations
 from keyheat.endpoint.http import Connection, Connections
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import ClientBounds
@@ -37,9 +38,10 @@ def build_router(
     `hosts`: the names by which it may be called besides this machine's own.
     `clock`: the services', where its time may be moved on.
     """
+    dynamodb = DynamoDB(regions, operations(control, data, STREAMS))
     return Router(
-        operations=operations(control, data, STREAMS),
-        regions=regions,
+        dynamodb=dynamodb,
+        cloudwatch=CloudWatch(regions, dynamodb.ids),
         pages=Pages(regions, clock),
         guard=Guard(hosts or Hosts()),
     )
@@ -66,7 +68,7 @@ class Housekeeping:
         gc.disable()
 
     def sweep(self, answered: int) -> None:
-        """One second has passed; `answered` requests in all."""
+        """Collect garbage once a second; `answered` requests in all so far."""
         if answered != self.answered:
             self.answered, self.quiet, self.due = answered, 0, True
             self.collect(YOUNG)

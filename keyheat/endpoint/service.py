@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Final, Protocol, cast
 
-from keyheat.endpoint.delivery import Delivery, Exchange
+from keyheat.endpoint.cloudwatch.metrics import Metrics
+from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.options import MOST_STREAM_BYTES, Durations
 from keyheat.endpoint.recording import Recording
@@ -86,7 +87,7 @@ class Streams:
         return stream
 
     def listed(self, now_s: float) -> list[TableStream]:
-        """Every stream there is, in the order of their ARNs."""
+        """All streams in the order of their ARNs."""
         self._forget(now_s)
         return [stream for _, stream in sorted(self._streams.items())]
 
@@ -122,17 +123,17 @@ def no_stream(arn: str) -> ServiceError:
 
 
 class FaultInjection(Protocol):
-    """Faults that requests meet before they are admitted (`faults.injection`)."""
+    """Fault rules, as handlers apply them (`faults.injection`)."""
 
-    def handle(self, operation: Any, service: Any, request: dict[str, Any]) -> bytes | dict[str, Any]: ...
+    def handle(self, context: Any, operation: Any, request: dict[str, Any]) -> bytes | dict[str, Any]: ...
 
-    def meet(self, operation: str, aim: Aim) -> None: ...
+    def refusal(self, context: Any, operation: str, aim: Aim) -> Refusal | None: ...
 
-    def refusals(self, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]: ...
+    def refusals(self, context: Any, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]: ...
 
-    def reasons(self, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]: ...
+    def reasons(self, context: Any, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]: ...
 
-    def report(self) -> dict[str, Any]: ...
+    def report(self, now_s: float) -> dict[str, Any]: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -140,8 +141,8 @@ class Service:
     """Everything an endpoint holds in one Region. Handlers run one at a time, so nothing here is locked.
 
     `clock` gives epoch seconds; `scale` multiplies every rate limit; `seed` is that of the tables' models;
-    `caller` is the request at hand; `recordings` are of tables by name, None if nothing is recorded;
-    `faults` are the rules in force, None if there are no rules.
+    `publish_delay_s` are the seconds from a minute's end to its metrics; `recordings` are of tables by name,
+    None if nothing is recorded; `faults` are the rules in force, None if there are no rules.
     """
 
     clock: Callable[[], float]
@@ -149,19 +150,21 @@ class Service:
     account_id: str = "000000000000"
     scale: float = 1.0
     seed: int = 1
+    publish_delay_s: float = 0.0
     durations: Durations = field(default_factory=Durations)
     behaviour: Behaviour = DEFAULT
     streams: Streams = field(default_factory=Streams)
-    caller: Exchange = field(default_factory=Exchange)
     recordings: dict[str, Recording] | None = None
     faults: FaultInjection | None = None
     catalog: Catalog = field(init=False)
+    metrics: Metrics = field(init=False)
 
     def __post_init__(self) -> None:
         self.catalog = Catalog(self.clock, self.region)
+        self.metrics = Metrics(self.publish_delay_s)
 
     def in_region(self, region: str) -> "Service":
-        """The same account in another Region, where it has nothing yet."""
+        """The same account in another Region, still empty."""
         return replace(
             self,
             region=region,
@@ -169,20 +172,29 @@ class Service:
             recordings=None if self.recordings is None else {},
         )
 
-    def now_s(self) -> float:
-        """Epoch seconds."""
-        return self.clock()
-
-    def delivery(self) -> Delivery:
-        """How the answer to the request at hand goes, to be changed."""
-        if self.caller.delivery is None:
-            self.caller.delivery = Delivery()
-        return self.caller.delivery
-
     def table_arn(self, name: str) -> str:
         """The ARN of a table of this account, whether it exists or not."""
         return f"arn:aws:dynamodb:{self.region}:{self.account_id}:table/{name}"
 
 
-Handler = Callable[[Service, dict[str, Any]], bytes | dict[str, Any]]
-"""One operation: takes the request as parsed JSON, gives the body of the answer, raises `ServiceError`."""
+@dataclass(slots=True)
+class Context:
+    """One request: its Region, its time, the connection it came on, and how its response is sent.
+
+    No `delivery`: the response is sent at once.
+    """
+
+    service: Service
+    now_s: float
+    connection: int | None = None
+    delivery: Delivery | None = None
+
+    def delay(self) -> Delivery:
+        """The delivery of the response, for changing it."""
+        if self.delivery is None:
+            self.delivery = Delivery()
+        return self.delivery
+
+
+Handler = Callable[[Context, dict[str, Any]], bytes | dict[str, Any]]
+"""One operation: takes the request as parsed JSON, returns the response's body, raises `ServiceError`."""

@@ -30,7 +30,7 @@ class Shape:
 
     @property
     def members(self) -> dict[str, "Shape"]:
-        return {name: self._shapes.of(one["shape"]) for name, one in self.metadata["members"].items()}
+        return {name: self._shapes.of(entry["shape"]) for name, entry in self.metadata["members"].items()}
 
     @property
     def required_members(self) -> list[str]:
@@ -50,11 +50,12 @@ class Shapes:
 
     def __init__(self, model: dict[str, Any]) -> None:
         self._descriptions: dict[str, dict[str, Any]] = model["shapes"]
-        self._inputs = {name: one.get("input", {}).get("shape") for name, one in model["operations"].items()}
+        self._inputs = {
+            name: entry.get("input", {}).get("shape") for name, entry in model["operations"].items()
+        }
         self._made: dict[str, Shape] = {}
 
     def of(self, name: str) -> Shape:
-        """The shape of that name."""
         if name not in self._made:
             self._made[name] = Shape(self._descriptions[name], self)
         return self._made[name]
@@ -68,14 +69,14 @@ class Shapes:
 @cache
 def shapes_of(api: str = "dynamodb") -> Shapes:
     """The shapes of an API, a key of `VERSIONS`."""
-    found = find_spec("botocore")  # which is looked for, and not loaded
-    assert found is not None, "botocore is installed with Keyheat"
-    file = Path(str(found.origin)).parent / "data" / api / VERSIONS[api] / "service-2.json.gz"
+    spec = find_spec("botocore")  # which is looked for, and not loaded
+    assert spec is not None, "botocore is installed with Keyheat"
+    file = Path(str(spec.origin)).parent / "data" / api / VERSIONS[api] / "service-2.json.gz"
     return Shapes(_bare(orjson.loads(gzip.decompress(file.read_bytes()))))
 
 
 def _bare(value: Any) -> Any:
     """A description without the documentation in it, which is most of the file."""
     if isinstance(value, dict):
-        return {name: _bare(one) for name, one in value.items() if name != "documentation"}
-    return [_bare(one) for one in value] if isinstance(value, list) else value
+        return {name: _bare(entry) for name, entry in value.items() if name != "documentation"}
+    return [_bare(entry) for entry in value] if isinstance(value, list) else value

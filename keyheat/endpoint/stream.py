@@ -64,7 +64,7 @@ class Shard:
 
     @property
     def oldest(self) -> StreamEntry | None:
-        """The first entry that is still there."""
+        """The oldest entry that is kept."""
         return self._entries[self._gone] if self._gone < len(self._entries) else None
 
     def trim_oldest(self) -> StreamEntry:
@@ -84,13 +84,13 @@ class Shard:
 
     def since(self, second: float) -> int:
         """The sequence number of the first entry whose whole second is not before `second`."""
-        place = bisect_left(self._entries, second, lo=self._gone, key=lambda entry: int(entry.at_s))
-        return self._entries[place].sequence if place < len(self._entries) else self._after_last()
+        position = bisect_left(self._entries, second, lo=self._gone, key=lambda entry: int(entry.at_s))
+        return self._entries[position].sequence if position < len(self._entries) else self._after_last()
 
     def read(self, sequence: int, count: int) -> list[StreamEntry]:
         """At most `count` entries from a sequence number on."""
-        place = bisect_left(self._entries, sequence, lo=self._gone, key=lambda entry: entry.sequence)
-        return self._entries[place : place + count]
+        position = bisect_left(self._entries, sequence, lo=self._gone, key=lambda entry: entry.sequence)
+        return self._entries[position : position + count]
 
     def ends_before(self, sequence: int) -> bool:
         """Whether the shard is closed and has nothing at `sequence` or beyond."""
@@ -148,12 +148,12 @@ class TableStream:
 
     @property
     def held_bytes(self) -> int:
-        """Memory that the entries keep from being freed."""
+        """Bytes of memory that the entries hold."""
         return self._held_bytes
 
     @property
     def next_sequence(self) -> int:
-        """A sequence number above every one so far."""
+        """A sequence number above all used so far."""
         return self._sequence + 1
 
     def note(self, change: ItemChange, now_s: float) -> None:

@@ -15,7 +15,7 @@ from keyheat.endpoint.errors import ServiceError, resource_not_found, validation
 from keyheat.endpoint.itemstore import json_of, size_of
 from keyheat.endpoint.paging import page
 from keyheat.endpoint.requests import shape_checked
-from keyheat.endpoint.service import Handler, Service, require_stream_arn
+from keyheat.endpoint.service import Context, Handler, require_stream_arn
 from keyheat.endpoint.stream import SHOWS_NEW, SHOWS_OLD, Shard, StreamEntry, TableStream
 from keyheat.endpoint.tables.catalog import table_name
 from keyheat.endpoint.tables.describe import key_schema
@@ -91,16 +91,16 @@ class ShardIterator(NamedTuple):
     issued_s: float
 
     def text(self) -> str:
-        """As a client sees it."""
-        place = f"{self.shard_id} {self.sequence} {self.issued_s!r}"
-        return f"{self.arn}{SEPARATOR}{b64encode(place.encode()).decode()}"
+        """The iterator as text for clients."""
+        position = f"{self.shard_id} {self.sequence} {self.issued_s!r}"
+        return f"{self.arn}{SEPARATOR}{b64encode(position.encode()).decode()}"
 
 
 def parsed_iterator(text: str, now_s: float) -> ShardIterator:
     """The iterator of a text. Raises ValidationException, or ExpiredIteratorException after 15 minutes."""
-    arn, _, place = text.partition(SEPARATOR)
+    arn, _, position = text.partition(SEPARATOR)
     try:
-        shard_id, sequence, issued_s = b64decode(place, validate=True).decode().split(" ")
+        shard_id, sequence, issued_s = b64decode(position, validate=True).decode().split(" ")
         iterator = ShardIterator(arn, shard_id, int(sequence), float(issued_s))
     except ValueError:
         raise validation_error("Invalid ShardIterator") from None
@@ -116,25 +116,25 @@ Body = dict[str, Any]
 BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 
-def list_streams(service: Service, request: Body) -> Body:
+def list_streams(context: Context, request: Body) -> Body:
     """ListStreams: those of one table or of all, in pages."""
     limit = _limit(request, STREAMS_PER_PAGE)
     after = request.get("ExclusiveStartStreamArn") or ""
     if after:
         require_stream_arn(after)
     table = request.get("TableName")
-    found = [
+    shown_streams = [
         {"StreamArn": stream.arn, "TableName": stream.table_name, "StreamLabel": stream.label}
-        for stream in service.streams.listed(service.now_s())
+        for stream in context.service.streams.listed(context.now_s)
         if stream.arn > after and table in (None, stream.table_name)
     ]
-    return page("Streams", found, limit, "LastEvaluatedStreamArn", lambda stream: stream["StreamArn"])
+    return page("Streams", shown_streams, limit, "LastEvaluatedStreamArn", lambda stream: stream["StreamArn"])
 
 
-def describe_stream(service: Service, request: Body) -> Body:
+def describe_stream(context: Context, request: Body) -> Body:
     """DescribeStream: the stream and its shards, parents before their children, in pages."""
     limit = _limit(request, STREAM_SHARDS_PER_PAGE)
-    stream = _stream(service, request["StreamArn"])
+    stream = _stream(context, request["StreamArn"])
     after, parent = request.get("ExclusiveStartShardId") or "", _asked_parent(request)
     shards = [
         _described(shard)
@@ -154,20 +154,20 @@ def describe_stream(service: Service, request: Body) -> Body:
     return {"StreamDescription": body}
 
 
-def _stream(service: Service, arn: str) -> TableStream:
+def _stream(context: Context, arn: str) -> TableStream:
     """The stream of an ARN, with the partitions that its table has by now. Raises as `Streams.find`."""
-    service.catalog.settle(table_name(arn))
-    return service.streams.find(arn, service.now_s())
+    context.service.catalog.settle(table_name(arn))
+    return context.service.streams.find(arn, context.now_s)
 
 
 def _asked_parent(request: Body) -> str | None:
-    """The shard whose children alone are asked for."""
-    wanted = request.get("ShardFilter")
-    if wanted is None:
+    """The shard whose children the request is limited to."""
+    shard_filter = request.get("ShardFilter")
+    if shard_filter is None:
         return None
-    if wanted.get("Type") is None or wanted.get("ShardId") is None:
+    if shard_filter.get("Type") is None or shard_filter.get("ShardId") is None:
         raise validation_error("ShardFilter needs a Type and a ShardId")
-    return str(wanted["ShardId"])
+    return str(shard_filter["ShardId"])
 
 
 def _described(shard: Shard) -> Body:
@@ -178,14 +178,17 @@ def _described(shard: Shard) -> Body:
     return body if shard.parent is None else {**body, "ParentShardId": shard.parent}
 
 
-def get_shard_iterator(service: Service, request: Body) -> Body:
+def get_shard_iterator(context: Context, request: Body) -> Body:
     """GetShardIterator: a place in a shard. Raises TrimmedDataAccessException for one that is gone."""
-    now_s, kind = service.now_s(), request["ShardIteratorType"]
-    for member, wanted in (("SequenceNumber", kind in BY_NUMBER), ("Timestamp", kind == "AT_TIMESTAMP")):
-        if wanted != (request.get(member) is not None):
-            needs = "needs" if wanted else "takes no"
+    now_s, kind = context.now_s, request["ShardIteratorType"]
+    for member, needed in (
+        ("SequenceNumber", kind in BY_NUMBER),
+        ("Timestamp", kind == "AT_TIMESTAMP"),
+    ):
+        if needed != (request.get(member) is not None):
+            needs = "needs" if needed else "takes no"
             raise validation_error(f"ShardIteratorType {kind} {needs} {member}")
-    stream = _stream(service, request["StreamArn"])
+    stream = _stream(context, request["StreamArn"])
     shard = _shard(stream, request["ShardId"])
     if kind == "TRIM_HORIZON":
         sequence = shard.horizon()
@@ -201,15 +204,15 @@ def get_shard_iterator(service: Service, request: Body) -> Body:
     return {"ShardIterator": ShardIterator(stream.arn, shard.shard_id, sequence, now_s).text()}
 
 
-def get_records(service: Service, request: Body) -> Body:
+def get_records(context: Context, request: Body) -> Body:
     """GetRecords: up to 1,000 records or 1 MB. Past the end of a closed shard there is no next iterator."""
-    limit, now_s = _limit(request, STREAM_RECORDS_PER_PAGE), service.now_s()
+    limit, now_s = _limit(request, STREAM_RECORDS_PER_PAGE), context.now_s
     iterator = parsed_iterator(request["ShardIterator"], now_s)
-    stream = _stream(service, iterator.arn)
+    stream = _stream(context, iterator.arn)
     shard = _shard(stream, iterator.shard_id)
     _require_there(shard, iterator.sequence)
     entries = shard.read(iterator.sequence, limit)
-    records = fitting(stream, entries, service.region)
+    records = fitting(stream, entries, context.service.region)
     sequence = entries[len(records) - 1].sequence + 1 if records else iterator.sequence
     body: Body = {"Records": records}
     if not shard.ends_before(sequence):
@@ -218,13 +221,13 @@ def get_records(service: Service, request: Body) -> Body:
 
 
 def _limit(request: Body, most: int) -> int:
-    asked = request.get("Limit")
-    if asked is not None and asked > most:
+    stated = request.get("Limit")
+    if stated is not None and stated > most:
         raise validation_error(
-            f"1 validation error detected: Value '{asked}' at 'limit' failed to satisfy constraint: "
+            f"1 validation error detected: Value '{stated}' at 'limit' failed to satisfy constraint: "
             f"Member must have value less than or equal to {most}"
         )
-    return most if asked is None else int(asked)
+    return most if stated is None else int(stated)
 
 
 def _shard(stream: TableStream, shard_id: str) -> Shard:

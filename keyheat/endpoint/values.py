@@ -196,8 +196,8 @@ def _check_members(content: Any, when_empty: str) -> None:
 
 def _check_distinct(content: list[str], comparable: list[Any], kind: str) -> None:
     if len(set(comparable)) != len(content):
-        shown = ", ".join(content)
-        raise validation_error(INVALID + f"Input collection [{shown}]{kind or ' '}contains duplicates.")
+        listed = ", ".join(content)
+        raise validation_error(INVALID + f"Input collection [{listed}]{kind or ' '}contains duplicates.")
 
 
 CHECKS: dict[str, Callable[[Value, Any, int], None]] = {
@@ -224,18 +224,18 @@ def type_of(value: Value) -> str:
     return next(iter(value))
 
 
-def serialization_error(content: Any, wanted: str) -> ServiceError:
+def serialization_error(content: Any, expected: str) -> ServiceError:
     """The JSON has a value of another kind than the API's shape there."""
     if content is None:
-        found = "NULL_VALUE"
+        token = "NULL_VALUE"
     elif isinstance(content, bool):
-        found = "TRUE_VALUE" if content else "FALSE_VALUE"
+        token = "TRUE_VALUE" if content else "FALSE_VALUE"
     elif isinstance(content, int):
-        found = "NUMBER_VALUE"
+        token = "NUMBER_VALUE"
     elif isinstance(content, float):
-        found = "DECIMAL_VALUE"
+        token = "DECIMAL_VALUE"
     elif isinstance(content, str):
-        found = "STRING_VALUE"
+        token = "STRING_VALUE"
     else:
         return ServiceError(
             "SerializationException",
@@ -244,7 +244,7 @@ def serialization_error(content: Any, wanted: str) -> ServiceError:
             else "Unexpected collection type",
             prefix=CORAL,
         )
-    return ServiceError("SerializationException", f"{found} cannot be converted to {wanted}", prefix=CORAL)
+    return ServiceError("SerializationException", f"{token} cannot be converted to {expected}", prefix=CORAL)
 
 
 def _not_one_type(value: Value) -> ServiceError:

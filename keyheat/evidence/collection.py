@@ -23,7 +23,6 @@ from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.evidence.series import MetricAnswers, series_of
 from keyheat.evidence.table import describe, since_created, with_indexes
 from keyheat.model.limits import MINUTE_S
-from keyheat.numbers import span
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.client import NO_RECORDS, Records, read_records
 from keyheat.runs.formats import Evidence, TableFacts, Window
@@ -66,7 +65,7 @@ def collect(
 
     def there_s() -> float:
         """The service's time, which its minutes follow."""
-        return clock() + _ahead_s(run)
+        return clock() + run.clock_skew_s
 
     source = MetricSource(
         client_factory=factory, pace=pace, clock=there_s, sleep=sleep, progress=progress, show_keys=show_keys
@@ -76,7 +75,6 @@ def collect(
     evidence = _gather(
         source, run.table, window, _of_run(run_dir, run, window), _time_problems(run), run.scale,
         fetch=(fetch_local if local else fetch_published) if answers else fetch_once,
-        seen=partitions.observed_by(run),
     )  # fmt: skip
     return evidence.model_copy(update={"endpoint": run.endpoint, "source": "local" if local else run.source})
 
@@ -84,15 +82,15 @@ def collect(
 def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) -> Evidence:
     """Build evidence of a run from AWS CLI output for its queries. Raises `FileProblem`, `ValueError`."""
     run = read_manifest(run_dir)
-    window = run_window(run, now_s + _ahead_s(run))
+    window = run_window(run, now_s + run.clock_skew_s)
     records = _of_run(run_dir, run, window)
     table = with_indexes(run.table, _indexes_in(records))
     evidence = from_cli_output(pages, table=table, window=window, records=records)
-    seen, unseen = partitions.observed_by(run)
-    from_run = {"scale": run.scale, "endpoint": run.endpoint, "source": run.source, "partitions": seen}
-    return evidence.model_copy(
-        update={**from_run, "missing": (*_time_problems(run), *evidence.missing, *unseen)}
-    )
+    from_run = {
+        "scale": run.scale, "endpoint": run.endpoint, "source": run.source,
+        "partitions": partitions.estimate(run.table, run.scale),
+    }  # fmt: skip
+    return evidence.model_copy(update={**from_run, "missing": (*_time_problems(run), *evidence.missing)})
 
 
 def collect_table(
@@ -182,16 +180,14 @@ def _gather(
     scale: float,
     *,
     fetch: Fetch = fetch_published,
-    seen: partitions.Observation | None = None,
 ) -> Evidence:
-    """Collect all evidence. `seen`: partitions that a run observed; None: observe the table now."""
+    """Collect all evidence."""
     described = describe(source.client_factory, table, window)
     window = since_created(described.answer or {}, window)
     facts = with_indexes(described.table, _indexes_in(records))
-    if seen is None:
-        seen = partitions.observe(
-            source.client_factory, described.answer or {}, facts, window, source.clock()
-        )
+    seen = partitions.observe(
+        source.client_factory, described.answer or {}, facts, window, source.clock(), scale
+    )
     answer = (fetch if described.reached and described.exists else fetch_once)(source, facts, window)
     if fetch is fetch_once:
         window = _with_throttles(newest(answer.points, window), records)
@@ -247,7 +243,7 @@ def _indexes_in(records: Records) -> Iterable[str]:
 
 def _of_run(run_dir: Path, run: Manifest, window: Window) -> Records:
     """The client's records in the window; a wrong clock moves rows outside."""
-    records = read_records(run_dir, run.rows_ahead_s)
+    records = read_records(run_dir)
     throttles = within(records.throttles, window)
     seconds = within(records.seconds, window)
     lost = len(records.throttles or ()) - len(throttles or ())
@@ -258,19 +254,8 @@ def _of_run(run_dir: Path, run: Manifest, window: Window) -> Records:
     )
 
 
-def _ahead_s(run: Manifest) -> float:
-    """Seconds that the service's clock is ahead of this one after the run."""
-    return run.clock_skew_s - run.clock_jump_s
-
-
 def _time_problems(run: Manifest) -> tuple[str, ...]:
     """Uncertainties about the run's time."""
-    unsure = []
-    if run.ended_at is None:
-        unsure.append(f"the end of the run: in run.json its status is {run.status}")
-    if run.clock_jump_s:
-        unsure.append(
-            f"the exact time of the run: its machine's clock jumped by {span(abs(run.clock_jump_s))}, "
-            "and the window of this evidence uses the time from before the jump"
-        )
-    return tuple(unsure)
+    if run.ended_at is not None:
+        return ()
+    return (f"the end of the run: in run.json its status is {run.status}",)

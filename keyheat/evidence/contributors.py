@@ -98,7 +98,9 @@ class ContributorsReader:
             self._note(f"rule {rule.name}: {error}")
             return None
         if rule.created > window.start + LATE:
-            self._note(f"rule {rule.name} counts since {rule.created:%FT%TZ} only")
+            self._note(
+                f"rule {rule.name} counts since {rule.created:%FT%TZ} on; earlier shares are taken from it"
+            )
         if rule.counts == "accessed" and not any(page["Contributors"] for page in pages):
             self._note(f"rule {rule.name} counted nothing in the window")
         return _merge(rule, pages, period_s, show_keys=self.show_keys)
@@ -117,11 +119,15 @@ class ContributorsReader:
         )
 
 
+def created_of(rule: str) -> datetime | None:
+    """When a rule by partition key began to count, which its name ends with; None for another name."""
+    match = RULE.fullmatch(rule)
+    return datetime.fromtimestamp(int(match[2]) / 1000, UTC) if match else None
+
+
 def _rules_of(index: str | None, described: Mapping[str, Any]) -> Iterator[ContributorsRule]:
     for name in described.get("ContributorInsightsRuleList", ()):
-        match = RULE.fullmatch(name)
-        if match is not None:
-            created = datetime.fromtimestamp(int(match[2]) / 1000, UTC)
+        if (match := RULE.fullmatch(name)) and (created := created_of(name)):
             yield ContributorsRule(name, index, COUNTS[match[1]], created)
 
 

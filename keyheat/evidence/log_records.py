@@ -21,6 +21,7 @@ from keyheat.runfiles import FileProblem
 
 MOST_BYTES: Final = 4 << 30
 """Of an uncompressed log."""
+MOST_UNREADABLE: Final = 0.1  # share of characters that are not of the encoding
 MOST_LINES: Final = 50_000_000
 MOST_LINE: Final = 1 << 20
 MOST_DOCUMENT: Final = 256 << 20
@@ -78,7 +79,10 @@ def log_records(path: Path, zone: tzinfo | None) -> Iterator[LogRecord]:
 def _records(file: "io.BufferedReader[Any]", zone: tzinfo | None) -> Iterator[LogRecord]:
     head = file.peek(MOST_LINE)
     encoding = encoding_of(head)
-    first = next((line for line in head.decode(encoding, "replace").splitlines() if line.strip()), "")
+    text = head.decode(encoding, "replace")
+    if text.count("\ufffd") > MOST_UNREADABLE * len(text):
+        raise bounds.NotAccepted("not a log: it is not text")
+    first = next((line for line in text.splitlines() if line.strip()), "")
     if _is_document(first):
         yield from _parse_export(bounds.parsed_json(_body(file)), zone)
         return

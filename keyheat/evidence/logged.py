@@ -136,9 +136,11 @@ class ThrottleLog:
     def records_of(self, table: str, region: str | None, window: Window) -> Records:
         """The throttles of a table in a window, and what was left out.
 
-        A throttle without a table counts for this table if the logs name no other. Raises `ValueError` if no
-        throttle has a time.
+        A throttle without a table counts for this table if the logs name no other. Raises `ValueError` if the
+        logs name other tables only, or no throttle has a time.
         """
+        if self.tables and table not in self.tables:
+            raise ValueError(f"the log names no table {table}, but {', '.join(sorted(self.tables))}")
         others = sum(count for name, count in self.tables.items() if name != table)
         left_out: Counter[str] = Counter()
         rows: Counter[tuple[datetime, str | None, Direction, str | None]] = Counter()

@@ -84,6 +84,8 @@ class MetricReader:
                     all_series += self._of_statistics(path, points, str(rest.get("Label") or ""), request)
                 case {"MetricDataResults": list()} as page if request := request_of(path, requests):
                     pages.append(self._zoned(path, self._of_data(path, page, request)))
+                case {"Table": {"TableName": _}} | {"TableName": _, "KeySchema": _}:
+                    raise ValueError(f"{path} describes a table, and has no metrics; use --describe-json")
                 case page:
                     pages.append(self._zoned(path, page))
         return self._merge_files(all_series, pages)

@@ -8,21 +8,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.evidence.clients import ClientFactory
 from keyheat.model.limits import STREAM_RETENTION_S
-from keyheat.runs.formats import PartitionFacts, ShardCounts, TableFacts, Window
-from keyheat.runs.manifest import Manifest
-from keyheat.runs.partitions import TooManyShards, all_shards, estimated, is_open, splits
+from keyheat.runs.formats import PartitionFacts, TableFacts, Window
+from keyheat.runs.partitions import TooManyShards, all_shards, estimated, is_open, split_times_s
 from keyheat.words import Capacity
 
 KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard stays visible
 Observation = tuple[PartitionFacts | None, tuple[str, ...]]
 """The facts, and the problems while reading them."""
-
-
-def observed_by(run: Manifest) -> Observation:
-    """What the run observed at its start and end, else the estimate."""
-    if run.partitions is None:
-        return estimate(run.table, run.scale), ()
-    return PartitionFacts(**run.partitions.model_dump(exclude={"missing"})), run.partitions.missing
 
 
 def estimate(table: TableFacts, scale: float = 1.0) -> PartitionFacts | None:
@@ -32,10 +24,11 @@ def estimate(table: TableFacts, scale: float = 1.0) -> PartitionFacts | None:
 
 
 def observe(
-    factory: ClientFactory, described: Mapping[str, Any], table: TableFacts, window: Window, now_s: float
-) -> Observation:
+    factory: ClientFactory, described: Mapping[str, Any], table: TableFacts, window: Window, now_s: float,
+    scale: float,
+) -> Observation:  # fmt: skip
     """Observe a table under any load: the estimate, and its stream's current shards."""
-    facts = estimate(table)
+    facts = estimate(table, scale)
     if not (described.get("StreamSpecification") or {}).get("StreamEnabled"):
         return facts, ()
     try:
@@ -43,12 +36,11 @@ def observe(
     except (BotoCoreError, ClientError, TooManyShards, KeyError) as error:
         return facts, (f"the shards of the table's stream, which show its partitions: {error}",)
     kept = window.start > datetime.fromtimestamp(now_s, UTC) - KEPT
-    times = [split.at_s for split in splits(shards) if split.at_s is not None]
-    seen = tuple(datetime.fromtimestamp(at_s, UTC) for at_s in times)
-    facts = facts or PartitionFacts()
-    return facts.model_copy(
-        update={
-            "open_shards": ShardCounts(after=sum(map(is_open, shards))),
-            "splits": tuple(at for at in seen if window.start <= at < window.end) if kept else None,
-        }
-    ), ()
+    times_s = split_times_s(shards)
+    times = [datetime.fromtimestamp(at_s, UTC) for at_s in times_s if at_s is not None]
+    timed = kept and len(times) == len(times_s)
+    update = {
+        "open_shards": sum(map(is_open, shards)),
+        "splits": tuple(at for at in times if window.start <= at < window.end) if timed else None,
+    }
+    return (facts or PartitionFacts()).model_copy(update=update), ()

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from keyheat.model import limits
@@ -56,8 +56,27 @@ def steps(
     if all(low == high for low, high in within):
         return Steps(starts_s, values, bound)
     late, early = _late_and_early(values, within, bound)
+    # The average of a period with a change was never in force: the value before holds to the period's end.
+    values = tuple(
+        before if low < value < high else value
+        for value, before, (low, high) in zip(values, late, within, strict=True)
+    )
     readings = Steps(starts_s, late, bound), Steps(starts_s, early, bound)
     return Steps(starts_s, values, bound, readings)
+
+
+def since_throttled(setting: Steps, throttled_per_s: Mapping[int, float]) -> Steps:
+    """Let a change begin with the first throttled cell that consumed about as much as the new value.
+
+    `throttled_per_s`: units/s consumed by the start of the cell.
+    """
+    values = dict(zip(setting.starts_s, setting.values, strict=True))
+    for cell, rate in throttled_per_s.items() if setting.readings else ():
+        before, after = (reading.at(cell) for reading in setting.readings)
+        if before is not None and after is not None and abs(rate - after) < abs(rate - before):
+            values[cell] = after
+    starts_s = tuple(sorted(values))
+    return replace(setting, starts_s=starts_s, values=tuple(values[at] for at in starts_s))
 
 
 Published = Mapping[int, float]

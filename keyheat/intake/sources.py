@@ -58,7 +58,9 @@ def source_of(description: Mapping[str, Any]) -> Source:
         *check_name(f"{name}: its TableName", description.get("TableName")),
     ]
     tables = () if notes else tuple(accept_table(name, with_numbers(description), notes, problems))
-    return Source("a DescribeTable response", tables, tuple(notes))
+    described = description.keys() & {"TableStatus", "TableArn", "CreationDateTime"}
+    format_ = "a DescribeTable response" if described else "a CreateTable request"
+    return Source(format_, tables, tuple(notes))
 
 
 def _detect(raw: Mapping[str, Any]) -> Source | None:

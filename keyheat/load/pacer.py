@@ -76,7 +76,7 @@ class ClosedLoop(Demand):
         self._here += 1
 
     def asked_of_all(self, now_s: float) -> float:
-        """How much the load has asked of the users of all processes by then."""
+        """Return how much the load has asked of the users of all processes by then."""
         return self.shape.total(now_s - self.started_s)
 
     def _asked(self, from_s: float, to_s: float) -> float:
@@ -92,8 +92,8 @@ class ClosedPacer:
 
     def __init__(self, loop: ClosedLoop, rng: Random) -> None:
         self._loop = loop
-        asked = loop.asked_of_all(loop.clock())
-        self._due = asked + rng.random() * loop.users  # users do not send in step
+        demand = loop.asked_of_all(loop.clock())
+        self._due = demand + rng.random() * loop.users  # users do not send in step
         self._due_s: float | None = None  # when that is, where it has been worked out
         self._joined = False
 
@@ -113,7 +113,7 @@ class ClosedPacer:
         return 0.0 if wait_s <= 0 else min(wait_s, LONGEST_WAIT_S)
 
     def begin(self, now_s: float, cost: float) -> float:
-        """A request is begun now that is taken to cost so much; gives its intended start.
+        """A request is begun now that is taken to cost so much; returns its intended start.
 
         The next one is due when each user has been asked for one more.
         """
@@ -149,7 +149,7 @@ class OpenLoop(Demand):
         self._waiting = 0
 
     def next(self) -> tuple[float, float]:
-        """Wait for the next arrival; gives its intended start, and what it is taken to cost."""
+        """Wait for the next arrival; returns its intended start, and what it is taken to cost."""
         while not self.schedule.has_share:  # a worker that joined a run whose parts were given away
             self._sleep(LOOK_AGAIN_S)
         if self._accounted_s is None:
@@ -211,7 +211,7 @@ class OpenPacer:
         self._finish()
         self._intended_s, self._paid = self._arrivals.next()
         if self._trace is not None:
-            self.row = self._trace.taken  # nobody else has run since it was taken
+            self.row = self._trace.taken  # no other greenlet has run since it was taken
         self._begun, self._cost = True, 0.0
         return 0.0
 
@@ -295,7 +295,7 @@ class TraceSchedule:
         """A trace has nothing to learn."""
 
     def asked(self, from_s: float, to_s: float) -> float:
-        """How many rows have come up since this was asked last."""
+        """Return how many rows have come up since this was asked last."""
         handled, self._handled = self._handled, 0
         return float(handled)
 

@@ -33,7 +33,16 @@ from keyheat.model.partitions import (
     provisioned_partitions,
     warm_partitions,
 )
-from keyheat.model.resources import NO_THROUGHPUT, ON_DEMAND_START, TABLE_QUOTA, Cause, Refusal, highest
+from keyheat.model.resources import (
+    NO_THROUGHPUT,
+    ON_DEMAND_START,
+    TABLE_QUOTA,
+    Cause,
+    IndexCapacity,
+    Refusal,
+    TableCapacity,
+    highest,
+)
 from keyheat.words import Capacity, Direction
 
 
@@ -77,15 +86,8 @@ def _twice_peak(meter: LaneMeter, scale: float, minutes: range) -> float:
     return limits.ON_DEMAND_PEAK_FACTOR * peak / limits.MINUTE_S / scale
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityRates:
-    """The capacity of one resource at one time, units per second before `scale`."""
-
-    on_demand: bool
-    provisioned: Capacity | None
-    max_on_demand: Capacity | None
-    warm: Capacity | None
-    account: Capacity
+Part = TableCapacity | IndexCapacity
+"""The capacity of one resource, units per second before `scale`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +141,18 @@ class ResourceModel:
     read: Lane
     write: Lane
     record: ResourceMinutes
-    rates: CapacityRates
+    part: Part
+    on_demand: bool
     blocker: Partition | None = field(default=None)
 
     @classmethod
     def new(
         cls,
         index: str | None,
-        rates: CapacityRates,
+        part: Part,
         around: Surroundings,
         *,
+        on_demand: bool,
         now_s: float,
         has_lsi: bool = False,
         record: ResourceMinutes | None = None,
@@ -157,10 +161,10 @@ class ResourceModel:
         kind = PartitionKind(
             behaviour=around.behaviour, scale=around.scale, has_lsi=has_lsi, of_index=index is not None
         )
-        warm = _capability(rates)
+        warm = _capability(part, on_demand=on_demand)
         count = warm_partitions(warm)
-        if not rates.on_demand and rates.provisioned is not None:
-            count = max(count, provisioned_partitions(rates.provisioned))
+        if not on_demand and part.provisioned is not None:
+            count = max(count, provisioned_partitions(part.provisioned))
         if record is None:
             meters = (LaneMeter(index, Direction.READ, now_s), LaneMeter(index, Direction.WRITE, now_s))
             record = ResourceMinutes(index, meters)
@@ -172,44 +176,42 @@ class ResourceModel:
             read=Lane(Refusal(index, Direction.READ, Cause.KEY_RANGE), record.meters[0]),
             write=Lane(Refusal(index, Direction.WRITE, Cause.KEY_RANGE), record.meters[1]),
             record=record,
-            rates=rates,
+            part=part,
+            on_demand=on_demand,
         )
-        resource.set(rates, now_s)
+        resource.set(part, now_s, on_demand=on_demand)
         return resource
 
-    def set(self, rates: CapacityRates, now_s: float) -> None:
-        """Change the capacity: what was saved stays, partitions only split, warm throughput only rises."""
-        self.rates = rates
-        self.growth.raise_to(_capability(rates))
-        if not rates.on_demand and rates.provisioned is not None:
-            self.partitions.spread(provisioned_partitions(rates.provisioned), now_s)
+    def set(self, part: Part, now_s: float, *, on_demand: bool) -> None:
+        """Change the capacity: saved units stay, partitions only split, warm throughput only rises."""
+        self.part, self.on_demand = part, on_demand
+        self.growth.raise_to(_capability(part, on_demand=on_demand))
+        if not on_demand and part.provisioned is not None:
+            self.partitions.spread(provisioned_partitions(part.provisioned), now_s)
         self.partitions.spread(warm_partitions(self.growth.warm), now_s)
         self.read.gates = self._gates(Direction.READ, self.read, now_s)
         self.write.gates = self._gates(Direction.WRITE, self.write, now_s)
         self.record.settings.append(
             CapacitySetting(
-                now_s,
-                None if rates.on_demand else rates.provisioned,
-                rates.max_on_demand if rates.on_demand else None,
+                now_s, None if on_demand else part.provisioned, part.max_on_demand if on_demand else None
             )
         )
 
     def advance(self, now_s: float) -> None:
         """Keep the second before; on-demand growth: once a minute, look at the peak, and do what is due."""
         self.partitions.note(now_s)
-        if self.rates.on_demand and self.growth.due(self.record.meters, self.around.scale, now_s):
+        if self.on_demand and self.growth.due(self.record.meters, self.around.scale, now_s):
             self.partitions.spread(warm_partitions(self.growth.warm), now_s)
 
     def _gates(self, direction: Direction, lane: Lane, now_s: float) -> tuple[LimitGate, ...]:
-        rates = self.rates
         kept = {gate.refusal.cause: gate.bucket for gate in lane.gates}
         gates = []
-        if rates.on_demand:
+        if self.on_demand:
             refusal = Refusal(self.index, direction, Cause.ACCOUNT)
             gates.append(LimitGate(self.around.account[direction], refusal))
-            limit, cause = rates.max_on_demand, Cause.MAX_ON_DEMAND
+            limit, cause = self.part.max_on_demand, Cause.MAX_ON_DEMAND
         else:
-            limit, cause = rates.provisioned, Cause.PROVISIONED
+            limit, cause = self.part.provisioned, Cause.PROVISIONED
         rate = (limit or NO_THROUGHPUT).of(direction)
         if rate is not None:
             bucket = self._bucket(direction, rate, kept.get(cause), now_s)
@@ -221,7 +223,7 @@ class ResourceModel:
         around = self.around
         behaviour, scale = around.behaviour, around.scale
         buffered = self.index is not None and direction is Direction.WRITE
-        if not self.rates.on_demand and not buffered:
+        if not self.on_demand and not buffered:
             return provisioned_bucket(
                 kept,
                 rate,
@@ -231,7 +233,7 @@ class ResourceModel:
                 rng=around.rng,
                 now_s=now_s,
             )
-        depth = behaviour.saved_units(rate, index_writes=buffered, on_demand=self.rates.on_demand)
+        depth = behaviour.saved_units(rate, index_writes=buffered, on_demand=self.on_demand)
         rate, depth = rate * scale, depth * scale
         if kept is not None:
             return kept.resized(rate=rate, depth=depth, now_s=now_s)
@@ -263,7 +265,7 @@ def account_buckets(
     return buckets
 
 
-def _capability(rates: CapacityRates) -> Capacity:
-    """What a resource set to `rates` can serve at once."""
-    start = ON_DEMAND_START if rates.on_demand else (rates.provisioned or NO_THROUGHPUT)
-    return highest(start, rates.warm or NO_THROUGHPUT)
+def _capability(part: Part, *, on_demand: bool) -> Capacity:
+    """The rates that a resource can serve at once."""
+    start = ON_DEMAND_START if on_demand else (part.provisioned or NO_THROUGHPUT)
+    return highest(start, part.warm or NO_THROUGHPUT)

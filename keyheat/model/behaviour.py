@@ -138,7 +138,7 @@ def behaving(settings: Sequence[str]) -> Behaviour:
     for setting in settings:
         name, _, text = setting.partition("=")
         if name not in kinds:
-            raise ValueError(f"there is no parameter {name!r} of behaviour; there are {', '.join(kinds)}")
+            raise ValueError(f"unknown behaviour parameter {name!r}; use one of {', '.join(kinds)}")
         changed[name] = _value(name, text, kinds[name])
     return replace(DEFAULT, **changed)
 

@@ -34,7 +34,7 @@ def refilled(tokens: float, *, rate: float, depth: float, elapsed_s: float) -> f
 
 
 class Bucket(Protocol):
-    """What every kind of bucket can be asked."""
+    """Units that are earned with time and spent by requests."""
 
     @property
     def rate(self) -> float:
@@ -91,7 +91,6 @@ class TokenBucket:
         return refilled(self.tokens, rate=self.rate, depth=self.depth, elapsed_s=now_s - self.at_s)
 
     def allows(self, units: float, now_s: float) -> bool:
-        """Whether `take` would succeed. Asking never spends."""
         tokens = self.tokens
         elapsed_s = now_s - self.at_s
         if elapsed_s > 0:
@@ -100,7 +99,6 @@ class TokenBucket:
         return tokens >= units or tokens >= self.depth
 
     def take(self, units: float, now_s: float) -> bool:
-        """Spend `units`, or nothing at all: False where they are not there."""
         tokens = self.tokens
         elapsed_s = now_s - self.at_s
         if elapsed_s > 0:
@@ -117,24 +115,18 @@ class TokenBucket:
         return True
 
     def spend(self, units: float, now_s: float) -> None:
-        """Take `units` without asking; the bucket may be left in debt."""
         self.tokens = self.held(now_s) - units
         self.spent += units
         self.at_s = max(self.at_s, now_s)
 
     def room(self, now_s: float, span_s: float) -> float:
-        """Units that a demand spread evenly over the span that begins now could spend at most."""
         return max(0.0, self.held(now_s) + self.rate * span_s)
 
     def drain(self, units: float, now_s: float, span_s: float) -> None:
-        """Take `units` that were spent evenly over the span that begins now.
-
-        They are taken at its start, so that what is earned meanwhile is not lost to a full bucket.
-        """
+        # At the start of the span, so that units earned meanwhile are not lost to a full bucket.
         self.spend(units, now_s)
 
     def resized(self, *, rate: float, depth: float, now_s: float) -> "TokenBucket":
-        """The bucket after a change of capacity: what was saved stays saved, as far as it fits."""
         return TokenBucket(rate, depth, min(depth, self.held(now_s)), now_s)
 
 
@@ -153,17 +145,14 @@ class Backlog:
 
     @property
     def rate(self) -> float:
-        """Units that the index writes per second."""
         return self.bucket.rate
 
     @property
     def depth(self) -> float:
-        """The most units that may be written at once."""
         return self.bucket.depth
 
     @property
     def tokens(self) -> float:
-        """Units that were left when it was last spent from."""
         return self.bucket.tokens
 
     @property
@@ -176,37 +165,31 @@ class Backlog:
         return min(held, 0.0) if self._rests(held) else held
 
     def allows(self, units: float, now_s: float) -> bool:
-        """Whether `take` would succeed. Asking never spends."""
         return not self._rests(self.bucket.held(now_s)) and self.bucket.allows(units, now_s)
 
     def take(self, units: float, now_s: float) -> bool:
-        """Spend `units`, or nothing at all: False where they are not there."""
         if self._rests(self.bucket.held(now_s)) or not self.bucket.take(units, now_s):
             return False
         self._left(self.bucket.tokens, units)
         return True
 
     def spend(self, units: float, now_s: float) -> None:
-        """Take `units` without asking; the bucket may be left in debt."""
         if not self._rests(self.bucket.held(now_s)):
             self.until_units = 0.0
         self.bucket.spend(units, now_s)
         self._left(self.bucket.tokens)
 
     def room(self, now_s: float, span_s: float) -> float:
-        """Units that a demand spread evenly over the span that begins now could spend at most."""
         balance = self.bucket.held(now_s + span_s)
         return 0.0 if self._rests(balance) else self.bucket.room(now_s, span_s)
 
     def drain(self, units: float, now_s: float, span_s: float) -> None:
-        """Take `units` that were spent evenly over the span that begins now."""
         if units:
             self.until_units = 0.0
             self.bucket.drain(units, now_s, span_s)
             self._left(self.bucket.held(now_s + span_s))
 
     def resized(self, *, rate: float, depth: float, now_s: float) -> "Backlog":
-        """The bucket after a change of capacity: what was saved stays saved, as far as it fits."""
         bucket = self.bucket.resized(rate=rate, depth=depth, now_s=now_s)
         return Backlog(bucket=bucket, rest=self.rest, rng=self.rng, until_units=self.until_units)
 

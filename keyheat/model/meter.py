@@ -34,7 +34,7 @@ class MinuteTally:
             self.maximum = value
 
     def merge(self, other: "MinuteTally | MeterSecond") -> None:
-        """Count everything that another tally counted."""
+        """Add another tally."""
         self.sum += other.sum
         self.count += other.count
         self.minimum = min(self.minimum, other.minimum)
@@ -58,7 +58,7 @@ class MinuteTallies:
             self.of(int(now_s) // limits.MINUTE_S).add(value)
 
     def of(self, minute: int) -> MinuteTally:
-        """The tally of a minute, made where there is none."""
+        """The tally of a minute; creates a missing one."""
         since_s = float(minute * limits.MINUTE_S)
         if since_s != self._since_s:
             self._since_s, self._past_s = since_s, since_s + limits.MINUTE_S
@@ -101,7 +101,6 @@ class LaneMeter:
     next_s: float = -inf
 
     def accepted(self, units: float, now_s: float) -> None:
-        """Record one admitted request."""
         second = self.open if now_s < self.next_s else self._next(now_s)
         second.sum += units
         second.count += 1
@@ -126,20 +125,14 @@ class LaneMeter:
         second.minimum = min(second.minimum, mean if least is None else least)
         second.maximum = max(second.maximum, mean if most is None else most)
 
-    def refused(self, cause: Cause, now_s: float) -> None:
-        """Record one throttle event."""
-        second = self.open if now_s < self.next_s else self._next(now_s)
-        second.refused[cause] = second.refused.get(cause, 0) + 1
-
-    def refused_many(self, cause: Cause, count: int, now_s: float) -> None:
+    def refused(self, cause: Cause, now_s: float, count: int = 1) -> None:
         """Record `count` throttle events."""
-        if not count:
-            return
-        second = self.open if now_s < self.next_s else self._next(now_s)
-        second.refused[cause] = second.refused.get(cause, 0) + count
+        if count:
+            second = self.open if now_s < self.next_s else self._next(now_s)
+            second.refused[cause] = second.refused.get(cause, 0) + count
 
     def injected(self, cause: Cause, now_s: float) -> None:
-        """Record a throttle event of somebody else's making: its minute has it, the second does not."""
+        """Record a throttle event of a fault rule: it counts in its minute, but not in the second."""
         self.throttles.setdefault(cause, MinuteTallies()).of(int(now_s) // limits.MINUTE_S).merge(events(1))
 
     def consumed_by_minute(self) -> dict[int, MinuteTally]:

@@ -84,50 +84,38 @@ class Minutes:
         self._records = records
         self._requests: dict[tuple[str, str | None], MinuteTallies] = {}
 
-    def throttled_request(self, operation: str, now_s: float) -> None:
-        """One API call with a throttled event in it (a batch: only if every item was throttled)."""
-        self._count("ThrottledRequests", operation, 1.0, now_s)
-
-    def throttled_requests(self, operation: str, count: int, now_s: float) -> None:
-        """So many API calls as `throttled_request` counts one."""
-        if count:
-            self._track("ThrottledRequests", operation).of(int(now_s) // limits.MINUTE_S).merge(events(count))
+    def throttled_request(self, operation: str, now_s: float, count: int = 1) -> None:
+        """API calls with a throttled event in them (a batch: only if every item was throttled)."""
+        self._events("ThrottledRequests", operation, count, now_s)
 
     def completed(
         self, operation: str, latency_ms: float, now_s: float, returned_items: int | None = None
     ) -> None:
         """One successful API call; `returned_items` for Query and Scan."""
-        self._count("SuccessfulRequestLatency", operation, latency_ms, now_s)
+        self._track("SuccessfulRequestLatency", operation).add(latency_ms, now_s)
         if returned_items is not None:
             self.returned_items(operation, returned_items, now_s)
 
     def returned_items(self, operation: str, count: int, now_s: float) -> None:
-        """So many items were answered by one API call."""
-        self._count("ReturnedItemCount", operation, float(count), now_s)
+        """The number of items that one API call returned."""
+        self._track("ReturnedItemCount", operation).add(float(count), now_s)
 
     def system_error(self, operation: str, now_s: float) -> None:
-        """One API call that failed with HTTP 500."""
-        self._count("SystemErrors", operation, 1.0, now_s)
+        self._events("SystemErrors", operation, 1, now_s)
 
     def user_error(self, now_s: float) -> None:
         """One API call that failed with HTTP 400, throttles and failed conditions excepted.
 
         CloudWatch has one such series per account, so its dimensions are empty: add it up over all tables.
         """
-        self._count("UserErrors", None, 1.0, now_s)
+        self._events("UserErrors", None, 1, now_s)
 
     def conditional_check_failed(self, now_s: float) -> None:
-        """One write whose condition did not hold."""
-        self._count("ConditionalCheckFailedRequests", None, 1.0, now_s)
+        self._events("ConditionalCheckFailedRequests", None, 1, now_s)
 
     def transaction_conflict(self, now_s: float) -> None:
         """One item's request refused because a transaction was under way on it."""
-        self._count("TransactionConflict", None, 1.0, now_s)
-
-    def transaction_conflicts(self, count: int, now_s: float) -> None:
-        """So many items' requests as `transaction_conflict` counts one."""
-        if count:
-            self._track("TransactionConflict", None).of(int(now_s) // limits.MINUTE_S).merge(events(count))
+        self._events("TransactionConflict", None, 1, now_s)
 
     def totals(self) -> Iterator[LaneTotals]:
         """Each direction of the table and of its indexes, those that are deleted included."""
@@ -154,8 +142,9 @@ class Minutes:
         ]
         return [series for series in listed if series.points]
 
-    def _count(self, metric: str, operation: str | None, value: float, now_s: float) -> None:
-        self._track(metric, operation).add(value, now_s)
+    def _events(self, metric: str, operation: str | None, count: int, now_s: float) -> None:
+        if count:
+            self._track(metric, operation).of(int(now_s) // limits.MINUTE_S).merge(events(count))
 
     def _track(self, metric: str, operation: str | None) -> MinuteTallies:
         track = self._requests.get((metric, operation))
@@ -270,30 +259,23 @@ def _point(minute: int, tally: MinuteTally) -> Datapoint:
     return Datapoint(minute * limits.MINUTE_S, tally.sum, tally.count, tally.minimum, tally.maximum)
 
 
-class Decisions:
-    """A view of a table's meters, second by second. Bounded: the last two busy hours of each meter."""
+def decision_rows(records: Iterable[ResourceMinutes]) -> list[dict[str, Any]]:
+    """One row per second, resource and direction with any request, in order of time.
 
-    __slots__ = ("_records",)
-
-    def __init__(self, records: Iterable[ResourceMinutes]) -> None:
-        self._records = records
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One row per second, resource and direction in which anything was asked, in order of time.
-
-        `second` is an epoch second, `consumed` in units, `refused` counts by cause.
-        """
-        rows = [
-            {
-                "second": second.start_s,
-                "index": meter.index,
-                "direction": meter.direction.value,
-                "accepted": second.count,
-                "consumed": second.sum,
-                "refused": {cause.value: count for cause, count in second.refused.items()},
-            }
-            for record in self._records
-            for meter in record.meters
-            for second in meter.seconds
-        ]
-        return sorted(rows, key=lambda row: (row["second"], row["index"] or "", row["direction"]))
+    `second` is an epoch second, `consumed` in units, `refused` counts by cause. Bounded: the last two busy
+    hours of each meter.
+    """
+    rows = [
+        {
+            "second": second.start_s,
+            "index": meter.index,
+            "direction": meter.direction.value,
+            "accepted": second.count,
+            "consumed": second.sum,
+            "refused": {cause.value: count for cause, count in second.refused.items()},
+        }
+        for record in records
+        for meter in record.meters
+        for second in meter.seconds
+    ]
+    return sorted(rows, key=lambda row: (row["second"], row["index"] or "", row["direction"]))

@@ -222,7 +222,6 @@ class MaximumBucket(TokenBucket):
     """When each node lets a large request pass again."""
 
     def allows(self, units: float, now_s: float) -> bool:
-        """Whether `take` would succeed. Asking never spends."""
         if units <= self.large_units:
             return TokenBucket.allows(self, units, now_s)
         return now_s >= self.ready_s[self._mine()]
@@ -241,7 +240,6 @@ class MaximumBucket(TokenBucket):
         return True
 
     def resized(self, *, rate: float, depth: float, now_s: float) -> "MaximumBucket":
-        """The bucket after a change of the maximum: what was saved stays saved, as far as it fits."""
         return MaximumBucket(
             rate,
             depth,

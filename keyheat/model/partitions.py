@@ -56,7 +56,7 @@ class PartitionLog:
     _cells: "array[float]" = field(default_factory=lambda: array("d"))  # step, number, counts; step, ...
 
     def add(self, since_s: float, parent: int | None, from_share: float) -> int:
-        """A new partition; gives its number."""
+        """Add a partition; return its number."""
         self.born.append(Born(since_s, parent, from_share))
         self._noted.append(NOTHING)
         return len(self.born) - 1
@@ -97,7 +97,6 @@ class PartitionLog:
         self._cells.extend((step, number, counts[0] - a, counts[1] - b, counts[2] - c, counts[3] - d))
 
     def _coarsen(self) -> None:
-        """Make two steps one."""
         merged = self._merged(2)
         self.step_s *= 2
         self._cells = array("d", (value for cell, counts in merged.items() for value in (*cell, *counts)))
@@ -184,7 +183,7 @@ class Partition:
         return hot
 
     def cool(self, cold: PartitionHeat) -> None:
-        """Begin again with no heat."""
+        """Reset the heat to zero."""
         self.heat = cold
         self.seen = (*self.seen[:3], cold.hot_s)
 
@@ -240,7 +239,6 @@ class Partitions:
         return len(self._partitions)
 
     def __iter__(self) -> Iterator[Partition]:
-        """The partitions in key order."""
         return iter(self._partitions)
 
     @property
@@ -253,7 +251,6 @@ class Partitions:
         return bisect_right(self._boundaries, position)
 
     def at(self, position: bytes) -> Partition:
-        """The partition that a position falls on."""
         return self._partitions[bisect_right(self._boundaries, position)]
 
     def note(self, now_s: float) -> None:

@@ -21,7 +21,7 @@ class Cause(StrEnum):
 
     @property
     def constraint(self) -> Constraint:
-        """What labels call it."""
+        """The constraint that labels name."""
         return _CONSTRAINTS[self]
 
     @property
@@ -147,9 +147,9 @@ class TableCapacity:
         return {None: self, **{index.name: index for index in self.indexes}}
 
 
-def highest(one: Capacity, other: Capacity) -> Capacity:
+def highest(first: Capacity, other: Capacity) -> Capacity:
     """The higher rate of each direction; an unknown side yields to a known one."""
-    return Capacity(_higher(one.read, other.read), _higher(one.write, other.write))
+    return Capacity(_higher(first.read, other.read), _higher(first.write, other.write))
 
 
 def _higher(rate: float | None, other_rate: float | None) -> float | None:
@@ -169,7 +169,6 @@ class ResourceHistory:
     last_increase_s: float | None = None
 
     def decreases_today(self, now_s: float) -> list[float]:
-        """The decreases since 00:00 UTC."""
         midnight_s = now_s // DAY_S * DAY_S
         return [at_s for at_s in self.decreases_s if at_s >= midnight_s]
 
@@ -190,7 +189,7 @@ class CapacityHistory:
 
     @classmethod
     def of_new(cls, capacity: TableCapacity, now_s: float) -> "CapacityHistory":
-        """That of a table that is created at `now_s`."""
+        """The history of a table created at `now_s`."""
         return cls(to_on_demand_s=[now_s] if capacity.on_demand else [])
 
     def of(self, index: str | None) -> ResourceHistory:
@@ -198,7 +197,7 @@ class CapacityHistory:
         return self.resources.setdefault(index, ResourceHistory())
 
     def note(self, before: TableCapacity, after: TableCapacity, now_s: float) -> None:
-        """Keep a change that was accepted at `now_s`."""
+        """Record a change accepted at `now_s`."""
         for index, old, new in provisioned_changes(before, after):
             if below(new, old):
                 self.of(index).decreases_s.append(now_s)
@@ -235,9 +234,9 @@ def provisioned_changes(
     ]
 
 
-def below(one: Capacity, other: Capacity) -> bool:
-    """Whether `one` has less than `other` of reads, of writes or of both."""
-    return (one.read or 0) < (other.read or 0) or (one.write or 0) < (other.write or 0)
+def below(first: Capacity, other: Capacity) -> bool:
+    """Whether `first` has less than `other` of reads, of writes or of both."""
+    return (first.read or 0) < (other.read or 0) or (first.write or 0) < (other.write or 0)
 
 
 def next_decrease_s(today: Sequence[float], now_s: float) -> float:

@@ -210,7 +210,7 @@ def policy_named(name: str) -> RetryPolicy:
     for policy in POLICIES:
         if policy.name == name:
             return policy
-    raise ValueError(f"no SDK {name!r}; there are {', '.join(one.name for one in POLICIES)}")
+    raise ValueError(f"no SDK {name!r}; there are {', '.join(entry.name for entry in POLICIES)}")
 
 
 def modes_of(sdk: Sdk) -> tuple[Mode, ...]:
@@ -247,7 +247,7 @@ class RetryQuota:
         self.tokens = self.most_tokens
 
     def take(self, cost_tokens: float) -> bool:
-        """Whether a retry may be made; it is paid then."""
+        """Pay for a retry; False if there are too few tokens."""
         if cost_tokens > self.tokens:
             return False
         self.tokens -= cost_tokens
@@ -304,12 +304,11 @@ class AdaptiveRate:
         return max(0.0, (1.0 + before - self._tokens) / self._fill_per_s)
 
     def sent(self) -> None:
-        """The first in line has sent, and taken its token."""
+        """Take the token of a request that was sent."""
         if self._limits:
             self._tokens -= 1.0
 
     def answered(self, at_s: float, *, throttled: bool) -> None:
-        """An attempt was answered."""
         measured = self._measure(at_s)
         if throttled:
             self._w_per_s = min(measured, self._fill_per_s) if self._limits else measured

@@ -9,12 +9,12 @@ from math import inf
 from random import Random
 from typing import Any
 
-from keyheat.model.admission import CapacityRates, ResourceModel, Surroundings, account_buckets
+from keyheat.model.admission import ResourceModel, Surroundings, account_buckets
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.minutes import Decisions, Minutes, ResourceMinutes
+from keyheat.model.minutes import Minutes, ResourceMinutes, decision_rows
 from keyheat.model.nodes import Caller
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT, Partitions, plain
-from keyheat.model.resources import NO_THROUGHPUT, IndexCapacity, Refusal, TableCapacity
+from keyheat.model.resources import IndexCapacity, Refusal, TableCapacity
 from keyheat.model.transactions import IndexWrite, JointAdmission, Op
 from keyheat.words import Capacity, Direction
 
@@ -24,7 +24,7 @@ __all__ = ["Capacity", "IndexCapacity", "IndexWrite", "Op", "TableCapacity", "Ta
 class TableModel:
     """A table, its global secondary indexes, and everything they have admitted and refused."""
 
-    __slots__ = ("_around", "_due_s", "_indexes", "_records", "_table", "capacity", "decisions", "minutes")
+    __slots__ = ("_around", "_due_s", "_indexes", "_records", "_table", "capacity", "minutes")
 
     def __init__(
         self,
@@ -34,20 +34,18 @@ class TableModel:
         scale: float = 1.0,
         seed: int = 0,
         behaviour: Behaviour = DEFAULT,
-        caller: Caller | None = None,
     ) -> None:
         """A new table with full buckets.
 
         `scale` multiplies every rate limit and every bucket depth; `seed` decides what AWS does at an
-        unpublished moment, such as how long a hot partition takes to split. Where requests come on
-        connections of their own, `caller` says on which one the next request does (`nodes`).
+        unpublished moment, such as how long a hot partition takes to split.
         """
         self._around = Surroundings(
             behaviour=behaviour,
             scale=scale,
             rng=Random(seed),
             account=account_buckets(capacity.account, behaviour, scale, now_s),
-            caller=Caller() if caller is None else caller,
+            caller=Caller(),
         )
         self._due_s = -inf
         self._records: dict[str | None, ResourceMinutes] = {}
@@ -57,12 +55,16 @@ class TableModel:
         for index in capacity.indexes:
             self._indexes[index.name] = self._new_resource(index.name, index, now_s)
         self.minutes = Minutes(self._records.values())
-        self.decisions = Decisions(self._records.values())
 
     def admit_read(
-        self, position: bytes, units: float, now_s: float, *, index: str | None = None, eventual: bool = False
-    ) -> Refusal | None:
-        """Serve a read of `units` at a position, or say why not. Raises `KeyError` for an unknown index."""
+        self, position: bytes, units: float, now_s: float, *,
+        index: str | None = None, eventual: bool = False, connection: int | None = None,
+    ) -> Refusal | None:  # fmt: skip
+        """Serve a read of `units` at a position, or say why not. Raises `KeyError` for an unknown index.
+
+        `connection`: the number of the connection that it came on (`nodes`).
+        """
+        self._around.caller.connection = connection
         resource = self._table if index is None else self._indexes[index]
         if now_s >= self._due_s:
             self.advance(now_s)
@@ -81,9 +83,11 @@ class TableModel:
         return refusal
 
     def admit_write(
-        self, position: bytes, units: float, now_s: float, index_writes: Sequence[IndexWrite] = ()
-    ) -> Refusal | None:
+        self, position: bytes, units: float, now_s: float, index_writes: Sequence[IndexWrite] = (), *,
+        connection: int | None = None,
+    ) -> Refusal | None:  # fmt: skip
         """Serve a write of `units` at a position together with its index entries, or say why not."""
+        self._around.caller.connection = connection
         if now_s >= self._due_s:
             self.advance(now_s)
             self._table.partitions.look(position, now_s)
@@ -105,8 +109,11 @@ class TableModel:
         lane.meter.refused(refusal.cause, now_s)
         return refusal
 
-    def admit_together(self, ops: Sequence[Op], now_s: float) -> list[Refusal | None]:
+    def admit_together(
+        self, ops: Sequence[Op], now_s: float, *, connection: int | None = None
+    ) -> list[Refusal | None]:
         """Serve all of these or none: where any is refused, nothing is spent. One answer per op, in order."""
+        self._around.caller.connection = connection
         if now_s >= self._due_s:
             self.advance(now_s)
         plan = JointAdmission(now_s)
@@ -124,13 +131,13 @@ class TableModel:
                 account_bucket = self._around.account[direction]
                 account_bucket.rate, account_bucket.depth = bucket.rate, bucket.depth
         self.capacity = capacity
-        self._table.set(_rates(capacity, capacity), now_s)
+        self._table.set(capacity, now_s, on_demand=capacity.on_demand)
         for name in self._indexes.keys() - {index.name for index in capacity.indexes}:
             del self._indexes[name]
             self._records[name].end(now_s)
         for index in capacity.indexes:
             if index.name in self._indexes:
-                self._indexes[index.name].set(_rates(capacity, index), now_s)
+                self._indexes[index.name].set(index, now_s, on_demand=capacity.on_demand)
             else:
                 self._indexes[index.name] = self._new_resource(index.name, index, now_s)
 
@@ -146,6 +153,10 @@ class TableModel:
     def partition_count(self, index: str | None = None) -> int:
         """How many partitions the table or an index has. Raises `KeyError` for an unknown index."""
         return len(self.resource(index).partitions)
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """What was admitted and refused, second by second (`decision_rows`)."""
+        return decision_rows(self._records.values())
 
     def partition_record(self) -> list[dict[str, Any]]:
         """What each partition of the table and of its indexes served and refused, step by step."""
@@ -178,8 +189,9 @@ class TableModel:
                 meter.until_s = inf
         resource = ResourceModel.new(
             index,
-            _rates(self.capacity, capacity),
+            capacity,
             self._around,
+            on_demand=self.capacity.on_demand,
             now_s=now_s,
             has_lsi=index is None and self.capacity.has_lsi,
             record=record,
@@ -192,13 +204,3 @@ class TableModel:
         self._due_s = int(now_s) + 1.0
         for resource in (self._table, *self._indexes.values()):
             resource.advance(now_s)
-
-
-def _rates(table: TableCapacity, resource: TableCapacity | IndexCapacity) -> CapacityRates:
-    return CapacityRates(
-        on_demand=table.on_demand,
-        provisioned=resource.provisioned,
-        max_on_demand=resource.max_on_demand,
-        warm=resource.warm or NO_THROUGHPUT,
-        account=table.account,
-    )

@@ -22,7 +22,6 @@ from keyheat.plan.charges import (
     hours_begun,
     unit_dollars,
 )
-from keyheat.plan.forecast import forecast
 from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import GivenCapacity, capacities_of
 from keyheat.plan.totals import LoadTotals, ResourceSide, total_load
@@ -76,7 +75,7 @@ def bill_of_run(
     given, hours = capacities_of(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
     paid = created_for(given, existing=existing)
     provisioned = highest_of(paid, scenario)
-    units = _units(scenario, prices, totals, folder)
+    units = _units(scenario, totals)
     lines = [
         *charges.capacity(provisioned, prices, hours),
         *charges.consumed(given, prices, units),
@@ -101,20 +100,15 @@ def bill_of_run(
     )
 
 
-def _units(
-    scenario: Scenario, prices: Prices, totals: LoadTotals | None, folder: Path
-) -> Mapping[ResourceSide, float]:
+def _units(scenario: Scenario, totals: LoadTotals | None) -> Mapping[ResourceSide, float]:
     """Units of each side; in an unknown load, every request writes and moves index entries."""
     if totals is not None:
         return {side: demand.total() for side, demand in totals.sides.items()}
-    guessed, table = forecast(scenario, prices, margin=1.0, folder=folder), scenario.table
-    if guessed.write_units is None:
-        return {
-            ResourceSide(table.name, None, Direction.READ): guessed.read_units.total
-            if guessed.read_units
-            else 0.0
-        }
-    writes = guessed.write_units.total
+    load, table = scenario.load, scenario.table
+    total = load.rate_shape().total(load.duration_s)
+    if load.target_unit == "RCU":
+        return {ResourceSide(table.name, None, Direction.READ): total}
+    writes = total if load.target_unit == "WCU" else total * load.mean_write_units
     entries = {index.name: 2 * writes for index in table.indexes if not index.local}
     return {
         ResourceSide(table.name, name, Direction.WRITE): units

@@ -14,13 +14,14 @@ import numpy as np
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.bill import Bill, bill_of_run
-from keyheat.plan.forecast import Forecast, forecast
+from keyheat.plan.hot_key import HotKey, hot_key_of
 from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import DEFAULT_QUOTAS, GivenCapacity, Quotas, capacities_of, over_quota
 from keyheat.plan.totals import (
     GOES_ON,
     Floats,
     HottestPartition,
+    LoadDemand,
     LoadTotals,
     ResourceSide,
     repeats_first_hour,
@@ -44,7 +45,7 @@ class ThrottleForecast:
     direction: Direction
     asked_per_s: float
     limit_per_s: float
-    from_s: float  # seconds into the run, upper estimate
+    from_s: float  # seconds into the run
     hottest: HottestPartition | None = None  # of a partition
     later: bool = False  # only in a longer load: burst capacity outlasts this run
     divisible: bool = False  # a split may divide one key's items
@@ -80,11 +81,8 @@ GivenCapacities = Mapping[tuple[str, str | None], GivenCapacity]
 
 def _partitions(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[ThrottleForecast]:
     for side, totals in sent.sides.items():
-        hottest = totals.hottest
-        if hottest is None or not hottest.over:
-            continue
-        from_s = hottest.at_s if not _is_buffered(side) else totals.buffer_full_s
-        if from_s is None:  # the write buffer absorbs the peaks
+        hottest, from_s = totals.hottest, totals.full_from_s
+        if hottest is None or not hottest.over or from_s is None:  # a write buffer absorbs peaks
             continue
         resource = given[side.table, side.index]
         start = max(resource.at_start.of(side.direction) or 0.0, resource.warm.of(side.direction) or 0.0)
@@ -122,17 +120,13 @@ def _capacity(
             limit_per_s=float(rates_per_s.mean()),
             from_s=inf,
         )
-        saved = [DEFAULT.saved_units(rate, index_writes=_is_buffered(side)) * scale for rate in rates]
+        saved = [DEFAULT.saved_units(rate, index_writes=side.buffered) * scale for rate in rates]
         from_s = _exhaustion_s(totals.per_s, rates_per_s, saved)
         if from_s is not None and (second := int(from_s)) < len(rates_per_s):
             lasts = _mean_until_below(totals.per_s[second:], rates_per_s[second:])
             yield replace(limit, from_s=from_s, asked_per_s=lasts, limit_per_s=float(rates_per_s[second]))
         elif from_s is not None:
             yield replace(limit, from_s=from_s, later=True)
-
-
-def _is_buffered(side: ResourceSide) -> bool:
-    return side.index is not None and side.direction is Direction.WRITE
 
 
 def provisioned_per_s(scenario: Scenario, side: ResourceSide, seconds: int) -> Floats | None:
@@ -196,7 +190,7 @@ def _maxima(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[
         if most is None:
             continue
         seconds = len(totals.per_s)
-        saved = DEFAULT.saved_units(most, index_writes=_is_buffered(side), on_demand=True) * scale
+        saved = DEFAULT.saved_units(most, index_writes=side.buffered, on_demand=True) * scale
         from_s = _exhaustion_s(totals.per_s, np.full(seconds, most * scale), [saved] * seconds)
         if from_s is not None:
             yield ThrottleForecast(
@@ -219,15 +213,9 @@ def _account(
         if given[table, None].on_demand_from_s is None:
             continue
         for direction in (Direction.WRITE, Direction.READ):
-            quota = quotas.table.of(direction)
-            demands = [
-                totals.per_s
-                for side, totals in sent.sides.items()
-                if (side.table, side.direction) == (table, direction)
-            ]
-            if quota is None or not demands:
+            quota, total = quotas.table.of(direction), sent.together_per_s(table, direction)
+            if quota is None or total is None:
                 continue
-            total: Floats = np.sum(demands, axis=0)
             if total.max() > quota * scale * (1 + ROUNDING):
                 yield ThrottleForecast(
                     constraint="account",
@@ -245,7 +233,8 @@ class ScenarioPlan:
     """Everything predicted about a scenario's run."""
 
     scenario: Scenario
-    forecast: Forecast
+    target: LoadDemand  # in the unit of the scenario's load
+    hot_key: HotKey | None  # by the scenario's numbers
     sent: LoadTotals | None  # None: the load is unknown
     bill: Bill
     quotas: Quotas
@@ -276,7 +265,7 @@ def plan_run(
     scale: float | None = None,
     region: str | None = None,
 ) -> ScenarioPlan:
-    """Plan a run; see `forecast` and `bill_of_run` for the other arguments.
+    """Plan a run; see `bill_of_run` for the other arguments.
 
     `scale` multiplies the target's limits; default: the scenario's `local.scale`. Raises `TraceError`.
     """
@@ -284,7 +273,8 @@ def plan_run(
     sent = total_load(scenario, folder=folder, scale=limits_scale)
     return ScenarioPlan(
         scenario=scenario,
-        forecast=forecast(scenario, prices, margin=margin, folder=folder),
+        target=_target(scenario, sent),
+        hot_key=hot_key_of(scenario, margin=margin),
         sent=sent,
         bill=bill_of_run(
             scenario,
@@ -309,6 +299,14 @@ def plan_run(
             *((GOES_ON,) if repeats_first_hour(scenario) and sent else ()),
         ),
     )
+
+
+def _target(scenario: Scenario, sent: LoadTotals | None) -> LoadDemand:
+    """The demand that the scenario states; of a trace, its requests."""
+    duration_s = scenario.load.duration_s
+    if scenario.load.arrivals == "trace" and sent is not None:
+        return LoadDemand.of_seconds(sent.requests_per_s, duration_s)
+    return LoadDemand.of_shape(scenario.load.rate_shape(), duration_s)
 
 
 def not_reproduced(scenario: Scenario, folder: Path, constraint: Constraint) -> str | None:

@@ -116,8 +116,3 @@ def provisioned_dollars(
     """Cost of provisioned units per second over `seconds`, at the hourly price, in dollars."""
     per_hour = write_per_s * prices.write_per_hour + read_per_s * prices.read_per_hour
     return per_hour * seconds / HOUR_S
-
-
-def per_million(dollars: float, number: float) -> float | None:
-    """Dollars per million; None if `number` is zero."""
-    return dollars / number * MILLION if number else None

@@ -17,17 +17,39 @@ from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.model.table import TableModel
-from keyheat.plan.forecast import LoadDemand
 from keyheat.scenario.scenario import Scenario, ScenarioError
-from keyheat.scenario.variants import lasting
+from keyheat.scenario.shape import LoadShape
+from keyheat.scenario.variants import lasting, without_scaling
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.masses import Masses
-from keyheat.simulator.shares import PartitionShares
+from keyheat.simulator.shares import PartitionShares, TableShares
 from keyheat.simulator.traffic import traffic_of
 from keyheat.words import Direction
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadDemand:
+    """Mean and peak rate per second, and the total of the run."""
+
+    mean_per_s: float
+    peak_per_s: float
+    total: float
+
+    @classmethod
+    def of_seconds(cls, per_s: Floats, duration_s: float) -> "LoadDemand":
+        """The demand of a number for each second; the last second may be a shorter one."""
+        total = float(per_s.sum())
+        peak_per_s = max(float(per_s.max(initial=0.0)), total / duration_s)
+        return cls(mean_per_s=total / duration_s, peak_per_s=peak_per_s, total=total)
+
+    @classmethod
+    def of_shape(cls, shape: LoadShape, duration_s: float) -> "LoadDemand":
+        """The demand of a shape. The peak includes rates between two breakpoints."""
+        total = shape.total(duration_s)
+        return cls(mean_per_s=total / duration_s, peak_per_s=shape.highest_per_s, total=total)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,6 +64,11 @@ class ResourceSide:
     def unit(self) -> str:
         """The capacity unit."""
         return self.direction.unit
+
+    @property
+    def buffered(self) -> bool:
+        """Whether a write buffer is in front of the partitions."""
+        return self.index is not None and self.direction is Direction.WRITE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +99,9 @@ class SideTotals:
     side: ResourceSide
     per_s: Floats  # units in each second of the run
     hottest: HottestPartition | None  # None without demand
-    buffer_full_s: float | None = None
-    """Second at which an index's write buffer is full; past the end in a longer load; None: never."""
+    full_from_s: float | None = None
+    """Second at which a partition's saved units are spent, or an index's write buffer is full; past the end
+    in a longer load; None: never."""
 
     def total(self, from_s: float = 0.0) -> float:
         """Units from second `from_s` of the run on."""
@@ -81,11 +109,7 @@ class SideTotals:
 
     def demand(self, duration_s: float) -> LoadDemand:
         """Mean, peak and total of the side."""
-        total = self.total()
-        peak = float(self.per_s.max()) if len(self.per_s) else 0.0
-        return LoadDemand(
-            mean_per_s=total / duration_s, peak_per_s=max(peak, total / duration_s), total=total
-        )
+        return LoadDemand.of_seconds(self.per_s, duration_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +130,22 @@ class LoadTotals:
     """Everything that a load test sends if nothing throttles."""
 
     duration_s: float
+    requests_per_s: Floats  # in each second of the run
     sides: Mapping[ResourceSide, SideTotals]
     operations: tuple[OperationTotals, ...]
 
     def units(self, direction: Direction) -> float:
         """Units of all tables and their indexes."""
         return sum(totals.total() for side, totals in self.sides.items() if side.direction is direction)
+
+    def together_per_s(self, table: str, direction: Direction) -> Floats | None:
+        """Units of a table with its indexes in each second; None without any."""
+        sides = [
+            totals.per_s
+            for side, totals in self.sides.items()
+            if (side.table, side.direction) == (table, direction)
+        ]
+        return np.sum(sides, axis=0) if sides else None
 
     @property
     def items(self) -> float:
@@ -136,7 +170,7 @@ def total_load(
     `scale` multiplies partition limits. A load longer than `LONGEST_S` repeats its first hour. None if the
     load is unknown: it changes for longer than that, or no dry run shows what is sent. Raises `TraceError`.
     """
-    if scenario.load.duration_s > LONGEST_S:
+    if scenario.load.duration_s > LONGEST_S and scenario.load.arrivals != "trace":
         return _repeat_first_hour(scenario, folder, scale) if repeats_first_hour(scenario) else None
     try:
         traffic = traffic or traffic_of(scenario, seed=scenario.seed, folder=folder)
@@ -164,6 +198,7 @@ def _repeat_first_hour(scenario: Scenario, folder: Path, scale: float) -> LoadTo
     times = duration_s / FIRST_S
     return LoadTotals(
         duration_s=duration_s,
+        requests_per_s=np.resize(hour.requests_per_s, ceil(duration_s)),
         sides={
             side: replace(totals, per_s=np.resize(totals.per_s, ceil(duration_s)))
             for side, totals in hour.sides.items()
@@ -203,32 +238,28 @@ class _Demand:
 
 
 @dataclass(slots=True)
-class _WriteBuffers:
-    """Write buffers in front of an index's partitions."""
+class _Excess:
+    """Demand of one side's partitions beyond their ceiling, less what they earned since."""
 
-    scale: float
-    waiting: Floats = field(default_factory=lambda: np.zeros(1))  # units, per partition
-    first_full_s: int | None = None
+    per_s: float  # the ceiling, in units
+    most: float  # units beyond it that a partition can serve, or a write buffer take
+    units: Floats = field(default_factory=lambda: np.zeros(1))  # per partition
+    spent_s: int | None = None
 
-    @property
-    def most(self) -> float:
-        """Units at which a buffer is full."""
-        return DEFAULT.partition_units(CEILINGS[Direction.WRITE], index_writes=True) * self.scale
-
-    def fill(self, second: int, units: Floats) -> None:
-        """Add one second's writes per partition; both halves of a split inherit the fullest buffer."""
-        if len(units) != len(self.waiting):
-            self.waiting = np.full(len(units), self.waiting.max())
-        self.waiting = np.maximum(self.waiting + units - CEILINGS[Direction.WRITE] * self.scale, 0.0)
-        if self.first_full_s is None and self.waiting.max() > self.most * (1 + 1e-9):
-            self.first_full_s = second
+    def add(self, second: int, units: Floats) -> None:
+        """Add one second's demand per partition; both halves of a split inherit the largest excess."""
+        if len(units) != len(self.units):
+            self.units = np.full(len(units), self.units.max())
+        self.units = np.maximum(self.units + units - self.per_s, 0.0)
+        if self.spent_s is None and self.units.max() > self.most * (1 + 1e-9):
+            self.spent_s = second
 
     def full_s(self, seconds: int) -> float | None:
-        """Second at which a buffer is full; past the end in a longer load; None: never."""
-        if self.first_full_s is not None:
-            return self.first_full_s
-        waiting = float(self.waiting.max())
-        return seconds * self.most / waiting if waiting > 1e-6 else None
+        """Second at which no more is served; past the end in a longer load; None: never."""
+        if self.spent_s is not None:
+            return self.spent_s
+        units = float(self.units.max())
+        return seconds * self.most / units if units > 1e-6 else None
 
 
 @dataclass(slots=True)
@@ -237,40 +268,33 @@ class _Tally:
 
     scenario: Scenario
     scale: float
+    _requests_per_s: Floats = field(init=False)
     _per_s: dict[ResourceSide, Floats] = field(default_factory=dict)
     _hottest: dict[ResourceSide, HottestPartition] = field(default_factory=dict)
-    _buffers: dict[ResourceSide, "_WriteBuffers"] = field(default_factory=dict)
-    _models: dict[str, TableModel] = field(default_factory=dict)
+    _excess: dict[ResourceSide, "_Excess"] = field(default_factory=dict)
+    _tables: dict[str, TableShares] = field(default_factory=dict)
     _timeline: CapacityTimeline = field(init=False)
-    _shares: dict[tuple[str, str | None], PartitionShares] = field(default_factory=dict)
     _operations: dict[tuple[str, str, str | None, Direction], Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for number, table in enumerate((self.scenario.table, *self.scenario.companions)):
             seed = self.scenario.seed + number
-            self._models[table.name] = TableModel(capacity_of(table), now_s=0.0, seed=seed)
+            self._tables[table.name] = TableShares(TableModel(capacity_of(table), now_s=0.0, seed=seed))
+        self._requests_per_s = np.zeros(ceil(self.scenario.load.duration_s))
         self._timeline = CapacityTimeline(
-            _without_scaling(self.scenario), started_s=0.0, seed=self.scenario.seed
+            without_scaling(self.scenario), started_s=0.0, seed=self.scenario.seed
         )
 
     def add(self, second: int, flows: Sequence[Flow]) -> None:
         """Count one second."""
-        self._timeline(self._models[self.scenario.table.name], second)
+        self._timeline(self._tables[self.scenario.table.name].model, second)
         by_side: dict[ResourceSide, list[_Demand]] = {}
         for flow in flows:
-            self._count(flow)
+            self._requests_per_s[second] += self._count(flow)
             for demand in self._demands(flow):
                 by_side.setdefault(demand.side, []).append(demand)
         for side, demands in by_side.items():
             self._add_side(second, side, demands)
-
-    def _partitions(self, side: ResourceSide) -> tuple[int, PartitionShares]:
-        """The current number of partitions, and each one's share."""
-        boundaries = self._models[side.table].resource(side.index).partitions.boundaries
-        shares = self._shares.setdefault((side.table, side.index), PartitionShares())
-        if shares.boundaries != boundaries:
-            shares.set_boundaries(boundaries)
-        return len(boundaries) + 1, shares
 
     def _demands(self, flow: Flow) -> Iterator[_Demand]:
         table, items = flow.table or self.scenario.table.name, flow.requests * flow.items
@@ -282,19 +306,22 @@ class _Tally:
             side = ResourceSide(table, entry.index, Direction.WRITE)
             yield _Demand(side, entry.keys, items * entry.units, 1.0)
 
-    def _count(self, flow: Flow) -> None:
+    def _count(self, flow: Flow) -> float:
+        """Count the flow's operation; its requests."""
         name = flow.operation, flow.table or self.scenario.table.name, flow.index, flow.direction
         items = flow.requests * flow.items
         requests = 0.0 if flow.within else flow.requests
         counted = self._operations.setdefault(name, np.zeros(3))
         counted += requests, items, items * flow.units
+        return requests
 
     def _add_side(self, second: int, side: ResourceSide, demands: Sequence[_Demand]) -> None:
         per_s = self._per_s.get(side)
         if per_s is None:
             per_s = self._per_s[side] = np.zeros(ceil(self.scenario.load.duration_s))
         per_s[second] += sum(demand.units for demand in demands)
-        count, shares = self._partitions(side)
+        shares = self._tables[side.table].shares(side.index)
+        count = len(shares.boundaries) + 1
         units, weighed = np.zeros(count), np.zeros(count)
         for demand in demands:
             on_each = shares.of(demand.keys) * demand.units
@@ -302,8 +329,11 @@ class _Tally:
             weighed += on_each * demand.weight
         busiest = int(weighed.argmax())
         ceiling = CEILINGS[side.direction] * self.scale
-        if side.index is not None and side.direction is Direction.WRITE:
-            self._buffers.setdefault(side, _WriteBuffers(self.scale)).fill(second, units)
+        if side not in self._excess:
+            most = DEFAULT.partition_units(ceiling, index_writes=False)
+            most += DEFAULT.index_buffer_units * self.scale * side.buffered
+            self._excess[side] = _Excess(ceiling, most)
+        self._excess[side].add(second, weighed)
         hottest = self._hottest.get(side)
         if weighed[busiest] > 0 and (
             hottest is None or weighed[busiest] / ceiling > hottest.share * (1 + 1e-9)
@@ -320,12 +350,13 @@ class _Tally:
         """The totals of all seconds so far."""
         return LoadTotals(
             duration_s=self.scenario.load.duration_s,
+            requests_per_s=self._requests_per_s,
             sides={
                 side: SideTotals(
                     side=side,
                     per_s=per_s,
                     hottest=self._hottest.get(side),
-                    buffer_full_s=self._buffers[side].full_s(len(per_s)) if side in self._buffers else None,
+                    full_from_s=self._excess[side].full_s(len(per_s)),
                 )
                 for side, per_s in sorted(
                     self._per_s.items(), key=lambda entry: _sort_key(self.scenario, entry[0])
@@ -345,14 +376,6 @@ class _Tally:
                 if items
             ),
         )
-
-
-def _without_scaling(scenario: Scenario) -> Scenario:
-    """Remove auto scaling: it depends on consumed units, and a run in AWS has none."""
-    table = scenario.table
-    indexes = tuple(index.model_copy(update={"auto_scaling": None}) for index in table.indexes)
-    alone = table.model_copy(update={"auto_scaling": None, "indexes": indexes})
-    return scenario.model_copy(update={"table": alone})
 
 
 def _sort_key(scenario: Scenario, side: ResourceSide) -> tuple[bool, str, str, bool]:

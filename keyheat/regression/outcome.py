@@ -7,13 +7,12 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, computed_field
 
-from keyheat.analysis.measures import MEASURES
+from keyheat.analysis.measures import CAPACITY_USED, MEASURES
 from keyheat.validation import Part, Quantity, Time
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE, Constraint
 
 LABELS: Final = "labels"  # the gate without a number
 THROTTLE_SHARE: Final = "throttle_share"
-CAPACITY_USED: Final = "capacity_used"
 LEAST_EFFECTS: Final = {
     "mean_units_per_operation.write": 0.02,
     "mean_units_per_operation.read": 0.02,
@@ -21,7 +20,7 @@ LEAST_EFFECTS: Final = {
     "accepted_units_per_s.read": 0.05,
     "knee_units_per_s": 0.05,
     "throttle_share": 0.25,
-    "capacity_used": 0.05,
+    **dict.fromkeys(CAPACITY_USED, 0.05),
     "p50_ms": 0.15,
     "p99_ms": 0.25,
     "first_throttle_s": 0.2,

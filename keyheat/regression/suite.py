@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from keyheat.analysis.measures import MEASURES
+from keyheat.analysis.measures import CAPACITY_USED, MEASURES
 from keyheat.bounds import NotAccepted, parsed_toml, text_of
 from keyheat.masking import shown
-from keyheat.regression.outcome import CAPACITY_USED, LABELS, THROTTLE_SHARE, Gate, is_noisy
+from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate, is_noisy
 from keyheat.regression.suite_spec import PATTERNS, CaseSpec, RunSpec, Seeds, SuiteSpec
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
@@ -31,7 +31,7 @@ FILES: Final = (".toml", ".json")
 SEEDS: Final = 2**63
 REPETITIONS: Final = 5  # default for statistical gates
 LEAST_REPETITIONS: Final = 2  # one run has no spread
-OF_LIMITS: Final = (THROTTLE_SHARE, CAPACITY_USED)  # also gates of simulated cases
+OF_LIMITS: Final = (THROTTLE_SHARE, *CAPACITY_USED)  # also gates of simulated cases
 DEFAULT_GATES: Final = tuple(Gate(measure=name) for name in (LABELS, *MEASURES))
 """Gates of a case that states none: labels and every measure; see `default_gates`."""
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from keyheat.analysis.measures import CAPACITY_USED
 from keyheat.numbers import some
 from keyheat.regression.compare import Runs, judge
 from keyheat.regression.history import Session
 from keyheat.regression.outcome import (
-    CAPACITY_USED,
     LABELS,
     THROTTLE_SHARE,
     CaseMade,
@@ -166,7 +166,8 @@ def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> t
     for case in cases:
         labels = sorted({label_words(label) for run in case.after for label in run.labels})
         expected, seen = expects.get(case.name), {run.constraint for run in case.after}
-        shares, used = (_measured(case, name) for name in (THROTTLE_SHARE, CAPACITY_USED))
+        shares = _measured(case, THROTTLE_SHARE)
+        used = {name: max(_measured(case, name), default=0.0) for name in CAPACITY_USED}
         most = f" {value(max(shares), THROTTLE_SHARE)} of its attempts" if shares else ""
         if expected is not None and seen != {expected}:
             by = f"by {', '.join(labels)}" if labels else "by nothing"
@@ -175,9 +176,9 @@ def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> t
             doubts.append(
                 f"{case.name} throttles{most}, by {', '.join(labels)}; its scenario expects nothing."
             )
-        elif expected is None and max(used, default=0.0) > 1:
-            of = value(max(used), CAPACITY_USED)
-            doubts.append(f"{case.name} runs on burst capacity, {of} of its maximum.")
+        elif expected is None and max(used.values()) > 1:
+            of = [f"{CAPACITY_USED[name]} at {value(most, name)}" for name, most in used.items() if most > 1]
+            doubts.append(f"{case.name} runs on burst capacity: {', '.join(of)} of their maximum.")
     return tuple(doubts)
 
 
@@ -193,14 +194,19 @@ def _failed(findings: Sequence[GateFinding]) -> Iterator[str]:
 
 def _worse(case: str, findings: Mapping[str, GateFinding]) -> str:
     failed = [finding for finding in findings.values() if finding.failed]
-    labels, share, used = (findings.get(name) for name in (LABELS, THROTTLE_SHARE, CAPACITY_USED))
+    labels, share = findings.get(LABELS), findings.get(THROTTLE_SHARE)
+    used = [finding for finding in failed if finding.gate.measure in CAPACITY_USED]
     words, named = f"{case} fails {some(len(failed), 'gate')}", set[str]()
     if share is not None and share.after != share.before and (share.failed or (labels and labels.failed)):
         words = f"{case} now throttles {_now(share)} of its attempts (was {_was(share)})"
-        named |= {THROTTLE_SHARE, CAPACITY_USED}
-    elif used is not None and used.failed:
-        words = f"{case} now runs on burst capacity, {_now(used)} of its maximum (was {_was(used)})"
-        named.add(CAPACITY_USED)
+        named |= {THROTTLE_SHARE, *CAPACITY_USED}
+    elif used:
+        of = [
+            f"{CAPACITY_USED[finding.gate.measure]} at {_now(finding)} of their maximum (was {_was(finding)})"
+            for finding in used
+        ]
+        words = f"{case} now runs on burst capacity: {', '.join(of)}"
+        named |= set(CAPACITY_USED)
     if labels is not None and labels.failed:
         before = _was(labels)
         words += f", by {_now(labels)}{f', and before by {before}' if before != 'none' else ''}"

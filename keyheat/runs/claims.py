@@ -1,8 +1,8 @@
-"""Who writes into a folder: one run, or one series of runs, and nobody beside it.
+"""Claims on a folder: one run, or one series of runs, writes into it, and no other.
 
 A claim is a lock that the system keeps on the folder itself. Of several who ask at once one gets it; it
 leaves no file behind, and it ends with the process that has it, whatever ends that: a run that says
-`running` in a folder that nobody claims has never ended. On a file system without locks only folders that
+`running` in a folder without a claim has never ended. On a file system without locks only folders that
 are made are told apart; there it is found out after the run whose files they are. Windows locks no folders:
 there it is an empty file of the folder's name among the system's temporary ones.
 """
@@ -64,53 +64,53 @@ def hold(folder: Path) -> Claim:
     while True:
         made = _made(folder)
         try:
-            place = _opened(folder)
+            descriptor = _opened(folder)
         except FileNotFoundError:
             continue  # it was somebody's, who has just taken it away again
         except OSError as error:
             raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
-        claim = Claim(folder, made, place)
-        if not _locked_soon(place):
+        claim = Claim(folder, made, descriptor)
+        if not _locked_soon(descriptor):
             claim.unlock()
             raise Taken(f"{folder}: another run is being made there now; give another folder (--out)")
-        if _is_still(folder, place):
+        if _is_still(folder, descriptor):
             return claim
         claim.unlock()
 
 
-def _locked_soon(place: int) -> bool:
+def _locked_soon(descriptor: int) -> bool:
     for look in range(LOOKS):
         if look:
             sleep(LOOK_S)
-        if _locked(place):
+        if _locked(descriptor):
             return True
     return False
 
 
 def is_claimed(folder: Path) -> bool:
-    """Whether somebody writes into a folder now."""
+    """Return whether somebody writes into a folder now."""
     try:
-        place = _opened(folder)
+        descriptor = _opened(folder)
     except OSError:
         return False
     try:
-        return not _locked(place)
+        return not _locked(descriptor)
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
 def claim(folder: Path) -> Claim:
     """Claim a folder in which there is nothing. Raises `Taken` or `CannotWrite`."""
-    held = hold(folder)
+    mine = hold(folder)
     try:
         if any(folder.iterdir()):
             raise Taken(
                 f"{folder} is not an empty folder: it may hold another run; give another folder (--out)"
             )
     except BaseException:
-        held.unlock()
+        mine.unlock()
         raise
-    return held
+    return mine
 
 
 def claim_numbered(first: Path) -> Claim:
@@ -126,9 +126,9 @@ def claim_new(first: Path) -> Claim:
     for folder in _numbered(first):
         if made := _made(folder):
             with suppress(Taken):
-                held = claim(folder)
-                held.made = made
-                return held
+                mine = claim(folder)
+                mine.made = made
+                return mine
     raise AssertionError  # numbers do not end
 
 
@@ -155,19 +155,19 @@ if sys.platform == "win32":
     from hashlib import sha256
 
     def _opened(folder: Path) -> int:
-        """What is locked for a folder; it names the folder, however that is written."""
+        """Return what is locked for a folder; it names the folder, however that is written."""
         name = sha256(os.path.normcase(folder.resolve()).encode()).hexdigest()[:32]
         return os.open(Path(tempfile.gettempdir()) / f"keyheat-{name}.claim", os.O_RDWR | os.O_CREAT)
 
-    def _locked(place: int) -> bool:
+    def _locked(descriptor: int) -> bool:
         try:
-            msvcrt.locking(place, msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
             return False
         return True
 
-    def _is_still(folder: Path, place: int) -> bool:
-        """Whether the folder is there: who had it before may have taken it away."""
+    def _is_still(folder: Path, descriptor: int) -> bool:
+        """Return whether the folder is there: who had it before may have taken it away."""
         return folder.is_dir()
 else:
     import fcntl
@@ -176,18 +176,18 @@ else:
         """The folder itself, which is what is locked."""
         return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
 
-    def _locked(place: int) -> bool:
+    def _locked(descriptor: int) -> bool:
         try:
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         except OSError:
             return True  # there are no locks here
         return True
 
-    def _is_still(folder: Path, place: int) -> bool:
-        """Whether what is open has this name: who had it before may have taken it away."""
+    def _is_still(folder: Path, descriptor: int) -> bool:
+        """Return whether what is open has this name: who had it before may have taken it away."""
         try:
-            return os.path.samestat(folder.stat(), os.fstat(place))
+            return os.path.samestat(folder.stat(), os.fstat(descriptor))
         except FileNotFoundError:
             return False

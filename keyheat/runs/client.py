@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFiles:
-    """What the run directory says beside `evidence.json`; None where a file is missing or damaged."""
+    """What the run directory says beside `evidence.json`; None if a file is missing or damaged."""
 
     manifest: Manifest | None = None
     keys: Keys | None = None
@@ -28,7 +28,7 @@ class ClientFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """What the client saw, second by second; None where a file is missing or damaged."""
+    """What the client saw, second by second; None if a file is missing or damaged."""
 
     throttles: tuple[ThrottleCount, ...] | None
     seconds: tuple[SecondCount, ...] | None
@@ -44,27 +44,23 @@ def read_client_files(run_dir: Path) -> ClientFiles:
 
     missing: list[str] = []
     manifest = _or_none(read_manifest, run_dir, missing)
-    ahead_s = manifest.rows_ahead_s if manifest else 0
     return ClientFiles(
         manifest=manifest,
-        keys=_or_none(lambda path: read_keys(path, ahead_s), run_dir, missing),
+        keys=_or_none(read_keys, run_dir, missing),
         p99_ms=_or_none(accepted_p99_ms, run_dir / runfiles.FILES[runfiles.LATENCY], missing),
         missing=tuple(missing),
     )
 
 
-def read_records(run_dir: Path, ahead_s: int = 0) -> Records:
-    """Throttles and seconds of a run directory, moved by `ahead_s` seconds into the service's time.
-
-    There is a line for each that is missing or damaged.
-    """
+def read_records(run_dir: Path) -> Records:
+    """Throttles and seconds of a run directory, with a line for each that is missing or damaged."""
     from keyheat.runs.records import second_counts, throttle_counts
 
     missing: list[str] = []
     throttles, seconds = (run_dir / runfiles.FILES[name] for name in (runfiles.THROTTLES, runfiles.SECONDS))
     return Records(
-        throttles=_or_none(lambda path: throttle_counts(path, ahead_s), throttles, missing),
-        seconds=_or_none(lambda path: second_counts(path, ahead_s), seconds, missing),
+        throttles=_or_none(throttle_counts, throttles, missing),
+        seconds=_or_none(second_counts, seconds, missing),
         missing=tuple(missing),
     )
 

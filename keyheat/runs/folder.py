@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from keyheat import runfiles
-from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
+from keyheat.runs.manifest import Keys, KeyUse, KeyWindow
 from keyheat.words import WRITES_FIRST, Direction
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class RunFiles:
     throttles: "pa.Table"
     keys: Keys
     write_latencies: Callable[[IO[bytes]], object]
-    partitions: "pa.Table | None" = None  # None: nobody knows, or they are written already
+    partitions: "pa.Table | None" = None  # None: unknown, or written already
 
 
 @dataclass(slots=True)
@@ -84,9 +84,9 @@ def totals_of(
     """The run in numbers, for `run.json`. Rows of an index repeat the requests of the table."""
     import pyarrow.compute as pc
 
-    own = seconds.filter(pc.is_null(seconds["index"]))
+    requests = seconds.filter(pc.is_null(seconds["index"]))
     return totals_json(
-        {name: pc.sum(own[name]).as_py() or 0 for name in COUNTS},
+        {name: pc.sum(requests[name]).as_py() or 0 for name in COUNTS},
         _sums(seconds, "direction", "consumed_units"),
         _sums(throttles, "reason", "count"),
         errors_by_kind,
@@ -133,7 +133,7 @@ def hot_keys(
     `digest` makes a key of a name, which is shown where `show`; `total_units` were asked for by all keys.
     """
 
-    def uses(found: Named) -> tuple[KeyUse, ...]:
+    def uses(keys: Named) -> tuple[KeyUse, ...]:
         return tuple(
             KeyUse(
                 key=digest(name),
@@ -143,13 +143,7 @@ def hot_keys(
                 throttles=round(throttles),
                 share=min(1.0, units / total_units) if total_units else 0.0,
             )
-            for name, (units, throttles, consumed) in found
-        )
-
-    def tops(found: Named) -> tuple[KeyTop, ...]:
-        return tuple(
-            KeyTop(key=digest(name), units=units, throttles=round(throttles))
-            for name, (units, throttles, _consumed) in found
+            for name, (units, throttles, consumed) in keys
         )
 
     return Keys(
@@ -157,7 +151,13 @@ def hot_keys(
         by_throttles={direction: uses(by_throttles)},
         windows=tuple(
             KeyWindow(
-                start=datetime.fromtimestamp(start, UTC), seconds=window_s, direction=direction, top=tops(top)
+                start=datetime.fromtimestamp(start, UTC),
+                seconds=window_s,
+                direction=direction,
+                top=tuple(
+                    KeyUse(key=digest(name), units=units, throttles=round(throttles))
+                    for name, (units, throttles, _consumed) in top
+                ),
             )
             for start, top in sorted(windows.items())
         ),

@@ -140,20 +140,13 @@ class Contributors(Part):
     keys: tuple[Contributor, ...] = ()
 
 
-class ShardCounts(Part):
-    """Open shards of the table's stream, one for each partition; None where nobody looked."""
-
-    before: Count | None = None  # when the run began
-    after: Count | None = None  # when it ended, or when evidence was collected
-
-
 class PartitionFacts(Part):
     """What was seen of the table's partitions from outside; those of its indexes show nowhere."""
 
-    estimated: Count | None = None  # at least so many
+    estimated: Count | None = None  # a lower bound
     because: str | None = None
-    open_shards: ShardCounts | None = None  # None: the table has no stream, or it could not be read
-    splits: tuple[Time | None, ...] | None = None  # seen in the window; a time only where it is known
+    open_shards: Count | None = None  # of its stream, when evidence was collected; None: unknown
+    splits: tuple[Time, ...] | None = None  # in the window; None: unknown
 
 
 class Evidence(Part):
@@ -183,7 +176,7 @@ class Evidence(Part):
         return not (points or keys or self.throttles or self.seconds)
 
     def total(self, metric: str, index: str | None = None) -> float | None:
-        """A series of the table, or of an index, added up; None where it is not there, infinite where no
+        """A series of the table, or of an index, added up; None if it is not there, infinite where no
         number holds it."""
         for series in self.series:
             if series.whole and (series.metric, series.statistic, series.index) == (metric, "Sum", index):
@@ -244,7 +237,7 @@ class Finding(Part):
 
 
 class DirectionVerdict(Part):
-    """What was looked at in one direction, and what that showed; None: nobody asked."""
+    """What was examined in one direction, and the result; None: not examined."""
 
     direction: Direction
     constraint: Constraint | None
@@ -286,7 +279,7 @@ ShardCount = Annotated[int, Field(ge=1)]
 HARDLY: Final = 0.001
 """A throttle share that an application with retries does not notice."""
 BEYOND: Final = 0.02
-"""What a load may take beyond what is provisioned before it lives on saved burst: nobody sends evenly."""
+"""What an uneven load may take beyond its provisioned capacity before it counts as living on burst."""
 
 
 class Foreseen(LenientPart):
@@ -301,7 +294,7 @@ class Foreseen(LenientPart):
 
 
 class MonthlyBill(Part):
-    """Dollars a month of the table with its indexes, if the demand went on for so many hours a day."""
+    """Dollars a month of the table with its indexes, if the demand lasts `hours_per_day`."""
 
     before_dollars_per_month: Quantity
     after_dollars_per_month: Quantity

@@ -23,7 +23,7 @@ from keyheat.runfiles import US_PER_MS
 from keyheat.runs import metrics
 from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, Series
 from keyheat.runs.latencies import mean_ms
-from keyheat.runs.manifest import Keys, KeyTop, KeyUse, KeyWindow
+from keyheat.runs.manifest import Keys, KeyUse, KeyWindow
 from keyheat.words import INDEX_TABLE, TABLE, Direction, label_of
 
 SECOND, MOMENT, TEXT, COUNT, NUMBER = (
@@ -123,13 +123,15 @@ FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
 
 def frame(name: str, content: pd.DataFrame | Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Content in the columns of a frame: in its order and of its dtypes, what is not there NA."""
-    found = content if isinstance(content, pd.DataFrame) else pd.DataFrame.from_records(list(content))
+    rows = content if isinstance(content, pd.DataFrame) else pd.DataFrame.from_records(list(content))
     return pd.DataFrame(
         {
-            one.name: _cast(found[one.name], one.dtype)
-            if one.name in found
-            else pd.Series(pd.NA if one.dtype in (TEXT, COUNT, NUMBER) else pd.NaT, found.index, one.dtype)
-            for one in FRAMES[name]
+            column.name: _cast(rows[column.name], column.dtype)
+            if column.name in rows
+            else pd.Series(
+                pd.NA if column.dtype in (TEXT, COUNT, NUMBER) else pd.NaT, rows.index, column.dtype
+            )
+            for column in FRAMES[name]
         }
     )
 
@@ -142,11 +144,13 @@ def _cast(column: Any, dtype: str) -> Any:
 
 def of_rows(name: str, rows: pa.Table) -> pd.DataFrame:
     """The rows of `seconds.parquet` or `throttles.parquet` as their frame."""
-    found = _nullable(rows)
-    if "reason" in found:
-        reasons = found["reason"].dropna().unique()
-        found["constraint"] = found["reason"].map({one: metrics.constraint_of(one) for one in reasons})
-    return frame(name, found)
+    table = _nullable(rows)
+    if "reason" in table:
+        reasons = table["reason"].dropna().unique()
+        table["constraint"] = table["reason"].map(
+            {reason: metrics.constraint_of(reason) for reason in reasons}
+        )
+    return frame(name, table)
 
 
 def of_partitions(rows: pa.Table) -> pd.DataFrame:
@@ -157,13 +161,13 @@ def of_partitions(rows: pa.Table) -> pd.DataFrame:
 def _nullable(rows: pa.Table) -> pd.DataFrame:
     """Rows by resource; what is null is NA, whatever it is."""
     nullable = {pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype(), pa.string(): pd.StringDtype()}
-    found: pd.DataFrame = rows.to_pandas(types_mapper=nullable.get)
-    found["resource"] = found["index"].replace(TABLE, INDEX_TABLE).fillna(TABLE)
-    return found
+    table: pd.DataFrame = rows.to_pandas(types_mapper=nullable.get)
+    table["resource"] = table["index"].replace(TABLE, INDEX_TABLE).fillna(TABLE)
+    return table
 
 
 def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
-    """What `evidence.json` keeps of the seconds: no operation, and not what was accepted or failed."""
+    """Return what `evidence.json` keeps of the seconds: no operation, and not what was accepted or failed."""
     return frame("seconds", (
         {"second": row.second, "resource": label_of(row.index), "direction": row.direction,
          "attempts": row.attempts, "throttled": row.throttled, "consumed_units": row.consumed,
@@ -173,7 +177,7 @@ def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
 
 
 def throttles_of(evidence: Evidence) -> pd.DataFrame:
-    """What `evidence.json` keeps of the throttles: how many a second, by resource and reason."""
+    """Return what `evidence.json` keeps of the throttles: how many a second, by resource and reason."""
     return frame("throttles", (
         {"at": row.second, "resource": label_of(row.index), "direction": row.direction, "reason": row.reason,
          "constraint": metrics.constraint_of(row.reason), "count": row.count}
@@ -211,8 +215,8 @@ def minutes_of(evidence: Evidence) -> pd.DataFrame:
     wide = points.pivot_table(index=by, columns="column", values="value", aggfunc="sum").reset_index()
     counted = points[~points["column"].isin(_SETTINGS)].groupby(by, as_index=False)["period_s"].max()
     wide = wide.merge(counted, on=by, how="left").sort_values(["resource", "direction", "minute"])
-    held = [name for name in _SETTINGS if name in wide]
-    wide[held] = wide.groupby(["resource", "direction"])[held].ffill()
+    settings = [name for name in _SETTINGS if name in wide]
+    wide[settings] = wide.groupby(["resource", "direction"])[settings].ffill()
     return frame("minutes", wide.dropna(subset="period_s").sort_values(by, ignore_index=True))
 
 
@@ -250,8 +254,8 @@ def keys_of(keys: Keys) -> pd.DataFrame:
     """The hottest keys: by units and by throttles over the whole run, each once, then window by window."""
     whole = {
         (side, use.key): {"direction": side, **use.model_dump()}
-        for found in (keys.overall, keys.by_throttles)
-        for side, uses in found.items()
+        for sides in (keys.overall, keys.by_throttles)
+        for side, uses in sides.items()
         for use in uses
     }
     return frame(
@@ -259,9 +263,9 @@ def keys_of(keys: Keys) -> pd.DataFrame:
     )
 
 
-def _in(window: KeyWindow, top: KeyTop | KeyUse) -> dict[str, Any]:
-    place = {"window": window.start, "window_s": window.seconds, "direction": window.direction}
-    return {**place, **top.model_dump()}
+def _in(window: KeyWindow, top: KeyUse) -> dict[str, Any]:
+    window_columns = {"window": window.start, "window_s": window.seconds, "direction": window.direction}
+    return {**window_columns, **top.model_dump(exclude_unset=True)}
 
 
 def labels_of(diagnosis: Diagnosis) -> pd.DataFrame:

@@ -32,18 +32,18 @@ _NOT_WHOLE = (
 
 def read_latencies(path: Path) -> Mapping[str, HdrHistogram]:
     """The histograms of a run by tag, intervals of one tag added up. Raises `FileProblem`."""
-    found: dict[str, HdrHistogram] = {}
+    histograms: dict[str, HdrHistogram] = {}
     for number, tag, payload in _lines(path):
         histogram = _decoded(path, number, payload)
-        if tag in found:
-            found[tag].add(histogram)
+        if tag in histograms:
+            histograms[tag].add(histogram)
         else:
-            found[tag] = histogram
-    return found
+            histograms[tag] = histogram
+    return histograms
 
 
 def accepted_latencies(path: Path) -> HdrHistogram | None:
-    """The service times of all accepted attempts together, microseconds; None where none was accepted.
+    """The service times of all accepted attempts together, microseconds; None if none was accepted.
 
     Raises `FileProblem`.
     """
@@ -57,7 +57,7 @@ def accepted_latencies(path: Path) -> HdrHistogram | None:
 
 
 def accepted_p99_ms(path: Path) -> float | None:
-    """The 99th percentile over every accepted attempt, milliseconds; None where none was accepted.
+    """The 99th percentile over every accepted attempt, milliseconds; None if none was accepted.
 
     Raises `FileProblem`.
     """

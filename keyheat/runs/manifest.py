@@ -9,11 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from keyheat import runfiles
-from keyheat.runfiles import MOST_SKEW_S, SIMULATED
-from keyheat.runs.formats import PartitionFacts, TableFacts, Window
+from keyheat.model.limits import SIGNATURE_CLOCK_S
+from keyheat.runfiles import SIMULATED
+from keyheat.runs.formats import TableFacts, Window
 from keyheat.runs.scaling import AutoScaling
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
 from keyheat.words import Direction, Endpoint, Source
@@ -91,7 +92,6 @@ class GeneratorHealth(LenientPart):
     achieved_per_s: Quantity | None = None  # sent at least once
     held_back_per_s: Quantity = 0.0  # by the rate of its own client until the load ended, in adaptive mode
     late_ms_p99: Quantity | None = None
-    clock_jump_s: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # the wall clock was set meanwhile
     target_unit: Literal["requests", "WCU", "RCU"] = "requests"  # what asked and achieved are in
 
 
@@ -138,14 +138,6 @@ class SharedWith(LenientPart):
     until: Time | None = None
 
 
-class PartitionsNoted(PartitionFacts):
-    """What the run saw of the table's partitions, and what it could not see."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    missing: tuple[str, ...] = ()
-
-
 class RetryCost(NamedTuple):
     """What retries cost a run: attempts and pauses of its requests, and those that failed all the same.
 
@@ -177,7 +169,7 @@ class RetryCost(NamedTuple):
 class Manifest(LenientPart):
     """One run: what was asked, when, against what, with which versions, and how it went.
 
-    Once it is read, its times are the service's, as those of CloudWatch's minutes are.
+    Its times are the service's, as those of CloudWatch's minutes are.
     """
 
     run_id: str | None = None
@@ -195,7 +187,7 @@ class Manifest(LenientPart):
     started_at: Time
     ended_at: Time | None = None
     versions: Mapping[str, str | None] = {}
-    machine: Machine | None = None  # None: it was simulated, or nobody looked
+    machine: Machine | None = None  # None: it was simulated, or not recorded
     table: TableFacts
     existing: bool = False  # the table was there, and was loaded as it was
     items_marked: bool = False  # whether they name the run: the table is somebody else's
@@ -209,13 +201,12 @@ class Manifest(LenientPart):
     counted: Mapping[str, float] = {}
     """What the load test itself counted, by `group.what`: `reads.missing`, `tables.NAME.write_units` ..."""
     timeline: tuple[CapacityChange, ...] = ()
-    clock_skew_s: Annotated[float, Field(ge=-MOST_SKEW_S, le=MOST_SKEW_S)] = 0.0
+    clock_skew_s: Annotated[float, Field(ge=-SIGNATURE_CLOCK_S, le=SIGNATURE_CLOCK_S)] = 0.0
     """By how much the service's clock was ahead of that of the machine which wrote the run's files."""
-    partitions: PartitionsNoted | None = None
 
     @property
     def retry_cost(self) -> RetryCost | None:
-        """What retries cost; None where every request was sent once."""
+        """What retries cost; None if every request was sent once."""
         counted = {name: self.counted.get(f"retries.{name}", 0) for name in (*RetryCost._fields, "attempts")}
         if not counted["requests"]:
             return None
@@ -229,20 +220,10 @@ class Manifest(LenientPart):
         )
 
     @property
-    def clock_jump_s(self) -> float:
-        """How far that machine's clock was set forward while it loaded: the run's times do not follow it."""
-        return self.generator.clock_jump_s if self.generator else 0.0
-
-    @property
     def duration_s(self) -> float | None:
         """How long the load lasted; None of one that goes on, or was killed."""
         ended_at = self.ended_at
         return None if ended_at is None else max(0.0, (ended_at - self.started_at).total_seconds())
-
-    @property
-    def rows_ahead_s(self) -> int:
-        """By how many seconds the rows of the run's files are moved to be in the service's time."""
-        return round(self.clock_skew_s)
 
     @property
     def local(self) -> bool:
@@ -263,10 +244,12 @@ class Manifest(LenientPart):
 
     @property
     def company(self) -> str | None:
-        """The runs that loaded the same tables meanwhile, in words; None where there were none."""
+        """The runs that loaded the same tables meanwhile, in words; None if there were none."""
         if not self.shared_with:
             return None
-        who = "; ".join(f"run {one.run} of {one.owner} loaded table {one.table}" for one in self.shared_with)
+        who = "; ".join(
+            f"run {other.run} of {other.owner} loaded table {other.table}" for other in self.shared_with
+        )
         return (
             f"This run was not alone: {who} at the same time. "
             "What was limited, and what would help, is of all of them together."
@@ -304,20 +287,16 @@ def run_window(run: Manifest, now_s: float) -> Window:
     return Window(start=start, end=max(end, start + MINUTE))
 
 
-class KeyTop(LenientPart):
-    """How much one partition key asked for within one window of the run."""
+class KeyUse(LenientPart):
+    """One partition key with its numbers: over the run, within a window, or where writers met."""
 
     key: str  # its digest, or its name where that is no secret
+    shown: str | None = None
     units: Units = 0.0  # asked for: what was throttled counts as what it would have cost
     throttles: Count = 0
-
-
-class KeyUse(KeyTop):
-    """How much it asked for over the whole run, and got."""
-
-    shown: str | None = None
-    consumed_units: Units | None = None
+    consumed_units: Units | None = None  # of the whole run only, as its share
     share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    count: Units = 0.0  # how often writers met on it
 
 
 class KeyWindow(LenientPart):
@@ -326,15 +305,7 @@ class KeyWindow(LenientPart):
     start: Time
     seconds: Annotated[float, Field(ge=0.001, le=86_400)]
     direction: Direction
-    top: tuple[KeyTop, ...] = ()
-
-
-class MetKeyUse(LenientPart):
-    """A partition key on which writers met, and how often."""
-
-    key: str
-    shown: str | None = None
-    count: Units = 0.0
+    top: tuple[KeyUse, ...] = ()
 
 
 class Keys(LenientPart):
@@ -343,7 +314,7 @@ class Keys(LenientPart):
     overall: Mapping[Direction, tuple[KeyUse, ...]] = {}
     by_throttles: Mapping[Direction, tuple[KeyUse, ...]] = {}
     windows: tuple[KeyWindow, ...] = ()
-    contended: Mapping[str, tuple[MetKeyUse, ...]] = {}
+    contended: Mapping[str, tuple[KeyUse, ...]] = {}
     indexes: Mapping[str, "Keys"] = {}  # the same of each index whose own keys were counted
 
     @classmethod
@@ -360,24 +331,10 @@ class Keys(LenientPart):
 def read_manifest(run_dir: Path) -> Manifest:
     """The manifest of a run directory. Raises `FileProblem`."""
     path = run_dir / runfiles.FILES[runfiles.RUN]
-    run = checked(path, Manifest, runfiles.read_json(path, runfiles.RUN))
-    if not run.clock_skew_s:
-        return run
-    ahead = timedelta(seconds=run.clock_skew_s)
-    ended_at = None if run.ended_at is None else run.ended_at + ahead
-    return run.model_copy(update={"started_at": run.started_at + ahead, "ended_at": ended_at})
+    return checked(path, Manifest, runfiles.read_json(path, runfiles.RUN))
 
 
-def read_keys(run_dir: Path, ahead_s: int = 0) -> Keys:
-    """The hottest keys of a run directory, moved by `ahead_s` seconds. Raises `FileProblem`."""
+def read_keys(run_dir: Path) -> Keys:
+    """The hottest keys of a run directory. Raises `FileProblem`."""
     path = run_dir / runfiles.FILES[runfiles.KEYS]
-    keys = checked(path, Keys, runfiles.read_json(path, runfiles.KEYS))
-    if not ahead_s:
-        return keys
-    return _moved(keys, timedelta(seconds=ahead_s))
-
-
-def _moved(keys: Keys, ahead: timedelta) -> Keys:
-    windows = tuple(window.model_copy(update={"start": window.start + ahead}) for window in keys.windows)
-    indexes = {name: _moved(one, ahead) for name, one in keys.indexes.items()}
-    return keys.model_copy(update={"windows": windows, "indexes": indexes})
+    return checked(path, Keys, runfiles.read_json(path, runfiles.KEYS))

@@ -82,7 +82,7 @@ NOT_READ: Final = ("UserErrors", "ReturnedItemCount", "ReturnedBytes")
 
 
 def constraint_of(reason: str | None) -> Constraint | None:
-    """The constraint that DynamoDB's own word names; None where it gave none, or one we do not know."""
+    """The constraint that DynamoDB's own word names; None if it gave none, or one we do not know."""
     parsed = parse_reason(reason) if reason else None
     return parsed[2].constraint if parsed else None
 
@@ -177,7 +177,7 @@ READ: Final[dict[str, frozenset[str]]] = {
 
 
 def is_dimension(text: str) -> bool:
-    """Whether it is a dimension with its value, as `Verb=PartiQLSelect`."""
+    """Return whether it is a dimension with its value, as `Verb=PartiQLSelect`."""
     name, _, value = text.partition("=")
     return name.isidentifier() and bool(value) and "/" not in value
 
@@ -255,7 +255,7 @@ class SeriesKey:
 
 
 def carried_s(period_s: int) -> int:
-    """How long before a window a setting is looked for: two of its periods, ten minutes at least."""
+    """Return how long before a window a setting is looked for: two of its periods, ten minutes at least."""
     return 2 * max(period_s, limits.SETTING_PERIOD_S)
 
 

@@ -43,7 +43,7 @@ THROTTLES_SCHEMA = pa.schema(
         ("operation", pa.string()),
         ("key", pa.string()),  # sha256:... digest of the partition key; null where many keys are meant
         ("units", pa.float64()),  # what the attempt would have consumed, as the client estimates it
-        ("late_us", pa.int64()),  # actual start minus intended start; null where nobody measured
+        ("late_us", pa.int64()),  # actual start minus intended start; null: not measured
         ("service_us", pa.int64()),
         ("count", pa.int64()),  # attempts that the row stands for: 1, but for those of a simulated run
     ]
@@ -59,7 +59,7 @@ PARTITIONS_SCHEMA = pa.schema(
         ("from_share", pa.float64()),  # where its hashes begin, from 0 up to 1
         ("read_units", pa.float64()),  # as the partition counts: eventual reads take a third less
         ("write_units", pa.float64()),
-        ("throttled_reads", pa.int64()),  # refused by this partition; what the table refuses is nobody's
+        ("throttled_reads", pa.int64()),  # throttled by this partition, not by the whole table
         ("throttled_writes", pa.int64()),
     ]
 )
@@ -112,8 +112,8 @@ def read_table(path: Path, format_name: str) -> pa.Table:
         raise FileProblem(
             f"{path} is not a whole Parquet file ({error}); make it again or restore it"
         ) from error
-    found = (table.schema.metadata or {}).get(b"format", b"").decode()
-    check_format(path, found, format_name)
+    format_found = (table.schema.metadata or {}).get(b"format", b"").decode()
+    check_format(path, format_found, format_name)
     try:
         return table.cast(SCHEMAS[format_name])  # Parquet has no seconds: they come back as milliseconds
     except (pa.ArrowException, ValueError) as error:

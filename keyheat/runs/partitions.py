@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,40 +28,32 @@ class TooManyShards(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """At least so many partitions, and why."""
+    """The least number of partitions, and why."""
 
     count: int
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A partition split: the shard that it had, and when, where the ids of the new shards say so."""
-
-    shard_id: str
-    at_s: float | None
-
-
 def estimated(warm: Capacity, provisioned: Capacity, scale: float = 1.0) -> Estimate | None:
-    """The least number of partitions that serve so much; None where neither is known.
+    """The least number of partitions that serve so much; None if neither is known.
 
     `scale` multiplies every limit of a local table, and with it what one partition serves.
     """
-    found = [
+    estimates = [
         Estimate(count, f"{name} is {_said(pair, scale)}")
         for name, pair in (("its warm throughput", warm), ("what is provisioned", provisioned))
         if pair.read or pair.write
         for count in (warm_partitions(pair, scale),)
     ]
-    return max(found, key=lambda one: one.count, default=None)
+    return max(estimates, key=lambda estimate: estimate.count, default=None)
 
 
 def _said(pair: Capacity, scale: float) -> str:
     sides = (("reads", pair.read, limits.PARTITION_READ_UNITS_PER_S),
              ("writes", pair.write, limits.PARTITION_WRITE_UNITS_PER_S))  # fmt: skip
-    known = [(name, rate, ceiling * scale) for name, rate, ceiling in sides if rate]
-    rates = " and ".join(f"{rate:,.0f} {name}/s" for name, rate, _ in known)
-    ceilings = " and ".join(f"{ceiling:,.0f} {name}/s" for name, _, ceiling in known)
+    stated = [(name, rate, ceiling * scale) for name, rate, ceiling in sides if rate]
+    rates = " and ".join(f"{rate:,.0f} {name}/s" for name, rate, _ in stated)
+    ceilings = " and ".join(f"{ceiling:,.0f} {name}/s" for name, _, ceiling in stated)
     return f"{rates}, and one partition serves {ceilings}"
 
 
@@ -73,9 +65,9 @@ def all_shards(client: Any, arn: str, *, pages: int = MOST_PAGES) -> tuple[Shard
     shards: dict[str, Shard] = {}
     start: dict[str, str] = {}
     for _ in range(pages):
-        told = client.describe_stream(StreamArn=arn, **start)["StreamDescription"]
-        shards.update((shard["ShardId"], shard) for shard in told["Shards"])
-        last = told.get("LastEvaluatedShardId")
+        description = client.describe_stream(StreamArn=arn, **start)["StreamDescription"]
+        shards.update((shard["ShardId"], shard) for shard in description["Shards"])
+        last = description.get("LastEvaluatedShardId")
         if last is None:
             return tuple(shards.values())
         start = {"ExclusiveStartShardId": last}
@@ -83,38 +75,38 @@ def all_shards(client: Any, arn: str, *, pages: int = MOST_PAGES) -> tuple[Shard
 
 
 def is_open(shard: Shard) -> bool:
-    """Whether the shard still takes records: there is one such shard for each partition."""
+    """Return whether the shard still takes records: there is one such shard for each partition."""
     return shard.get("SequenceNumberRange", {}).get("EndingSequenceNumber") is None
 
 
-def splits(shards: Iterable[Shard], *, but: Collection[str] = ()) -> tuple[Split, ...]:
-    """Every split that the shards show, in order of time; `but` are shards that were closed before.
+def split_times_s(shards: Iterable[Shard]) -> list[float | None]:
+    """When each partition split that the shards show; None if the ids of its children do not say.
 
     One child is a roll-over, and no split.
     """
-    known = {shard["ShardId"]: shard for shard in shards}
-    children = Counter(shard.get("ParentShardId") for shard in known.values())
+    by_id = {shard["ShardId"]: shard for shard in shards}
+    children = Counter(shard.get("ParentShardId") for shard in by_id.values())
     born: dict[str, float | None] = {}
-    for name, shard in known.items():
+    for name, shard in by_id.items():
         if parent := shard.get("ParentShardId"):
             born.setdefault(parent, created_s(name))
-    found = [
-        Split(parent, at_s)
+    times_s = [
+        at_s
         for parent, at_s in born.items()
-        if children[parent] > 1 and parent not in but and not (parent in known and is_open(known[parent]))
+        if children[parent] > 1 and not (parent in by_id and is_open(by_id[parent]))
     ]
-    return tuple(sorted(found, key=lambda split: (split.at_s is None, split.at_s or 0.0, split.shard_id)))
+    return sorted(times_s, key=lambda at_s: (at_s is None, at_s or 0.0))
 
 
 def created_s(shard_id: str) -> float | None:
     """When a shard was made, in the service's time: its id has it in milliseconds, which is not documented.
 
-    None where an id looks otherwise, as it may one day.
+    None if an id looks otherwise, as it may one day.
     """
-    found = _ID.match(shard_id)
-    if found is None or not _MS[0] <= int(found[1]) <= _MS[1]:
+    match = _ID.match(shard_id)
+    if match is None or not _MS[0] <= int(match[1]) <= _MS[1]:
         return None
-    return int(found[1]) / 1000
+    return int(match[1]) / 1000
 
 
 MOST_ROWS: Final = 200_000
@@ -130,19 +122,19 @@ class KnownPartition:
     rows: Sequence[tuple[int, int, Counts]]  # second in which a step begins, number, counts
 
     @classmethod
-    def of_plain(cls, index: str | None, said: Mapping[str, Any]) -> "KnownPartition":
+    def of_plain(cls, index: str | None, content: Mapping[str, Any]) -> "KnownPartition":
         """One of `TableModel.partition_record`; else raises `KeyError`, `TypeError` or `ValueError`."""
         return cls(
             index=index,
-            step_s=int(said["step_s"]),
-            born=tuple(Born(*one) for one in said["born"]),
-            rows=tuple((int(row[0]), int(row[1]), _counts(row[2:])) for row in said["rows"]),
+            step_s=int(content["step_s"]),
+            born=tuple(Born(*fields) for fields in content["born"]),
+            rows=tuple((int(row[0]), int(row[1]), _counts(row[2:])) for row in content["rows"]),
         )
 
 
-def known_of(said: Iterable[Mapping[str, Any]]) -> tuple[KnownPartition, ...]:
+def known_of(content: Iterable[Mapping[str, Any]]) -> tuple[KnownPartition, ...]:
     """What a model said, read again. Raises `KeyError`, `TypeError` or `ValueError` where it is not."""
-    return tuple(KnownPartition.of_plain(one["index"], one) for one in said)
+    return tuple(KnownPartition.of_plain(resource["index"], resource) for resource in content)
 
 
 def partitions_table(
@@ -153,13 +145,13 @@ def partitions_table(
 
     from keyheat.runs.parquet import PARTITIONS_SCHEMA
 
-    step_s = max((one.step_s for one in resources), default=1)
+    step_s = max((resource.step_s for resource in resources), default=1)
     while True:
-        cells = [(one, _cells(one, step_s, start_s, end_s)) for one in resources]
-        if sum(len(found) for _, found in cells) <= most or step_s > end_s - start_s:
+        cells = [(resource, _cells(resource, step_s, start_s, end_s)) for resource in resources]
+        if sum(len(counts_of) for _, counts_of in cells) <= most or step_s > end_s - start_s:
             break
         step_s *= 2
-    rows = [row for one, found in cells for row in _rows(one, found, step_s, int(start_s))]
+    rows = [row for resource, counts_of in cells for row in _rows(resource, counts_of, step_s, int(start_s))]
     columns = zip(*rows, strict=True) if rows else [()] * len(PARTITIONS_SCHEMA)
     arrays = [
         pa.array(column, pa.int64() if pa.types.is_timestamp(field.type) else field.type).cast(field.type)
@@ -168,29 +160,31 @@ def partitions_table(
     return pa.Table.from_arrays(arrays, schema=PARTITIONS_SCHEMA)
 
 
-def _cells(one: KnownPartition, step_s: int, start_s: float, end_s: float) -> dict[tuple[int, int], Counts]:
+def _cells(
+    resource: KnownPartition, step_s: int, start_s: float, end_s: float
+) -> dict[tuple[int, int], Counts]:
     """Counts by partition and beginning of the step, in order."""
     merged: dict[tuple[int, int], Counts] = {}
-    for second, number, counts in one.rows:
-        if second + one.step_s > start_s and second < end_s:
-            place = (number, second // step_s * step_s)
-            a, b, c, d = merged.get(place, NOTHING)
-            merged[place] = (a + counts[0], b + counts[1], c + counts[2], d + counts[3])
+    for second, number, counts in resource.rows:
+        if second + resource.step_s > start_s and second < end_s:
+            cell = (number, second // step_s * step_s)
+            a, b, c, d = merged.get(cell, NOTHING)
+            merged[cell] = (a + counts[0], b + counts[1], c + counts[2], d + counts[3])
     return dict(sorted(merged.items()))
 
 
 def _rows(
-    one: KnownPartition, cells: Mapping[tuple[int, int], Counts], step_s: int, start_s: int
+    resource: KnownPartition, cells: Mapping[tuple[int, int], Counts], step_s: int, start_s: int
 ) -> Iterator[tuple[Any, ...]]:
     """Rows as the schema has them; refusals, which are means where they were simulated, as whole numbers."""
     there = {(number, max(start_s, int(born.since_s)) // step_s * step_s): NOTHING
-             for number, born in enumerate(one.born)}  # fmt: skip
-    refused = [(0.0, 0.0)] * len(one.born)
+             for number, born in enumerate(resource.born)}  # fmt: skip
+    refused = [(0.0, 0.0)] * len(resource.born)
     for (number, second), counts in sorted({**there, **cells}.items()):
-        born, (reads, writes) = one.born[number], refused[number]
+        born, (reads, writes) = resource.born[number], refused[number]
         refused[number] = (reads + counts[2], writes + counts[3])
         yield (
-            second, step_s, one.index, number, born.parent, int(born.since_s), born.from_share,
+            second, step_s, resource.index, number, born.parent, int(born.since_s), born.from_share,
             counts[0], counts[1],
             round(refused[number][0]) - round(reads), round(refused[number][1]) - round(writes),
         )  # fmt: skip

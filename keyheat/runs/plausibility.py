@@ -40,31 +40,31 @@ Points = tuple[tuple[datetime, float], ...]
 
 
 def sound_series(
-    found: Sequence[Series], window: Window, known: set[str], mistakes: Mistakes
+    all_series: Sequence[Series], window: Window, indexes: set[str], mistakes: Mistakes
 ) -> tuple[Series, ...]:
     """The series with their points in order and each once; what is wrong with them goes to `mistakes`."""
-    if len(found) > MOST_SERIES:
-        mistakes.add(f"{len(found):,} series; at most {MOST_SERIES:,} are read", ".series")
+    if len(all_series) > MOST_SERIES:
+        mistakes.add(f"{len(all_series):,} series; at most {MOST_SERIES:,} are read", ".series")
         return ()
     places: dict[Hashable, int] = {}
     good = []
-    for place, series in enumerate(found):
-        where = f".series[{place}]"
+    for number, series in enumerate(all_series):
+        where = f".series[{number}]"
         key = (series.metric, series.statistic, series.index, series.operation, series.dimension)
-        if (earlier := places.setdefault(key, place)) != place:
+        if (earlier := places.setdefault(key, number)) != number:
             mistakes.add(f"the same series as $.series[{earlier}]: put their points together", where)
-        _check_kind(series, known, where, mistakes)
+        _check_kind(series, indexes, where, mistakes)
         good.append(series.model_copy(update={"points": _points(series, window, where, mistakes)}))
     return tuple(good)
 
 
-def _check_kind(series: Series, known: set[str], where: str, mistakes: Mistakes) -> None:
+def _check_kind(series: Series, indexes: set[str], where: str, mistakes: Mistakes) -> None:
     """What a series is of, and in which terms."""
     _check_period(series.period_s, f"{where}.period_s", mistakes)
     if series.index is not None and series.operation is not None:
         mistakes.add("a series is of an index or of an operation, not of both", where)
-    if series.index is not None and known and series.index not in known:
-        has = ", ".join(sorted(known)[:10])
+    if series.index is not None and indexes and series.index not in indexes:
+        has = ", ".join(sorted(indexes)[:10])
         mistakes.add(f"the table has no index {series.index[:255]!r}; it has {has[:500]}", f"{where}.index")
     if series.dimension is not None and not metrics.is_dimension(series.dimension):
         message = f"a dimension is written as Name=Value, got {series.dimension[:80]!r}"
@@ -76,18 +76,18 @@ def _check_kind(series: Series, known: set[str], where: str, mistakes: Mistakes)
             mistakes.add(f"no metric {series.metric!r}; is it {meant}?", f"{where}.metric")
         return
     if series.statistic not in read and series.metric not in metrics.DURATIONS:
-        wanted = " or ".join(sorted(read))
+        accepted = " or ".join(sorted(read))
         mistakes.add(
-            f"{series.metric} is read as {wanted}, got {series.statistic[:80]!r}", f"{where}.statistic"
+            f"{series.metric} is read as {accepted}, got {series.statistic[:80]!r}", f"{where}.statistic"
         )
     unit = "Milliseconds" if series.metric in metrics.DURATIONS else "Count"
     if series.unit is not None and {series.unit, "Count"} != {unit, "Count"}:
         mistakes.add(f"{series.metric} is in {unit}, got {series.unit[:80]!r}", f"{where}.unit")
 
 
-def _check_period(period_s: int, place: str, mistakes: Mistakes) -> None:
+def _check_period(period_s: int, where: str, mistakes: Mistakes) -> None:
     if period_s % limits.MINUTE_S or period_s > metrics.LONGEST_PERIOD_S:
-        mistakes.add(f"a period is a multiple of 60 s, a day at most, got {period_s}", place)
+        mistakes.add(f"a period is a multiple of 60 s, a day at most, got {period_s}", where)
 
 
 @lru_cache(maxsize=1_000)
@@ -105,9 +105,9 @@ def _points(series: Series, window: Window, where: str, mistakes: Mistakes) -> P
     values = np.fromiter((value for _, value in series.points), np.float64, number)
 
     def complain(wrong: Any, message: str) -> None:
-        for place in np.flatnonzero(wrong).tolist():
+        for index in np.flatnonzero(wrong).tolist():
             mistakes.add(
-                message.format(at=_shown(at[place]), value=values[place]), f"{where}.points[{place}]"
+                message.format(at=_shown(at[index]), value=values[index]), f"{where}.points[{index}]"
             )
 
     first_s, end_s = window.start.timestamp(), window.end.timestamp()
@@ -125,16 +125,16 @@ def _in_order(series: Series, at: Floats, values: Floats, where: str, mistakes: 
     unequal = again & (np.diff(values[order]) != 0)
     close = ~again & (apart_s < series.period_s)
     for wrong in np.flatnonzero(unequal | close).tolist():
-        before, place = int(order[wrong]), int(order[wrong + 1])
+        before, index = int(order[wrong]), int(order[wrong + 1])
         if unequal[wrong]:
-            message = f"{values[place]:g}, where points[{before}] says {values[before]:g} for the same time"
+            message = f"{values[index]:g}, where points[{before}] says {values[before]:g} for the same time"
         else:
             message = f"{apart_s[wrong]:g} s after points[{before}], in a series of {series.period_s} s"
-        mistakes.add(message, f"{where}.points[{place}]")
+        mistakes.add(message, f"{where}.points[{index}]")
     kept = order if not len(order) else order[np.concatenate(([True], ~again))]
     if len(kept) == len(at) and bool(np.all(np.diff(kept) > 0)):
         return series.points
-    return tuple(series.points[place] for place in kept.tolist())
+    return tuple(series.points[index] for index in kept.tolist())
 
 
 def _shown(at_s: float) -> str:
@@ -162,9 +162,9 @@ def read_evidence(path: Path) -> Evidence:
         )
     fields = content if isinstance(content, dict) else {}
     runfiles.check_format(path, fields.get("format"), runfiles.EVIDENCE)
-    found = checked(path, Evidence, fields)
+    evidence = checked(path, Evidence, fields)
     try:
-        return sound(found)
+        return sound(evidence)
     except ValueError as error:
         raise FileProblem(f"{path}: {error}") from error
 
@@ -177,14 +177,14 @@ def sound(evidence: Evidence) -> Evidence:
     _check_table(evidence.table, mistakes)
     if mistakes:  # what does not lie within such a window says nothing about what is wrong
         raise ValueError(str(mistakes))
-    known = {index.name for index in evidence.table.indexes}
-    series = sound_series(evidence.series, evidence.window, known, mistakes)
-    throttles = _rows("throttles", evidence.throttles, evidence.window, known, mistakes)
-    seconds = _once(_rows("seconds", evidence.seconds, evidence.window, known, mistakes), mistakes)
+    indexes = {index.name for index in evidence.table.indexes}
+    series = sound_series(evidence.series, evidence.window, indexes, mistakes)
+    throttles = _rows("throttles", evidence.throttles, evidence.window, indexes, mistakes)
+    seconds = _once(_rows("seconds", evidence.seconds, evidence.window, indexes, mistakes), mistakes)
     _check_counts(throttles, seconds, mistakes)
-    for place, rule in enumerate(evidence.contributors or ()):
-        where = f".contributors[{place}]"
-        check_index(rule.index, known, f"{where}.index", mistakes)
+    for number, rule in enumerate(evidence.contributors or ()):
+        where = f".contributors[{number}]"
+        check_index(rule.index, indexes, f"{where}.index", mistakes)
         _check_contributors(rule, where, mistakes)
     if mistakes:
         raise ValueError(str(mistakes))
@@ -199,11 +199,11 @@ def within(rows: tuple[Row, ...] | None, window: Window) -> tuple[Row, ...] | No
     return tuple(row for row in rows if first <= row.second < end)
 
 
-def check_index(index: str | None, known: set[str], place: str, mistakes: Mistakes) -> None:
+def check_index(index: str | None, indexes: set[str], where: str, mistakes: Mistakes) -> None:
     """An index that is spoken of is one of the table, where the table says which it has."""
-    if index is not None and known and index not in known:
-        has = ", ".join(sorted(known)[:10])
-        mistakes.add(f"the table has no index {index[:255]!r}; it has {has[:500]}", place)
+    if index is not None and indexes and index not in indexes:
+        has = ", ".join(sorted(indexes)[:10])
+        mistakes.add(f"the table has no index {index[:255]!r}; it has {has[:500]}", where)
 
 
 def _check_contributors(rule: Contributors, where: str, mistakes: Mistakes) -> None:
@@ -211,10 +211,10 @@ def _check_contributors(rule: Contributors, where: str, mistakes: Mistakes) -> N
     _check_period(rule.period_s, f"{where}.period_s", mistakes)
     if rule.total > MOST:
         mistakes.add(f"{rule.total:g} is more than any table has", f"{where}.total")
-    for place, key in enumerate(rule.keys):
+    for number, key in enumerate(rule.keys):
         counted = max(key.value, sum(value for _at, value in key.points))
         if counted > MOST_OF_KEY:
-            mistakes.add(f"{counted:g} is more than any table has", f"{where}.keys[{place}]")
+            mistakes.add(f"{counted:g} is more than any table has", f"{where}.keys[{number}]")
 
 
 def _check_window(window: Window, mistakes: Mistakes) -> None:
@@ -239,7 +239,7 @@ def _check_size(evidence: Evidence, mistakes: Mistakes) -> None:
         evidence.seconds or (),
         evidence.contributors or (),
     )
-    names = {one.index for part in spoken_of for one in part if one.index is not None}
+    names = {row.index for rows_of in spoken_of for row in rows_of if row.index is not None}
     names |= {index.name for index in evidence.table.indexes}
     if len(names) > MOST_INDEXES:
         mistakes.add(f"{len(names):,} indexes are too many: at most {MOST_INDEXES:,} are read", "")
@@ -247,14 +247,14 @@ def _check_size(evidence: Evidence, mistakes: Mistakes) -> None:
 
 def _check_table(table: TableFacts, mistakes: Mistakes) -> None:
     seen: set[str] = set()
-    for place, index in enumerate(table.indexes):
+    for number, index in enumerate(table.indexes):
         if index.name in seen:
-            mistakes.add(f"index {index.name[:255]!r} is there twice", f".table.indexes[{place}]")
+            mistakes.add(f"index {index.name[:255]!r} is there twice", f".table.indexes[{number}]")
         seen.add(index.name)
     if table.billing_mode != "PROVISIONED":
         return
     owners = [("", table.provisioned)]
-    owners += [(f".indexes[{place}]", index.provisioned) for place, index in enumerate(table.indexes)]
+    owners += [(f".indexes[{number}]", index.provisioned) for number, index in enumerate(table.indexes)]
     for owner, pair in owners:
         for side in ("read", "write"):
             units = getattr(pair, side) if pair else None
@@ -264,17 +264,17 @@ def _check_table(table: TableFacts, mistakes: Mistakes) -> None:
 
 
 def _rows(
-    name: str, rows: Sequence[Row] | None, window: Window, known: set[str], mistakes: Mistakes
+    name: str, rows: Sequence[Row] | None, window: Window, indexes: set[str], mistakes: Mistakes
 ) -> Sequence[Row] | None:
     """Rows of the client: within the window, on whole seconds, of an index that is there."""
     first, last = window.start - CLOCKS, window.end + CLOCKS
-    for place, row in enumerate(rows or ()):
-        where = f".{name}[{place}]"
+    for number, row in enumerate(rows or ()):
+        where = f".{name}[{number}]"
         if not first <= row.second < last:
             mistakes.add(f"{row.second:%FT%TZ} is outside the window by more than 10 min", f"{where}.second")
         if row.second.microsecond:
             mistakes.add("is no whole second: add up what happened in each", f"{where}.second")
-        check_index(row.index, known, f"{where}.index", mistakes)
+        check_index(row.index, indexes, f"{where}.index", mistakes)
         if isinstance(row, SecondCount):
             if row.throttled > row.attempts:
                 mistakes.add(f"{row.throttled:,} throttled of {row.attempts:,} attempts", where)
@@ -289,12 +289,14 @@ def _once(rows: Sequence[SecondCount] | None, mistakes: Mistakes) -> tuple[Secon
     """One row for each second, resource and direction; the same row twice counts once."""
     if rows is None:
         return None
-    found: dict[Hashable, tuple[int, SecondCount]] = {}
-    for place, row in enumerate(rows):
-        earlier, other = found.setdefault((row.second, row.index, row.direction), (place, row))
+    first: dict[Hashable, tuple[int, SecondCount]] = {}
+    for number, row in enumerate(rows):
+        earlier, other = first.setdefault((row.second, row.index, row.direction), (number, row))
         if other != row:
-            mistakes.add(f"says something else of its second than $.seconds[{earlier}]", f".seconds[{place}]")
-    return tuple(row for _, row in found.values())
+            mistakes.add(
+                f"says something else of its second than $.seconds[{earlier}]", f".seconds[{number}]"
+            )
+    return tuple(row for _, row in first.values())
 
 
 def _check_counts(

@@ -1,7 +1,6 @@
-"""What the client saw, second by second: the rows of a run's Parquet files, moved and summed up."""
+"""What the client saw, second by second: the rows of a run's Parquet files, summed up."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,26 +16,15 @@ from keyheat.validation import mistakes
 Row = TypeVar("Row")
 
 
-def throttle_counts(path: Path, ahead_s: int = 0) -> tuple[ThrottleCount, ...]:
+def throttle_counts(path: Path) -> tuple[ThrottleCount, ...]:
     """Throttled attempts per second, resource, direction and reason. Raises `FileProblem`."""
-    counted = throttles_counted(moved(read_table(path, THROTTLES), ahead_s))
+    counted = throttles_counted(read_table(path, THROTTLES))
     return _checked(path, lambda row: ThrottleCount(**row), counted)
 
 
-def moved(rows: pa.Table, ahead_s: int) -> pa.Table:
-    """Rows of the client with their times (`second`, `at`) moved by whole seconds."""
-    if not ahead_s:
-        return rows
-    for place, name in enumerate(rows.column_names):
-        if name in ("second", "at"):
-            later = pc.add(rows[name], pa.scalar(timedelta(seconds=ahead_s), pa.duration("s")))
-            rows = rows.set_column(place, name, later.cast(rows[name].type))
-    return rows
-
-
-def second_counts(path: Path, ahead_s: int = 0) -> tuple[SecondCount, ...]:
+def second_counts(path: Path) -> tuple[SecondCount, ...]:
     """Counts per second, resource and direction. Raises `FileProblem`."""
-    summed = seconds_summed(moved(read_table(path, SECONDS), ahead_s))
+    summed = seconds_summed(read_table(path, SECONDS))
     return _checked(path, lambda row: SecondCount(consumed=row.pop("consumed_units"), **row), summed)
 
 

@@ -30,11 +30,11 @@ class Run:
     directory: Path | None = None
     diagnosis: Diagnosis | None = None
     client: ClientFiles | None = None
-    """What the load generator wrote of itself; None where somebody else sent the load."""
+    """What the load generator wrote of itself; None if somebody else sent the load."""
 
     @cached_property
     def manifest(self) -> Manifest | None:
-        """What `run.json` says; None where there is none."""
+        """The manifest; None if there is no `run.json`."""
         return self._read(runfiles.RUN, lambda path: read_manifest(path.parent))
 
     @cached_property
@@ -42,15 +42,15 @@ class Run:
         """What was sent and what came back, second by second."""
         from keyheat.runs import frames
 
-        found = self._rows(runfiles.SECONDS)
-        return frames.seconds_of(self.evidence.seconds or ()) if found is None else found
+        rows = self._rows(runfiles.SECONDS)
+        return frames.seconds_of(self.evidence.seconds or ()) if rows is None else rows
 
     @cached_property
     def throttles(self) -> "pd.DataFrame":
         from keyheat.runs import frames
 
-        found = self._rows(runfiles.THROTTLES)
-        return frames.throttles_of(self.evidence) if found is None else found
+        rows = self._rows(runfiles.THROTTLES)
+        return frames.throttles_of(self.evidence) if rows is None else rows
 
     @cached_property
     def minutes(self) -> "pd.DataFrame":
@@ -73,8 +73,8 @@ class Run:
         from keyheat.runs import frames
         from keyheat.runs.manifest import Keys
 
-        found = self._read(runfiles.KEYS, lambda path: read_keys(path.parent, self._ahead_s))
-        return frames.keys_of(found or Keys())
+        keys = self._read(runfiles.KEYS, lambda path: read_keys(path.parent))
+        return frames.keys_of(keys or Keys())
 
     @cached_property
     def labels(self) -> "pd.DataFrame":
@@ -83,35 +83,31 @@ class Run:
 
         return frames.frame("labels", []) if self.diagnosis is None else frames.labels_of(self.diagnosis)
 
-    @property
-    def _ahead_s(self) -> int:
-        return self.manifest.rows_ahead_s if self.manifest else 0
-
     def _rows(self, format_name: str) -> "pd.DataFrame | None":
-        return self._read(format_name, lambda path: _rows(path, format_name, self._ahead_s))
+        return self._read(format_name, lambda path: _rows(path, format_name))
 
     def _read(self, format_name: str, read: Callable[[Path], Content]) -> Content | None:
-        """A file of the directory; None where it is not there. Raises `FileProblem` where it is damaged."""
+        """A file of the directory; None if it is not there. Raises `FileProblem` where it is damaged."""
         path = self.directory / FILES[format_name] if self.directory else None
         return read(path) if path is not None and path.exists() else None
 
 
-def read_seconds(folder: Path, ahead_s: int) -> "pd.DataFrame":
-    """The frame of seconds of a run directory, moved into the service's time. Raises `FileProblem`."""
-    return _rows(folder / FILES[runfiles.SECONDS], runfiles.SECONDS, ahead_s)
+def read_seconds(folder: Path) -> "pd.DataFrame":
+    """The frame of seconds of a run directory. Raises `FileProblem`."""
+    return _rows(folder / FILES[runfiles.SECONDS], runfiles.SECONDS)
 
 
-def read_counted_throttles(folder: Path, ahead_s: int) -> "pd.DataFrame":
+def read_counted_throttles(folder: Path) -> "pd.DataFrame":
     """The frame of throttles of a run directory, one row for those of a second that are alike.
 
     To count a million rows takes less time than to make a frame of them. Raises `FileProblem`.
     """
     from keyheat.runs import frames
     from keyheat.runs.parquet import read_table
-    from keyheat.runs.records import moved, throttles_counted
+    from keyheat.runs.records import throttles_counted
 
     rows = read_table(folder / FILES[runfiles.THROTTLES], runfiles.THROTTLES)
-    counted = throttles_counted(moved(rows, ahead_s))
+    counted = throttles_counted(rows)
     return frames.of_rows("throttles", counted.rename_columns({"second": "at"}))
 
 
@@ -123,12 +119,11 @@ def read_partitions(folder: Path) -> "pd.DataFrame":
     return frames.of_partitions(read_table(folder / FILES[runfiles.PARTITIONS], runfiles.PARTITIONS))
 
 
-def _rows(path: Path, format_name: str, ahead_s: int) -> "pd.DataFrame":
+def _rows(path: Path, format_name: str) -> "pd.DataFrame":
     from keyheat.runs import frames
     from keyheat.runs.parquet import read_table
-    from keyheat.runs.records import moved
 
-    return frames.of_rows(path.stem, moved(read_table(path, format_name), ahead_s))
+    return frames.of_rows(path.stem, read_table(path, format_name))
 
 
 def place_of(path: Path) -> tuple[Path | None, Path | None]:

@@ -32,14 +32,14 @@ class AutoScaling(LenientPart):
 
     def of(self, resource: Resource) -> ScalingRange | None:
         """The range of a resource; None if it is not scaled, or not known to be."""
-        wanted = (resource.index, resource.direction)
-        return next((one for one in self.scaled if (one.index, one.side) == wanted), None)
+        key = (resource.index, resource.direction)
+        return next((scaled for scaled in self.scaled if (scaled.index, scaled.side) == key), None)
 
     def in_words(self) -> list[str]:
         """One line for each thing that a person should know."""
         if self.why is not None:
             return [f"whether auto scaling changes its capacity is not known: {self.why}"]
-        return [f"auto scaling may change its capacity during this run: {one}" for one in self.scaled]
+        return [f"auto scaling may change its capacity during this run: {scaled}" for scaled in self.scaled]
 
 
 NOT_SCALED: Final = AutoScaling()

@@ -15,7 +15,10 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
     """
     mode = mode_of(described)
-    types = {one["AttributeName"]: one["AttributeType"] for one in described.get("AttributeDefinitions", ())}
+    types = {
+        attribute["AttributeName"]: attribute["AttributeType"]
+        for attribute in described.get("AttributeDefinitions", ())
+    }
     return TableFacts(
         name=described["TableName"],
         arn=masked(described.get("TableArn", "")) or None,
@@ -59,7 +62,7 @@ def replicas_of(described: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _region(described: Mapping[str, Any]) -> str | None:
-    """Where the table is, by its ARN."""
+    """Return where the table is, by its ARN."""
     _, _, here = described.get("TableArn", "").partition(":dynamodb:")
     return here.partition(":")[0] or None
 
@@ -68,7 +71,7 @@ def mode_of(described: Mapping[str, Any]) -> BillingMode:
     """The billing mode, also of a CreateTable request. A table that was never on-demand does not say it,
     nor do some endpoints of any table: there nothing is provisioned in on-demand mode."""
     summary = described.get("BillingModeSummary") or described
-    said: BillingMode | None = summary.get("BillingMode")
+    mode: BillingMode | None = summary.get("BillingMode")
     units = described.get("ProvisionedThroughput", {})
     nothing = [units.get("ReadCapacityUnits"), units.get("WriteCapacityUnits")] == [0, 0]
-    return said or ("PAY_PER_REQUEST" if nothing else "PROVISIONED")
+    return mode or ("PAY_PER_REQUEST" if nothing else "PROVISIONED")

@@ -1,4 +1,4 @@
-"""Changes of a table's capacity by a scenario's timeline: what UpdateTable is asked, and what came of it."""
+"""Changes of a table's capacity by a scenario's timeline: requests to UpdateTable, and their results."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ def _merged(before: Capacity | None, change: CapacityPair | None) -> Capacity | 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineEvent:
-    """One change of capacity while a load runs: when it was asked, by whom, and when it held."""
+    """One change of capacity while a load runs: when it was requested, by whom, and when it took effect."""
 
     at_s: float  # seconds into the run when UpdateTable was asked
     by: str  # TIMELINE or AUTO_SCALING
@@ -86,14 +86,14 @@ class TimelineEvent:
 
 
 def only_warms(steps: Sequence[ChangeSpec]) -> bool:
-    """Whether a request does nothing but pre-warm, which disturbs no other change."""
+    """Return whether a request only pre-warms, which disturbs no other change."""
     return not any(step.billing_mode or step.provisioned or step.max_on_demand for step in steps)
 
 
 def asked(
     before: TableCapacity, steps: Sequence[ChangeSpec]
 ) -> Iterator[tuple[str | None, str, float | str | None, float | str]]:
-    """What the steps of one request name: (index, what, from, to); `before` is the table as described."""
+    """List the fields of one request: (index, what, from, to); `before` is the table as described."""
     for step in steps:
         if step.billing_mode is not None:
             yield None, "billing_mode", before.billing_mode, step.billing_mode

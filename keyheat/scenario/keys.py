@@ -1,7 +1,7 @@
 """Key patterns: which partition key the next request touches; and the suffixes that shard a key.
 
 A pattern is a value; drawing takes the random source and the time as arguments, so the same seed draws the
-same keys under any clock. `draw` gives one key, `draw_many` an array for a simulator.
+same keys under any clock.
 
 Drawn by rejection-inversion, which is exact, needs no table whatever the number of keys, and rejects few:
 W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
@@ -16,13 +16,9 @@ from hashlib import md5, sha256
 from itertools import accumulate
 from math import exp, expm1, log, log1p
 from random import Random
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
-
-Keys = npt.NDArray[Any]
-Times = npt.NDArray[np.float64]
 
 PREFIX = "key"
 
@@ -33,17 +29,9 @@ class KeyPattern(Protocol):
     def draw(self, rng: Random, at_s: float) -> str:
         """The key of one request sent `at_s` seconds into the run."""
 
-    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
-        """The keys of many requests, sent at the given seconds into the run."""
-
     @property
     def hottest_share(self) -> float | None:
-        """The part of the requests that meet on the most used key at one time; None where nobody knows."""
-
-
-def numbered(prefix: str, numbers: npt.NDArray[np.int64]) -> Keys:
-    """`prefix-number` for each number."""
-    return np.char.add(f"{prefix}-", numbers.astype(str))
+        """The share of the requests on the most used key at one time; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +43,6 @@ class Uniform:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return f"{self.prefix}-{rng.randrange(self.keys)}"
-
-    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
-        return numbered(self.prefix, rng.integers(self.keys, size=len(at_s)))
 
     @property
     def hottest_share(self) -> float:
@@ -75,10 +60,6 @@ class SingleHotKey:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return self.hot if rng.random() < self.share else f"{self.prefix}-{rng.randrange(self.others)}"
-
-    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
-        cold = numbered(self.prefix, rng.integers(self.others, size=len(at_s)))
-        return np.where(rng.random(len(at_s)) < self.share, self.hot, cold)
 
     @property
     def hottest_share(self) -> float:
@@ -99,12 +80,6 @@ class HotSet:
         if rng.random() < self.share:
             return f"{self.hot}-{rng.randrange(self.hot_keys)}"
         return f"{self.prefix}-{rng.randrange(self.others)}"
-
-    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
-        count = len(at_s)
-        hot = numbered(self.hot, rng.integers(self.hot_keys, size=count))
-        cold = numbered(self.prefix, rng.integers(self.others, size=count))
-        return np.where(rng.random(count) < self.share, hot, cold)
 
     @property
     def hottest_share(self) -> float:
@@ -130,10 +105,6 @@ class Weighted:
     def draw(self, rng: Random, at_s: float) -> str:
         return rng.choices(self.names, cum_weights=self._until)[0]
 
-    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
-        places = np.searchsorted(self._until, rng.random(len(at_s)) * self._until[-1], side="right")
-        return np.array(self.names)[np.minimum(places, self.keys - 1)]
-
     @property
     def hottest_share(self) -> float:
         return max(self.weights) / self._until[-1]
@@ -141,7 +112,6 @@ class Weighted:
 
 EXACT_TERMS = 10_000  # of the harmonic sum; the rest of it is an integral, right to nine digits
 TINY = 1e-8
-Floats = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,19 +135,6 @@ class Zipf:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return f"{self.prefix}-{self._rank(rng) - 1}"
-
-    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
-        ranks = np.empty(len(at_s), np.int64)
-        open_ = np.arange(len(at_s))
-        while len(open_):
-            areas = self._high + rng.random(len(open_)) * (self._low - self._high)
-            places = self._places(areas)
-            drawn = np.clip((places + 0.5).astype(np.int64), 1, self.keys)
-            bars = self._areas(drawn + 0.5) - np.exp(-self.exponent * np.log(drawn))
-            inside = (drawn - places <= self._sure) | (areas >= bars)
-            ranks[open_[inside]] = drawn[inside]
-            open_ = open_[~inside]
-        return numbered(self.prefix, ranks - 1)
 
     @property
     def hottest_share(self) -> float:
@@ -217,20 +174,9 @@ class Zipf:
         power = max(area * (1.0 - self.exponent), -1.0 + 1e-16)
         return exp(area * (log1p(power) / power if abs(power) > TINY else 1.0 - power / 2))
 
-    def _areas(self, x: Floats) -> Floats:
-        logarithm = np.log(x)
-        power = (1.0 - self.exponent) * logarithm
-        safe = np.where(np.abs(power) > TINY, power, 1.0)
-        return np.asarray(logarithm * np.where(safe == power, np.expm1(power) / safe, 1.0 + power / 2))
-
-    def _places(self, areas: Floats) -> Floats:
-        power = np.maximum(areas * (1.0 - self.exponent), -1.0 + 1e-16)
-        safe = np.where(np.abs(power) > TINY, power, 1.0)
-        return np.asarray(np.exp(areas * np.where(safe == power, np.log1p(power) / safe, 1.0 - power / 2)))
-
 
 NUMBERS_PER_WORKER = 1_000_000_000
-"""Room between the numbers of two processes, so that no key is drawn twice and nobody has to ask."""
+"""Distance between the numbers of two processes, so that no key is drawn twice."""
 
 
 @dataclass(slots=True)
@@ -252,11 +198,6 @@ class Sequence:
         number = self.following
         self.following += 1
         return f"{self.prefix}-{number}"
-
-    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
-        first = self.following
-        self.following += len(at_s)
-        return numbered(self.prefix, np.arange(first, self.following))
 
     @property
     def hottest_share(self) -> float:
@@ -287,10 +228,6 @@ class DateKey:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return self.period(int(at_s // self.day_s))
-
-    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
-        periods, of_request = np.unique((at_s // self.day_s).astype(int), return_inverse=True)
-        return np.array([self.period(int(number)) for number in periods])[of_request]
 
     @property
     def hottest_share(self) -> float:

@@ -38,13 +38,13 @@ from keyheat.words import Constraint
 
 FORMAT = "keyheat.scenario/1"
 ASSUMED: Final = "ASSUMED"
-"""What a comment says of a value that nobody knows, as `keyheat init` writes it."""
+"""The mark of an assumed value in a comment, as `keyheat init` writes it."""
 SCENARIOS: Final = shipped("configs") / "scenarios"
 """Where the scenarios are that can be named."""
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run, with every reason why."""
+    """An invalid scenario, with every mistake."""
 
     def __init__(self, source: str, errors: list[str]) -> None:
         self.source = source
@@ -111,9 +111,7 @@ class Scenario(ScenarioPart):
         "seen from the scenario's folder",
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    expects: Constraint | None = Field(
-        None, description="the label that a right diagnosis gives; said in the report"
-    )
+    expects: Constraint | None = Field(None, description="label of a correct diagnosis, shown in the report")
     table: TableSpec
     companions: tuple[TableSpec, ...] = Field(
         (), description="tables that the load test needs beside it; they are created, and not judged"
@@ -124,7 +122,7 @@ class Scenario(ScenarioPart):
     )
     load: LoadSpec = LoadSpec()
     tasks: Annotated[tuple[TaskSpec, ...], Field(max_length=100)] = Field(
-        (), description="what users do, for loadtest = 'operations', in place of load.operations"
+        (), description="what users do, for loadtest = 'operations'"
     )
     client: ClientSpec = Field(
         ClientSpec(),
@@ -137,7 +135,7 @@ class Scenario(ScenarioPart):
         None, description="keys get more shards as they need them; absent: as many as keys.shards says"
     )
     timeline: tuple[ChangeSpec, ...] = Field(
-        (), description="what UpdateTable is asked while the load runs, in order of time"
+        (), description="requests to UpdateTable while the load runs, in order of time"
     )
     thresholds: ThresholdsSpec = ThresholdsSpec()
     budget: BudgetSpec = Field(BudgetSpec(), description="of a run against a target that costs")
@@ -158,16 +156,6 @@ class Scenario(ScenarioPart):
         return dict(sorted((assumed | self.attributes).items()))
 
     @property
-    def mix(self) -> tuple[TaskSpec, ...]:
-        """What users do, where the scenario lists it: its tasks, or its operations with their weights."""
-        if self.tasks or self.load.operations is None:
-            return self.tasks
-        weights = self.load.operations.weights()
-        return tuple(
-            TaskSpec.model_validate({"operation": operation, "weight": n}) for operation, n in weights.items()
-        )
-
-    @property
     def is_changing(self) -> bool:
         """Whether its load, or what its table is given, is another from some moment on."""
         return self.load.shape is not None or bool(self.timeline)
@@ -179,9 +167,9 @@ class Scenario(ScenarioPart):
 
     @property
     def invents_keys(self) -> bool:
-        """Whether every key is one that Keyheat makes up, or that the scenario itself says: none is a secret.
+        """Whether the scenario or Keyheat invents every key, so that none is a secret.
 
-        A trace and somebody's own load test bring keys of their own; so does a table that is there already.
+        A trace, a user's load test and an existing table bring their own keys.
         """
         return self.load.arrivals != "trace" and not self.loadtest.endswith(".py")
 
@@ -260,9 +248,9 @@ def _json(text: str, source: str) -> dict[str, Any]:
 
 
 def _trace_mistakes(raw: dict[str, Any], folder: Path) -> list[str]:
-    """What is wrong with the trace that a wrong scenario names, so that all mistakes are seen at once.
+    """Return the mistakes in the trace of an invalid scenario, to show all mistakes at once.
 
-    That of a right scenario is checked before its run.
+    The trace of a valid scenario is checked before its run.
     """
     keys, table = raw.get("keys"), raw.get("table")
     trace = keys.get("trace") if isinstance(keys, dict) else None
@@ -289,7 +277,7 @@ def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
 
 
 def _did_you_mean(error: str) -> str:
-    """A mistake; of a field that nobody knows, with the field that may have been meant."""
+    """Return a mistake; for an unknown field, with the most similar field."""
     if not error.startswith("unknown field @ "):
         return error
     fields = {

@@ -1,7 +1,7 @@
-"""The shape of a load: how many arrivals per second are asked for at each moment of a run.
+"""The shape of a load: its rate at each moment of a run.
 
-A shape is pieces of straight lines, so that how much has been asked for by a moment, and by which moment so
-much has been asked for, are formulas and not sums: a schedule made of them does not drift.
+A shape is pieces of straight lines. The total by a moment, and the moment of a total, are formulas and not
+sums, so a schedule made of them does not drift.
 """
 
 from bisect import bisect_right
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from keyheat.scenario.spec.part import ScenarioPart, Seconds, is_number
+from keyheat.scenario.spec.part import ScenarioPart, Seconds, broken_kind, is_number, part_of
 
 PIECES_PER_PERIOD = 96
 """Straight lines that stand for one period of a sine: a quarter of an hour of a day each."""
@@ -34,15 +34,15 @@ class Piece:
         return (self.to_per_s - self.from_per_s) / (self.end_s - self.start_s)
 
     def rate(self, after_s: float) -> float:
-        """The rate so many seconds after the start of the piece."""
+        """The rate `after_s` seconds from the start of the piece."""
         return self.from_per_s + self.slope * after_s
 
     def total(self, after_s: float) -> float:
-        """What has been asked for since the start of the piece."""
+        """The total since the start of the piece."""
         return (self.from_per_s + self.slope * after_s / 2) * after_s
 
     def after_s(self, total: float) -> float:
-        """How long after the start of the piece so much has been asked for."""
+        """The seconds from the start of the piece until this total."""
         root = sqrt(max(0.0, self.from_per_s**2 + 2 * self.slope * total))
         return 2 * total / (self.from_per_s + root) if total else 0.0
 
@@ -52,7 +52,7 @@ class LoadShape:
     """A rate over time, from the start of a load on. After its last piece the last rate holds."""
 
     pieces: tuple[Piece, ...]
-    totals: tuple[float, ...]  # what has been asked for before each piece, and after the last
+    totals: tuple[float, ...]  # before each piece, and after the last
     starts_s: tuple[float, ...]
     flat_per_s: float = 0.0  # the rate, where it is the same all the time: most loads, and quickly answered
 
@@ -84,14 +84,14 @@ class LoadShape:
         return max(max(piece.from_per_s, piece.to_per_s) for piece in self.pieces)
 
     def rate(self, t_s: float) -> float:
-        """Arrivals per second asked for at a moment; none before the start."""
+        """Arrivals per second at a moment; 0 before the start."""
         if t_s < 0:
             return 0.0
         piece = self._piece(t_s)
         return piece.rate(min(t_s, piece.end_s) - piece.start_s)
 
     def total(self, t_s: float) -> float:
-        """Arrivals asked for from the start to a moment."""
+        """Arrivals from the start to a moment."""
         if t_s <= 0:
             return 0.0
         if self.flat_per_s:
@@ -102,7 +102,7 @@ class LoadShape:
         return self.totals[number] + self.pieces[number].total(t_s - self.starts_s[number])
 
     def at(self, total: float) -> float:
-        """The first moment by which so many have been asked for; infinity where that never happens."""
+        """The first moment with this total; infinity if there is none."""
         if total <= 0:
             return 0.0
         if self.flat_per_s:
@@ -180,7 +180,7 @@ class StepSpec(ScenarioPart):
 
 
 class ShapeSpec(ScenarioPart):
-    """Which rate is asked for when, in what the load's own target is in: requests, WCU or RCU per second."""
+    """The rate over time, in the unit of the load's target: requests, WCU or RCU per second."""
 
     kind: Literal["constant", "ramp", "steps", "spike", "sine"]
     from_per_s: PerS | None = Field(None, description="ramp: the rate at the start")
@@ -198,7 +198,7 @@ class ShapeSpec(ScenarioPart):
     period_s: Seconds | None = Field(None, description="sine: seconds of the run that stand for one day")
 
     def over(self, per_s: float, duration_s: float) -> LoadShape:
-        """The shape of a load of so many seconds whose own rate is `per_s`. What it needs was checked."""
+        """Return the shape of a load of `duration_s` seconds whose own rate is `per_s`."""
         match self.kind:
             case "constant":
                 return constant(per_s, duration_s=duration_s)
@@ -221,12 +221,12 @@ def _said(value: float | None) -> float:
 
 def broken_shape(load: Mapping[str, Any], default_duration_s: float) -> Iterator[str]:
     """What a load's shape has to agree on with itself and with the load, as `message @ $.path`."""
-    raw = load.get("shape")
-    kind = raw.get("kind") if isinstance(raw, Mapping) else None
-    if not isinstance(raw, Mapping) or not isinstance(kind, str) or kind not in _FIELDS:
+    raw = part_of(load, "shape")
+    kind = raw.get("kind")
+    if not isinstance(kind, str) or kind not in _FIELDS:
         return
     duration_s = load.get("duration_s", default_duration_s)
-    yield from _fields(kind, raw)
+    yield from broken_kind(raw, "$.load.shape", kind, _FIELDS, {})
     if not is_number(duration_s):
         return
     if kind == "steps":
@@ -236,17 +236,6 @@ def broken_shape(load: Mapping[str, Any], default_duration_s: float) -> Iterator
     elif kind == "sine":
         yield from _sine(raw)
     yield from _nothing(kind, raw)
-
-
-def _fields(kind: str, raw: Mapping[str, Any]) -> Iterator[str]:
-    needed = _FIELDS[kind]
-    for field in needed:
-        if raw.get(field) is None:
-            yield f"kind = {kind!r} needs it @ $.load.shape.{field}"
-    for others in _FIELDS.values():
-        for field in others:
-            if field not in needed and raw.get(field) is not None:
-                yield f"no meaning with kind = {kind!r} @ $.load.shape.{field}"
 
 
 def _steps(listed: Any, duration_s: float) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Discriminator, Field, Tag
 
 from keyheat.model import limits
-from keyheat.scenario.spec.part import ScenarioPart, is_number
+from keyheat.scenario.spec.part import ScenarioPart, broken_kind, is_number
 
 
 class ItemSize(Hashable, Protocol):
@@ -38,7 +38,7 @@ class ItemSize(Hashable, Protocol):
         """The size of one item."""
 
     def above(self, size_bytes: int) -> float:
-        """The part of the items that are larger than so many bytes."""
+        """The share of the items that are larger than `size_bytes`."""
 
 
 @lru_cache(maxsize=64)
@@ -168,7 +168,6 @@ Bytes = Annotated[int, Field(ge=SMALLEST_BYTES, le=MOST_BYTES)]
 Weight = Annotated[float, Field(ge=0, le=1e12)]
 NEEDED = {"uniform": ("low", "high"), "lognormal": ("median", "sigma"), "choice": ("sizes",)}
 ALLOWED = {"uniform": (), "lognormal": ("min", "max"), "choice": ("weights",)}
-FIELDS = ("low", "high", "median", "sigma", "min", "max", "sizes", "weights")
 
 
 class SizeSpec(ScenarioPart):
@@ -225,12 +224,7 @@ def broken_sizes(raw: Any) -> Iterator[str]:
     if not isinstance(kind, str) or kind not in NEEDED:
         return
     path = "$.load.item_bytes"
-    for name in NEEDED[kind]:
-        if raw.get(name) is None:
-            yield f"kind = {kind!r} needs it @ {path}.{name}"
-    for name in FIELDS:
-        if raw.get(name) is not None and name not in (*NEEDED[kind], *ALLOWED[kind]):
-            yield f"no meaning with kind = {kind!r} @ {path}.{name}"
+    yield from broken_kind(raw, path, kind, NEEDED, ALLOWED)
     for low, high in (("low", "high"), ("min", "max"), ("min", "median"), ("median", "max")):
         if is_number(raw.get(low)) and is_number(raw.get(high)) and raw[low] > raw[high]:
             yield f"{low} = {raw[low]} is more than {high} = {raw[high]} @ {path}.{low}"

@@ -14,11 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from keyheat.inputs import check_words, encoding_of, lines_of, open_file, open_parquet
 from keyheat.model.limits import MAX_ITEM_BYTES
-from keyheat.scenario.keys import Keys, Times
 
 COLUMNS = ("time", "operation", "key", "size_bytes")
 SORT_KEY = "sort_key"
@@ -168,9 +165,6 @@ class TraceKeys:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return next(self._keys)
-
-    def draw_many(self, rng: np.random.Generator, at_s: Times) -> Keys:
-        return np.array([next(self._keys) for _ in range(len(at_s))], dtype=str)
 
     @property
     def hottest_share(self) -> None:

@@ -1,4 +1,4 @@
-"""Scenarios made from a scenario, with other shards, capacity or any field; and in what two differ.
+"""Derive scenarios with other shards, capacity or any field, and compare two scenarios.
 
 A derived scenario is a whole file of its own, so that it can be read, and run again by itself.
 
@@ -27,8 +27,8 @@ from keyheat.words import Direction
 def with_shards(scenario: Scenario, shards: int) -> Scenario:
     """The scenario with another number of shards, on tables of its own.
 
-    A table that an earlier number has loaded has split and spent its burst: the next one would not be
-    measured by the same measure. What was expected of the scenario's own number is not expected of this one.
+    A table that an earlier number has loaded has split and spent its burst. The expected label of the
+    scenario's own number is dropped.
     """
     raw = scenario.model_dump(mode="json")
     raw["name"] = named(scenario.name, shards)
@@ -48,7 +48,7 @@ INDEX_TWINS: Final[dict[str, tuple[str, dict[str, object]]]] = {
 
 
 def with_index_shards(scenario: Scenario, index: str, shards: int) -> Scenario | None:
-    """The scenario with so many shards of each value of an index's partition key.
+    """Return the scenario with this many shards of each value of an index's partition key.
 
     By the attribute that the scenario describes, else by a load test that does it; None where neither is.
     """
@@ -106,6 +106,14 @@ def with_capacity(scenario: Scenario, direction: Direction, units: int, index: s
     return scenario_from_dict(raw, f"{scenario.name} with {units} {direction} units")
 
 
+def without_scaling(scenario: Scenario) -> Scenario:
+    """Return the scenario without auto scaling, which depends on consumed units."""
+    table = scenario.table
+    indexes = tuple(index.model_copy(update={"auto_scaling": None}) for index in table.indexes)
+    alone = table.model_copy(update={"auto_scaling": None, "indexes": indexes})
+    return scenario.model_copy(update={"table": alone})
+
+
 def scaled_fields(scenario: Scenario) -> list[str]:
     """The fields of a scenario that say how its table and indexes are scaled: `table.auto_scaling`, ..."""
     owners = [("table", scenario.table.auto_scaling)]
@@ -119,7 +127,7 @@ def taken_out(fields: Sequence[str]) -> str:
 
 
 def with_demand(scenario: Scenario, per_s: float, duration_s: float) -> Scenario:
-    """The scenario with a constant demand, in the unit of its own target, on a table that nobody changes.
+    """Return the scenario with a constant demand, in the unit of its target, and a constant capacity.
 
     Shape, timeline and auto scaling are left out; so is what was expected of it, or allowed.
     """

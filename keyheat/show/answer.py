@@ -1,13 +1,16 @@
 """What a verb answers: one value, which every renderer shows whole.
 
 A verb, or an analyzer, makes an `Answer` and no text of its own. `keyheat.show.text` prints it,
-`keyheat.show.markdown` makes a ticket of it, `keyheat.show.html` a page, `keyheat.show.data` JSON.
+`keyheat.show.markdown` makes a ticket of it, `keyheat.show.html` a page, `json_of` JSON.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+import orjson
 
 from keyheat.words import Constraint
 
@@ -117,13 +120,13 @@ class Answer:
 
     `title` says what it is about, `label` the outcome in two words, `sentence` the outcome with its numbers.
     `remark` stands beside the label, as whether the outcome was expected; `surprise` makes it stand out.
-    `link` leads to the page that says more, relative to the page of this answer. `reading` are terms with
-    their meanings, for a page that somebody else reads. `data` is for programs.
+    `link` leads to the page that says more, relative to the page of this answer. `data` is for
+    programs.
     """
 
     title: str
     sentence: str
-    tone: Tone
+    tone: Tone = "none"
     label: str = ""
     context: str = ""  # where and when, in one line
     question: str = ""
@@ -139,5 +142,32 @@ class Answer:
     commands: tuple[str, ...] = ()  # what to type next
     parts: tuple["Answer", ...] = ()
     link: str | None = None
-    reading: tuple[tuple[str, str], ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+FORMAT: Final = "keyheat.answer/1"
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of an answer: figures are plotly's own JSON."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Answer).json_schema(mode="serialization")
+
+
+def json_of(answer: Answer) -> dict[str, Any]:
+    """The answer with its format; tables are lists of rows by column, figures are plotly's own JSON."""
+    content = {"format": FORMAT, **asdict(answer)}
+    plain: dict[str, Any] = orjson.loads(
+        orjson.dumps(content, default=_plain, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+    )
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    """What orjson does not know: a figure, a path, a model, a set."""
+    if isinstance(value, PurePath):
+        return str(value)
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    return orjson.loads(value.to_json()) if hasattr(value, "to_json") else sorted(value)

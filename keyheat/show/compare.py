@@ -1,6 +1,6 @@
 """Several runs beside each other: which throttled and by what, a card of each, every measure in a table."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from os.path import relpath
@@ -8,49 +8,30 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from keyheat.analysis.report.facts import facts_of
-from keyheat.analysis.report.latency import ACCEPTED, RESPONSE, TABLE_PERCENTILES, OperationLatency
-from keyheat.analysis.report.run import ReportRun, load_run
-from keyheat.analysis.run_result import RunResult, RunTraffic, measure
+from keyheat.analysis.facts import facts_of
+from keyheat.analysis.measures import ABSENCES, MEASURES
+from keyheat.analysis.report import (
+    ReportRun,
+    load_run,
+)
+from keyheat.analysis.summarize import read_summary
+from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import (
     NOTHING,
-    UNITS,
-    dollars,
-    measured,
-    milliseconds,
     percent,
-    rate,
     some,
-    span,
-    whole,
 )
-from keyheat.plan.prices import Prices
+from keyheat.regression.phrases import value
 from keyheat.runfiles import REPORT, SIMULATED, FileProblem
 from keyheat.show import counts
 from keyheat.show.answer import Answer, Section, Table, Tone
-from keyheat.show.constraints import BURST, limit_of
 from keyheat.show.html import html_of, save
 from keyheat.show.report import card_of
-from keyheat.terms import MEANINGS, RESPONSE_TIME, SERVICE_TIME, titled
-from keyheat.words import capital
+from keyheat.show.run import ON_A_VIRTUAL_CLOCK, TO_DO
+from keyheat.show.verdict import BURST, limit_of
 
 INDEX: Final = "index.html"
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
-TIMED: Final = {ACCEPTED: SERVICE_TIME, RESPONSE: RESPONSE_TIME, "logical": "whole operation"}
-"""Latency outcomes that are compared."""
-
-
-READING: Final = (
-    ("Accepted", "Mean capacity units per second of the table and its indexes, over whole seconds of load."),
-    (titled(SERVICE_TIME), f"{MEANINGS[SERVICE_TIME]} Of accepted attempts."),
-    (titled(RESPONSE_TIME), MEANINGS[RESPONSE_TIME]),
-    ("Whole operation", "More than one request: a read of every shard, or a write with its retries."),
-    (NOTHING, "Not known, or not a part of that run; never zero."),
-)
-MILLION: Final = (
-    "In dollars, {}. On-demand: write units of accepted writes, tables beside it included. As provisioned: "
-    "the provisioned write capacity for as long as a million writes took."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,23 +44,21 @@ class ComparedRun:
     card: Answer | None = None
     throttled_share: float | None = None  # of its attempts
     throttles: int = 0
-    numbers: RunResult | None = None  # None: its seconds are missing
+    summary: RunSummary | None = None  # None: its manifest is missing
     problem: str = ""
 
     @classmethod
-    def read(cls, folder: Path, prices: Prices | None = None, label: str = "") -> "ComparedRun":
+    def read(cls, folder: Path) -> "ComparedRun":
         """A run directory; one that cannot be read says so on its card."""
-        label = label or folder.name
         try:
             run = load_run(folder)
         except FileProblem as problem:
-            return cls(label=label, folder=folder, problem=str(problem).replace(f"{folder}/", ""))
-        facts, numbers = facts_of(run), None
-        if prices is not None and run.manifest is not None and run.seconds is not None:
-            numbers = measure(run.manifest, run.seconds, prices)
+            return cls(label=folder.name, folder=folder, problem=str(problem).replace(f"{folder}/", ""))
+        facts = facts_of(run)
         return cls(
-            label=label, folder=folder, run=run, card=card_of(run), throttled_share=facts.throttled_share,
-            throttles=facts.run_throttles, numbers=numbers,
+            label=folder.name, folder=folder, run=run, card=card_of(run),
+            throttled_share=facts.throttled_share, throttles=facts.run_throttles,
+            summary=read_summary(folder) if run.manifest is not None else None,
         )  # fmt: skip
 
     @property
@@ -103,34 +82,33 @@ class ComparedRun:
                 notes=(self.problem,),
             )  # fmt: skip
         link = quote(Path(relpath(self.folder / REPORT, out_dir)).as_posix())
-        kept = tuple(fact for fact in self.card.facts if fact.id in ("now", "do"))
-        return replace(self.card, title=self.label, link=link, facts=kept, reading=(), commands=(), notes=())
-
-    def latency(self, tag: str) -> OperationLatency | None:
-        """The latencies of `OPERATION.outcome`, if the run timed them."""
-        found = (self.run.latency if self.run else None) or ()
-        return next((one for one in found if f"{one.operation}.{one.outcome}" == tag), None)
+        kept = tuple(fact for fact in self.card.facts if fact.id in TO_DO)
+        warnings = tuple(
+            line for line in self.card.warnings if line != ON_A_VIRTUAL_CLOCK
+        )  # said once for all
+        return replace(self.card, title=self.label, link=link, facts=kept, warnings=warnings)
 
 
-def write_comparison(path: Path, folders: Sequence[Path], prices: Prices, generated_at: datetime) -> bool:
-    """Write the page over run directories; whether each of them says something about its table.
+def write_comparison(path: Path, folders: Sequence[Path], generated_at: datetime) -> tuple[Answer, bool]:
+    """Write the page over run directories; gives its answer, and whether every run is valid.
 
     Raises `CannotWrite`.
     """
-    runs = [ComparedRun.read(folder, prices) for folder in folders]
-    save(path, html_of(comparison_answer(runs, prices, path.parent), generated_at))
-    return all(run.valid for run in runs)
+    runs = list(map(ComparedRun.read, folders))
+    answer = comparison_answer(runs, path.parent)
+    save(path, html_of(answer, generated_at))
+    return answer, all(run.valid for run in runs)
 
 
 def write_index(out_dir: Path, folders: Sequence[Path], generated_at: datetime, *, title: str) -> Path:
     """Write `index.html` with a card for each run directory; gives its path. Raises `CannotWrite`."""
-    runs = [ComparedRun.read(folder) for folder in folders]
-    answer = replace(comparison_answer(runs, None, out_dir), title=title)
+    cards = comparison_answer(list(map(ComparedRun.read, folders)), out_dir)
+    answer = replace(cards, title=title, sections=())
     return save(out_dir / INDEX, html_of(answer, generated_at))
 
 
-def comparison_answer(runs: Sequence[ComparedRun], prices: Prices | None, out_dir: Path) -> Answer:
-    """The answer; without prices it has cards alone. Links are relative to `out_dir`."""
+def comparison_answer(runs: Sequence[ComparedRun], out_dir: Path) -> Answer:
+    """The answer: a card of each run, then every measure. Links are relative to `out_dir`."""
     throttled = [run for run in runs if run.throttled]
     invalid = [run for run in runs if not run.valid]
     calm = f"{len(throttled)} of {len(runs)} throttled" if throttled else "None throttled"
@@ -148,8 +126,7 @@ def comparison_answer(runs: Sequence[ComparedRun], prices: Prices | None, out_di
         surprise=bool(surprises),
         warnings=tuple(warnings_of(runs)),
         parts=tuple(replace(card, question=card.question if len(questions) else "") for card in cards),
-        sections=(_numbers(runs),) if prices is not None else (),
-        reading=(*READING, ("A million writes", MILLION.format(prices.title))) if prices is not None else (),
+        sections=(_numbers(runs),),
     )  # fmt: skip
 
 
@@ -219,106 +196,36 @@ def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:
 
 
 def _numbers(runs: Sequence[ComparedRun]) -> Section:
-    return Section(
-        id="numbers", title="Side by side", short="Numbers", wrong=tuple(_wrong(runs)),
-        tables=tuple(
-            Table(title=title, rows=rows)
-            for title, measures in groups_of(runs).items()
-            if (rows := tuple(_row(runs, name, cells) for name, cells in measures.items()))
-        ),
-    )  # fmt: skip
+    wrong = (
+        f"{one.label}: wrong reads: {reads}."
+        for one in runs
+        if one.run and one.run.manifest and (reads := counts.wrong_reads(one.run.manifest.counted))
+    )
+    table = Table(title="Every measure that one of the runs has", rows=tuple(_rows(runs)))
+    return Section(id="numbers", title="Side by side", short="Numbers", wrong=tuple(wrong), tables=(table,))
 
 
-def _row(runs: Sequence[ComparedRun], name: str, cells: Sequence[str]) -> dict[str, str]:
+def _rows(runs: Sequence[ComparedRun]) -> Iterator[dict[str, str]]:
+    """A row for each measure; a run may be there twice."""
     labels = [run.label for run in runs]
     columns = [
         label if labels.count(label) == 1 else f"{label} ({place})"
         for place, label in enumerate(labels, start=1)
     ]
-    return {"measure": capital(name), **dict(zip(columns, cells, strict=True))}
+    summaries = [run.summary for run in runs]
+    have = [one.measures.keys() for one in summaries if one is not None]
+    for name, measure in MEASURES.items():
+        exact = name.removeprefix("mean_")
+        if any(name in one and (name == exact or exact not in one) for one in have):  # else said twice
+            cells = (_cell(one, name) for one in summaries)
+            yield {"measure": measure.title, **dict(zip(columns, cells, strict=True))}
 
 
-def _wrong(runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """Counts that say that something is not right, as items that were written and not found."""
-    for one in runs:
-        if wrong := counts.wrong_reads(one.numbers.counted if one.numbers else {}):
-            yield f"{one.label}: wrong reads: {wrong}."
-
-
-def groups_of(runs: Sequence[ComparedRun]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Every measure that at least one of the runs has, by group and name: what it is in each run."""
-    groups = {
-        "Admitted and throttled": _of_numbers(runs, TRAFFIC),
-        "Latency": _latency(runs),
-        "What it costs": _of_numbers(runs, COSTS),
-        "Counted by the load test": _counted(runs),
-    }
-    return {
-        title: {name: cells for name, cells in measures.items() if set(cells) != {NOTHING}}
-        for title, measures in groups.items()
-    }
-
-
-def _units(traffic: RunTraffic, direction: str) -> str:
-    return rate(traffic.units_per_s, UNITS[direction]) if traffic.attempts else NOTHING
-
-
-def _first_throttle(one: RunResult) -> str:
-    return "no throttles" if one.throttling is None else span(one.throttling.first_s)
-
-
-def _last_throttle(one: RunResult) -> str:
-    if one.throttling is None:
-        return "no throttles"
-    return span(one.throttling.last_s) if one.throttling.ended else f"not in {span(one.duration_s)}"
-
-
-Measures = dict[str, Callable[[RunResult], str]]
-TRAFFIC: Final[Measures] = {
-    "Accepted writes": lambda one: _units(one.write, "write"),
-    "Accepted reads": lambda one: _units(one.read, "read"),
-    "Throttled, of the writes": lambda one: percent(one.write.throttled_share),
-    "Throttled, of the reads": lambda one: percent(one.read.throttled_share),
-    "Throttled requests": lambda one: whole(one.throttled),
-    "First throttle after": _first_throttle,
-    "Throttling ended after": _last_throttle,
-}
-COSTS: Final[Measures] = {
-    "RCU per whole read": lambda one: measured(one.units_per_read),
-    "Units per order": lambda one: measured(one.units_per_order),
-    "A million writes, on-demand": lambda one: dollars(one.on_demand_dollars),
-    "A million writes, as provisioned": lambda one: dollars(one.provisioned_dollars),
-    "Shards per key, in the scenario": lambda one: whole(one.shards) if (one.shards or 1) > 1 else NOTHING,
-}
-
-
-def _of_numbers(runs: Sequence[ComparedRun], measures: Measures) -> dict[str, tuple[str, ...]]:
-    return {
-        name: tuple(NOTHING if one.numbers is None else words(one.numbers) for one in runs)
-        for name, words in measures.items()
-    }
-
-
-def _latency(runs: Sequence[ComparedRun]) -> dict[str, tuple[str, ...]]:
-    timed = [one for run in runs for one in ((run.run.latency if run.run else None) or ())]
-    tags = {(one.operation, one.outcome) for one in timed if one.outcome in TIMED}
-    return {
-        f"{operation}, {TIMED[outcome]}, p{percentile:g}": tuple(
-            _at(run.latency(f"{operation}.{outcome}"), percentile) for run in runs
-        )
-        for operation, outcome in sorted(tags, key=lambda tag: (list(TIMED).index(tag[1]), tag[0]))
-        for percentile in (50.0, 99.0)
-    }
-
-
-def _at(latency: OperationLatency | None, percentile: float) -> str:
-    return NOTHING if latency is None else milliseconds(latency.table[TABLE_PERCENTILES.index(percentile)])
-
-
-def _counted(runs: Sequence[ComparedRun]) -> dict[str, tuple[str, ...]]:
-    counted = [run.numbers.counted if run.numbers else {} for run in runs]
-    names = counts.listed({name for of_run in counted for name in of_run})
-    return {
-        counts.word_of(name): tuple(counts.shown(name, of_run.get(name)) for of_run in counted)
-        for name in names
-    }
+def _cell(summary: RunSummary | None, name: str) -> str:
+    """The number; else why the run has none, or a dash."""
+    if summary is None:
+        return NOTHING
+    if name in summary.measures:
+        number = summary.measures[name]
+        return percent(number) if MEASURES[name].unit == "share" else value(number, name)
+    return ABSENCES[summary.absent[name]].says if name in summary.absent else NOTHING

@@ -7,10 +7,10 @@ Nothing is coloured, and no bar moves, where there is no terminal or NO_COLOR is
 """
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import orjson
@@ -72,14 +72,6 @@ def in_words() -> bool:
     return not _manner.as_json
 
 
-def answer(content: Callable[[], object], words: Callable[[], RenderableType]) -> None:
-    """Give a verb's answer: as JSON where that was asked for, else in words. The other one is not made."""
-    if _manner.as_json:
-        print_json(content())
-    else:
-        out.print(words())
-
-
 def print_json(content: object) -> None:
     """Print a value as JSON for another program; it may hold dataclasses, models and paths."""
     body = orjson.dumps(content, option=orjson.OPT_INDENT_2, default=_plain)
@@ -100,18 +92,9 @@ def print_lines(lines: Iterable[str], *, to_stderr: bool) -> None:
     print(plain("\n".join(lines)), file=sys.stderr if to_stderr else sys.stdout, flush=True)
 
 
-Number = TypeVar("Number", int, float)
-
-
 def confirmed(question: str) -> bool:
     """Whether the person at the terminal says yes."""
     return click.confirm(plain(question), err=True)
-
-
-def asked(question: str, default: Number) -> Number:
-    """A number that the person at the terminal gives; what stands there already is taken with Enter."""
-    found: Number = click.prompt(plain(question), default=default, type=type(default), err=True)
-    return found
 
 
 def strong(before: str, path: Path) -> Text:

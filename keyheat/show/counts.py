@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Final
 
 from keyheat.analysis.checks import WRONG
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report import ReportRun
 from keyheat.numbers import NOTHING, measured, percent, some, whole
 from keyheat.show.answer import Section, Table
 
@@ -39,7 +39,6 @@ WORDS: Final[Mapping[str, str]] = {
     "shards.at_most": "throttles of a key with the most shards allowed",
     "shards.confirmed": "shards that a write brought back into use",
     "shards.forgotten": "shards that readers need not ask any more",
-    "replication.waiting": "most copies waiting at once",
 }
 """Counted names that do not speak for themselves."""
 
@@ -69,11 +68,6 @@ def _group(name: str) -> str:
 def _what(name: str) -> str:
     """A counted name in words, below its group."""
     return WORDS.get(name) or name.partition(".")[2].replace("_", " ").replace(".", ": ") or name
-
-
-def word_of(name: str) -> str:
-    """A counted name in words, with its group."""
-    return f"{GROUPS.get(_group(name), _group(name))}: {_what(name)}"
 
 
 def shown(name: str, number: float | None) -> str:

@@ -10,7 +10,6 @@ from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.advice.cures import NEAR_RATIO
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
-from keyheat.analysis.report.latency import TABLE_PERCENTILES
 from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (
     NOTHING,
@@ -28,9 +27,9 @@ from keyheat.runfiles import REPORT
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
-from keyheat.show.constraints import in_two_words, target_words, tone_of
 from keyheat.show.questions import throttled_words
-from keyheat.terms import SERVICE_TIME, THROTTLED_BY, titled
+from keyheat.show.verdict import in_two_words, target_words, tone_of
+from keyheat.terms import P50, P99, SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import limit_words, title_of
 
 OTHER_DEMAND: Final = 0.1
@@ -201,10 +200,9 @@ def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
     for side in ("write", "read"):
         yield numbers(f"Attempted {side}s per second", partial(_attempts_per_s, side), measured)
         yield numbers(f"Accepted {side}s", partial(_units_per_s, side), partial(_rate, side))
-    if (operation := _operation(fix)) is not None:
-        for percentile in (50.0, 99.0):
-            of = partial(_service_time_ms, operation, TABLE_PERCENTILES.index(percentile))
-            yield numbers(f"{operation}, {SERVICE_TIME}, p{percentile:g}", of, milliseconds)
+    for percentile in (P50, P99):
+        of = partial(_service_time_ms, percentile)
+        yield numbers(f"{titled(SERVICE_TIME)}, {percentile}", of, milliseconds)
     yield numbers("Dollars per month", lambda one: one.dollars_per_month, a_month)
     if fix.remedy.queries_per_read is not None:
         before, after = (some(count, "query", "queries") for count in fix.remedy.queries_per_read)
@@ -226,8 +224,8 @@ def _rate(direction: str, units_per_s: float) -> str:
     return rate(units_per_s, UNITS[direction])
 
 
-def _service_time_ms(operation: str, place: int, one: Tried) -> float | None:
-    return one.accepted_latency[operation].table[place]
+def _service_time_ms(percentile: str, one: Tried) -> float | None:
+    return one.measures.get(f"{percentile}_ms")
 
 
 def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:
@@ -235,13 +233,6 @@ def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:
         return NOTHING
     low, high = say(min(values)), say(max(values))
     return say(middle(values)) if low == high else f"{say(middle(values))} ({low} to {high})"
-
-
-def _operation(fix: Fix) -> str | None:
-    """Of the operations that every run timed, the one with most accepted requests."""
-    timed = [one.accepted_latency for side in fix.sides for one in side]
-    common = set.intersection(*map(set, timed)) if timed else set()
-    return max(common, key=lambda name: sum(one[name].count for one in timed), default=None)
 
 
 def _labels(runs: Sequence[Tried]) -> str:

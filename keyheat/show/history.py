@@ -1,9 +1,8 @@
 """The history of suites as answers: its sessions, one of them, and trends of measures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from statistics import median
 from typing import Any, Final
 
 from keyheat.masking import shown
@@ -13,13 +12,10 @@ from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.phrases import relative, value
 from keyheat.regression.trend import Trend
 from keyheat.show.answer import Answer, Fact, Figure, Table
-from keyheat.show.constraints import in_two_words
 from keyheat.show.regression import outcome_answer
+from keyheat.show.verdict import in_two_words
 
 FORMAT: Final = "keyheat.history/1"
-TICKS: Final = "▁▂▃▄▅▆▇█"
-NARROW: Final = 30  # sessions of a small chart, the newest
-CALM: Final = (0.9, 1.1)  # of the median: a small chart is at least as high as that
 MOST_DRAWN: Final = 24  # trends on a page, those that changed first
 
 
@@ -38,7 +34,6 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
     return Answer(
         title="History",
         sentence=f"{shown(file)}, the newest {some(len(rows), 'session')}." if rows else none,
-        tone="none",
         tables=(Table(title="Sessions", rows=tuple(rows)),) if rows else (),
         notes=tuple(
             f"Session {one.id} has no verdict: it is running, or it was killed. Its {some(one.runs, 'run')} "
@@ -99,7 +94,7 @@ def run_row(run: Kept) -> dict[str, str]:
 
 
 def trends_answer(file: Path, suite: str, trends: Sequence[Trend], *, drawn: bool) -> Answer:
-    """Measures over sessions: a table for each case with small charts, what changed, and figures."""
+    """Measures over sessions: a table for each case, what changed, and figures."""
     cases = {trend.case: [one for one in trends if one.case == trend.case] for trend in trends}
     notes = [line for trend in trends for line in _changes(trend)]
     sessions = sorted({session for trend in trends for session in trend.sessions})
@@ -119,24 +114,16 @@ def trends_answer(file: Path, suite: str, trends: Sequence[Trend], *, drawn: boo
 
 
 def _trend_table(case: str, trends: Sequence[Trend]) -> Table:
-    rows = [
+    ends: dict[str, Callable[[Sequence[float]], float]]
+    ends = {"newest": lambda values: values[-1], "lowest": min, "highest": max}
+    rows = (
         {
             "measure": one.measure.name,
-            "newest": value(one.values[-1], one.measure.name),
-            "up to the newest session": "the same in every session" if one.constant else _spark(one),
+            **{end: value(of(one.values), one.measure.name) for end, of in ends.items()},
         }
         for one in trends
-    ]
-    return Table(title=case, rows=tuple(rows))
-
-
-def _spark(trend: Trend) -> str:
-    """The newest sessions, each as high as its median; noise of one percent stays low."""
-    level = median(trend.values)
-    low, high = min(*trend.values, CALM[0] * level), max(*trend.values, CALM[1] * level)
-    return "".join(
-        TICKS[round((number - low) / (high - low) * (len(TICKS) - 1))] for number in trend.values[-NARROW:]
     )
+    return Table(title=case, rows=tuple(rows))
 
 
 def _changes(trend: Trend) -> Iterator[str]:

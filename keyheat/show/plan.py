@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from keyheat.numbers import UNITS, a_month, measured, percent, rate, some, span, whole
 from keyheat.plan.charges import provisioned_month
-from keyheat.plan.forecast import Forecast, LoadDemand, shards_needed
+from keyheat.plan.hot_key import shards_needed
 from keyheat.plan.plan import ScenarioPlan
 from keyheat.plan.prices import MONTH_S, consumed_dollars
 from keyheat.plan.quotas import GivenCapacity, Quotas, capacities_of
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
 from keyheat.show.answer import Answer, Fact, Table, Tone
-from keyheat.show.constraints import NAMES
 from keyheat.show.plan_warnings import dollars, exact_dollars, shortly, warnings_of
+from keyheat.show.verdict import NAMES
 from keyheat.terms import DEMAND, titled
 from keyheat.words import Direction
 
@@ -29,7 +29,7 @@ def plan_answer(plan: ScenarioPlan, named: str | None = None) -> Answer:
         title=plan.scenario.name,
         label=_label(plan),
         tone=_tone(plan),
-        context=f"{span(plan.forecast.duration_s)}, {_manner(plan)}. {plan.scenario.question}",
+        context=f"{span(plan.scenario.load.duration_s)}, {_manner(plan)}. {plan.scenario.question}",
         sentence=sentence,
         facts=tuple(_facts(plan, warnings, named or plan.scenario.name)),
         tables=tuple(_tables(plan)),
@@ -57,7 +57,7 @@ def _facts(plan: ScenarioPlan, warnings: list[str], named: str) -> Iterator[Fact
     yield from (Fact(name="Warning", value=warning) for warning in warnings)
     yield _cost_of_a_run(plan)
     yield from _cost_of_a_month(plan)
-    yield _demand_fact(plan.forecast)
+    yield _demand_fact(plan)
     if plan.sent is not None:
         yield from _sent_facts(plan, plan.sent, named)
     yield _quotas(plan.quotas)
@@ -113,18 +113,11 @@ def _mean_per_s(sent: LoadTotals, direction: Direction) -> float:
     )
 
 
-def _demand_fact(forecast: Forecast) -> Fact:
-    mean, peak = forecast.target.mean_per_s, forecast.target.peak_per_s
-    rates = f"{forecast.unit}: {measured(mean)}/s on average, {measured(peak)}/s at the peak"
-    if forecast.requests is None:
-        return Fact(name=titled(DEMAND), value=rates)
-    beside = (rates,) if forecast.unit != "requests" else ()
-    return Fact(name=titled(DEMAND), value=_demand(forecast.requests, "requests"), beside=beside)
-
-
-def _demand(demand: LoadDemand, unit: str) -> str:
+def _demand_fact(plan: ScenarioPlan) -> Fact:
+    demand, unit = plan.target, plan.scenario.load.target_unit
     peak = f", {rate(demand.peak_per_s, unit)} at the peak" if demand.peak_per_s > demand.mean_per_s else ""
-    return f"{rate(demand.mean_per_s, unit)}{peak}, {measured(demand.total)} in all"
+    value = f"{rate(demand.mean_per_s, unit)}{peak}, {measured(demand.total)} in all"
+    return Fact(name=titled(DEMAND), value=value)
 
 
 def _sent_facts(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]:
@@ -232,21 +225,20 @@ def _manner(plan: ScenarioPlan) -> str:
 def _data(plan: ScenarioPlan, warnings: list[str]) -> dict[str, Any]:
     """The plan for programs; `load` has the rate at the breakpoints of the shape.
 
-    `write_units` and `read_units` are as if every request were the one or the other; `sent` has what the
-    load test sends.
+    `sent` has what the load test sends; `hot_key` is by the scenario's numbers alone.
     """
-    forecast, sent = plan.forecast, plan.sent
-    corners = sorted({*forecast.shape.breakpoints})
+    load, sent = plan.scenario.load, plan.sent
+    shape = load.rate_shape() if load.arrivals != "trace" else None
+    corners = () if shape is None else [(at_s, shape.rate(at_s)) for at_s in sorted({*shape.breakpoints})]
     sides = () if sent is None else sent.sides.items()
     of_sides = [
-        {"side": side, "units": totals.demand(forecast.duration_s), "hottest_partition": totals.hottest}
+        {"side": side, "units": totals.demand(load.duration_s), "hottest_partition": totals.hottest}
         for side, totals in sides
     ]
     return {
-        "scenario": plan.scenario.name, "duration_s": forecast.duration_s, "unit": forecast.unit,
-        "target": forecast.target, "requests": forecast.requests, "write_units": forecast.write_units,
-        "read_units": forecast.read_units, "hot_key": forecast.hot_key,
-        "load": [{"at_s": at_s, "per_s": forecast.shape.rate(at_s)} for at_s in corners],
+        "scenario": plan.scenario.name, "duration_s": load.duration_s, "unit": load.target_unit,
+        "target": plan.target, "hot_key": plan.hot_key,
+        "load": [{"at_s": at_s, "per_s": per_s} for at_s, per_s in corners],
         "sent": None if sent is None else {"operations": sent.operations, "sides": of_sides},
         "foretold": plan.foretold, "dollars": plan.bill.dollars, "bill": plan.bill,
         "quotas": plan.quotas, "over_quota": plan.over_quota, "scale": plan.scale, "region": plan.region,

@@ -128,9 +128,9 @@ def _guessed(plan: ScenarioPlan) -> Iterator[str]:
     if plan.scenario.load.duration_s > LONGEST_S:
         why = f"A load of more than {span(LONGEST_S)} is not simulated"
     yield f"{why}: the plan assumes that each one writes an item and moves its index entries."
-    key = plan.forecast.hot_key
+    key = plan.hot_key
     if key is not None and key.over_ceiling:
-        unit = "WCU" if plan.forecast.write_units is not None else "RCU"
+        unit = key.direction.unit
         each = "the hottest key" if key.shards == 1 else "each shard of the hottest key"
         yield (
             f"At the peak {each} takes {rate(key.shard_units_per_s, unit)}, and one partition "

@@ -9,12 +9,24 @@ from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.elsewhere import usual_latency_ms
-from keyheat.analysis.report.facts import Facts, throttled_spans
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.facts import Facts, throttled_spans
+from keyheat.analysis.report import ReportRun
 from keyheat.analysis.run_result import STILL_S
 from keyheat.analysis.timeline import EvidenceTrack
 from keyheat.masking import typed
-from keyheat.numbers import NOTHING, UNITS, a_month, measured, milliseconds, percent, rate, some, span, whole
+from keyheat.numbers import (
+    NOTHING,
+    UNITS,
+    a_month,
+    measured,
+    milliseconds,
+    percent,
+    rate,
+    saying,
+    some,
+    span,
+    whole,
+)
 from keyheat.runs.formats import Diagnosis, Label, MonthlyBill
 from keyheat.runs.manifest import RetryCost
 from keyheat.shipped import shipped
@@ -28,8 +40,7 @@ from keyheat.show.advice import (
     simulated_words,
 )
 from keyheat.show.answer import Fact
-from keyheat.show.constraints import NAMES, SHORT, saying
-from keyheat.show.verdict import grade_words, sureness
+from keyheat.show.verdict import NAMES, SHORT, grade_words, sureness
 from keyheat.words import capital, whose
 
 NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 minutes, or add --log FILE."
@@ -99,15 +110,19 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
     first_s, last_s = spans[0][0], spans[-1][1]
     say, throttled = saying(first_s, last_s), span(facts.throttled_s)
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
-    whole_span = f"{say(first_s)} to {say(last_s)}{pieces}"
+    # CloudWatch holds the time before a window, which was not looked at.
+    since = say(first_s)
+    if run.alone and run.evidence is not None and run.evidence.series and began_s is not None:
+        since += " or earlier" if first_s <= began_s else ""
+    whole_span = f"{since} to {say(last_s)}{pieces}"
     if began_s is None or ended_s is None:
         return answer(value=whole_span, beside=(f"throttled for {throttled}",))
     lasted = span(ended_s - began_s)
     beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}"
     if ended_s - last_s <= STILL_S and run.evidence is not None and run.evidence.up_to_now:
-        return answer(value=f"{say(first_s)}, still going on at {say(ended_s)}{pieces}", beside=(beside,))
+        return answer(value=f"{since}, still going on at {say(ended_s)}{pieces}", beside=(beside,))
     if ended_s - last_s <= STILL_S:
-        return answer(value=f"{say(first_s)} to the end{pieces}", beside=(beside,))
+        return answer(value=f"{since} to the end{pieces}", beside=(beside,))
     over = f"ended {span(ended_s - last_s)} before the {'window' if run.alone else 'run'} did"
     return answer(value=whole_span, beside=(beside, over))
 

@@ -29,13 +29,6 @@ TONES: Final[Mapping[Verdict, Tone]] = {
 MOST: Final = 20  # gates that are named, and reasons
 MOST_DRAWN: Final = 25
 FAR: Final = 4.0  # least effects on each side, beyond which a change is drawn at the edge
-READING: Final = (
-    ("Change", "Relative to the baseline, with the interval that holds it by the confidence of the suite."),
-    ("Worse", "The interval leaves zero out, and the change is at least the gate's least effect."),
-    ("Cannot be told", "The noise is too large for so few runs. It fails nothing; the reason says how many "
-     "repetitions would do."),
-    ("Missing", "One side has no such number. It fails, for nobody can say that it is as good."),
-)  # fmt: skip
 
 
 def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answer:
@@ -56,7 +49,6 @@ def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answe
             *(_case(outcome, case, folder) for case in outcome.cases),
         ),
         notes=tuple(outcome.problems),
-        reading=READING if outcome.findings else (),
         data=content(outcome),
     )  # fmt: skip
 

@@ -9,22 +9,26 @@ from typing import Any, Final
 
 import pandas as pd
 
-from keyheat.analysis.report.facts import Facts, ceiling_of, consumed_of, facts_of
-from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.facts import Facts, ceiling_of, consumed_of, facts_of
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.rules import RULES
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
-from keyheat.numbers import NOTHING, percent, span, whole
+from keyheat.numbers import NOTHING, percent, saying, some, span, whole
 from keyheat.runfiles import REPORT
+from keyheat.runs.formats import PartitionFacts
 from keyheat.runs.metrics import constraint_of
 from keyheat.show.answer import Answer, Figure, Picture, Section, Table
 from keyheat.show.charts.base import rows_of, shortened
-from keyheat.show.charts.capacity import capacity_figure, change_sentences, changes_of
-from keyheat.show.charts.generator import generator_figure, generator_words
-from keyheat.show.charts.heat import key_heat_figure, partition_figure, partition_resources
-from keyheat.show.charts.keys import key_figure, throttled_key_table
-from keyheat.show.charts.latency import latency_figure
-from keyheat.show.charts.picture import picture_of
+from keyheat.show.charts.capacity import capacity_figure, change_table, changes_of, picture_of
+from keyheat.show.charts.generator import generator_figure, generator_words, latency_figure
+from keyheat.show.charts.heat import (
+    key_figure,
+    key_heat_figure,
+    partition_figure,
+    partition_resources,
+    throttled_key_table,
+)
 from keyheat.show.charts.rates import (
     Rates,
     client_rates,
@@ -32,11 +36,10 @@ from keyheat.show.charts.rates import (
     published_rates,
     published_resources,
 )
-from keyheat.show.constraints import NAMES, saying
 from keyheat.show.counts import counts_of, failure_table
 from keyheat.show.html import html_of, save
-from keyheat.show.partitions import partition_words
 from keyheat.show.run import run_answer
+from keyheat.show.verdict import NAMES
 from keyheat.words import READ, WRITE, Resource
 
 MOST_RESOURCES: Final = 42  # a table and twenty indexes, reads and writes
@@ -148,6 +151,7 @@ def _capacity(run: ReportRun, facts: Facts, found: Sequence[Rates]) -> Iterator[
         figures[rates.resource.index is None].append(figure)
     lines = [*_capacity_lines(run, len(told))]
     table = _section("capacity", "Consumed against provisioned", "Capacity", figures[True], lines)
+    table = replace(table, tables=_tables(change_table(run)))
     lines = ["An index is a resource of its own: it has its own capacity, partitions and throttles."]
     indexes = _section("indexes", "Index by index", "Indexes", figures[False], lines)
     sections = (table, indexes) if facts.resource.index is None else (indexes, table)
@@ -175,7 +179,6 @@ def _capacity_lines(run: ReportRun, drawn: int) -> Iterator[str]:
         yield f"The {MOST_RESOURCES} first resources are drawn."
     if run.evidence and run.evidence.partitions:
         yield from filter(None, [partition_words(run.evidence.partitions)])
-    yield from change_sentences(run)
 
 
 def _keys(run: ReportRun, facts: Facts) -> Section:
@@ -232,9 +235,9 @@ def _unit_worth(run: ReportRun, partitions: pd.DataFrame, resource: Resource) ->
 
 def _latency(run: ReportRun) -> Section:
     lines = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
-    if run.latency == ():
+    if run.latency == {}:
         lines.append("A simulation has no latencies." if run.simulated else "latency.hdr holds no requests.")
-    return _section("latency", "Latency", "Latency", [latency_figure(run.latency or ())], lines)
+    return _section("latency", "Latency", "Latency", [latency_figure(run.latency or {})], lines)
 
 
 def _generator(run: ReportRun) -> Section:
@@ -248,17 +251,14 @@ def _generator(run: ReportRun) -> Section:
 def _numbers(run: ReportRun) -> Iterator[Table]:
     """Rules, throttles by reason and by key; scenario, table and versions as names and values."""
     yield from _tables(rule_table(run), reason_table(run), throttled_key_table(run))
-    manifest, blocks = run.manifest, dict[str, dict[str, Any]]()
-    if manifest is not None:
-        blocks["Scenario"] = flat(dict(manifest.scenario or {}))
-        blocks["Run"] = {name: getattr(manifest, name) for name in SHOWN}
-        blocks["Versions"] = dict(manifest.versions)
-    if run.table is not None:
-        blocks["Table"] = flat(run.table.model_dump(mode="json"))
-    for title, block in blocks.items():
-        known = {name: value for name, value in block.items() if value not in (None, "", [], ())}
-        rows = tuple({"name": name, "value": str(value)} for name, value in known.items())
-        yield Table(title=title, rows=rows, folded=True)
+    stated: dict[str, Any] = {"table": run.table.model_dump(mode="json")} if run.table is not None else {}
+    if (manifest := run.manifest) is not None:
+        stated |= {"run": {name: getattr(manifest, name) for name in SHOWN}, "scenario": manifest.scenario}
+        stated |= {"versions": dict(manifest.versions)}
+    known = ((name, value) for name, value in flat(stated).items() if value not in (None, "", [], ()))
+    rows = tuple({"name": name, "value": str(value)} for name, value in known)
+    if rows:
+        yield Table(title="Table, run, scenario and versions", rows=rows, folded=True)
 
 
 def flat(content: Any, before: str = "") -> dict[str, Any]:
@@ -311,3 +311,28 @@ def reason_table(run: ReportRun) -> Table | None:
         for row in rows_of(groups)
     )  # fmt: skip
     return Table(title="Throttles by the reason that DynamoDB gave", rows=rows, folded=True)
+
+
+def partition_words(facts: PartitionFacts) -> str | None:
+    """All of it in one sentence, as a report says it; None where nothing is known."""
+    parts = [_how_many(facts), _which_split(facts)]
+    said = [part for part in parts if part]
+    return f"{'; '.join(said)}." if said else None
+
+
+def _how_many(facts: PartitionFacts) -> str:
+    if facts.open_shards is not None:
+        number = some(facts.open_shards, "partition")
+        return f"The table had about {number}, by the open shards of its stream"
+    if facts.estimated is None:
+        return ""
+    because = f": {facts.because}" if facts.because else ""
+    return f"The table had at least {some(facts.estimated, 'partition')}{because}"
+
+
+def _which_split(facts: PartitionFacts) -> str:
+    if not facts.splits:
+        return "" if facts.splits is None else "none split"
+    number = "one" if len(facts.splits) == 1 else f"{len(facts.splits):,}"
+    first, last = (f"{at:%H:%M:%S}" for at in (min(facts.splits), max(facts.splits)))
+    return f"{number} split, at {first}" if first == last else f"{number} split, from {first} to {last}"

@@ -17,24 +17,14 @@ from keyheat.simulator.retrying import (
     usual_of,
 )
 from keyheat.terms import (
-    ADAPTIVE_MODE,
-    AMPLIFICATION,
     CONFLICT,
     GIVEN_UP,
     GOODPUT,
-    MEANINGS,
     P50,
     P99,
-    RETRY_QUOTA,
-    titled,
 )
 
 Runs = Sequence[RetriedRun]
-READING: Final = (
-    *((titled(term), MEANINGS[term]) for term in (GOODPUT, GIVEN_UP, CONFLICT, RETRY_QUOTA, ADAPTIVE_MODE)),
-    ("Attempts", MEANINGS[AMPLIFICATION]),
-    ("Calm from", "The second of the run from which on nothing was throttled any more."),
-)
 NUMBERS: Final = (
     "requests", "accepted", "given_up", "given_up_share", "quota_ran_out", "waiting", "conflicts", "attempts",
     "amplification", "goodput_per_s", "units", "load_s", "calm_from_s", "attempts_per_s", "throttled_per_s",
@@ -54,7 +44,6 @@ def retries_answer(scenario: Scenario, runs: Runs, clients: int, assumed: tuple[
         context=f"simulated · {some(clients, 'client')} · {span(load_s)} of {demand}",
         tables=(_table(runs),),
         notes=(*assumed, *found_in(runs), *_worked_out(scenario, clients)),
-        reading=READING,
         data={
             "question": "retries", "scenario": scenario.name, "clients": clients,
             "policies": [_data(run, runs[0]) for run in runs],

@@ -4,18 +4,29 @@ A terminal shows it as it is; `keyheat.show.report` adds the charts and the numb
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from keyheat.analysis.report.facts import Facts, facts_of
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.facts import Facts, facts_of
+from keyheat.analysis.report import ReportRun
 from keyheat.model import limits
-from keyheat.numbers import clock, moment, percent, span, whole
+from keyheat.numbers import clock, crosses_midnight, moment, percent, span, whole
 from keyheat.runs.formats import Diagnosis, Label, Recommendation, ThresholdResult, diagnosis_json
-from keyheat.show.advice import amount_words, by_action, outlook, side_words
+from keyheat.show.advice import amount_words, by_action, carried_words, outlook, side_words
 from keyheat.show.answer import Answer, Fact, Section, Table
-from keyheat.show.constraints import NAMES, crosses_midnight, in_two_words, target_words, tone_of
 from keyheat.show.questions import first_facts, times_of
-from keyheat.show.verdict import about, expectation, is_as_expected, numbers, rival_words, verdict_sentence
+from keyheat.show.verdict import (
+    NAMES,
+    about,
+    expectation,
+    in_two_words,
+    is_as_expected,
+    numbers,
+    rival_words,
+    target_words,
+    tone_of,
+    verdict_sentence,
+)
 from keyheat.terms import CONFIDENCE, THROTTLED_BY
 from keyheat.words import capital, sentence, title_of
 
@@ -25,6 +36,8 @@ ADVICE: Final = {
     "cure": ("cure", "What to do for good", "For good"),
     "insufficient": ("not-enough", "What was simulated, and is not enough", ""),
 }
+ON_A_VIRTUAL_CLOCK: Final = "Simulated on a virtual clock: no request was sent, and there are no latencies."
+TO_DO: Final = ("now", "do")
 MODES: Final[Mapping[str | None, str]] = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on-demand"}
 
 
@@ -46,6 +59,18 @@ def run_answer(run: ReportRun) -> Answer:
         sections=tuple(sections_of(run)),
         data=diagnosis_json(diagnosis),
     )
+
+
+def first_screen(run: ReportRun, *, brief: bool = False) -> Answer:
+    """The answer without its reasons, and broken thresholds: what a verb prints that makes runs.
+
+    One of several is `brief`: what happened, and what to do.
+    """
+    whole, verdict = run_answer(run), run.diagnosis.verdict
+    why = () if verdict.valid else verdict.because[:1]
+    thresholds = tuple(section for section in whole.sections if section.id == "thresholds")
+    facts = tuple(fact for fact in whole.facts if not brief or fact.id in TO_DO)
+    return replace(whole, facts=facts, sections=thresholds, notes=why)
 
 
 def _name_of(run: ReportRun) -> str:
@@ -74,9 +99,10 @@ def _warnings(run: ReportRun) -> Iterator[str]:
     if manifest is not None and manifest.company is not None:
         yield manifest.company
     if run.simulated:
-        yield "Simulated on a virtual clock: no request was sent, and there are no latencies."
+        yield ON_A_VIRTUAL_CLOCK
     yield from map(sentence, run.health.missing)
     yield from map(sentence, manifest.table_notes if manifest else ())
+    yield from (f"{capital(words)}." for words in carried_words(run.diagnosis))
     if not run.units_hold:
         yield "Units, shares and costs are not to be relied on: this endpoint may count units in its own way."
     if run.scale != 1:
@@ -116,7 +142,7 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
                     for one in diagnosis.thresholds
                     if one.decided and not one.broken
                 ),
-                *undecided(diagnosis),
+                *_undecided(diagnosis),
             ),
         )  # fmt: skip
     files = (f"`{one.name}` {one.why}" for one in run.missing)
@@ -194,7 +220,7 @@ def _threshold(one: ThresholdResult) -> str:
     return f"{one.name}: {one.measured} measured, {one.allowed} allowed"
 
 
-def undecided(diagnosis: Diagnosis) -> list[str]:
+def _undecided(diagnosis: Diagnosis) -> list[str]:
     """The thresholds that a run of this kind cannot measure, a line each."""
     return [
         f"{one.name}, {one.allowed}, is not decided: {one.measured}"

@@ -12,8 +12,7 @@ from keyheat.masking import shown
 from keyheat.numbers import NOTHING, measured, percent, some
 from keyheat.runfiles import REPORT
 from keyheat.show.answer import Answer, Table
-from keyheat.show.constraints import in_two_words, target_words
-from keyheat.show.verdict import sureness
+from keyheat.show.verdict import in_two_words, sureness, target_words
 
 NAME: Final = "runs.html"
 FORMAT: Final = "keyheat.index/1"
@@ -42,7 +41,6 @@ def runs_answer(
     return Answer(
         title="All runs",
         sentence=f"{some(len(runs), 'run')} of {scenarios}." if runs else f"No run yet in {where}.",
-        tone="none",
         context=where,
         tables=(table,) if runs else (),
         notes=tuple(f"Not read: {shown(problem.place)}: {problem.why}" for problem in problems),

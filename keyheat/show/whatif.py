@@ -6,19 +6,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyheat.model.resources import Cause
-from keyheat.numbers import NOTHING, UNITS, a_month, exact_percent, measured, percent, some, units, whole
+from keyheat.numbers import NOTHING, UNITS, a_month, exact_percent, measured, percent, some, whole
 from keyheat.plan.charges import monthly
-from keyheat.plan.forecast import forecast
-from keyheat.plan.limit_use import LimitUse, limit_uses
+from keyheat.plan.hot_key import hot_key_of
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, SIMULATED
 from keyheat.scenario.scenario import SCENARIOS
 from keyheat.show.answer import Answer, Fact, Table, Tone
-from keyheat.show.constraints import limit_of, target_words
-from keyheat.show.verdict import grade_words
+from keyheat.show.verdict import grade_words, limit_of, target_words
 from keyheat.simulator.search import Step
-from keyheat.simulator.whatif import Search, sent_in, steady
-from keyheat.terms import DEMAND, THROTTLED_BY
+from keyheat.simulator.whatif import Search
+from keyheat.terms import THROTTLED_BY
 from keyheat.words import BROKEN, DONE, INVALID, WRITES_FIRST, Direction, capital, label_of, whose
 
 NOT_OF_THE_TABLE: Final = {"generator": "Generator-bound", "undecided": "Not decided"}
@@ -31,26 +29,15 @@ FORMULA: Final = (
     "By the formula {} would do if each had a partition to itself; shards are placed by a hash, and some of "
     "them share one. Your own key names have other hashes: add a few shards."
 )
-READING: Final = (
-    ("Throttled", "Share of the attempts that were throttled; the larger of two seeds."),
-    ("Demand", "What the load asks of a limit in its busiest second, by its keys, sizes and operations."),
-    ("Provisioned", "Dollars a month of what the table and its indexes have, at the hourly price."),
-    ("On demand", "Dollars a month of what the load consumes; unknown where a part of it throttles."),
-    (NOTHING, "Not known, or not a part of it; never zero."),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A search, where it was made, and how near each limit is at the answer.
-
-    `formula` is the number of shards by the formula. `assumed` are sentences about items and keys.
-    """
+    """A search and where it was made; sentences about items and keys; the number of shards by the formula."""
 
     search: Search
     target: str
     prices: Prices
-    uses: tuple[LimitUse, ...] = ()
     formula: int | None = None
     assumed: tuple[str, ...] = ()
 
@@ -98,16 +85,13 @@ def at_last(search: Search) -> Step:
 
 
 def found_of(search: Search, target: str, prices: Prices, folder: Path, assumed: tuple[str, ...]) -> Found:
-    """A search with the demand on every limit; `folder` is the scenario's."""
-    question, step = search.question, at_last(search)
-    lasting, traffic = steady(step.scenario), sent_in(search, step, folder)
-    key = None
+    """A search with what is said beside it; `folder` is the scenario's."""
+    question, key = search.question, None
     if question.kind == "shards" and question.index is None and search.direction is Direction.WRITE:
-        key = forecast(question.scenario, prices, margin=1.0, folder=folder).hot_key
+        key = hot_key_of(question.scenario)
     return Found(
-        search=search, target=target, prices=prices, assumed=assumed, formula=key.needed if key else None,
-        uses=limit_uses(lasting, folder=folder, scale=lasting.local.scale, traffic=traffic),
-    )  # fmt: skip
+        search=search, target=target, prices=prices, assumed=assumed, formula=key.needed if key else None
+    )
 
 
 def exit_code_of(search: Search) -> int:
@@ -118,7 +102,7 @@ def exit_code_of(search: Search) -> int:
 
 
 def together(answers: Sequence[Answer]) -> Answer:
-    """Several answers about one scenario as one: those of writes and of reads that are both short."""
+    """Answers about writes and reads that are both short, as parts of one."""
     if len(answers) == 1:
         return answers[0]
     return Answer(
@@ -126,12 +110,7 @@ def together(answers: Sequence[Answer]) -> Answer:
         label="; ".join(answer.label for answer in answers),
         tone=next((answer.tone for answer in answers if answer.tone != "none"), "none"),
         sentence=" ".join(answer.sentence for answer in answers),
-        context=answers[0].context,
-        facts=tuple(fact for answer in answers for fact in answer.facts),
-        tables=tuple(table for answer in answers for table in answer.tables),
-        notes=tuple(dict.fromkeys(note for answer in answers for note in answer.notes)),
-        parts=tuple(part for answer in answers for part in answer.parts),
-        reading=READING,
+        parts=tuple(answers),
         data={"answers": [answer.data for answer in answers]},
     )
 
@@ -147,10 +126,9 @@ def search_answer(found: Found) -> Answer:
         sentence=_sentence(found),
         context=f"{target_words(found.target)} · {some(len(search.in_order), 'number')} tried · {allowed}",
         facts=tuple(_facts(found)),
-        tables=(_steps_table(found), *_limits_table(found)),
+        tables=(_steps_table(found),),
         notes=(*found.assumed, *_notes(found)),
         parts=tuple(_runs(found)),
-        reading=READING,
         data=_data(found),
     )
 
@@ -271,23 +249,6 @@ def _month(found: Found, step: Step) -> dict[str, str]:
     return first | {"on demand": a_month(costs.on_demand_dollars if step.holds else None)}
 
 
-def _limits_table(found: Found) -> Iterator[Table]:
-    """How near the load comes to each limit with the answer, by its keys, sizes and operations alone."""
-    rows = [
-        {
-            "limit": f"{limit_of(use.constraint, use.resource)}, {use.direction}s",
-            "used": percent(use.share),
-            DEMAND: number(use.asked_per_s),
-            "of": units(use.limit_per_s, use.direction),
-            "hottest key": measured(use.key_per_s),
-        }
-        for use in found.uses
-    ]
-    if rows:
-        amount = found.amount(at_last(found.search).value)
-        yield Table(title=f"By the numbers, with {amount}", rows=tuple(rows))
-
-
 def _runs(found: Found) -> Iterator[Answer]:
     """Each run that was loaded, with the link to its report, relative to the folder of all of them."""
     for step in sorted(found.search.steps, key=lambda step: step.value):
@@ -354,7 +315,6 @@ def _data(found: Found) -> dict[str, Any]:
         "throttle_share_most": question.share_most, "burst": question.burst,
         "answer": search.answer and search.answer.value, "failing": search.failing and search.failing.value,
         "confirmed": search.confirmed, "formula": found.formula,
-        "limits": [{**asdict(use), "share": use.share} for use in found.uses],
         "steps": [_step_data(found, step) for step in search.steps],
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""A load that is sent in another way: its hot keys divided among shards, its reads eventually consistent."""
+"""Alter a load: divide its hot keys among shards, make its reads eventually consistent."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ than evenly."""
 
 
 class Altered:
-    """A load test whose every request is changed on its way; it hears the answers as if it had sent them."""
+    """A load test with changed requests; it gets the answers as if it had sent them."""
 
     def __init__(self, traffic: Traffic, change: Change) -> None:
         self._traffic = traffic
@@ -34,7 +34,7 @@ class Altered:
 
     @property
     def counts(self) -> Mapping[str, float]:
-        """What the load test counts; nothing where it does not."""
+        """What the load test counts."""
         return self._traffic.counts if isinstance(self._traffic, Counting) else {}
 
     def second(self, at_s: float) -> Sequence[Flow]:
@@ -47,7 +47,7 @@ class Altered:
 
 
 def in_shards(count: int, direction: Direction, index: str | None = None) -> Change:
-    """Every hot key becomes `count` keys that are used evenly: the table's keys, or those of one index.
+    """Divide every hot key into `count` evenly used keys: the table's keys, or those of one index.
 
     Writing to an index of divided keys, the entries move; reading, each request asks one of the shards.
     """
@@ -89,7 +89,7 @@ def in_copies(count: int) -> Change:
 
 
 def eventually_consistent(flow: Flow) -> Flow:
-    """A strongly consistent read asks any copy instead of the one that leads, for half of the units."""
+    """Make a read eventually consistent, for half of the units."""
     if flow.direction is not Direction.READ or flow.eventual:
         return flow
     return replace(flow, eventual=True, units=flow.units * limits.EVENTUAL_READ_FACTOR)
@@ -128,9 +128,9 @@ def divided(keys: Masses, count: int, *, copies: bool = False) -> Masses:
 
 
 def spreads_itself(scenario: Scenario, folder: Path = Path()) -> bool:
-    """Whether the load test sends to as many shards as the scenario says, or as it finds that keys need.
+    """Return whether the load test itself spreads its keys over shards.
 
-    Of a load test that cannot be learnt nobody can say so: it is taken not to.
+    An unknown load test is assumed not to.
     """
     if scenario.dynamic_sharding is not None:
         return True
@@ -141,16 +141,16 @@ def spreads_itself(scenario: Scenario, folder: Path = Path()) -> bool:
 
 
 def check_shards(scenario: Scenario, folder: Path = Path()) -> None:
-    """Raise `ScenarioError` where shards are asked for that the load test is known not to send to.
+    """Raise `ScenarioError` for shards that the load test does not send to.
 
-    A simulation divides hot keys on their way; a load, or a plan of it, cannot.
+    A simulation divides hot keys; a load, or a plan of it, cannot.
     """
     if scenario.keys.shards == 1 or scenario.dynamic_sharding is not None:
         return
     try:
         asks = asks_for_shards(scenario, folder)
     except ScenarioError:
-        return  # nobody can say what it sends
+        return  # unknown
     if not asks:
         said = (
             f"{scenario.loadtest_shown} spreads no key, so {scenario.keys.shards} shards change nothing of "
@@ -160,10 +160,9 @@ def check_shards(scenario: Scenario, folder: Path = Path()) -> None:
 
 
 def spread_traffic(scenario: Scenario, seed: int, folder: Path = Path()) -> tuple[Traffic, tuple[str, ...]]:
-    """What the scenario's load test sends, and what of it is not as the load test would do it.
+    """Return the load test's traffic, spread over the scenario's shards, and notes on the difference.
 
-    "What if these keys had 20 shards?" can be asked of every load test: hot keys are divided on their way.
-    Raises `ScenarioError` for a load test of which no dry run shows what it sends.
+    Raises `ScenarioError` for a load test that no dry run shows.
     """
     traffic, count = traffic_of(scenario, seed, folder), scenario.keys.shards
     if count == 1 or spreads_itself(scenario, folder):

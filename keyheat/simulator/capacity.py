@@ -69,14 +69,14 @@ def _pair(pair: CapacityPair | None) -> Capacity | None:
 
 @dataclass(frozen=True, slots=True)
 class ScalingTarget:
-    """The capacity that auto scaling asks for, units per second, and the numbers it went by."""
+    """The capacity that auto scaling requests, units per second, and its reason."""
 
     units: int
     because: str
 
 
 def wanted(spec: ScalingSpec, minutes: Sequence[float | None], provisioned: float) -> ScalingTarget | None:
-    """What auto scaling would ask for after these minutes; None where neither alarm is raised.
+    """Return what auto scaling would request after these minutes; None if no alarm is raised.
 
     `minutes` are consumed units per second, the latest last; None where nothing was consumed, for then there
     is no data, and a table without any traffic is not scaled in.
@@ -126,10 +126,10 @@ class Scaler:
     out_until_s: float = -inf
     in_until_s: float = -inf
     added: float = field(default=0.0)  # by the addition whose cooldown is going on
-    refused: bool = False  # whether its last request was: it is told once
+    refused: bool = False  # whether its last request was, which is logged once
 
     def newly_seen(self, now_s: float) -> int | None:
-        """The latest minute whose data point has arrived, where that is a new one."""
+        """Return the latest minute whose data point has arrived, if it is a new one."""
         minute = int((now_s - self.delay_s) // limits.MINUTE_S) - 1
         if minute <= self.seen:
             return None
@@ -137,7 +137,7 @@ class Scaler:
         return minute
 
     def look(self, minutes: Sequence[float | None], provisioned: float, now_s: float) -> ScalingTarget | None:
-        """What to ask for now. During the cooldown of an addition only a larger one is made."""
+        """Return what to request now. During the cooldown of an addition only a larger one is made."""
         found = wanted(self.spec, minutes, provisioned)
         if found is None:
             return None
@@ -183,7 +183,7 @@ class CapacityTimeline:
 
     @property
     def log(self) -> tuple[TimelineEvent, ...]:
-        """What was asked so far, in order of time, and what came of it."""
+        """All requests so far, in order of time, with their results."""
         return tuple(self._updating.log)
 
     def __call__(self, model: TableModel, now_s: float) -> None:
@@ -219,7 +219,7 @@ class CapacityTimeline:
         pair = CapacityPair(**{scaler.side.value: found.units})
         step = ChangeSpec(at_s=now_s - self._started_s, index=scaler.index, provisioned=pair)
         refused = self._updating.refusal(model, [step], now_s) is not None
-        if not (refused and scaler.refused):  # it is said once, and tried every minute
+        if not (refused and scaler.refused):  # logged once, tried every minute
             self._updating.ask(
                 model,
                 [step],

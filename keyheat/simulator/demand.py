@@ -1,4 +1,4 @@
-"""What is asked for in one second: how many requests arrive, of what sizes, and on which partitions."""
+"""The demand of one second: number and sizes of requests, and their partitions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from keyheat.model.admission import Lane
 from keyheat.model.bucket import Bucket
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.simulator.flow import Flow, sent_together
-from keyheat.simulator.masses import Floats
-from keyheat.simulator.shares import Places, TableShares
+from keyheat.simulator.masses import Floats, Places
+from keyheat.simulator.shares import TableShares
 from keyheat.words import Direction
 
 MOST_SIZES: Final = 8
@@ -82,7 +82,7 @@ class Demand:
     buckets: Sequence[Bucket]  # of the partitions
 
     def lane(self, index: str | None) -> Lane:
-        """The lane of a resource that is asked."""
+        """Return the lane of a resource."""
         resource = self.table.model.resource(index)
         return resource.read if self.direction is Direction.READ else resource.write
 
@@ -164,7 +164,7 @@ def sizes_of(flow: Flow) -> tuple[Floats, Floats]:
     return _sizes(flow.sizes) if flow.sizes else (np.array([flow.units]), np.ones(1))
 
 
-@lru_cache(maxsize=64)  # a load has the same sizes in every second, and nobody changes the arrays
+@lru_cache(maxsize=64)  # a load has the same sizes in every second; the arrays are never changed
 def _sizes(sizes: tuple[tuple[float, float], ...]) -> tuple[Floats, Floats]:
     units, parts = np.array(sorted(sizes), np.float64).T
     if len(units) > MOST_SIZES:

@@ -1,4 +1,4 @@
-"""All that a simulation follows from, as a value: with the same one it comes to the same, bit by bit."""
+"""Everything that determines a simulation, as a value: the same value gives the same result, bit by bit."""
 
 from pathlib import Path
 from typing import Final
@@ -8,19 +8,19 @@ import orjson
 from keyheat.scenario.scenario import Scenario
 
 WORDS: Final = frozenset(("name", "question", "expects"))
-"""What a scenario says to people."""
+"""Fields that are only for people."""
 
 Files = tuple[tuple[str, int], ...]
 
 
 def scenario_fingerprint(scenario: Scenario) -> bytes:
-    """The scenario without its words; the files that it names are asked for by themselves."""
+    """Return the scenario without its words; `files_fingerprint` has its files."""
     stated = scenario.model_dump(mode="json", exclude=set(WORDS))
     return orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)
 
 
 def files_fingerprint(scenario: Scenario, folder: Path = Path()) -> Files:
-    """The files that say what the scenario sends, as they are now: its load test, and its trace.
+    """Return the files that determine the requests, as they are now: load test and trace.
 
     `folder` is the scenario's. Raises `FileNotFoundError`.
     """

@@ -1,4 +1,4 @@
-"""What is sent to a simulated table in one second, as counts of requests; and how its hottest keys fare.
+"""The requests of one second as counts, and the results of the hottest keys.
 
     Traffic --second()--> Flow, Flow ... --admitted by the model--> Answer, Answer ... --answered()--> Traffic
 
@@ -8,7 +8,7 @@ on the answers so far, as that of a writer who adds shards does.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import Final, Protocol, runtime_checkable
@@ -29,7 +29,7 @@ Heat = list[float]  # units asked for, throttles, units consumed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyUses:
-    """The most used keys of a flow in one second, in the mean: items asked for, and refused ones."""
+    """Means of the most used keys of a flow in one second: requested items, and refused ones."""
 
     index: str | None  # the index that is read; None: the table
     names: Sequence[str]
@@ -71,20 +71,11 @@ class KeyHistory:
         """Count what one flow's second writes to an index, or is refused for it, by the index's keys."""
         refused = sum(count for (index, _cause), count in answer.refused.items() if index == entry.index)
         self.total_units += answer.attempts * entry.units
-        self._add(
-            second,
-            [
-                (
-                    name,
-                    [
-                        share * answer.attempts * entry.units,
-                        share * refused,
-                        share * answer.accepted * entry.units,
-                    ],
-                )
-                for name, share in most_used(entry.keys)
-            ],
-        )
+        numbers, names = most_used(entry.keys)
+        kinds = answer.attempts * entry.units, refused, answer.accepted * entry.units
+        shares = entry.keys.shares[numbers].tolist()
+        heats = [[share * kind for kind in kinds] for share in shares]
+        self._add(second, list(zip(names, heats, strict=True)))
 
     def _add(self, second: int, heats: "Sequence[tuple[str, Heat]]") -> None:
         start = second - second % self.window_s
@@ -118,7 +109,7 @@ def _heats_of_uses(uses: KeyUses, units: float) -> list[tuple[str, Heat]]:
 
 
 def hottest(named: dict[str, Heat], k: int, by: int = 0) -> list[tuple[str, Heat]]:
-    """The `k` keys with most, most first: of units asked for (0), throttles (1) or units consumed (2)."""
+    """Return the top `k` keys by requested units (0), throttles (1) or consumed units (2)."""
     return sorted(named.items(), key=lambda item: (-item[1][by], item[0]))[:k]
 
 
@@ -143,13 +134,17 @@ class IndexFlow:
     keys: Masses
 
 
+def ignore(_answer: "FlowAnswer") -> None:
+    """Do nothing: the sender does not depend on answers."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
     """Requests of one kind within one second. Items of a batch are admitted one by one."""
 
     operation: str  # DynamoDB's name: PutItem, Query, BatchWriteItem ...
     direction: Direction
-    requests: float  # within the second, in the mean
+    requests: float = 1.0  # within the second, in the mean; of a task, for each execution
     keys: Masses
     units: float = 1.0  # per item, in the mean
     sizes: tuple[tuple[float, float], ...] = ()
@@ -162,7 +157,8 @@ class Flow:
     index_writes: tuple[IndexFlow, ...] = ()
     table: str | None = None  # a companion's name; None: the scenario's table
     poisson: bool = False  # arrivals at random; else evenly spaced
-    ours: bool = True  # False: somebody else's, which the client's record does not hold
+    ours: bool = True  # False: another client's, which this client's record does not hold
+    told: "Callable[[FlowAnswer], None]" = field(default=ignore, compare=False)
 
 
 def sent_together(flows: Sequence[Flow]) -> list[tuple[int, ...]]:
@@ -186,7 +182,7 @@ def _are_pair(one: Flow, other: Flow) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowAnswer:
-    """What became of the requests of one flow within its second."""
+    """The result of one flow within its second."""
 
     flow: Flow
     attempts: int  # of a batch, its items; of a cancelled transaction, the items that were throttled
@@ -196,9 +192,9 @@ class FlowAnswer:
     refused: Mapping[tuple[str | None, Cause], int] = field(default_factory=dict)
     """Throttled attempts by (index that refused, or None for the table itself; cause): one cause each."""
     uses: KeyUses | None = None
-    """What the most used keys asked for; None where no key is named, or nobody wants to know."""
+    """Requests for the most used keys; None if no key is named, or if keys are not recorded."""
     conflicts: int = 0
-    """Transactions that met another one on an item of this flow: cancelled before anything was asked for."""
+    """Transactions cancelled for a conflict with another one on an item of this flow."""
 
 
 class Traffic(Protocol):

@@ -1,6 +1,6 @@
-"""The run directory of a simulated run: what it says under way, and the files that a load leaves.
+"""The run directory of a simulated run, with the same files as a load.
 
-Nothing is said that was not simulated: there are no latencies, and no generator that could be the limit.
+It has no latencies, and no generator that could be the limit.
 """
 
 from collections import Counter
@@ -181,7 +181,7 @@ def _pair(pair: Capacity | None) -> dict[str, float | None] | None:
 
 
 def _counted(simulation: Simulation) -> dict[str, float]:
-    """What the load test counts, with what was asked of the tables beside the judged one."""
+    """What the load test counts, and requests to the companion tables."""
     beside = {f"tables.{table}.{what}": number for (table, what), number in simulation.client.beside.items()}
     return {name: _short(number) for name, number in sorted({**simulation.counted, **beside}.items())}
 
@@ -195,7 +195,7 @@ def _short(number: float) -> float:
 def under_way(
     scenario: Scenario, seed: int, folder: Path, scenario_path: str
 ) -> Iterator[Callable[[], None]]:
-    """Have the folder say that the scenario is being simulated into it, until the end of the block.
+    """Mark the folder as that of a running simulation until the end of the block.
 
     Yields what is called once the run is written. What was not simulated to its end leaves no run behind,
     unless the process is killed: a manifest that says `running`, in a folder that nobody claims, is a run

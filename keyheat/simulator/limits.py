@@ -1,4 +1,4 @@
-"""How much of a second's demand all limits let through: gates, partitions, and indexes that hold writes back.
+"""The share of a second's demand that passes all limits: gates, partitions, and full indexes.
 
 Each limit has a price: the least at which no more is used than there is room for. An item of u units passes
 with the chance
@@ -48,7 +48,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Buckets that stages share: an account's quota is asked for the table and for its indexes."""
+    """Buckets that stages share: an account's quota limits the table and its indexes."""
 
     name: Refusal  # of its first stage
     rooms: Floats
@@ -63,7 +63,7 @@ class Limit:
         return cls(stages[0].refusal, room(stages[0].buckets, now_s), used, hardness)
 
     def rise(self, accepted: Floats, price: float) -> float:
-        """By how much the price has to rise, or may fall, where so many items of each row were accepted."""
+        """Return by how much the price has to rise, or may fall, if these items of each row are accepted."""
         wanted = (self.used * accepted).T
         least = np.full(len(self.rooms), -price)
         return float(settled(wanted, self.rooms, self.hardness[:, None], np.zeros(len(least)), least).max())
@@ -84,7 +84,7 @@ def room(buckets: Sequence[Bucket], now_s: float) -> Floats:
 
 
 def stages_of(demand: Demand) -> list[Stage]:
-    """All that the demand shares, in the order in which a request asks it."""
+    """Return all shared limits, in the order in which a request meets them."""
     stages = [stage for index in demand.blocks for stage in _gates(demand, index)]
     if demand.direction is Direction.WRITE:
         before = demand.units
@@ -101,7 +101,7 @@ def _hardness(units: Floats, bucket: Bucket) -> Floats:
 
 
 def _gates(demand: Demand, index: str | None) -> Iterator[Stage]:
-    """What a resource asks of the flows that are its own, before its partitions do."""
+    """The gates of a resource, which its flows meet before its partitions."""
     mine = np.array([one.flow.index == index for one in demand.flows])[demand.owners]
     for gate in demand.lane(index).gates:
         hardness = _hardness(demand.whole, gate.bucket) * mine

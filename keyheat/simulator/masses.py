@@ -1,4 +1,4 @@
-"""Where the requests of a flow fall on the line of keys: shares of named keys, and a share spread evenly."""
+"""The distribution of a flow's requests over the key space: named keys, and an even rest."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -26,9 +26,10 @@ Within = Literal["point", "random", "rising"]
 """Inside one item collection: one item only; sort keys at random; sort keys that only ever grow."""
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
 
-MOST_NAMED: Final = 1_000_000
-"""Keys that are placed one by one; rarer ones beyond them are spread evenly, as a hash nearly does."""
+MOST_NAMED: Final = 100_000
+"""Keys that are placed one by one; rarer ones are spread evenly, as a hash nearly does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
@@ -75,28 +76,32 @@ def masses_of_shares(
 
 
 def thinned(keys: Masses, named: Floats, even: float) -> tuple[float, Masses]:
-    """The part of all requests that is kept, and the keys of those: of each named key, and of the even ones,
-    so large a part."""
+    """Keep a part of the requests of each named key, and of the even ones.
+
+    Returns the part of all requests that is kept, and the keys of those.
+    """
     shares, rest = keys.shares * named, keys.even * even
     part = float(shares.sum()) + rest
     return part, replace(keys, shares=shares / part, even=rest / part) if part > 0 else keys
 
 
-MOST_USED: Final = 32
-_most_used: WeakKeyDictionary["Masses", list[tuple[str, float]]] = WeakKeyDictionary()
+TOP_KEYS: Final = 64
+"""Keys of a flow whose uses are followed one by one: three times as many as are shown."""
+_most_used: WeakKeyDictionary["Masses", tuple[Places, tuple[str, ...]]] = WeakKeyDictionary()
 
 
-def most_used(keys: Masses) -> list[tuple[str, float]]:
-    """The most used keys with their shares; empty where all are too many to name."""
+def most_used(keys: Masses) -> tuple[Places, tuple[str, ...]]:
+    """Return the numbers and the names of the most used keys; empty if all are too many to name."""
     known = _most_used.get(keys)
     if known is None:
-        places = np.argsort(-keys.shares, kind="stable")[:MOST_USED].tolist()
-        known = _most_used[keys] = [(keys.name(place), float(keys.shares[place])) for place in places]
+        count = min(TOP_KEYS, len(keys.shares))
+        numbers = np.argpartition(-keys.shares, count - 1)[:count] if count else np.empty(0, np.int64)
+        known = _most_used[keys] = numbers, tuple(map(keys.name, numbers.tolist()))
     return known
 
 
 def masses_of(pattern: KeyPattern, *, at_s: float = 0.0, shards: int = 1, within: Within = "point") -> Masses:
-    """What a key pattern draws `at_s` seconds into the run, each key divided evenly among its shards.
+    """Return the keys that a pattern draws `at_s` seconds into the run, each divided among its shards.
 
     Up to `MOST_NAMED` keys are named; of more, the most used ones, and the rest is even. Raises `TypeError`
     for a pattern that has no such law, as the keys of a trace.

@@ -1,6 +1,6 @@
 """Questions of numbers: how many shards, how much capacity, or how much load holds.
 
-Each says what a number makes of the scenario, and which attempts count.
+A question defines the scenario for a number, and which attempts count.
 """
 
 from dataclasses import dataclass
@@ -136,8 +136,11 @@ def load_question(
 
 
 def seconds_for(precision: float) -> float:
-    """How long a demand lasts: twice as long as one above the limit by the precision is served from what a
-    partition may give in an instant; and shorter than the time in which a hot partition splits."""
+    """Return how long each demand lasts, in seconds.
+
+    A demand above the limit by the precision must outlast a partition's burst twice, and must end before a
+    hot partition splits.
+    """
     return float(max(60, min(ceil(2 * DEFAULT.partition_depth_s / precision), DEFAULT.split_heat_s[0] - 10)))
 
 
@@ -147,13 +150,13 @@ def _check_not_replayed(scenario: Scenario, why: str) -> None:
 
 
 def _sharded(scenario: Scenario, index: str | None, shards: int) -> Scenario:
-    """The scenario with so many shards of the table's keys, or of an index's where it says which it has."""
+    """Return the scenario with shards of the table's keys, or of an index's described attribute."""
     found = None if index is None else with_index_shards(scenario, index, shards)
     return with_shards(scenario, shards) if found is None else found
 
 
 def present_units(scenario: Scenario, direction: Direction, index: str | None) -> int:
-    """What is provisioned now: where the search begins."""
+    """Return the units provisioned now, where the search begins."""
     table = scenario.table
     owner = table if index is None else next(one for one in table.indexes if one.name == index)
     pair = owner.provisioned or CapacityPair()

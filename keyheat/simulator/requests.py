@@ -1,4 +1,4 @@
-"""Requests on a virtual clock, each asked of its table by itself, and sent again as its client does.
+"""Requests on a virtual clock, admitted one by one, and retried as their client does.
 
     a second's flows --due--> client --admitted by the model?--> accepted
                                 ^       '-- throttled: pause, and again; or given up --'
@@ -33,13 +33,13 @@ SOON_S: Final = 1e-6
 
 @dataclass(slots=True)
 class _Request:
-    """One request: its items, by the flow of each, and how it has fared."""
+    """One request: its items, by the flow of each, and its state."""
 
     flows: Sequence[Flow]  # of each item
     places: Sequence[int]  # of those flows in the second in which it was due
     ops: list[Op]
     due_s: float
-    client: "_Client | None"  # None: of nobody whose retries count
+    client: "_Client | None"  # None: a client without retries
     ready_s: float = 0.0  # when its client would have sent it, were its rate not limited
     attempts: int = 0
     paid_tokens: float = 0.0
@@ -47,7 +47,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Client:
-    """One client of the SDK: its quota, and who waits for its rate, where that is limited."""
+    """One client of the SDK: its quota, and the requests that wait for its rate."""
 
     quota: RetryQuota
     rate: AdaptiveRate | None = None
@@ -57,7 +57,7 @@ class _Client:
 
 @dataclass(slots=True)
 class RetryTally:
-    """What retries made of our own requests, second by second of the run."""
+    """Results of our own requests with retries, second by second of the run."""
 
     requests: int = 0
     begun: int = 0  # requests that were sent at least once, and not held back until then
@@ -86,7 +86,7 @@ class RetryTally:
 
 @dataclass(slots=True)
 class _Seen:
-    """What the client saw of one flow's items: each with why it was refused, or None; and conflicts."""
+    """Results of one flow's items: each with its refusal, or None; and conflicts."""
 
     flow: Flow
     items: list[tuple[Op, Refusal | None]] = field(default_factory=list)
@@ -94,7 +94,7 @@ class _Seen:
 
 
 class RequestQueue:
-    """Requests that are due, or wait to be sent again. Without clients nothing is tallied or sent again."""
+    """Requests that are due or wait for a retry. Without clients nothing is tallied or retried."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class RequestQueue:
     def arrive(
         self, name: str, flows: Sequence[Flow], places: Sequence[int], counts: Sequence[int], now_s: float
     ) -> None:
-        """So many requests of each flow to one table come due within the second."""
+        """Add the requests of each flow to one table that come due within the second."""
         self._now |= {place: _Seen(flow) for place, flow in zip(places, flows, strict=True)}
         table = self._tables[name]
         for kind in sent_together(flows):
@@ -152,8 +152,8 @@ class RequestQueue:
                 self._at(due_s, request)
 
     def second(self, now_s: float) -> tuple[dict[int, FlowAnswer], list[FlowAnswer]]:
-        """All that happens in the second that begins now: answers to its flows, by their places, and what
-        became of requests of earlier seconds that were sent again."""
+        """Run the second that begins now: answers to its flows, by their places, and to retries of earlier
+        seconds."""
         self._began_s = now_s
         while self._queue and self._queue[0][0] < now_s + 1:
             due_s, _number, due = heapq.heappop(self._queue)
@@ -175,7 +175,7 @@ class RequestQueue:
         heapq.heappush(self._queue, (at_s, self._number, due))
 
     def _send(self, request: _Request, at_s: float) -> None:
-        """Send it now, or let it stand in its client's line."""
+        """Send a request now, or queue it at its client."""
         client = request.client
         if client is None or client.rate is None:
             self._attempt(request, at_s)
@@ -185,7 +185,7 @@ class RequestQueue:
         self._serve(client, at_s)
 
     def _serve(self, client: _Client, at_s: float) -> None:
-        """Let those in line send whose turn it is; the client is looked at again when the next one's is."""
+        """Send the queued requests that are due; schedule the client for the next one."""
         assert client.rate is not None, "nobody waits without a rate"
         while client.waiting:
             wait_s = client.rate.wait_s(at_s)
@@ -228,7 +228,7 @@ class RequestQueue:
         client.quota.give_back(self._policy.given_back(request.paid_tokens))
 
     def _met(self, request: _Request, at_s: float) -> bool:
-        """Whether a transaction meets another one on an item, and is cancelled for that."""
+        """Return whether a transaction is cancelled for a conflict with another one on an item."""
         name, flow = request.flows[0].table or self._own, request.flows[0]
         ongoing = self._ongoing[name]
         if not (ongoing.lasts_s and flow.together and flow.direction is Direction.WRITE):
@@ -236,12 +236,12 @@ class RequestQueue:
         for item, op in enumerate(request.ops):
             if ongoing.meets(op.position, at_s):
                 self._seen(request, item).conflicts += 1
-                self._tables[name].model.minutes.transaction_conflicts(1, at_s)
+                self._tables[name].model.minutes.transaction_conflict(at_s)
                 return True
         return False
 
     def _asked(self, request: _Request, at_s: float) -> list[Refusal | None]:
-        """The table's answers; of a cancelled transaction the client sees those that refuse."""
+        """Return the table's answers; of a cancelled transaction the client sees the refusals."""
         flow, ops, name = request.flows[0], request.ops, request.flows[0].table or self._own
         model = self._tables[name].model
         if flow.together:
@@ -262,7 +262,7 @@ class RequestQueue:
         return refusals
 
     def _seen(self, request: _Request, item: int) -> _Seen:
-        """Where it is noted: by the flow of this second, or of one that is over."""
+        """Return where to note the item: its flow of this second, or of an earlier one."""
         if request.attempts == 1 and request.due_s >= self._began_s:
             return self._now[request.places[item]]
         flow = request.flows[item]
@@ -270,7 +270,7 @@ class RequestQueue:
         return self._later.setdefault(kind, _Seen(flow))
 
     def _again(self, request: _Request, client: _Client, refusal: Refusal, at_s: float) -> None:
-        """Send it once more after a pause, where the policy does and the client's quota lets it."""
+        """Retry after a pause, if policy and quota allow it."""
         policy = self._policy
         again = not request.flows[0].together and request.attempts < policy.attempts
         if not again or not policy.retries(refusal.cause):
@@ -288,7 +288,7 @@ class RequestQueue:
 
 
 def _ops_of(table: TableShares, flow: Flow, count: int, now_s: float, rng: np.random.Generator) -> list[Op]:
-    """So many items of a flow, each with keys and a size of its own, in the order of their arrival."""
+    """Draw items of a flow, each with its own keys and size, in the order of arrival."""
     positions = table.shares(flow.index).positions(flow.keys, None, count, now_s, rng)
     entries = [
         (entry, table.shares(entry.index).positions(entry.keys, None, count, now_s, rng))
@@ -314,7 +314,7 @@ def _ops_of(table: TableShares, flow: Flow, count: int, now_s: float, rng: np.ra
 
 
 def _answer_of(table: TableShares, seen: _Seen) -> FlowAnswer:
-    """What became of the items of one flow."""
+    """Sum up the items of one flow."""
     refused = Refused((refusal.index, refusal.cause) for _op, refusal in seen.items if refusal is not None)
     accepted = [op for op, refusal in seen.items if refusal is None]
     index_units: dict[str, float] = {}
@@ -334,7 +334,7 @@ def _answer_of(table: TableShares, seen: _Seen) -> FlowAnswer:
 
 
 def _uses(table: TableShares, seen: _Seen) -> KeyUses | None:
-    """What the most used keys asked for."""
+    """Count the requests for the most used keys."""
     flow = seen.flow
     top = table.shares(flow.index).top(flow.keys) if table.names_keys else None
     if top is None:

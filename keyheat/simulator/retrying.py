@@ -1,7 +1,7 @@
-"""The same demand under several retry policies: what each makes of its throttles.
+"""The same demand under several retry policies.
 
-The demand is what the scenario's load test sends where nobody retries, so that all policies meet the same
-requests at the same moments, with the same keys and sizes. Only pauses are drawn by each for itself.
+The demand is what the scenario's load test sends without retries, so all policies meet the same requests at
+the same moments, with the same keys and sizes. Each policy draws its own pauses.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class TooManyRequests(ValueError):
 
 @dataclass(slots=True)
 class _Noting:
-    """A load test, and what it sent; more than can be tried is refused as soon as it is known."""
+    """A load test and its flows; raises as soon as it sends more requests than can be tried."""
 
     name: str
     sent: Traffic
@@ -61,10 +61,10 @@ class _Noting:
 def demand_of(
     scenario: Scenario, folder: Path = Path(), *, traffic: Traffic | None = None, most: int = MOST_REQUESTS
 ) -> Seconds:
-    """What a scenario's load test sends, or `traffic` in its place, where nobody retries, second by second.
+    """Return what a scenario's load test, or `traffic`, sends without retries, second by second.
 
     `folder` is the scenario's. Raises `TooManyRequests` for more than the `most`, and `ScenarioError` for a
-    load test of which nobody can say it.
+    load test that no dry run shows.
     """
     sent = traffic_of(scenario, scenario.seed, folder) if traffic is None else traffic
     noting = _Noting(scenario.name, sent, most)
@@ -74,7 +74,7 @@ def demand_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetriedRun:
-    """What came of a demand under one policy. Times are seconds from the run's beginning.
+    """The result of a demand under one policy. Times are seconds from the start of the run.
 
     `response_s`: from when each accepted request was due to its answer. `attempts_per_s`, and of those
     `throttled_per_s` and `conflicts_per_s`, have a number for each second until all was over.
@@ -143,7 +143,7 @@ def retried(
     clients: int,
     progress: Callable[[float], None] = lambda _part: None,
 ) -> RetriedRun:
-    """Send a demand to a model of the scenario's tables, and again what the policy sends again."""
+    """Send a demand to a model of the scenario's tables, with the retries of a policy."""
     tables = tables_of(
         scenario,
         models_of(scenario, started_s=SIMULATED_START_S, seed=scenario.seed),
@@ -164,7 +164,7 @@ def retried(
 
 
 def _over(tables: SimulatedTables, policy: RetryPolicy, load_s: int) -> RetriedRun:
-    """What came of it; who is under way yet has not been served."""
+    """Sum up the run; requests still under way were not served."""
     tally = tables.tally
     last = max((*tally.attempts, load_s - 1)) + 1
     return RetriedRun(
@@ -184,30 +184,30 @@ def _over(tables: SimulatedTables, policy: RetryPolicy, load_s: int) -> RetriedR
     )
 
 
-NOTABLE: Final = 0.01  # retries for each request, from which throttling is said to feed on them
+NOTABLE: Final = 0.01  # retries per request from which they count as a cause of throttling
 
 
 def usual_of(runs: Sequence[RetriedRun]) -> RetriedRun:
-    """The policy that the answer is about: the first that was tried. The first run has no retries."""
+    """Return the run that the answer is about: the first policy; the first run has no retries."""
     none, *others = runs
     return [*others, none][0]
 
 
 def best_of(runs: Sequence[RetriedRun]) -> RetriedRun:
-    """The policy that loses least, and of several such the quickest."""
+    """Return the run that loses the fewest requests, and of several such the quickest."""
     _none, *others = runs
     return min(others or runs, key=lambda one: (one.lost, one.within_s(0.99) or 0.0))
 
 
 def recovery_s(run: RetriedRun, none: RetriedRun) -> int:
-    """How much longer than under the demand alone something was throttled."""
+    """Return for how much longer requests were throttled than without retries."""
     return max(0, run.calm_from_s - none.calm_from_s)
 
 
 def feeds_on_itself(run: RetriedRun, none: RetriedRun) -> bool:
     """Whether retries are throttled when the demand alone would not be.
 
-    What the adaptive mode held back comes late of itself, few retries as there are.
+    The adaptive mode delays requests itself, with few retries.
     """
     many = run.attempts > (1 + NOTABLE) * run.requests
     return many and recovery_s(run, none) > 0 and not run.policy.limits_rate

@@ -14,7 +14,7 @@ US_PER_S: Final = 1_000_000
 def seconds_table(simulation: Simulation) -> pa.Table:
     """The rows as they stand in `seconds.parquet`: every simulated attempt meets the table."""
     rows = simulation.client.seconds
-    columns = [*(rows.column(number) for number in range(len(rows.kinds))), [0] * len(rows)]
+    columns = [*rows.columns, [0] * len(rows)]
     typed = [pa.array(column, field.type) for column, field in zip(columns, SECONDS_SCHEMA, strict=True)]
     return pa.table(typed, schema=SECONDS_SCHEMA)
 
@@ -23,7 +23,7 @@ def throttles_table(simulation: Simulation) -> pa.Table:
     """The rows as they stand in `throttles.parquet`, each for the attempts of one second that are alike."""
     rows = simulation.client.throttles
     names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
-    columns = {name: rows.column(number) for number, name in enumerate(names)}
+    columns = dict(zip(names, rows.columns, strict=True))
     columns["at"] = [second * US_PER_S for second in columns["at"]]
     return pa.table(
         [

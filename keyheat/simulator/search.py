@@ -8,8 +8,7 @@
           +--------------------
            1  2   4   6  7   8      shards, units per second, or demand per second
 
-Of shards and of capacity larger numbers hold; of a demand smaller ones do. Who makes a step, the simulator or
-a real load, is of no concern here.
+Larger numbers of shards or units hold, and smaller demands do. A step may be simulated or loaded.
 """
 
 from collections.abc import Callable
@@ -51,17 +50,17 @@ class Step:
         return self.state == "carried"
 
     def left(self, direction: Direction | None = None) -> Left | None:
-        """What throttled most, of one direction or of both; None where nothing did, or it is not known."""
+        """Return what throttled most, in one direction or both; None if nothing did, or if unknown."""
         return next((one for one in self.outcome.left if direction in (None, one.direction)), None)
 
 
 Measure = Callable[[float, int], Step]
-"""Tries a number: with the scenario's seed (0), and with the one after it (1)."""
+"""Try a number with the scenario's seed (0), or with the next one (1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """Where the edge is looked for: from `start` up to `most`, and down to `least`."""
+    """The range of the search: from `start` up to `most`, and down to `least`."""
 
     start: float
     least: float
@@ -70,13 +69,13 @@ class Range:
     larger_holds: bool = True  # False: of a demand, which holds the smaller it is
 
     def further(self, value: float, *, easier: bool) -> float | None:
-        """The next number on the way to those that hold, or to those that do not; None at the end."""
+        """Return the next easier or harder number; None at the end of the range."""
         doubled = 2 * value if easier is self.larger_holds else self._rounded(value / 2)
         found = max(self.least, min(doubled, self.most))
         return None if found == value else found
 
     def between(self, one: float, other: float) -> float | None:
-        """The number halfway in ratio; None where the two are near enough."""
+        """Return the geometric mean; None if the two numbers are near enough."""
         low, high = sorted((one, other))
         middle = self._rounded(sqrt(low * high))
         if middle == low and self.larger_holds:
@@ -105,17 +104,17 @@ class Range:
 
 @dataclass(slots=True, kw_only=True)
 class Tries:
-    """Numbers as they are tried, each once with a seed."""
+    """Numbers that were tried, each once with a seed."""
 
     measure: Measure
     within: Range
     most_steps: int | None = None  # None: as many as it takes
     is_vain: Callable[[Step], bool] = lambda step: step.state != "limited"
-    """Whether no larger number would hold either."""
+    """Return whether no larger number would hold either."""
     steps: list[Step] = field(default_factory=list)
 
     def holds(self, value: float, seeds: int = 1) -> bool:
-        """Whether a number holds, with so many seeds; the second is not tried where the first fails."""
+        """Return whether a number holds with each of `seeds` seeds; a failure skips the rest."""
         tried = [step for step in self.steps if step.value == value]
         while len(tried) < seeds and all(step.holds for step in tried):
             tried.append(self.measure(value, len(tried)))
@@ -123,7 +122,7 @@ class Tries:
         return all(step.holds for step in tried)
 
     def edge(self) -> tuple[float | None, float | None]:
-        """The last number that holds, with two seeds, and the first that does not; None where none is."""
+        """Return the last number that holds with two seeds, and the first that fails; either may be None."""
         good, bad = self._bracket(self.within.start)
         while good is not None:
             while bad is not None and (middle := self._middle(good, bad)) is not None:
@@ -146,7 +145,7 @@ class Tries:
         return self.within.between(good, bad)
 
     def _bracket(self, value: float) -> tuple[float | None, float | None]:
-        """A number that holds and one that does not, by doubling or halving."""
+        """Find a number that holds and one that fails, by doubling or halving."""
         held = self.holds(value)
         while (further := self.within.further(value, easier=not held)) is not None:
             if not held and self.within.larger_holds and self.is_vain(self.steps[-1]):
@@ -167,7 +166,7 @@ class Tries:
         return min(held, key=lambda one: abs(one - value), default=None)
 
     def settled(self, value: float) -> float:
-        """The number that its larger neighbour bears out, and no smaller neighbour undercuts.
+        """Return the smallest number that holds together with its larger neighbour.
 
         A larger number of shards may do worse than a smaller one, where two of them fall on one partition.
         """
@@ -182,7 +181,7 @@ class Tries:
         return value
 
     def worst_of(self, value: float | None) -> Step | None:
-        """What a number came to: the seed that throttled most."""
+        """Return the step of a number with the seed that throttled most."""
         tried = [step for step in self.steps if step.value == value]
         return max(tried, key=lambda step: (not step.holds, step.share), default=None)
 

@@ -1,4 +1,4 @@
-"""One second of many requests: what the limits let pass is put down in the table's books, and answered."""
+"""One second of many requests: book what the limits let pass, and answer."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def serve(
     now_s: float,
     rng: np.random.Generator,
 ) -> list[FlowAnswer]:
-    """What becomes of so many requests of each flow within the second that begins now."""
+    """Serve the requests of each flow within the second that begins now."""
     answers: dict[int, FlowAnswer] = {}
     for direction in Direction:  # writes are divided last: what reads were refused may have split a partition
         demand = demand_of(table, direction, flows, requests, rng)
@@ -42,7 +42,7 @@ def serve(
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """What becomes of one flow's items in the mean, of all sizes together."""
+    """The mean result of one flow's items, all sizes together."""
 
     asked: Floats  # on each partition
     at_partition: Floats  # that its partition refuses
@@ -116,7 +116,7 @@ class _Booking:
         events |= told
         through = left = (reaching * passing.served[rows]).sum(axis=1)
         for index, stages in groupby(passing.stages, key=lambda each: each[0].of_index):
-            each = through  # every index is asked, whatever the ones before it have said
+            each = through  # every index is asked, whatever the others answer
             for stage, passed in stages if index is not None else ():
                 told[stage.refusal] += float((left * (1.0 - passed[rows])).sum())
                 events[stage.refusal] += float((each * (1.0 - passed[rows])).sum())
@@ -136,7 +136,7 @@ class _Booking:
             meter = self.demand.table.model.resource(entry.index).write.meter
             meter.accepted_many(accepted, accepted * entry.units, self.now_s)
         minutes = self.demand.table.model.minutes
-        minutes.throttled_requests(one.flow.operation, self._throttled_requests(one, accepted), self.now_s)
+        minutes.throttled_request(one.flow.operation, self.now_s, self._throttled_requests(one, accepted))
         refused = self._refused(one, fate, accepted)
         return FlowAnswer(
             flow=one.flow,
@@ -159,7 +159,7 @@ class _Booking:
         return int(self.rng.binomial(one.requests, chance))
 
     def _refused(self, one: FlowDemand, fate: _Fate, accepted: int) -> Refused:
-        """Throttled items by what the client is told; whoever refuses counts the event."""
+        """Return throttled items by the reason that the client gets; each refusing limit counts the event."""
         count, total = one.items - accepted, sum(fate.told.values())
         if one.flow.together:
             cancelled = one.requests - accepted // one.flow.items
@@ -175,11 +175,11 @@ class _Booking:
             self.events[refusal] += events
             resource = self.demand.table.model.resource(refusal.index)
             lane = resource.write if refusal.direction is Direction.WRITE else resource.read
-            lane.meter.refused_many(refusal.cause, events, self.now_s)
+            lane.meter.refused(refusal.cause, self.now_s, events)
         return +Counter({(refusal.index, refusal.cause): some for refusal, some in told.items()})
 
     def _uses(self, one: FlowDemand, fate: _Fate) -> KeyUses | None:
-        """What the most used keys of one flow asked for: each as refused as everything on its partition."""
+        """Return requests for the most used keys: each is refused like all requests on its partition."""
         table = self.demand.table
         top = table.shares(one.flow.index).top(one.flow.keys) if table.names_keys else None
         if top is None:
@@ -197,7 +197,7 @@ class _Booking:
         )
 
     def _missed(self, one: FlowDemand, fate: _Fate, answer: FlowAnswer) -> Floats:
-        """What a flow's partitions refused, as many as the client was told."""
+        """Return the refusals of a flow's partitions, as many as the client got."""
         refusal, total = self.demand.lane(one.flow.index).key_range, float(fate.at_partition.sum())
         count = answer.refused.get((refusal.index, refusal.cause), 0)
         return fate.at_partition * (count / total if total else 0.0)

@@ -1,4 +1,4 @@
-"""How the requests of a second divide among partitions, and which positions those on one of them have.
+"""Divide the requests of a second among partitions, and draw positions on one of them.
 
           boundary     boundary
 ---|-k1---k2--|-----k3----|----k4---k5---     mass below a boundary: the named keys below it, the even
@@ -12,22 +12,16 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from keyheat.model.keyspace import HASH_BYTES, WHOLE, point
-from keyheat.simulator.masses import Floats, Masses
+from keyheat.simulator.masses import Floats, Masses, Places, most_used
 
 if TYPE_CHECKING:
     from keyheat.model.admission import ResourceModel
     from keyheat.model.table import TableModel
 
-Places = npt.NDArray[np.int64]
 SORT_BYTES = 8
-"""Sort keys at random are suffixes of so many bytes, each as likely as another."""
-
-
-TOP_KEYS = 64
-"""Keys of a flow whose uses are followed one by one: three times as many as are shown."""
+"""Length of random sort keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +42,41 @@ class _Edges:
     even: Floats
 
 
+@dataclass(slots=True)
+class _Known:
+    """Results for one distribution; a split invalidates those that depend on partitions."""
+
+    cumulative: Floats  # the mass of all keys before each named one, and at the end of all
+    edges: _Edges | None = None
+    of: Floats | None = None
+    top: TopKeys | None = None
+
+
 class PartitionShares:
     """The shares of the partitions of one resource, worked out again only after a split."""
 
-    __slots__ = ("_boundaries", "_cumulative", "_edges", "_most", "_of", "_points", "_top")
+    __slots__ = ("_known", "_points", "boundaries")
 
     def __init__(self) -> None:
-        self._boundaries: tuple[bytes, ...] = ()
+        self.boundaries: tuple[bytes, ...] = ()  # where the partitions begin, the first one excepted
         self._points = np.empty(0, np.uint64)  # of the boundaries, on the line of keys
-        self._cumulative: WeakKeyDictionary[Masses, Floats] = WeakKeyDictionary()
-        self._edges: WeakKeyDictionary[Masses, _Edges] = WeakKeyDictionary()
-        self._of: WeakKeyDictionary[Masses, Floats] = WeakKeyDictionary()
-        self._most: WeakKeyDictionary[Masses, tuple[Places, tuple[str, ...]]] = WeakKeyDictionary()
-        self._top: WeakKeyDictionary[Masses, TopKeys] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Masses, _Known] = WeakKeyDictionary()
 
     def set_boundaries(self, boundaries: tuple[bytes, ...]) -> None:
         """Say where the partitions begin, the first one excepted."""
-        self._boundaries = boundaries
+        self.boundaries = boundaries
         self._points = np.array([point(at) for at in boundaries], np.uint64)
-        self._edges.clear()
-        self._of.clear()
-        self._top.clear()
-
-    @property
-    def boundaries(self) -> tuple[bytes, ...]:
-        """Where the partitions begin, the first one excepted."""
-        return self._boundaries
+        for known in self._known.values():
+            known.edges = known.of = known.top = None
 
     def of(self, masses: Masses) -> Floats:
         """The part of the requests that falls on each partition, in key order."""
-        found = self._of.get(masses)
-        if found is None:
+        known = self._of(masses)
+        if known.of is None:
             edges = self._edges_of(masses)
-            found = np.diff(edges.named) + np.diff(edges.even)
-            found = self._of[masses] = found / found.sum()
-        return found
+            parts = np.diff(edges.named) + np.diff(edges.even)
+            known.of = parts / parts.sum()
+        return known.of
 
     def positions(
         self, masses: Masses, number: int | None, count: int, now_s: float, rng: np.random.Generator
@@ -110,53 +104,43 @@ class PartitionShares:
         """The most used keys; None where no key is named."""
         if not len(masses.points):
             return None
-        found = self._top.get(masses)
-        if found is None:
-            numbers, names = self._most_used(masses)
+        known = self._of(masses)
+        if known.top is None:
+            numbers, names = most_used(masses)
             partitions = np.searchsorted(self._points, masses.points[numbers], side="right")
             points = tuple(int(at).to_bytes(HASH_BYTES, "big") for at in masses.points[numbers])
-            found = self._top[masses] = TopKeys(names, points, masses.shares[numbers], partitions)
-        return found
+            known.top = TopKeys(names, points, masses.shares[numbers], partitions)
+        return known.top
 
-    def _most_used(self, masses: Masses) -> tuple[Places, tuple[str, ...]]:
-        found = self._most.get(masses)
-        if found is None:
-            count = min(TOP_KEYS, len(masses.shares))
-            numbers = np.argpartition(-masses.shares, count - 1)[:count]
-            found = self._most[masses] = numbers, tuple(masses.name(int(number)) for number in numbers)
-        return found
+    def _of(self, masses: Masses) -> _Known:
+        known = self._known.get(masses)
+        if known is None:
+            known = self._known[masses] = _Known(np.concatenate([[0.0], np.cumsum(masses.shares)]))
+        return known
 
     def _keys_at(self, masses: Masses, places: Floats) -> tuple[Places, Floats]:
         """The named key at each place of the named mass, and how far into the key's own mass the place is."""
         if not len(places):
             return np.empty(0, np.int64), places
-        cumulative = self._cumulative_of(masses)
+        cumulative = self._of(masses).cumulative
         keys = np.searchsorted(cumulative, places, side="right") - 1
         keys = np.clip(keys, 0, len(masses.points) - 1)
         return keys, np.clip((places - cumulative[keys]) / masses.shares[keys], 0.0, 1.0 - 2.0**-53)
 
     def _edges_of(self, masses: Masses) -> _Edges:
-        found = self._edges.get(masses)
-        if found is None:
+        known = self._of(masses)
+        if known.edges is None:
             points = self._points
-            cumulative = self._cumulative_of(masses)
             places = np.searchsorted(masses.points, points)
-            named = cumulative[places]
-            for number, (place, at) in enumerate(zip(places, self._boundaries, strict=True)):
+            named = known.cumulative[places]
+            for number, (place, at) in enumerate(zip(places, self.boundaries, strict=True)):
                 if place < len(masses.points) and masses.points[place] == points[number]:
                     named[number] += masses.shares[place] * _below_sort_key(masses, at[HASH_BYTES:])
-            found = self._edges[masses] = _Edges(
-                np.concatenate([[0.0], named, cumulative[-1:]]),
+            known.edges = _Edges(
+                np.concatenate([[0.0], named, known.cumulative[-1:]]),
                 np.concatenate([[0.0], points / WHOLE, [1.0]]) * masses.even,
             )
-        return found
-
-    def _cumulative_of(self, masses: Masses) -> Floats:
-        """The mass of all keys before each named one, and at the end of all."""
-        found = self._cumulative.get(masses)
-        if found is None:
-            found = self._cumulative[masses] = np.concatenate([[0.0], np.cumsum(masses.shares)])
-        return found
+        return known.edges
 
 
 def _below_sort_key(masses: Masses, sort_key: bytes) -> float:

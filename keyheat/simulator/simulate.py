@@ -1,9 +1,8 @@
-"""A scenario on a virtual clock, its load sent second after second; and what its client saw of it.
+"""Simulate a scenario on a virtual clock, second by second, and record what its client sees.
 
-It is small however many requests a second has, and says of them what the record of a load generator says.
+The record stays small however many requests a second has, and equals that of a load generator.
 """
 
-from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,45 +26,28 @@ from keyheat.words import Direction
 ROWS_OF_KEYS = 5
 """Throttle rows of one flow, second and reason that name a key; one more stands for all other keys."""
 NOTABLE_SHARE = 0.02
-"""Part of the throttles from which a key gets a row of its own."""
+"""Share of the throttles from which a key gets its own row."""
 
 
-@dataclass(slots=True)
 class Rows:
-    """Columns of equal length that are only appended to: floats and whole numbers packed, words numbered."""
+    """Columns of equal length that are only appended to."""
 
-    kinds: str
-    """A letter for each column: q whole number, d float, w word or None."""
-    columns: "list[array[Any]]" = field(init=False)
-    words: list[str | None] = field(default_factory=list)
-    _numbers: dict[str | None, int] = field(default_factory=dict)
+    __slots__ = ("columns",)
 
-    def __post_init__(self) -> None:
-        self.columns = [array("H" if kind == "w" else kind) for kind in self.kinds]
+    def __init__(self, columns: int) -> None:
+        self.columns: list[list[Any]] = [[] for _ in range(columns)]
 
     def __len__(self) -> int:
         return len(self.columns[0])
 
     def add(self, *values: Any) -> None:
         """Append one row."""
-        for kind, column, value in zip(self.kinds, self.columns, values, strict=True):
-            column.append(self._number(value) if kind == "w" else value)
-
-    def column(self, number: int) -> list[Any]:
-        """The values of one column."""
-        values = self.columns[number].tolist()
-        return [self.words[value] for value in values] if self.kinds[number] == "w" else values
+        for column, value in zip(self.columns, values, strict=True):
+            column.append(value)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Row after row."""
-        return zip(*(self.column(number) for number in range(len(self.kinds))), strict=True)
-
-    def _number(self, word: str | None) -> int:
-        number = self._numbers.get(word)
-        if number is None:
-            number = self._numbers[word] = len(self.words)
-            self.words.append(word)
-        return number
+        return zip(*self.columns, strict=True)
 
 
 class ClientRecord:
@@ -90,14 +72,14 @@ class ClientRecord:
         self.throttled = dict.fromkeys(Direction, 0)
         self.conflicts = 0
         self.loaded_s = 0  # seconds in which anything was sent
-        self.seconds = Rows("qwwwqqqqd")
-        self.throttles = Rows("qwwwwwdq")
+        self.seconds = Rows(9)
+        self.throttles = Rows(8)
         self.keys = {direction: KeyHistory() for direction in Direction}
         self.index_keys: dict[tuple[str, Direction], KeyHistory] = {}  # of each index, by its own keys
         self.beside: dict[tuple[str, str], float] = {}  # (table, what): attempts, accepted, throttled, units
 
     def saw(self, second: int, answers: Sequence[FlowAnswer]) -> None:
-        """Record one second's answers; those to somebody else's flows are left out."""
+        """Record one second's answers, except those to other clients."""
         rows: dict[tuple[str | None, str, str | None], list[float]] = {}
         self.loaded_s += any(answer.attempts for answer in answers)
         for answer in answers:
@@ -128,7 +110,7 @@ class ClientRecord:
         return self.index_keys.setdefault((index, direction), KeyHistory())
 
     def end(self) -> None:
-        """The run is over: windows that are still open are closed."""
+        """Close the windows that are still open at the end of the run."""
         for history in (*self.keys.values(), *self.index_keys.values()):
             history.close()
 
@@ -159,7 +141,7 @@ class ClientRecord:
 
 
 def _told(flow: Flow, refusal: Refusal) -> tuple[str | None, str, str | None]:
-    """Index, direction and reason as the client is told them: of an item of several, nobody says why."""
+    """Return index, direction and reason as the client sees them: partly failed batches carry no reason."""
     if flow.items > 1:
         return None, flow.direction.value, None
     return refusal.index, flow.direction.value, refusal.reason
@@ -199,7 +181,7 @@ def _add(
 
 
 SIMULATED_START_S: Final = 1_796_083_200.0
-"""When simulated runs begin, unless somebody says otherwise: a whole hour, 2026-12-01T00:00:00Z."""
+"""Default start of simulated runs, a whole hour: 2026-12-01T00:00:00Z."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +195,7 @@ class Simulation:
     models: Mapping[str, TableModel]  # by table name: the scenario's own and its companions
     client: ClientRecord
     log: tuple[TimelineEvent, ...] = ()
-    """What the timeline and auto scaling did, and when."""
+    """Changes by the timeline and by auto scaling."""
     counted: Mapping[str, float] = field(default_factory=dict)
     """What the load test counted, by `group.what`."""
 
@@ -322,7 +304,7 @@ def tables_of(
     behaviour: Behaviour = DEFAULT,
     names_keys: bool = True,
 ) -> SimulatedTables:
-    """A scenario's tables under so many clients; `policy`: that send again what is throttled."""
+    """Return a scenario's tables under a number of clients; `policy`: their retries."""
     stated_s = scenario.local.transaction_s
     return SimulatedTables(
         models,

@@ -1,4 +1,4 @@
-"""A scenario's tables, second by second: many requests are worked out together, few are asked one by one.
+"""A scenario's tables, second by second: many requests are computed together, few one by one.
 
     held at the start + what is earned in the second = what a bucket can serve in it
 
@@ -22,11 +22,11 @@ from keyheat.simulator.second import serve
 from keyheat.simulator.shares import TableShares
 
 FEW_ITEMS: Final = 32
-"""So few items on a table within a second are asked one by one."""
+"""Up to this many items on a table within a second are admitted one by one."""
 
 
 class _Table:
-    """What is kept of one table from second to second."""
+    """State of one table from second to second."""
 
     __slots__ = ("arrivals", "prices", "rng", "shares")
 
@@ -73,7 +73,7 @@ class SimulatedTables:
 
     @property
     def tally(self) -> RetryTally:
-        """What came of the requests that were asked one by one."""
+        """Results of the requests that were admitted one by one."""
         return self._queue.tally
 
     @property
@@ -100,8 +100,8 @@ class SimulatedTables:
         return [answers[place] for place in range(len(flows))] + later
 
     def _one_by_one(self, flows: Sequence[Flow], counts: Sequence[int]) -> bool:
-        """Whether each request is asked by itself: of clients that retry, of transactions that may meet, and
-        of a quiet second."""
+        """Return whether to admit each request by itself: with retries, with transactions that may conflict,
+        and in a quiet second."""
         if self._retrying or (self._transaction_s and any(flow.together for flow in flows)):
             return True
         return sum(count * flow.items for count, flow in zip(counts, flows, strict=True)) <= FEW_ITEMS

@@ -77,7 +77,9 @@ class Updating:
         before = _described(model)
         after = applied(before, steps)
         for index, what, old, new in asked(before, steps):
-            if what.startswith("warm.") and isinstance(old, float) and isinstance(new, int) and new < old:
+            if not what.startswith("warm.") or not isinstance(old, int | float):
+                continue
+            if isinstance(new, int) and new < old:
                 whose = "" if index is None else f" of index {index}"
                 return f"warm throughput never falls, and {what}{whose} is {old:,.0f}"
         if before == after:

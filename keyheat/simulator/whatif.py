@@ -1,6 +1,6 @@
-"""What if: the answer to a question of numbers, each of them tried on the simulator.
+"""What if: search the answer to a question of numbers.
 
-Who tries the numbers is given: the simulator here, a real load elsewhere.
+A measure tries each number: the simulator here, a real load elsewhere.
 """
 
 from collections.abc import Callable
@@ -26,18 +26,18 @@ from keyheat.words import WRITES_FIRST, Direction
 
 CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
 SEED: Final = 1
-"""Whose keys are drawn: the number is the scenario's, and not that of one of its repetitions."""
+"""Seed of all repetitions of a scenario: the answer is the scenario's, not that of one run."""
 NotSearched = Literal["not_simulated", "too_long"]
 
 
 class SearchWatch(Protocol):
-    """Who is told how far a search is."""
+    """Follows the progress of a search."""
 
     def trying(self, value: float) -> None:
         """Another number is tried."""
 
     def simulated(self, part: float) -> None:
-        """So much of its simulation is done, from 0 to 1."""
+        """The share of its simulation that is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Search:
 
 
 def searched(question: Question, measure: Measure, *, most_steps: int | None = None) -> Search:
-    """Search the answer by whatever makes the steps; `most_steps` bounds a search of real loads."""
+    """Search the answer by a measure; `most_steps` bounds a search with real loads."""
     simulated = most_steps is None
     tries = Tries(measure=measure, within=question.within, most_steps=most_steps)
     if question.kind == "shards":
@@ -124,7 +124,7 @@ class Simulated:
         return step_of(self.question, value, candidate, outcome)
 
     def _divided(self, candidate: Scenario, seed: int) -> SimulationOutcome:
-        """What hot keys that are divided on their way come to, in the direction that throttles undivided."""
+        """Simulate the load with its hot keys divided, in the direction that throttles undivided."""
         if self._undivided is None:
             single = with_shards(self.question.scenario, 1)
             self._undivided = self._outcome(single, single.seed, None)
@@ -176,14 +176,14 @@ def smallest_shards(
 
 
 def lasting_question(question: Question) -> Question:
-    """The same of a minute of a load that stays the same, where no burst counts."""
+    """Return the question for a minute of a constant load, if burst does not count."""
     if question.burst or question.kind != "shards":
         return question
     return replace(question, scenario=steady(question.scenario))
 
 
 def steady(scenario: Scenario) -> Scenario:
-    """The scenario, of whose load a minute stands for all, where it stays the same; else as it is."""
+    """Return the scenario with a minute of its load if the load is constant; else the scenario."""
     changes = scenario.is_changing or scenario.table.scaled
     return scenario if changes else lasting(scenario, STEADY_S)
 
@@ -225,16 +225,8 @@ def throttled_directions(question: Question, folder: Path = Path()) -> list[Dire
     return found or [max(WRITES_FIRST, key=outcome.consumed_per_s)]
 
 
-def sent_in(search: Search, step: Step, folder: Path = Path()) -> Traffic | None:
-    """What was sent where the hot keys were divided on their way; None: what its load test sends."""
-    question = search.question
-    if question.kind != "shards" or _shards_itself(question, step.scenario, folder):
-        return None
-    return divided_traffic(step.scenario, step.scenario.seed, search.direction, question.index, folder)
-
-
 def _shards_itself(question: Question, candidate: Scenario, folder: Path) -> bool:
-    """Whether the shards are in what is sent: an index's that says which it has, or the load test's own."""
+    """Return whether the load test, or a described attribute, has the shards itself."""
     index = question.index
     of_index = index is not None and with_index_shards(question.scenario, index, 1) is not None
     return of_index or asks_for_shards(candidate, folder)
@@ -243,7 +235,7 @@ def _shards_itself(question: Question, candidate: Scenario, folder: Path) -> boo
 def divided_traffic(
     candidate: Scenario, seed: int, direction: Direction, index: str | None, folder: Path
 ) -> Altered:
-    """What the load test sends, with the hot keys of one direction divided on their way."""
+    """Return the load test's traffic with the hot keys of one direction divided."""
     change = in_shards(candidate.keys.shards, direction, index)
     return Altered(traffic_of(candidate, seed, folder), change)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report import ReportRun
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.masking import plain
@@ -119,7 +119,7 @@ def text_of(head: str, rows: Rows) -> str:
 
 def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
     """The verdict in a sentence, and what goes with it."""
-    from keyheat.analysis.report.facts import facts_of
+    from keyheat.analysis.facts import facts_of
     from keyheat.show.advice import cure_words
     from keyheat.show.verdict import sureness, verdict_sentence
 

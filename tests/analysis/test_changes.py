@@ -10,7 +10,7 @@ from keyheat.analysis.timeline import timeline
 from keyheat.evidence.earlier import EarlierRequest, fetch_earlier
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, Label, Series, TableFacts, Window
-from keyheat.show.changes import changed_words, not_held
+from keyheat.show.diagnosis import changed_words, not_held
 from keyheat.words import WRITE, Capacity, Resource
 from tests.endpoint.asking import create
 from tests.endpoint.clients import service_app_at
@@ -76,6 +76,32 @@ def test_demand_that_rose_is_said_with_its_time_and_that_capacity_did_not_change
     assert said == (
         "Writes rose from 310 WCU/s just before to at least 1,900 WCU/s at 02:10; capacity did not change."
     )
+
+
+def test_demand_that_burst_capacity_served_rose_before_the_first_throttle() -> None:
+    spent = evidence([100] * 10 + [350, 400, 400] + [200] * 5, [0] * 13 + [12_000] * 5, provisioned=200)
+    assert words(spent, first=13) == (
+        "Writes rose from 100 WCU/s just before to at least 400 WCU/s at 02:10, and burst capacity served "
+        "them until 02:13; capacity did not change."
+    )
+
+
+def test_capacity_that_changed_within_five_minutes_is_one_number_before_and_one_after() -> None:
+    """CloudWatch's average of the period, 282.5, was never in force; consumption tells the minute."""
+    now = evidence([401, 525, 465, 465], [0, 205, 305, 304])
+    points = {"Average": 282.5, "Minimum": 100.0, "Maximum": 465.0}
+    capacity = tuple(
+        Series(metric=metrics.provisioned(WRITE), statistic=name, period_s=300, points=((START, value),))
+        for name, value in points.items()
+    )
+    kept = tuple(one for one in now.series if one.metric != metrics.provisioned(WRITE))
+    table = now.table.model_copy(update={"provisioned": Capacity(read=5.0, write=465.0)})
+    now = now.model_copy(update={"series": (*kept, *capacity), "table": table})
+    track = timeline(now).track(None, WRITE)
+    assert track is not None
+    seconds = [START.timestamp() + 60 * minute for minute in range(4)]
+    assert [track.provisioned.at(second) for second in seconds] == [100, 465, 465, 465]
+    assert "Capacity was raised from 100 to 465 WCU." in words(now, first=1)
 
 
 @pytest.mark.parametrize(

@@ -385,8 +385,7 @@ def test_evidence_may_have_throttles_alone(tmp_path: Path) -> None:
     ("typed", "after", "meant"),
     [
         ("07:36", None, datetime(2026, 11, 20, 7, 36, tzinfo=UTC)),
-        ("23:50", None, datetime(2026, 11, 19, 23, 50, tzinfo=UTC)),
-        ("00:20", datetime(2026, 11, 19, 23, 50, tzinfo=UTC), datetime(2026, 11, 20, 0, 20, tzinfo=UTC)),
+        ("08:20", datetime(2026, 11, 19, 7, 50, tzinfo=UTC), datetime(2026, 11, 19, 8, 20, tzinfo=UTC)),
         ("2026-11-18 07:36", None, datetime(2026, 11, 18, 7, 36, tzinfo=UTC)),
         ("2026-11-18T07:36Z", None, datetime(2026, 11, 18, 7, 36, tzinfo=UTC)),
     ],

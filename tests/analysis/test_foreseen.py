@@ -63,7 +63,7 @@ def evidence_of(made: Simulation, **table: Any) -> Evidence:
             "reason": reason,
             "count": count,
         }
-        for second, reason, count in zip(kept.column(0), kept.column(3), kept.column(7), strict=True)
+        for second, reason, count in zip(kept.columns[0], kept.columns[3], kept.columns[7], strict=True)
     ]
     facts = {
         "name": capacity.name,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import keyheat
-from keyheat.analysis.report.run import load_run
+from keyheat.analysis.report import load_run
 from keyheat.analysis.summarize import read_summary
 from keyheat.show.charts.heat import partition_resources
 from keyheat.words import WRITE, Resource, index_of, label_of, whose

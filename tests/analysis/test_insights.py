@@ -11,9 +11,9 @@ from botocore.stub import ANY, Stubber
 
 from keyheat.analysis.changes import changes
 from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.facts import facts_of
 from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
-from keyheat.analysis.report.facts import facts_of
-from keyheat.analysis.report.run import evidence_alone
+from keyheat.analysis.report import evidence_alone
 from keyheat.analysis.timeline import units_per_request
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.runs import metrics
@@ -199,6 +199,29 @@ def test_a_hot_key_has_what_it_consumed_and_one_unit_for_each_throttle_of_unknow
     assert hot.units_per_s == pytest.approx((60_000 + 30_000) / 60)
     assert hot.share == pytest.approx(90_000 / (66_000 + 30_000))
     assert cold.units_per_s == pytest.approx(10.0)
+
+
+def test_a_rule_that_began_within_a_minute_gives_shares_and_cloudwatch_the_throttles() -> None:
+    """Turned on for the last 20 s of the second minute, it counted 300 of its 900 throttles."""
+    second = START + timedelta(minutes=1)
+    begun_ms = round((second + timedelta(seconds=40)).timestamp() * 1000)
+    rule = Contributors(
+        rule=f"DynamoDBContributorInsights-PKT-orders-{begun_ms}",
+        counts="throttled",
+        period_s=60,
+        total=300.0,
+        keys=(Contributor(key="hot", value=270.0, points=((second, 270.0),)),),
+    )
+    points = {"ConsumedWriteCapacityUnits": (60_000.0, 60_000.0), "WriteThrottleEvents": (1_200.0, 900.0)}
+    series = tuple(
+        Series(
+            metric=name, statistic="Sum", period_s=60, points=tuple(zip((START, second), values, strict=True))
+        )
+        for name, values in points.items()
+    )
+    (heat,) = insight_heats(Evidence(table=TABLE, window=WINDOW, series=series, contributors=(rule,)))
+    assert heat.hottest[0].units_per_s == pytest.approx(0.9 * (60_000 + 1_200) / 60)
+    assert heat.hottest[0].share == pytest.approx(0.9)
 
 
 def test_an_index_has_hot_keys_of_its_own_with_their_part_of_what_it_refused() -> None:

@@ -57,7 +57,7 @@ def test_labels_are_what_the_model_decided_and_worse_evidence_is_never_surer(
 ) -> None:
     run, evidence = demo(name)
     refused: Counter[str] = Counter()
-    for row in run.model.decisions.rows():
+    for row in run.model.decisions():
         refused.update(row["refused"])
     assert constraint == (TRUTH[refused.most_common(1)[0][0]] if refused else "none")
     sure = []
@@ -79,7 +79,7 @@ def test_each_second_has_its_constraint(hidden: str, numbers: Thresholds) -> Non
     run = demo_run(scenario.model_copy(update={"table": small, "load": load}))
     labels = diagnosed(evidence_of(run), hidden, numbers).labels
     wrong = total = 0
-    for row in run.model.decisions.rows():
+    for row in run.model.decisions():
         for cause, count in row["refused"].items():
             moment = datetime.fromtimestamp(row["second"], UTC)
             said = {label.constraint for label in labels if label.start <= moment < label.end}

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.report.facts import facts_of
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.facts import facts_of
+from keyheat.analysis.report import ReportRun
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.cli.conclude import exit_code_of
+from keyheat.cli.simulate import exit_code_of
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.manifest import Keys, Manifest

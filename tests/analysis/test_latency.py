@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from keyheat.analysis.report.latency import percentile_grid, read_latency
+from keyheat.analysis.report import read_latency
 from keyheat.load.record.rows import Latency, write_log
 from keyheat.runfiles import FileProblem, write_atomically
 from keyheat.runs.latencies import accepted_p99_ms, read_latencies
+from keyheat.show.charts.generator import curve
 
 
 def written(path: Path, **durations_us: list[int]) -> Path:
@@ -89,12 +90,13 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path, lines: list[str], firs
 
 def test_percentiles_agree_with_the_values_themselves(tmp_path: Path) -> None:
     values = np.random.default_rng(1).integers(100, 100_000, 5_000)
-    (one,) = read_latency(log(tmp_path / "latency.hdr", line("GetItem.accepted", values.tolist())))
-    for percentile, value_ms in one.curve[1:]:
+    found = read_latency(log(tmp_path / "latency.hdr", line("GetItem.accepted", values.tolist())))
+    for percentile, value_ms in list(curve(found["GetItem.accepted"]).items())[1:]:
         exact = np.percentile(values, percentile, method="higher") / 1000
         assert value_ms == pytest.approx(exact, rel=0.01)
 
 
-def test_the_grid_goes_no_further_than_one_request() -> None:
-    assert percentile_grid(1000)[-1] == pytest.approx(99.9)
-    assert percentile_grid(1)[-1] == pytest.approx(90)
+def test_the_grid_goes_no_further_than_one_request(tmp_path: Path) -> None:
+    for count, furthest in ((1_000, 99.9), (1, 90)):
+        found = read_latency(log(tmp_path / "latency.hdr", line("GetItem.accepted", range(1, count + 1))))
+        assert max(curve(found["GetItem.accepted"])) == pytest.approx(furthest)

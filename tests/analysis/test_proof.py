@@ -39,10 +39,7 @@ def traffic(attempts: int = 0, throttled: int = 0, units_per_s: float = 0.0) -> 
 
 
 def measured(throttled: int = 0, units_per_s: float = 0.0) -> RunResult:
-    return RunResult(
-        duration_s=50, write=traffic(ATTEMPTS, throttled, units_per_s), read=traffic(), throttling=None,
-        shards=1, counted={}, on_demand_dollars=None, provisioned_dollars=None,
-    )  # fmt: skip
+    return RunResult(write=traffic(ATTEMPTS, throttled, units_per_s), read=traffic(), counted={})
 
 
 def run(*limits: tuple[Limit, int], valid: bool = True, name: str = "run") -> Tried:
@@ -66,7 +63,7 @@ def run(*limits: tuple[Limit, int], valid: bool = True, name: str = "run") -> Tr
     return Tried(
         folder=Path(name), diagnosis=diagnosis, manifest=Manifest(started_at=START, table=table),
         measured=measured(sum(count for _limit, count in limits)), dollars_per_month=None,
-        accepted_latency={},
+        measures={},
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.report.run import evidence_alone
+from keyheat.analysis.report import evidence_alone
 from keyheat.analysis.rules import AT_CEILING, CHANGED, NEITHER, NOT_GROWN, OTHERS_UNKNOWN, RULES, WEAK, WHOSE
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL
 from keyheat.runs.formats import Evidence
@@ -481,7 +481,7 @@ SITUATIONS: list[tuple[str, Evidence, str, str, str]] = [
         "They stop within three minutes, with a split that the table's stream shows",
         evidence(
             consumed(*[1_300] * 7), events(*[9_000] * 3), provisioned(4_000), minutes=7,
-            partitions={"open_shards": {"before": 4, "after": 5}, "splits": ["2026-11-20T12:02:40Z"]},
+            partitions={"open_shards": 5, "splits": ["2026-11-20T12:02:40Z"]},
         ),
         "key-range-split-seen", "partition", "table",
     ),

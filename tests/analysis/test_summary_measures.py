@@ -129,16 +129,19 @@ def test_units_per_operation_are_exact_where_each_second_has_the_same() -> None:
     assert TAKEN["units_per_operation.write"](simulated) == pytest.approx(130 / 110)
 
 
-def test_the_most_used_capacity_is_that_of_the_table_or_an_index() -> None:
+def test_each_capacity_is_measured_by_itself() -> None:
     own = Capacity(read=None, write=400.0)
     table = TableFacts(
         name="orders", provisioned=own, indexes=(IndexFacts(name="by-day", provisioned=Capacity(write=50.0)),)
     )
     rows = [row(second, index=index) for second in range(10) for index in (None, "by-day")]
-    assert TAKEN["capacity_used"](run_of(*rows, table=table)) == 2.0  # 100 of the index's 50
-    assert TAKEN["capacity_used"](run_of(*rows, table=table, scale=0.5)) == 4.0
-    assert TAKEN["capacity_used"](run_of(*rows)) == 0.0  # on demand: nothing that could be outgrown
-    assert TAKEN["capacity_used"](run_of(*rows[:4], table=table)) == "too_short"
+    of_table, of_index = TAKEN["capacity_used.write"], TAKEN["index_capacity_used.write"]
+    assert of_table(run_of(*rows, table=table)) == 0.25
+    assert of_index(run_of(*rows, table=table)) == 2.0  # 100 of the index's 50
+    assert of_index(run_of(*rows, table=table, scale=0.5)) == 4.0
+    assert of_index(run_of(*rows)) == "not_provisioned"  # on demand
+    assert of_index(run_of(*rows[:4], table=table)) == "too_short"
+    assert TAKEN["capacity_used.read"](run_of(*rows, table=table)) == "not_provisioned"
 
 
 @pytest.mark.parametrize(("most", "used"), [(6_000, 100 / 6_000), (80, 1.25)])
@@ -150,7 +153,8 @@ def test_what_scales_is_measured_against_the_maximum_of_its_policy(most: int, us
     simulated = run_of(*rows, table=table, scenario=scenario_from_dict(raw, "scaled"))
     noted = AutoScaling(scaled=(ScalingRange(side=WRITE, min=40, max=most),))
     existing = run_of(*rows, table=table, auto_scaling=noted)
-    assert TAKEN["capacity_used"](simulated) == TAKEN["capacity_used"](existing) == pytest.approx(used)
+    measure = TAKEN["capacity_used.write"]
+    assert measure(simulated) == measure(existing) == pytest.approx(used)
 
 
 def test_percentiles_are_in_milliseconds() -> None:

@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.nodes import Caller
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.words import Direction
 from tests.calibration.cases import Case
@@ -22,7 +21,6 @@ class Sender:
     """A client of one table: sends a request on a connection, and writes down what became of it."""
 
     def __init__(self, case: Case, seed: int, behaviour: Behaviour) -> None:
-        self.caller = Caller()
         self.scale = case.load.get("scale", 1.0)
         self.history_s = sum(p["seconds"] for p in case.load.get("phases", ()) if p.get("history"))
         self.rng = Random(seed)
@@ -36,7 +34,6 @@ class Sender:
                 scale=self.scale,
                 seed=seed,
                 behaviour=behaviour,
-                caller=self.caller,
             ),
             self.scale,
         )
@@ -47,15 +44,16 @@ class Sender:
         entry_units: float = 1.0,
     ) -> bool:  # fmt: skip
         """Whether the request was served; `index` is the one that is read."""
-        self.caller.connection = connection
         model, now_s = self.record.model, START_S + self.history_s + at_s
         index_units = 0.0
         if verb == "read":
-            refusal = model.admit_read(position, units, now_s, index=index, eventual=eventual)
+            refusal = model.admit_read(
+                position, units, now_s, index=index, eventual=eventual, connection=connection
+            )
         else:
             entries = self._entries(entry_units)
             index_units = sum(entry.units for entry in entries)
-            refusal = model.admit_write(position, units, now_s, entries)
+            refusal = model.admit_write(position, units, now_s, entries, connection=connection)
         direction = Direction.READ if verb == "read" else Direction.WRITE
         self.record.attempts.append(Attempt(at_s, direction, units, index_units, refusal, label))
         return refusal is None

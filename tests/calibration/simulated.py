@@ -39,7 +39,7 @@ class Simulated:
     @cached_property
     def seconds(self) -> list[Second]:
         """The client's rows, a second each."""
-        columns = [self.simulation.client.seconds.column(number) for number in range(len(Second._fields))]
+        columns = self.simulation.client.seconds.columns
         zero_s = self.simulation.started_s + self.starts_s
         return [Second(*row)._replace(at_s=row[0] - zero_s) for row in zip(*columns, strict=True)]
 
@@ -89,7 +89,7 @@ class Simulated:
     def _reasons(self, reason: str, start_s: float, end_s: float) -> int:
         throttles = self.simulation.client.throttles
         zero_s = self.simulation.started_s + self.starts_s
-        told = zip(throttles.column(0), throttles.column(3), throttles.column(7), strict=True)
+        told = zip(throttles.columns[0], throttles.columns[3], throttles.columns[7], strict=True)
         return sum(
             count for second, why, count in told if why == reason and start_s <= second - zero_s < end_s
         )

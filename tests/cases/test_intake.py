@@ -122,3 +122,8 @@ def test_text_is_read_in_the_encoding_that_its_mark_says(tmp_path: Path, encodin
 def test_text_that_is_cut_off_in_a_sign_says_so() -> None:
     with pytest.raises(NotAccepted, match="not UTF-16 text"):
         parsed_json("{}".encode("utf-16")[:-1])
+
+
+def test_a_table_file_is_called_what_it_is() -> None:
+    formats = [read_source(CASES / name).format for name in DESCRIPTIONS]
+    assert formats == ["a DescribeTable response", "a DescribeTable response", "a CreateTable request"]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.report.facts import facts_of
-from keyheat.analysis.report.run import evidence_alone
+from keyheat.analysis.facts import facts_of
+from keyheat.analysis.report import evidence_alone
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.verdict import verdict_sentence

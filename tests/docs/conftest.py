@@ -14,7 +14,6 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
-from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
@@ -146,7 +145,7 @@ def insights(repository: Reader) -> Reader:
     """A table of others with Contributor Insights, one key of which was hot for a minute, an hour ago."""
     clock = FakeClock(time.time() // 3600 * 3600 - 3600)
     service = Service(clock=clock)
-    app = ServiceApp(clock, service, build_router(Regions(service), CONTROL, DATA))
+    app = ServiceApp(clock, service, build_router(Regions(service)))
     app.ddb.create_table(
         **ORDERS, ProvisionedThroughput={"ReadCapacityUnits": 10, "WriteCapacityUnits": 10_000}
     )

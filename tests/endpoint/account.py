@@ -7,7 +7,7 @@ import pytest
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.options import Durations
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Context, Service
 from tests.endpoint.clients import FakeClock
 
 NOON_S = 1_795_176_000.0  # 2026-11-20T12:00:00Z
@@ -38,7 +38,7 @@ class Account:
         self.service = Service(clock=self.clock, durations=Durations(**durations_s))
 
     def call(self, operation: str, **request: Any) -> dict[str, Any]:
-        answer = CONTROL[operation](self.service, request)
+        answer = CONTROL[operation](Context(self.service, self.clock()), request)
         return answer if isinstance(answer, dict) else {}
 
     def refusal(self, operation: str, **request: Any) -> ServiceError:

@@ -15,7 +15,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.router import Router
 from keyheat.endpoint.server import build_router
@@ -138,14 +137,11 @@ class ServiceApp:
         return made
 
 
-def service_app_at(
-    *, scale: float = 1.0, seed: int = 1, publish_delay_s: float = 0.0, **more: Any
-) -> ServiceApp:
+def service_app_at(**more: Any) -> ServiceApp:
     """A service in this process, and its clients."""
     clock = FakeClock()
-    service = Service(clock=clock, scale=scale, seed=seed, **more)
-    router = build_router(Regions(service, publish_delay_s), CONTROL, DATA)
-    return ServiceApp(clock, service, router)
+    service = Service(clock=clock, **more)
+    return ServiceApp(clock, service, build_router(Regions(service)))
 
 
 def read_by_prometheus(app: ServiceApp, name: str) -> list[Sample]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.operations import CONTROL, DATA
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Context, Service
 from keyheat.endpoint.shapes import shapes_of
 from tests.endpoint.account import Account, attributes, index, indexed, on_demand, table, units
 from tests.endpoint.clients import FakeClock
@@ -75,7 +75,7 @@ def damaged(request: Any, chance: random.Random) -> Any:
 def a_service() -> Service:
     clock = FakeClock()
     service = Service(clock=clock, scale=1e6)
-    CONTROL["CreateTable"](service, {"TableName": "orders", **copy.deepcopy(TABLE)})
+    CONTROL["CreateTable"](Context(service, service.clock()), {"TableName": "orders", **copy.deepcopy(TABLE)})
     clock.advance(60)
     return service
 
@@ -101,7 +101,7 @@ def test_damaged_requests_get_an_answer(operation: Operation, seed: int) -> None
 def answered(operation: str, request: Any) -> None:
     """Ask, whatever comes of it: an answer in JSON, or an error that DynamoDB has."""
     try:
-        answer = DATA[operation](SERVICE, request)
+        answer = DATA[operation](Context(SERVICE, SERVICE.clock()), request)
     except ServiceError as error:
         assert error.code in EXPECTED  # noqa: PT017
         orjson.dumps(error.body())

@@ -214,3 +214,13 @@ def test_a_table_is_found_by_its_arn_too(operation):
     account.call(
         operation, TableName=ARN, **({"TableClass": "STANDARD"} if operation == "UpdateTable" else {})
     )
+
+
+def test_the_quotas_are_those_of_a_new_account():
+    """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html"""
+    assert Account().call("DescribeLimits") == {
+        "AccountMaxReadCapacityUnits": 80_000,
+        "AccountMaxWriteCapacityUnits": 80_000,
+        "TableMaxReadCapacityUnits": 40_000,
+        "TableMaxWriteCapacityUnits": 40_000,
+    }

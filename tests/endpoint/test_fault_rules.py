@@ -44,7 +44,7 @@ def errors_of(*rules: Any, **more: Any) -> list[str]:
         ({"throttle": HOT[:-2]},
          f"no reason for a throttle, did you mean {HOT}?, got {HOT[:-2]!r} @ $.rules[0].throttle"),
         ({"throttle": HOT, "index": "by_city"},
-         f"{HOT} is no reason of an index, which has Index... of its own @ $.rules[0]"),
+         f"{HOT} is a reason of the table; for an index use its Index... reason @ $.rules[0]"),
         ({"throttle": "IndexReadKeyRangeThroughputExceeded"},
          "index is missing: IndexReadKeyRangeThroughputExceeded is the reason of an index @ $.rules[0]"),
         ({"error": 500, "operations": ["GetItm"]},

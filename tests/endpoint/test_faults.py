@@ -30,12 +30,12 @@ def app() -> ServiceApp:
 
 def set_rules(app: ServiceApp, *rules: Rule, seed: int = 1) -> None:
     checked = checked_rules("a test", {"seed": seed, "rules": list(rules)})
-    app.router.regions.set_faults(Faults(app.service, checked))
+    app.router.dynamodb.regions.set_faults(Faults(checked, app.clock()))
 
 
 def rows(app: ServiceApp) -> list[dict[str, Any]]:
     assert app.service.faults is not None
-    return list(app.service.faults.report()["rules"])
+    return list(app.service.faults.report(app.clock())["rules"])
 
 
 def struck(app: ServiceApp) -> list[int]:
@@ -60,7 +60,7 @@ def query(app: ServiceApp, key: str, index: str | None = None) -> Any:
 
 
 def there(app: ServiceApp, key: str) -> bool:
-    app.router.regions.set_faults(None)
+    app.router.dynamodb.regions.set_faults(None)
     return "Item" in get(app, key)
 
 
@@ -282,12 +282,12 @@ def test_cloudwatch_counts_what_aws_would_and_the_model_s_own_record_has_nothing
     app: ServiceApp,
 ) -> None:
     model = app.service.catalog.get("orders").model
-    before = model.decisions.rows()
+    before = model.decisions()
     set_rules(app, {"throttle": WRITE_HOT, "times": 3}, {"error": 500, "operations": ["GetItem"]})
     for _ in range(3):
         refused(lambda: put(app), "ThrottlingException")
     refused(lambda: get(app, "a"), "InternalServerError")
-    assert model.decisions.rows() == before
+    assert model.decisions() == before
     assert metric(app, "WriteKeyRangeThroughputThrottleEvents") == 3.0
     assert metric(app, "WriteThrottleEvents") == 3.0
     assert metric(app, "ThrottledRequests", Operation="PutItem") == 3.0
@@ -298,7 +298,7 @@ def test_cloudwatch_counts_what_aws_would_and_the_model_s_own_record_has_nothing
 def test_without_rules_nothing_is_in_the_way(app: ServiceApp) -> None:
     set_rules(app, {"error": 500})
     refused(lambda: put(app), "InternalServerError")
-    app.router.regions.set_faults(None)
+    app.router.dynamodb.regions.set_faults(None)
     assert header(put(app)) is None
 
 

@@ -53,13 +53,13 @@ def test_a_failed_condition_shows_the_item_and_is_billed(service_app: Any) -> No
     ddb = small(service_app)
     ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 2000}})
     model = service_app.service.catalog.get("small").model
-    before = model.decisions.rows()
+    before = model.decisions()
     absent = {"ConditionExpression": "attribute_not_exists(pk)"}
     more = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     error = refused(ddb.put_item, TableName="small", Item={"pk": {"S": "a"}}, **absent, **more)
     assert error["Error"]["Code"] == "ConditionalCheckFailedException"
     assert error["Item"]["pk"] == {"S": "a"}
-    spent = sum(row["consumed"] for row in model.decisions.rows()) - sum(row["consumed"] for row in before)
+    spent = sum(row["consumed"] for row in model.decisions()) - sum(row["consumed"] for row in before)
     assert spent == 2.0
 
 

@@ -44,7 +44,7 @@ def url(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        *((("--region", name), "no name of a Region, such as eu-west-1 or local")
+        *((("--region", name), "not a Region name; use one such as eu-west-1 or local")
           for name in ("EU-WEST-1", "", "eu west")),
         *(((flag, value), flag) for flag, value in (
             ("--scale", "0"), ("--scale", "nan"), ("--port", "70000"), ("--idle-s", "0"), ("--what", "1"))),

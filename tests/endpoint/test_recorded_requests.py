@@ -45,7 +45,7 @@ def test_it_decides_as_any_other_model_does_and_writes_it_down() -> None:
                  Op(direction=Direction.READ, position=C, units=8.0)], 0.0,
             ),
         ]  # fmt: skip
-        asked.append((answers, one.decisions.rows()))
+        asked.append((answers, one.decisions()))
     assert asked[0] == asked[1]
     a, b, c = (at[:8].hex() for at in (A, B, C))
     assert by_key(kept) == {

@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.faults.injection import Faults
 from keyheat.endpoint.faults.rules import checked_rules
-from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import MOST_REGIONS, Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
@@ -26,7 +25,7 @@ def app() -> ServiceApp:
     """An endpoint with a table `orders` in two Regions, which records."""
     clock = FakeClock()
     service = Service(clock=clock, recordings={})
-    made = ServiceApp(clock, service, build_router(Regions(service), CONTROL, DATA))
+    made = ServiceApp(clock, service, build_router(Regions(service)))
     for region in (HERE, THERE):
         made.client("dynamodb", region).create_table(**TABLE)
     return made
@@ -97,7 +96,7 @@ def test_an_arn_of_another_region_is_refused_and_changes_nothing(app: ServiceApp
     ],
 )
 def test_who_names_no_region_is_at_home(app: ServiceApp, headers: dict[bytes, bytes]) -> None:
-    assert app.router.regions.signed_for(headers).service is app.service
+    assert app.router.dynamodb.regions.signed_for(headers) is app.service
 
 
 @pytest.mark.parametrize(
@@ -113,12 +112,12 @@ def test_nonsense_is_refused_as_dynamodb_does(app: ServiceApp, name: bytes, targ
     assert (status, answered["__type"].rpartition("#")[2]) == (400, "InvalidSignatureException")
     assert answered["message"].startswith("Credential should be scoped to a valid region, not '")
     assert len(body) < 300
-    assert len(list(app.router.regions)) == 2
+    assert len(list(app.router.dynamodb.regions)) == 2
 
 
 def test_nobody_can_make_regions_without_end(app: ServiceApp) -> None:
     for number in range(MOST_REGIONS - 2):
-        app.router.regions.called(f"region-{number}")
+        app.router.dynamodb.regions.named(f"region-{number}")
     with pytest.raises(ClientError, match=rf"not 'one-more'.*{MOST_REGIONS} Regions already"):
         app.client("dynamodb", "one-more").list_tables()
     assert app.client("dynamodb", THERE).list_tables()["TableNames"] == ["orders"]
@@ -130,7 +129,7 @@ def test_a_rule_of_faults_is_for_every_region_or_for_one(app: ServiceApp) -> Non
         {"name": "all", "operations": ["PutItem"], "error": 500},
         {"name": "down", "region": THERE, "error": 503},
     ]
-    app.router.regions.set_faults(Faults(app.service, checked_rules("rules", {"rules": rules})))
+    app.router.dynamodb.regions.set_faults(Faults(checked_rules("rules", {"rules": rules}), app.clock()))
     app.client("dynamodb", "sa-east-1").list_tables()  # one that comes later
     for region in (HERE, THERE):
         with pytest.raises(ClientError, match="InternalServerError"):
@@ -164,6 +163,6 @@ def test_who_looks_in_the_wrong_region_reads_why_once(
         with pytest.raises(ClientError, match="ResourceNotFoundException"):
             app.client("dynamodb", HERE).scan(TableName="nowhere")
     assert [record.getMessage() for record in caplog.records] == [
-        "table orders was asked for in eu-west-1 and is in us-east-1: the Region that a client is set to has "
-        "tables of its own"
+        "a request for table orders was signed for eu-west-1; the table is in us-east-1, "
+        "and Regions share no tables"
     ]

@@ -15,7 +15,7 @@ from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
-from keyheat.endpoint.service import Handler, Service
+from keyheat.endpoint.service import Context, Handler, Service
 from tests.endpoint.account import on_demand, table, units
 from tests.endpoint.asking import query, values
 from tests.endpoint.clients import FakeClock, ServiceApp, posted, taken_apart
@@ -23,7 +23,7 @@ from tests.endpoint.clients import FakeClock, ServiceApp, posted, taken_apart
 PUTS, LARGE = 200, {"S": "x" * 100_000}
 
 
-def broken(service: Service, request: dict[str, Any]) -> bytes:
+def broken(context: Context, request: dict[str, Any]) -> bytes:
     raise KeyError("a mistake of ours")
 
 
@@ -170,7 +170,7 @@ def test_a_throttle_is_seen_alike_by_client_decisions_and_metrics(service_app: S
         except app.ddb.exceptions.ProvisionedThroughputExceededException as error:
             reasons |= {reason["reason"] for reason in error.response["ThrottlingReasons"]}
     assert reasons == {"TableWriteProvisionedThroughputExceeded"}
-    rows = app.service.catalog.get("small").model.decisions.rows()
+    rows = app.service.catalog.get("small").model.decisions()
     assert sum(row["accepted"] for row in rows) == accepted > 0
     app.clock.advance(60)
     assert minute_of(app, "WriteThrottleEvents") == PUTS - accepted

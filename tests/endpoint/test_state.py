@@ -13,7 +13,7 @@ from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import Contents
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
-from keyheat.endpoint.service import MOST_ADVANCE_S, Service, ServiceClock
+from keyheat.endpoint.service import MOST_ADVANCE_S, Context, Service, ServiceClock
 from keyheat.endpoint.state.beginning import CannotBegin, fill
 from keyheat.endpoint.state.descriptions import creation_of, described_tables
 from keyheat.endpoint.state.snapshot import NoSnapshot, restore, snapshot
@@ -46,6 +46,10 @@ ON_DEMAND = {
 NOW_S = 1_800_000_000.0
 
 
+def at(service: Service) -> Context:
+    return Context(service, service.clock())
+
+
 @pytest.fixture
 def regions() -> Regions:
     return Regions(Service(clock=ServiceClock(lambda: NOW_S)))
@@ -59,9 +63,9 @@ def service(regions: Regions) -> Service:
 def filled(service: Service) -> Service:
     """Both tables, with two items of which one is in the index, and a setting."""
     for request in (ORDERS, ON_DEMAND):
-        CONTROL["CreateTable"](service, request)
+        CONTROL["CreateTable"](at(service), request)
     for item in ({"pk": {"S": "a"}}, {"pk": {"S": "b"}, "day": {"S": "monday"}, "total": {"N": "7"}}):
-        DATA["PutItem"](service, {"TableName": "orders", "Item": item})
+        DATA["PutItem"](at(service), {"TableName": "orders", "Item": item})
     service.catalog.find("orders").time_to_live = "ends"
     return service
 
@@ -77,7 +81,7 @@ def test_a_described_table_is_created_as_it_was(service: Service) -> None:
     before = shown(filled(service))
     again = Service(clock=service.clock)
     for table in service.catalog:
-        CONTROL["CreateTable"](again, creation_of(describe(table, NOW_S)))
+        CONTROL["CreateTable"](at(again), creation_of(describe(table, NOW_S)))
     unfilled = [{**one, "ItemCount": 0, "TableSizeBytes": 0} for one in before]
     after = shown(again)
     for one in (*unfilled, *after):
@@ -133,12 +137,12 @@ def test_a_file_without_a_table_says_what_would_be_one(content: object) -> None:
 
 def test_a_snapshot_is_all_of_an_endpoint(regions: Regions, service: Service) -> None:
     filled(service)
-    CONTROL["CreateTable"](regions.called("eu-west-1").service, ON_DEMAND)
+    CONTROL["CreateTable"](at(regions.named("eu-west-1")), ON_DEMAND)
     kept = snapshot(regions)
     others = Regions(Service(clock=service.clock))
     other = others.home
-    CONTROL["CreateTable"](other, {**ON_DEMAND, "TableName": "goes"})
-    CONTROL["CreateTable"](others.called("ap-south-1").service, ON_DEMAND)
+    CONTROL["CreateTable"](at(other), {**ON_DEMAND, "TableName": "goes"})
+    CONTROL["CreateTable"](at(others.named("ap-south-1")), ON_DEMAND)
     restore(others, kept)
     assert shown(other) == shown(service)
     assert sorted(others.tables()) == sorted(regions.tables())
@@ -146,7 +150,7 @@ def test_a_snapshot_is_all_of_an_endpoint(regions: Regions, service: Service) ->
     found = other.catalog.find("orders")
     assert (found.time_to_live, found.tags) == ("ends", {"team": "shop"})
     read = {"TableName": "orders", "IndexName": "by-day", "Select": "COUNT"}
-    assert json.loads(DATA["Scan"](other, read))["Count"] == 1  # type: ignore[arg-type]
+    assert json.loads(DATA["Scan"](at(other), read))["Count"] == 1  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.9, 0.999])
@@ -190,7 +194,7 @@ def test_a_table_is_where_its_arn_says(regions: Regions, service: Service, tmp_p
     (tmp_path / "t.json").write_text(json.dumps([{"Table": {**ON_DEMAND, "TableArn": arn}}, ORDERS]))
     (tmp_path / "i.jsonl").write_bytes(b'{"pk": {"S": "a"}}')
     fill(regions, Contents(table=(tmp_path / "t.json",), seed_items=((arn, tmp_path / "i.jsonl"),)))
-    there = regions.called("eu-west-1").service
+    there = regions.named("eu-west-1")
     assert (service.catalog.names(), there.catalog.names()) == (["orders"], ["events"])
     assert len(there.catalog.find("events").items) == 1
 
@@ -210,7 +214,7 @@ def test_items_are_there_from_the_beginning_for_nothing(
     table = service.catalog.find("orders")
     assert (len(table.items), len(table.items.index("by-day"))) == (2, 1)
     assert table.stream is not None
-    assert not list(table.model.decisions.rows())
+    assert not list(table.model.decisions())
 
 
 def test_every_line_that_is_no_item_is_named(regions: Regions, tmp_path: Path) -> None:
@@ -288,7 +292,7 @@ def test_it_is_asked_over_http(
     method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, status: int
 ) -> None:
     clock = ServiceClock(lambda: NOW_S)
-    router = build_router(Regions(Service(clock=clock)), CONTROL, DATA, clock=clock)
+    router = build_router(Regions(Service(clock=clock)), clock=clock)
     answer = router.answer(method, url, {b"host": b"127.0.0.1", **headers}, body)
     assert int(answer.split()[1]) == status
     assert clock.ahead_s == (60 if url.endswith(b"advance") and status == 200 else 0)

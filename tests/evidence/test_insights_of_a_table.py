@@ -12,13 +12,12 @@ import pytest
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.heat import key_spread
 from keyheat.cli.main import main
-from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.keys import digest_of
-from keyheat.show.charts.keys import throttled_key_table
+from keyheat.show.charts.heat import throttled_key_table
 from tests.endpoint.clients import FakeClock, ServiceApp
 from tests.made_runs import load_evidence
 
@@ -32,7 +31,7 @@ def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ServiceApp:
     """A service an hour ago, which boto3 in this process talks to."""
     clock = FakeClock(time.time() // 3600 * 3600 - 3600)
     service = Service(clock=clock, seed=1)
-    made = ServiceApp(clock, service, build_router(Regions(service), CONTROL, DATA))
+    made = ServiceApp(clock, service, build_router(Regions(service)))
     clients = {"dynamodb": made.ddb, "cloudwatch": made.cloudwatch}
     session = SimpleNamespace(client=lambda service, **_options: clients[service])
     monkeypatch.setattr(boto3, "Session", lambda **_options: session)

@@ -115,6 +115,12 @@ def test_what_is_of_another_table_region_or_time_is_left_out_and_said(tmp_path: 
         assert f"1 throttle left out: {why}" in left
 
 
+def test_a_table_that_the_logs_do_not_name_is_a_mistake(tmp_path: Path) -> None:
+    log = read_logs([logged(tmp_path, line("2026-11-20T12:00:01Z"))])
+    with pytest.raises(ValueError, match="the log names no table ordres, but orders"):
+        log.records_of("ordres", None, ALWAYS)
+
+
 def test_a_throttle_without_an_arn_is_of_the_table_where_the_logs_name_no_other(tmp_path: Path) -> None:
     plain = "An error occurred (ProvisionedThroughputExceededException) when calling the GetItem operation: x"
     log = read_logs([logged(tmp_path, f"2026-11-20T12:00:01Z {plain}")])
@@ -157,11 +163,12 @@ def test_times_as_programs_print_them(text: object) -> None:
     [
         (b"", "is empty"),
         (gzip.compress(b"x" * 99)[:-9], "compressed by gzip, and damaged"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "not a log: it is not text"),
         (b'{\n "Table": {}\n}', "without a list of events"),
         (b'{\n "events": [', "not whole JSON"),
         (b"a" * (1 << 20) + b"aa", "more than 1,048,576 characters"),
     ],
-    ids=["empty", "cut off", "no events", "half", "one line"],
+    ids=["empty", "cut off", "picture", "no events", "half", "one line"],
 )
 def test_a_log_that_is_none_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "app.log"

@@ -215,6 +215,12 @@ def test_a_file_that_can_only_be_wrong_is_refused_with_the_reason(
         evidence(write("export.csv", content))
 
 
+def test_a_description_in_place_of_metrics_is_refused(write: Write) -> None:
+    path = write("table.json", '{"Table": {"TableName": "orders"}}')
+    with pytest.raises(ValueError, match="describes a table, and has no metrics; use --describe-json"):
+        evidence(path)
+
+
 def test_values_that_are_no_sums_are_rates_and_that_is_said(write: Write) -> None:
     found = evidence(write("export.csv", csv((at(0), 15.25, ""), (at(1), 10, ""))))
     assert series(found)[f"{WRITES}/Sum/60/table"] == [915, 600]

@@ -173,5 +173,5 @@ def test_a_replay_that_does_not_throttle_says_so(
     folder = incident(tmp_path / "inc", found, key)
     said = verb("init", "--from-diagnosis", folder, "--out", tmp_path / "replay.toml")
     assert said.code == 0, said.err
-    for text in (said.err, (tmp_path / "replay.toml").read_text()):
+    for text in (said.out, (tmp_path / "replay.toml").read_text()):
         assert ("NOT REPRODUCED: the incident was throttled by a partition limit" in text) is not reproduced

@@ -35,9 +35,8 @@ def main(transport: str, url: str, path: str, times: str) -> None:
     environment.keyheat = load = start_load(order)
     user = OperationsUser(environment)
     operations = [operation for operation, _weight in user.task_weights()]
-    of_name = dict(zip(scenario.load.operations.weights(), operations, strict=True))  # type: ignore[union-attr]
     for _ in range(int(times)):
-        for operation in of_name.values():
+        for operation in operations:
             operation()
     record = load.record
     rows: dict[str, list[float]] = {}

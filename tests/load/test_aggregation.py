@@ -4,17 +4,26 @@ import tomllib
 from collections.abc import Iterator
 from itertools import count
 from random import Random
+from time import time
 from typing import Any
 
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.shards import ShardFollower
 from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from keyheat.load.users.orders import OrderTally, guarded, order_item, placed_s, total_key, total_update
+from keyheat.load.users.orders import (
+    OrderTally,
+    StreamReader,
+    guarded,
+    order_item,
+    placed_s,
+    total_key,
+    total_update,
+)
 from keyheat.model.units import item_bytes
+from keyheat.runs.partitions import all_shards, split_times_s
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 
 pytestmark = pytest.mark.opens
@@ -81,25 +90,26 @@ def orders(shared: EndpointProcess, scenario: Scenario) -> Orders:
 
 
 @pytest.fixture
-def follower(orders: Orders) -> ShardFollower:
+def reader(orders: Orders) -> StreamReader:
     arn = orders.client.describe_table(TableName=orders.table.name)["Table"]["LatestStreamArn"]
-    return ShardFollower(make_client(orders.target, service="dynamodbstreams"), arn)
+    return StreamReader(make_client(orders.target, service="dynamodbstreams"), arn)
 
 
-def test_a_child_is_read_after_its_parent(follower: ShardFollower, orders: Orders) -> None:
+def test_every_record_of_a_stream_is_read_once_across_splits(reader: StreamReader, orders: Orders) -> None:
     orders.place(20)
+    reader.refresh()
+    first = [*reader.read()]
+    assert (len(first), len(reader.iterators)) == (20, 4)
     orders.split()
     orders.place(20)
-    follower.refresh()
-    assert len(follower.shards) == 12
-    assert sum(map(follower._readable, follower.shards.values())) == 4  # the children wait
-    first = [record for page in follower.read() for record in page]
-    assert len(first) == 20
-    assert sum(map(follower._readable, follower.shards.values())) == 8
-    second = [record for page in follower.read() for record in page]
-    assert len(second) == 20
-    sequence = [int(record["dynamodb"]["SequenceNumber"]) for record in (*first, *second)]
-    assert max(sequence[:20]) < min(sequence[20:])
+    reader.refresh()
+    second = [*reader.read(), *reader.read()]
+    assert sum(iterator is None for iterator in reader.iterators.values()) == 4  # they have children
+    assert (len(second), len(reader.iterators)) == (20, 12)
+    assert len({record["eventID"] for record in (*first, *second)}) == 40
+    times = split_times_s(all_shards(reader.client, reader.arn))
+    assert len(times) == 4
+    assert all(at_s is not None and abs(at_s - time()) < 60 for at_s in times)
 
 
 def test_a_flush_that_is_sent_again_counts_once(orders: Orders) -> None:
@@ -124,15 +134,17 @@ def test_an_order_is_as_large_as_it_is_asked_to_be(scenario: Scenario) -> None:
     assert item_bytes(small) > 10  # as small as it can be
 
 
-def test_a_follower_of_a_stream_with_pages_of_shards(follower: ShardFollower, orders: Orders) -> None:
+def test_a_stream_with_pages_of_shards(reader: StreamReader, orders: Orders) -> None:
     orders.split()
 
     class Paged:
         """DescribeStream with three shards in a page."""
 
         def describe_stream(self, **request: Any) -> Any:
-            return follower.client.describe_stream(Limit=3, **request)
+            return reader.client.describe_stream(Limit=3, **request)
 
-    paged = ShardFollower(Paged(), follower.arn)
+        get_shard_iterator = reader.client.get_shard_iterator
+
+    paged = StreamReader(Paged(), reader.arn)
     paged.refresh()
-    assert len(paged.shards) == 12
+    assert len(paged.iterators) == 12

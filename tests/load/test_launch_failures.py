@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.cli.conclude import How
 from keyheat.cli.main import main
 from keyheat.cli.run import tell_once
+from keyheat.cli.simulate import How
 from keyheat.load.run import launch
 from keyheat.load.run.launch import Launched, LaunchProgress
 from keyheat.runfiles import FILES, RUN

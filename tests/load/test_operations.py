@@ -18,6 +18,18 @@ format = "keyheat.scenario/1"
 name = "mix"
 question = "What does each operation cost?"
 loadtest = "operations"
+tasks = [
+    {{ operation = "put", weight = 1 }},
+    {{ operation = "put_if_absent", weight = 1 }},
+    {{ operation = "update", weight = 1 }},
+    {{ operation = "delete", weight = 1 }},
+    {{ operation = "get", weight = 1 }},
+    {{ operation = "query", weight = 1 }},
+    {{ operation = "batch_write", weight = 1 }},
+    {{ operation = "batch_get", weight = 1 }},
+    {{ operation = "transact_write", weight = 1 }},
+    {{ operation = "transact_get", weight = 1 }},
+]
 [table]
 name = "mix-table"
 {sort_key}
@@ -32,17 +44,6 @@ keys = 400
 [load]
 requests_per_s = 10_000_000
 item_bytes = {{ kind = "choice", sizes = [400, 1_500, 6_000] }}
-[load.operations]
-put = 1
-put_if_absent = 1
-update = 1
-delete = 1
-get = 1
-query = 1
-batch_write = 1
-batch_get = 1
-transact_write = 1
-transact_get = 1
 """
 TIMES = 8
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyheat.heavyhitters import SKETCH_KEYS, HeavyHitters
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
-from keyheat.load.record.sketch import SKETCH_KEYS, HeavyHitters, KeyHeat
+from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.run.finish import keys_of
 from keyheat.runs.folder import keys_json
 from keyheat.scenario.keys import digest_of
@@ -104,26 +105,25 @@ def cut_in_pieces(log: list[Attempt]) -> Record:
 
 
 @pytest.mark.slow
+@settings(max_examples=30)
 @given(logs, logs, logs)
-def test_merging_is_associative(a: list[Attempt], b: list[Attempt], c: list[Attempt]) -> None:
+def test_records_merged_in_any_order_are_the_record_of_all(
+    a: list[Attempt], b: list[Attempt], c: list[Attempt]
+) -> None:
     left = merged(merged(record_of(a), record_of(b)), record_of(c))
     right = merged(record_of(a), merged(record_of(b), record_of(c)))
-    assert view(left) == view(right)
+    assert view(left) == view(right) == view(record_of(a + b + c))
 
 
 @pytest.mark.slow
-@given(logs, logs)
-def test_two_records_merged_are_the_record_of_both(a: list[Attempt], b: list[Attempt]) -> None:
-    assert view(merged(record_of(a), record_of(b))) == view(record_of(a + b))
-
-
-@pytest.mark.slow
+@settings(max_examples=30)
 @given(logs)
 def test_a_record_sent_in_pieces_is_the_record(log: list[Attempt]) -> None:
     assert view(cut_in_pieces(log)) == view(record_of(log))
 
 
 @pytest.mark.slow
+@settings(max_examples=30)
 @given(logs)
 def test_every_attempt_is_counted_once(log: list[Attempt]) -> None:
     record = record_of(log)

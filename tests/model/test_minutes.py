@@ -132,9 +132,9 @@ def test_many_at_once_are_counted_as_one_by_one() -> None:
     alone.refused(Cause.KEY_RANGE, T0)
     alone.refused(Cause.KEY_RANGE, T0)
     together.accepted_many(3, 6.0, T0, least=1.0, most=4.0)
-    together.refused_many(Cause.KEY_RANGE, 2, T0)
+    together.refused(Cause.KEY_RANGE, T0, 2)
     together.accepted_many(0, 0.0, T0)
-    together.refused_many(Cause.PROVISIONED, 0, T0)
+    together.refused(Cause.PROVISIONED, T0, 0)
     assert together.open == alone.open
     assert together.throttles_by_minute() == alone.throttles_by_minute()
     together.accepted_many(2, 6.0, T0 + 60)

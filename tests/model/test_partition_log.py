@@ -71,7 +71,7 @@ def test_refusals_of_an_index_that_holds_back_are_its_partitions():
     model, _ = loaded(20, capacity=capacity, entries=True, units=50.0)
     refused = sum(
         row["refused"].get(Cause.KEY_RANGE.value, 0)
-        for row in model.decisions.rows()
+        for row in model.decisions()
         if (row["index"], row["direction"]) == ("by_tag", "write")
     )
     table = table_of(model, 30)

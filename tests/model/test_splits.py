@@ -103,5 +103,5 @@ def test_a_partition_may_use_whatever_the_table_has_left() -> None:
 def test_every_refusal_of_a_cold_on_demand_table_is_a_key_range_refusal() -> None:
     model = TableModel(ON_DEMAND, now_s=T0, scale=SCALE)
     drive(model, even_keys, per_s=100, seconds=10)
-    causes = {cause for row in model.decisions.rows() for cause in row["refused"]}
+    causes = {cause for row in model.decisions() for cause in row["refused"]}
     assert causes == {Cause.KEY_RANGE.value}

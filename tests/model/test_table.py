@@ -94,7 +94,7 @@ def test_units_are_conserved(capacity: TableCapacity, history: list[tuple[float,
         admitted[None, op.direction.value] += op.units  # type: ignore[assignment]
         if op.direction is Direction.WRITE and capacity.indexes:
             admitted[GSI, "write"] += sum(w.units for w in op.index_writes)  # type: ignore[assignment]
-    rows = model.decisions.rows()
+    rows = model.decisions()
     decided: Counter[tuple[str | None, str]] = Counter()
     for row in rows:
         decided[row["index"], row["direction"]] += row["consumed"]
@@ -186,7 +186,7 @@ def test_the_same_seed_makes_the_same_decisions() -> None:
         rng = Random(7)
         for n in range(8_000):
             model.admit_write(position(b"one", rng.randbytes(8)), 1.0, T0 + n / 5)
-        return model.decisions.rows()
+        return model.decisions()
 
     assert rows(1) == rows(1)
     assert rows(1) != rows(2)
@@ -244,7 +244,7 @@ def test_one_request_together_is_one_request(
     for gap_s, op in history:
         now_s += gap_s
         assert [admit(one, op, now_s)] == together.admit_together([op], now_s)
-    assert one.decisions.rows() == together.decisions.rows()
+    assert one.decisions() == together.decisions()
 
 
 def test_scale_multiplies_every_rate() -> None:

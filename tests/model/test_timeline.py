@@ -62,16 +62,10 @@ BACK = (
          "PAY_PER_REQUEST mode by then, without provisioned capacity @ $.timeline[1].provisioned"),
         ([at(1, max_on_demand={"write": 9})],
          "PROVISIONED mode by then, without an on-demand maximum @ $.timeline[0].max_on_demand"),
-        ([at(1, provisioned={"write": 9}), at(2, provisioned={"write": 9})],
-         "UpdateTable refuses what changes nothing, and it has that by then @ $.timeline[1].provisioned"),
         ([at(1, billing_mode="PROVISIONED")],
          "the table is in PROVISIONED mode already @ $.timeline[0].billing_mode"),
         ([at(1, index="by-day", billing_mode="PAY_PER_REQUEST")],
          "it is that of the table and all its indexes: leave index out @ $.timeline[0].billing_mode"),
-        ([at(1, provisioned={"write": 900}), at(2, warm={"write": 800})],
-         "warm throughput never falls, and is 900 by then @ $.timeline[1].warm.write"),
-        ([at(1, billing_mode="PAY_PER_REQUEST"), at(2, index="by-day", warm={"write": 800})],
-         "warm throughput never falls, and is 4000 by then @ $.timeline[1].warm.write"),
         ([at(1, provisioned={"write": 9}), at(1, warm={"write": 800})],
          "$.timeline[0] is of the same moment: say both in one step @ $.timeline[1]"),
         ([at(1, billing_mode="PAY_PER_REQUEST"), BACK[0]],
@@ -81,35 +75,6 @@ BACK = (
 )  # fmt: skip
 def test_a_step_that_cannot_be_is_refused(steps: list[dict[str, Any]], wrong: str) -> None:
     assert errors_of(*steps) == [wrong]
-
-
-def test_a_table_goes_on_demand_only_so_often() -> None:
-    steps = [
-        one
-        for n in range(5)
-        for one in (
-            at(100 * n, billing_mode="PAY_PER_REQUEST"),
-            *({**back, "at_s": 100 * n + 60} for back in BACK),
-        )
-    ]
-    assert errors_of(*steps) == [
-        "a table goes to PAY_PER_REQUEST at most 4 times in 24 hours, and being made in that mode counts"
-        " @ $.timeline[12].billing_mode"
-    ]
-
-
-def test_being_made_on_demand_counts_as_a_switch_to_it() -> None:
-    steps = [
-        one
-        for n in range(4)
-        for one in (
-            *({**back, "at_s": 100 * n + 10} for back in BACK),
-            at(100 * n + 60, billing_mode="PAY_PER_REQUEST"),
-        )
-    ]
-    index = {"name": "by-day", "partition_key": "day"}
-    (wrong,) = errors_of(*steps, **{**ON_DEMAND, "indexes": [index]})
-    assert wrong.endswith("counts @ $.timeline[11].billing_mode")
 
 
 def test_all_mistakes_are_said_at_once_with_those_of_fields() -> None:

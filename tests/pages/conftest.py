@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report import ReportRun
 from keyheat.show.html import html_of
 from keyheat.show.report import report_answer
 from tools.samples.cases import CASES

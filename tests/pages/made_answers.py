@@ -9,7 +9,6 @@ import numpy as np
 
 from keyheat.model.resources import Cause
 from keyheat.model.retries import policy_named
-from keyheat.plan.limit_use import LimitUse
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.show.answer import Answer
@@ -58,13 +57,6 @@ def search(question: Question, steps: Sequence[Step], answer: float | None, fail
     )  # fmt: skip
 
 
-def use(share: float, key_per_s: float | None = None) -> LimitUse:
-    return LimitUse(
-        constraint="partition", resource="table", direction=WRITE, asked_per_s=1_000 * share,
-        limit_per_s=1_000, key_per_s=key_per_s,
-    )  # fmt: skip
-
-
 def found(searched: Search, **more: Any) -> Found:
     given = {"search": searched, "target": "simulated", "prices": load_prices()}
     return Found(**{**given, **more})
@@ -74,7 +66,7 @@ def shards_found(**more: Any) -> Found:
     """2 shards hold by luck, 4 are enough."""
     asked = shards_asked(**more)
     steps = [step(asked, value, share, KEY) for value, share in ((1, 0.4), (2, 0), (3, 0.1), (4, 0), (5, 0))]
-    return found(search(asked, steps, 4, 3), uses=(use(0.94),), formula=2)
+    return found(search(asked, steps, 4, 3), formula=2)
 
 
 def load_found(**more: Any) -> Found:
@@ -82,7 +74,7 @@ def load_found(**more: Any) -> Found:
     asked = load_question(HOTKEY)
     shares = ((250, 0.41), (125, 0), (177, 0.2), (149, 0.06), (136, 0), (142, 0.02))
     steps = [step(asked, value, share, KEY) for value, share in shares]
-    return found(search(asked, steps, 136, 142), **{"uses": (use(1.0, 981.0),), **more})
+    return found(search(asked, steps, 136, 142), **more)
 
 
 def retried_run(

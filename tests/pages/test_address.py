@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from keyheat.analysis.report.run import load_run
+from keyheat.analysis.report import load_run
 from keyheat.show.markdown import markdown_of
 from keyheat.show.report import write_report
 from keyheat.show.run import run_answer

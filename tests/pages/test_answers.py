@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.report.facts import facts_of
-from keyheat.analysis.report.run import ReportRun, evidence_alone, load_run
+from keyheat.analysis.facts import facts_of
+from keyheat.analysis.report import ReportRun, evidence_alone, load_run
 from keyheat.numbers import span
 from keyheat.runs.formats import Cure, CureStep, GeneratorFacts, MonthlyBill, Recommendation
 from keyheat.show.answer import Fact

@@ -10,17 +10,21 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from keyheat.analysis.report.facts import verdict_resource
-from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.facts import verdict_resource
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.rules import RULES
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.frames import of_partitions
 from keyheat.runs.manifest import CapacityChange
 from keyheat.runs.parquet import PARTITIONS_SCHEMA
 from keyheat.show.charts.base import MOST_POINTS, compact, width_for
-from keyheat.show.charts.capacity import capacity_figure, change_sentences, changes_of
-from keyheat.show.charts.heat import partition_figure, partition_rates, partition_resources
-from keyheat.show.charts.keys import throttled_key_table
+from keyheat.show.charts.capacity import capacity_figure, change_table, changes_of
+from keyheat.show.charts.heat import (
+    partition_figure,
+    partition_rates,
+    partition_resources,
+    throttled_key_table,
+)
 from keyheat.show.charts.rates import Rates, client_rates, published_rates
 from keyheat.show.report import rule_table
 from keyheat.words import Resource
@@ -197,26 +201,23 @@ def test_a_change_is_a_line_from_when_it_held(changed: Callable[..., ReportRun])
     assert [shape.showlegend for shape in shapes] == [True, False]
 
 
-def test_every_change_is_said(changed: Callable[..., ReportRun]) -> None:
-    words = change_sentences(
-        changed(
-            change(by="auto scaling", because="81 % and 90 %", in_force_s=8.0),
-            change(index="by-day", what="warm.read", to=9_000, **{"from": None}),
-            change(refused="4 decreases today"),
-            change(what="billing_mode", to="PAY_PER_REQUEST", in_force_s=9.0, **{"from": "PROVISIONED"}),
-        )
+def test_every_change_is_a_row_with_what_came_of_it(changed: Callable[..., ReportRun]) -> None:
+    made = (
+        change(by="auto scaling", because="81 % and 90 %", in_force_s=8.0),
+        change(index="by-day", what="warm.read", to=9_000, **{"from": None}),
+        change(refused="4 decreases today"),
+        change(what="billing_mode", to="PAY_PER_REQUEST", in_force_s=9.0, **{"from": "PROVISIONED"}),
     )
-    assert [line.partition(" UTC: ")[2] for line in words] == [
-        "auto scaling asks for 1,286 WCU/s provisioned for the table instead of 400 (81 % and 90 %); "
-        "in force at 12:00:08.",
-        "the timeline asks for 9,000 RCU/s of warm throughput for index by-day; not in force by the end of "
-        "the run.",
-        "the timeline asks for 1,286 WCU/s provisioned for the table instead of 400; refused: 4 decreases "
-        "today.",
-        "the timeline asks for PAY_PER_REQUEST mode of the table instead of PROVISIONED; in force at "
-        "12:00:09.",
+    table = change_table(changed(*made))
+    assert table is not None
+    assert [row[1:] for row in table.cells] == [
+        ["auto scaling", "the table", "provisioned, write", "400", "1,286", "81 % and 90 %", "12:00:08"],
+        ["timeline", "index by-day", "warm, read", "–", "9,000", "–", "–"],
+        ["timeline", "the table", "provisioned, write", "400", "1,286", "–", "refused: 4 decreases today"],
+        ["timeline", "the table", "billing mode", "PROVISIONED", "PAY_PER_REQUEST", "–", "12:00:09"],
     ]
-    assert list(change_sentences(changed())) == []
+    assert {row[0] for row in table.cells} == {"12:00:05"}
+    assert change_table(changed()) is None
 
 
 def partitions(*cells: tuple[Any, ...]) -> Any:

@@ -7,28 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.plan.prices import load_prices
 from keyheat.runfiles import CannotWrite
-from keyheat.show.compare import ComparedRun, comparison_answer, groups_of, write_comparison, write_index
+from keyheat.show.compare import ComparedRun, comparison_answer, write_comparison, write_index
 from tests.conftest import Golden
 from tests.pages.axe import violations
 
 NAMES = ("hotkey", "sharded", "too-small")
 AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
-PRICES = load_prices()
-
-
-def read(*folders: Path):
-    return [ComparedRun.read(folder, PRICES) for folder in folders]
-
-
-def cells(runs):
-    """Measure -> what the table says of each run."""
-    return {name: said for measures in groups_of(runs).values() for name, said in measures.items()}
 
 
 def answer_of(*folders: Path):
-    return comparison_answer(read(*folders), PRICES, Path())
+    return comparison_answer([ComparedRun.read(folder) for folder in folders], Path())
+
+
+def cells(*folders: Path):
+    """Measure -> what the table says of each run."""
+    (table,) = answer_of(*folders).sections[0].tables
+    return {row[0]: row[1:] for row in table.cells}
 
 
 def change(run_dir, **fields):
@@ -40,19 +35,16 @@ def change(run_dir, **fields):
 
 @pytest.mark.slow
 def test_every_measure_is_a_row(samples, golden: Golden):
-    measures = cells(read(*(samples[name] for name in NAMES)))
+    measures = cells(*(samples[name] for name in NAMES))
     rows = (f"{name}: {' | '.join(said)}\n" for name, said in measures.items())
     golden(Path(__file__).parent / "golden" / "compare.txt", "".join(rows))
 
 
 @pytest.mark.slow
-def test_what_no_run_has_is_no_row_and_what_one_lacks_is_a_dash(samples, a_run):
-    assert "RCU per whole read" not in cells(read(samples["hotkey"]))
-    counted = {"reads.units": 90.0, "reads.checked": 20.0, "orders.placed": 4.0, "reads.missing": 1.0}
-    counting = change(a_run("sharded"), counted=counted)
-    found = cells(read(samples["hotkey"], counting))
-    assert found["RCU per whole read"] == ("–", "4.5")
-    assert found["Orders: placed"] == ("–", "4")
+def test_what_one_run_lacks_has_a_reason_and_wrong_reads_come_first(samples, a_run):
+    counting = change(a_run("sharded"), counted={"reads.checked": 20.0, "reads.missing": 1.0})
+    first = cells(samples["hotkey"], counting)["First throttle after"]
+    assert first[1] == "nothing was throttled"
     (wrong,) = answer_of(counting).sections[0].wrong
     assert "1 item was not found" in wrong
 
@@ -106,19 +98,18 @@ def test_runs_of_other_scales_are_warned_of_and_one_without_seconds_has_a_card(s
 def test_the_page_is_whole_and_a_run_that_cannot_be_read_has_a_card_and_a_reason(samples, tmp_path):
     path = tmp_path / "compare.html"
     folders = [*(samples[name] for name in NAMES), tmp_path / "<i>gone</i>"]
-    assert not write_comparison(path, folders, PRICES, AT)
+    assert not write_comparison(path, folders, AT)[1]
     text = path.read_text()
     assert text.count("<article") == 4
     assert "diagnosis.json is missing" in text
     assert "<i>gone" not in text
-    assert "list prices of us-east-1, 2026-08-13" in text.replace("\u00a0", " ")
     links = re.findall(r'href="([^"]*report\.html)"', text)
     assert [(tmp_path / link).resolve() for link in links] == [
         samples[name] / "report.html" for name in NAMES
     ]
-    assert write_comparison(path, folders[:3], PRICES, AT)
+    assert write_comparison(path, folders[:3], AT)[1]
     with pytest.raises(CannotWrite):
-        write_comparison(path / "page.html", folders[:1], PRICES, AT)
+        write_comparison(path / "page.html", folders[:1], AT)
 
 
 @pytest.mark.slow
@@ -133,7 +124,7 @@ def test_an_index_has_a_card_of_each_run_with_its_picture(samples, tmp_path):
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_can_be_read_on_a_phone_and_axe_finds_nothing(visit, samples, tmp_path, width):
-    write_comparison(tmp_path / "compare.html", [samples[name] for name in NAMES], PRICES, AT)
+    write_comparison(tmp_path / "compare.html", [samples[name] for name in NAMES], AT)
     page = visit((tmp_path / "compare.html").as_uri(), width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert (page.wrong, violations(page)) == ([], [])

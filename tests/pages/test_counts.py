@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyheat.show.counts import counts_of, listed, shown, word_of
+from keyheat.show.counts import counts_of, listed, shown
 
 RIGHT = {"reads.checked": 400.0, "reads.items": 20_000.0, "reads.missing": 0.0, "reads.units": 1234.5}
 
@@ -74,5 +74,4 @@ def test_groups_stand_in_the_order_of_the_story():
 def test_units_follow_numbers():
     assert shown("cache.units_saved", 450.0) == "450 RCU"
     assert shown("tables.totals.write_units", 12.0) == "12 WCU"
-    assert word_of("cache.stale") == "Read-through cache: answers older than the last write"
     assert shown("reads.missing", None) == "–"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 
-from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.verdict import with_company
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence, TableFacts
@@ -57,7 +57,7 @@ def test_a_run_of_one_second():
 def test_a_run_that_sent_nothing():
     throttles = of_rows("throttles", THROTTLES_SCHEMA.empty_table())
     run = ReportRun(
-        diagnosis=diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency=()
+        diagnosis=diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency={}
     )
     text = page_of(run)
     assert "Nothing was throttled." in text

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report import ReportRun
 from tests.made_runs import load_evidence
 from tests.pages.conftest import page_of
 

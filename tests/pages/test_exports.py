@@ -51,7 +51,7 @@ def test_values_that_were_not_recorded_are_refused(samples, tmp_path):
 
 def test_the_verb_says_what_it_wrote(samples, tmp_path):
     said = CliRunner().invoke(report, [str(samples["hotkey"]), "--csv", str(tmp_path)])
-    assert "latency.csv  " in said.output.replace("\n", "")
+    assert "latency.csv:" in said.output.replace("\n", "")
     refused = CliRunner().invoke(report, [str(samples["hotkey"]), "--csv", str(tmp_path), "--show-keys"])
     assert refused.exit_code == 2
     assert "has digests of keys only" in refused.output

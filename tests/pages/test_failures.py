@@ -2,7 +2,7 @@
 
 import json
 
-from keyheat.analysis.report.run import load_run
+from keyheat.analysis.report import load_run
 from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
 from keyheat.numbers import percent
 from keyheat.show.counts import MEANINGS, failure_table

@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from keyheat.analysis.diagnosis import analyze_run
-from keyheat.analysis.report.run import load_run
+from keyheat.analysis.report import load_run
 from keyheat.runfiles import FileProblem
 from keyheat.runs.formats import write_diagnosis
 

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keyheat.numbers import clock, moment
+from keyheat.numbers import clock, moment, saying
 from keyheat.show.charts.base import time_axis
-from keyheat.show.constraints import saying
 
 BEGAN = datetime(2026, 11, 20, 18, tzinfo=UTC)
 HOT = {*range(300, 360), *range(1_500, 1_560)}  # minutes: 23:00 to 24:00, and the same hour of the next day

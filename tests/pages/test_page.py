@@ -7,7 +7,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
-from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.runfiles import CannotWrite
 from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.plausibility import read_evidence

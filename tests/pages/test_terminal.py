@@ -1,16 +1,15 @@
 """The answer in a terminal, or in a pipe: plain lines, none of them wider than the screen."""
 
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from keyheat.analysis.report.run import ReportRun, load_run
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.runs.formats import Diagnosis, Label
-from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.show.outcome import outcome
-from keyheat.show.run import run_answer
+from keyheat.show.run import first_screen, run_answer
 from keyheat.show.text import text_of
 from tests.conftest import Golden
 from tools.samples.cases import CASES
@@ -28,12 +27,6 @@ def printed(diagnosis, run=None, width=80):
     return out.getvalue()
 
 
-def outcome_of(run, diagnosis=None):
-    """The lines that a verb prints of one run."""
-    scenario = scenario_from_dict(dict(run.manifest.scenario), "run.json")
-    return outcome(scenario, diagnosis or run.diagnosis, "report.html").plain
-
-
 @pytest.mark.parametrize("name", [case.name for case in CASES])
 def test_what_is_said_of_a_run(samples, name, golden: Golden):
     run = load_run(samples[name])
@@ -43,16 +36,17 @@ def test_what_is_said_of_a_run(samples, name, golden: Golden):
             command = line.lstrip().startswith("keyheat ")  # is whole, however long its path is, to be copied
             assert len(line) <= width or command
             assert line == line.rstrip()
-    said = f"{text}====\n{outcome_of(run)}\n".replace(str(samples[name].parent), "FOLDER")
+    said = text.replace(str(samples[name].parent), "FOLDER")
     golden(Path(__file__).parent / "golden" / f"terminal-{name}.txt", said)
 
 
-def test_evidence_that_does_not_decide_is_said_beside_the_label(samples):
+def test_the_first_screen_says_why_evidence_does_not_decide(samples):
     run = load_run(samples["undetermined"])
     verdict = run.diagnosis.verdict.model_copy(update={"valid": False})
-    diagnosis = run.diagnosis.model_copy(update={"verdict": verdict})
-    _first, why, *_others = outcome_of(run, diagnosis).split("\n")
-    assert f"{why.strip()}." == verdict.because[0]
+    undecided = replace(run, diagnosis=run.diagnosis.model_copy(update={"verdict": verdict}))
+    shown = first_screen(undecided)
+    assert (shown.notes, shown.sections) == ((verdict.because[0],), ())
+    assert shown.facts == run_answer(undecided).facts
 
 
 def a_diagnosis(samples, **changes) -> Diagnosis:

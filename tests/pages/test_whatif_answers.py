@@ -15,8 +15,7 @@ from keyheat.model.resources import Cause
 from keyheat.model.retries import policy_named
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import overridden
-from keyheat.show.answer import Answer
-from keyheat.show.data import json_of
+from keyheat.show.answer import Answer, json_of
 from keyheat.show.figures import retry_figure
 from keyheat.show.html import html_of
 from keyheat.show.markdown import markdown_of
@@ -177,8 +176,7 @@ def test_reads_and_writes_that_are_both_short_are_one_answer() -> None:
     both = together([write, read])
     assert both.label == "800 WCU; 50 RCU"
     assert both.sentence == f"{write.sentence} {read.sentence}"
-    assert len(both.tables) == 2 * len(write.tables)
-    assert both.notes == write.notes
+    assert both.parts == (write, read)
 
 
 def test_every_request_has_one_fate_and_every_bar_is_the_whole() -> None:

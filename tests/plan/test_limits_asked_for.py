@@ -12,9 +12,8 @@ from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.simulator.simulate import simulate
 from keyheat.words import Capacity, Direction
-from tests.rehearsal import SAMPLED, SCENARIOS
+from tests.small_runs import SCENARIOS
 
-SHIPPED = [path.stem for path in SAMPLED]
 W = Direction.WRITE
 
 
@@ -31,18 +30,6 @@ def shipped(name: str, **table: Any) -> Scenario:
     raw = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json")
     raw["table"] = {key: value for key, value in (raw["table"] | table).items() if value is not None}
     return scenario_from_dict(raw, name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SHIPPED)
-def test_every_shipped_scenario_is_foretold_as_it_expects(name: str) -> None:
-    """Auto scaling, which is not foretold, would be in time for one of them."""
-    scenario = load_scenario(SCENARIOS / f"{name}.toml")
-    found = {one.constraint for one in told(scenario)}
-    if name == "auto-scaling-ramp":
-        assert found == {"table"}
-    else:
-        assert found == ({scenario.expects} if scenario.expects != "none" else set())
 
 
 def test_a_burst_lasts_for_300_seconds_of_what_was_provisioned() -> None:

@@ -78,7 +78,7 @@ def test_sessions_are_listed_and_shown(kept: Path, run: Run) -> None:
 
 
 def test_a_name_is_pinned_and_shown(kept: Path, run: Run) -> None:
-    assert run(PIN).out == "release-2 is session 6 of nightly\n"
+    assert run(PIN).says("release-2 is session 6 of nightly.")
     assert re.search("Pinned +release-2", run("keyheat history show release-2").out)
     assert "pinned release-2" in run(LIST).out
     for wrong in ("pin 12 6", "pin '' 6", "show nothing", f"show {2**63}"):
@@ -98,7 +98,8 @@ def test_trends_are_shown_with_what_became_worse(kept: Path, run: Run) -> None:
     assert drawn.says("hotkey: p99_ms changed with session 7: +39.8 %")
     assert drawn.says("hotkey: p99_ms regressed in session 7")
     row = next(line for line in drawn.out.splitlines() if line.strip().startswith("p99_ms "))
-    assert row.split()[-1] == "▂▂▂▂▂▂█████"
+    newest, lowest, highest = map(float, re.findall(r"([\d.]+) ms", row))
+    assert lowest < newest <= highest
     assert "throttle_share" in drawn.out
     page = Path("trend.html").read_text()
     assert page.count('class="chart"') == len(
@@ -113,8 +114,8 @@ def test_trends_are_shown_with_what_became_worse(kept: Path, run: Run) -> None:
 def test_old_sessions_go_and_their_runs_are_named(kept: Path, run: Run) -> None:
     assert "0 sessions deleted" in run(PRUNE).out
     first = run(PRUNE.replace("100", "9"))
-    assert first.out.startswith("3 sessions deleted\n")
-    assert f"  {(kept.parent / 'out' / 'run-3-1').as_uri()}" in first.out
+    assert first.says("3 sessions deleted; the history no longer refers to these run directories.")
+    assert f"- {(kept.parent / 'out' / 'run-3-1').as_uri()}" in first.out
 
 
 def test_a_file_that_is_cut_short_is_named(kept: Path, run: Run) -> None:

@@ -194,8 +194,8 @@ def test_the_verb_writes_the_page_into_the_folder(verb, tmp_path):
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "run.json").write_text("{")
     said = verb("runs", tmp_path)
-    assert (said.code, said.says("1 run: ")) == (INVALID, True)
-    assert "not whole JSON" in said.err
+    assert (said.code, said.says("1 run of 1 scenario.")) == (INVALID, True)
+    assert said.says("not whole JSON")
     assert (tmp_path / "runs.html").exists()
     quiet = verb("runs", tmp_path, "--quiet")
     assert (quiet.code, quiet.out) == (INVALID, "")
@@ -206,7 +206,7 @@ def test_the_verb_says_a_path_as_it_is(verb, tmp_path, monkeypatch, name):
     """A name in brackets is no colour, and is not left out."""
     monkeypatch.chdir(tmp_path)
     written(tmp_path / name / "one", summary())
-    assert verb("runs", tmp_path / name).out == f"1 run: {name}/runs.html\n"
+    assert verb("runs", tmp_path / name).out.endswith(f"\nPage: {name}/runs.html\n")
     closing = tmp_path / name / "[" / "red]"  # "[/red]" would end a colour that nobody began
     closing.mkdir(parents=True)
     assert verb("runs", tmp_path / name, "--out", closing / "x.html").code == 0

@@ -133,7 +133,7 @@ def test_every_mistake_of_its_scenarios_is_said_at_once(tmp_path: Path) -> None:
     found = mistakes(tmp_path, case("hotkeys") + case("wrong.toml") + case("hotkey", set=settings))
     assert [line.rpartition(" @ ")[2] for line in found] == [
         "$.cases[0].scenario", "$.question of $.cases[1].scenario", "$.table of $.cases[1].scenario",
-        "$.keys of $.cases[1].scenario", "$.load.operations of $.cases[1].scenario", "$.cases[2].set",
+        "$.keys of $.cases[1].scenario", "$.tasks of $.cases[1].scenario", "$.cases[2].set",
         "$.keys.shards of $.cases[2].set",
     ]  # fmt: skip
     assert found[0].startswith("no scenario 'hotkeys'; use one of aggregate-scan, ")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from keyheat.regression.outcome import Gate
 from keyheat.regression.verdict import verdict_of
 from tests.regression.outcomes import HELD, LOST, OTHER, UNDECIDED, a_finding, a_run
 
@@ -10,6 +11,8 @@ INVALID = a_run("hotkey", 2, valid=False, problem="the load generator was the li
 BROKEN = a_run("hotkey", 3, broken=("p99_ms: 12 ms, allowed 5 ms",))
 BEFORE = a_run("hotkey", 1, "before", broken=("p99_ms: 12 ms, allowed 5 ms",))
 WORSE = a_finding()
+OUTGROWN = a_finding(gate=Gate(measure="capacity_used.write"), before=0.62, after=1.14)
+STILL = a_finding("same", gate=Gate(measure="index_capacity_used.read"), before=1.2, after=1.2)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +28,13 @@ WORSE = a_finding()
             "hotkey fails 1 gate: accepted_units_per_s.write 1,000 units/s -> 902 units/s.",
         ),
         ([RUN], [LOST, WORSE], {}, "regressed", "hotkey fails 2 gates, by "),
+        (
+            [RUN],
+            [STILL, OUTGROWN],
+            {},
+            "regressed",
+            "hotkey now runs on burst capacity: writes of the table at 114 % of their maximum (was 62 %).",
+        ),
         ([RUN, BROKEN], [HELD], {}, "regressed", "hotkey, repetition 3: p99_ms: 12 ms, allowed 5 ms."),
         ([RUN, BROKEN], [], {"compared": False}, "regressed", "repetition 3: p99_ms"),
         ([RUN, INVALID], [HELD], {}, "invalid", "repetition 2 is invalid: the load gen"),

@@ -174,7 +174,7 @@ LOCAL = {"name": "by_day", "partition_key": "pk", "sort_key": "day", "local": Tr
         (
             "nothing",
             {},
-            [f"$.{f}" for f in ("format", "name", "question", "table", "keys", "load.operations")],
+            [f"$.{f}" for f in ("format", "name", "question", "table", "keys", "tasks")],
         ),
     ],
 )
@@ -366,15 +366,15 @@ def test_sizes_that_make_no_sense_are_refused(stated: Any, expected: list[str]) 
 @pytest.mark.parametrize(
     ("mix", "expected"),
     [
-        (None, ["$.load.operations"]),
-        ({}, ["$.load.operations"]),
-        ({"put": 0, "get": 0.0}, ["$.load.operations"]),
-        ({"put": 1, "scan": 2, "get": -1}, ["$.load.operations.get", "$.load.operations.scan"]),
+        (None, ["$.tasks"]),
+        ([], ["$.tasks"]),
+        ([("put", 0), ("get", 0.0)], ["$.tasks"]),
+        ([("put", 1), ("scan", 2), ("get", -1)], ["$.tasks[1].operation", "$.tasks[2].weight"]),
     ],
 )
 def test_a_mix_of_operations_that_makes_no_sense_is_refused(mix: Any, expected: list[str]) -> None:
-    load = {} if mix is None else {"operations": mix}
-    assert paths(errors_of(right(loadtest="operations", load=load))) == expected
+    tasks = {} if mix is None else {"tasks": [{"operation": name, "weight": weight} for name, weight in mix]}
+    assert paths(errors_of(right(loadtest="operations", **tasks))) == expected
 
 
 REPLAY = {"kind": "replay", "trace": "traces/shop.csv"}

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.scenario import shape
-from keyheat.scenario.scenario import FORMAT, Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.shape import LoadShape
+from tests.make import a_scenario
 
 SHAPES: dict[str, LoadShape] = {
     "constant": shape.constant(40.0, duration_s=60),
@@ -62,18 +63,7 @@ def test_after_its_end_the_last_rate_holds_and_a_last_rate_of_none_asks_for_no_m
 
 
 def scenario(**load: Any) -> Scenario:
-    return scenario_from_dict(
-        {
-            "format": FORMAT,
-            "name": "shaped",
-            "question": "Does the shape hold?",
-            "loadtest": "hotkey",
-            "table": {"name": "orders", "provisioned": {"read": 100, "write": 4_000}},
-            "keys": {"kind": "uniform"},
-            "load": load,
-        },
-        "test.toml",
-    )
+    return a_scenario(load=load)
 
 
 STEPS = [{"per_s": 10, "for_s": 30}, {"per_s": 50, "for_s": 30}]

@@ -90,7 +90,6 @@ def mistakes(raw: dict[str, Any]) -> list[str]:
 
 def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:
     raw["loadtest"] = "hotkey"
-    raw["load"]["operations"] = {"put": 1}
     put, query, of_index, get = raw["tasks"]
     put["index"] = "by-type"
     query["weight"] = 2
@@ -98,7 +97,6 @@ def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:
     get.pop("per_s")
     assert mistakes(raw) == [
         "'hotkey' has tasks of its own; [[tasks]] are for 'operations', the default @ $.loadtest",
-        "say [[tasks]] or [load.operations], which is their short form, not both @ $.load.operations",
         "only query has it, and this is a put @ $.tasks[0].index",
         "say weight or per_s, not both @ $.tasks[1].weight",
         "the table has no index 'by-tpye'; it has: by-type @ $.tasks[2].index",

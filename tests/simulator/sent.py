@@ -99,7 +99,7 @@ def by_minute(model: TableModel, seconds: int) -> Counts:
     """What a model decided."""
     minutes = -(-seconds // 60)
     counts: Counts = {}
-    for row in model.decisions.rows():
+    for row in model.decisions():
         for what, number in (
             ("accepted", row["accepted"]),
             ("units", row["consumed"]),

@@ -9,10 +9,11 @@ import pytest
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.table import TableModel
 from keyheat.scenario.changes import AUTO_SCALING, TIMELINE
-from keyheat.scenario.scenario import FORMAT, Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import ScalingSpec
 from keyheat.simulator.capacity import CapacityTimeline, Scaler, capacity_of, wanted
 from keyheat.words import Capacity, Direction
+from tests.make import a_scenario
 
 START_S = 1_790_000_000.0 // 86_400 * 86_400  # 00:00 UTC
 SPEC = ScalingSpec(min=50, max=1_000)
@@ -75,20 +76,9 @@ def test_a_minute_is_seen_some_time_after_its_end() -> None:
 
 
 def scenario(*steps: dict[str, Any], update_s: float | None = None, **table: Any) -> Scenario:
-    return scenario_from_dict(
-        {
-            "format": FORMAT,
-            "name": "changes",
-            "question": "Would it have been in time?",
-            "loadtest": "hotkey",
-            "table": {"name": "orders", "provisioned": {"read": 5, "write": 100}, **table},
-            "keys": {"kind": "uniform"},
-            "load": {"duration_s": 86_400},
-            "timeline": list(steps),
-            "local": {"update_s": update_s},
-        },
-        "test",
-    )
+    own = {"name": "orders", "provisioned": {"read": 5, "write": 100}, **table}
+    load, local = {"duration_s": 86_400}, {"update_s": update_s}
+    return a_scenario(table=own, load=load, timeline=list(steps), local=local)
 
 
 class Played:
@@ -230,6 +220,30 @@ def test_what_update_table_refuses_is_said_and_changes_nothing() -> None:
     assert last.refused == "4 decreases today: the next one is allowed 3,613 s into the run"
     assert last.in_force_s is None
     assert played.write == 87
+
+
+TO_AND_FRO = [
+    {"at_s": 10 * n + 5 * back, "billing_mode": "PROVISIONED", "provisioned": {"read": 5, "write": 90}}
+    if back
+    else {"at_s": 10 * n, "billing_mode": "PAY_PER_REQUEST"}
+    for n in range(5)
+    for back in (0, 1)
+]
+
+
+@pytest.mark.parametrize(
+    ("steps", "refused"),
+    [
+        ([{"at_s": 1, "provisioned": {"write": 90}}, {"at_s": 2, "provisioned": {"write": 90}}],
+         ["it changes nothing"]),
+        ([{"at_s": 1, "provisioned": {"write": 900}}, {"at_s": 2, "warm": {"write": 1}}],
+         ["warm throughput never falls, and warm.write is 900"]),
+        (TO_AND_FRO[:-1], ["the table was made on demand, or went to that mode, 4 times within a day"]),
+    ],
+)  # fmt: skip
+def test_update_table_refuses_what_dynamodb_does(steps: list[dict[str, Any]], refused: list[str]) -> None:
+    log = Played(scenario(*steps, update_s=0)).play(lambda _second: 0, 60).timeline.log
+    assert [event.refused for event in log if event.refused] == refused
 
 
 def test_an_index_is_scaled_by_itself() -> None:

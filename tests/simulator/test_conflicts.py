@@ -6,6 +6,7 @@ from keyheat.analysis.diagnosis import diagnosed
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import TRANSACTION_S
 from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.variants import lasting
 from keyheat.shipped import shipped
 from keyheat.simulator.folder import manifest_of
 from keyheat.simulator.simulate import simulate
@@ -36,5 +37,6 @@ def test_a_hot_total_is_contention_and_no_throttle() -> None:
 
 @pytest.mark.slow
 def test_transactions_meet_only_where_they_are_told_to() -> None:
-    assert "transactions.conflicts" not in simulate(scenario(None)).counted
-    assert simulate(scenario(TRANSACTION_S)).counted == simulate(scenario(TRANSACTION_S)).counted
+    apart, meeting = (lasting(scenario(transaction_s), 5) for transaction_s in (None, TRANSACTION_S))
+    assert "transactions.conflicts" not in simulate(apart).counted
+    assert simulate(meeting).counted == simulate(meeting).counted

@@ -1,8 +1,6 @@
 """Global tables: paid for in every Region, and simulated with the writes that come in from the others."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,8 @@ from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.runs.formats import Series
 from keyheat.runs.metrics import REPLICATED, REPLICATION_LATENCY, consumed
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.simulate import simulate
-from keyheat.simulator.traffic.replicated import Replicated
-from keyheat.words import WRITE, Direction
-from tools.accuracy.streams import even
+from keyheat.words import WRITE
 
 REGIONS = ["eu-west-1", "us-east-1", "ap-southeast-2"]
 
@@ -91,37 +86,9 @@ def test_a_table_that_holds_the_load_of_one_region_throttles_with_that_of_three(
     assert held.client.throttled[WRITE] == 0
     full = simulate(scenario({"duration_s": 700, "replicated_per_write": 1}, **capacity))
     assert full.client.throttled[WRITE] > 10_000
-    assert full.counted["replication.refused"] > 10_000
-    assert full.counted["replication.waiting"] > 1_000
     found = diagnosed(evidence_of(full))
     assert (found.verdict.constraint, found.region) == ("table", "eu-west-1")
     assert any("us-east-1 and ap-southeast-2" in said for said in found.verdict.because)
-
-
-class Writers:
-    """Ten writes a second."""
-
-    def __init__(self) -> None:
-        self.flow = Flow(operation="PutItem", direction=Direction.WRITE, requests=10, keys=even())
-
-    def second(self, at_s: float) -> Sequence[Flow]:
-        return [self.flow, replace(self.flow, operation="GetItem", direction=Direction.READ)]
-
-    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        assert [answer.flow.operation for answer in answers] == ["PutItem", "GetItem"]
-
-
-def test_a_copy_that_was_refused_comes_again_and_reads_are_not_copied() -> None:
-    traffic = Replicated(Writers(), 2.0)
-    flows = traffic.second(0)
-    assert [(flow.operation, flow.requests, flow.ours) for flow in flows] == [
-        ("PutItem", 10, True), ("GetItem", 10, True), ("Replication", 20, False),
-    ]  # fmt: skip
-    traffic.answered(0, [FlowAnswer(flow=flow, attempts=20, accepted=15, units=15) for flow in flows])
-    assert traffic.second(1)[-1].requests == 25
-    assert traffic.counts == {
-        "replication.written": 15, "replication.refused": 5, "replication.waiting": 5,
-    }  # fmt: skip
 
 
 def test_what_came_from_other_regions_is_said_of_a_real_table() -> None:

@@ -11,33 +11,22 @@ from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.manifest import Keys, Manifest
-from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.folder import keys_of, manifest_of
 from keyheat.simulator.simulate import simulate
+from tests.make import a_scenario
 
 
 def events(**event_type: Any) -> Scenario:
     """Tenants by Zipf, on demand, items of 3 KB, and an index on a type of event."""
-    return scenario_from_dict(
-        {
-            "format": "keyheat.scenario/1",
-            "name": "events",
-            "question": "Does the index carry it?",
-            "loadtest": "hotkey",
-            "table": {
-                "name": "events",
-                "billing_mode": "PAY_PER_REQUEST",
-                "partition_key": "tenant",
-                "sort_key": "at",
-                "indexes": [{"name": "by-type", "partition_key": "event_type"}],
-            },
-            "keys": {"kind": "zipf", "keys": 500, "exponent": 0.6},
-            "attributes": {"event_type": event_type},
-            "load": {
-                "duration_s": 60, "arrivals": "constant", "requests_per_s": 3_000, "item_bytes": 3_000,
-            },
+    return a_scenario(
+        table={
+            "name": "events", "billing_mode": "PAY_PER_REQUEST", "partition_key": "tenant", "sort_key": "at",
+            "indexes": [{"name": "by-type", "partition_key": "event_type"}],
         },
-        "test",
+        keys={"kind": "zipf", "keys": 500, "exponent": 0.6},
+        attributes={"event_type": event_type},
+        load={"duration_s": 60, "arrivals": "constant", "requests_per_s": 3_000, "item_bytes": 3_000},
     )  # fmt: skip
 
 

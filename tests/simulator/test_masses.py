@@ -1,6 +1,7 @@
 """Where requests fall: the same keys, places and shares as the patterns draw them one by one."""
 
 from collections import Counter
+from random import Random
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from keyheat.scenario.keys import (
 from keyheat.simulator.masses import even_masses, masses_of, masses_of_shares
 from keyheat.simulator.shares import PartitionShares
 
-DRAWS = 200_000
+DRAWS = 40_000
 PATTERNS: list[KeyPattern] = [
     Uniform(20), SingleHotKey(0.7, 10), HotSet(0.6, 3, 10), Zipf(1.2, 30), DateKey(day_s=10.0),
     Weighted(("ups", "dhl", "gls"), (45, 25, 5)),
@@ -31,12 +32,12 @@ PATTERNS: list[KeyPattern] = [
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: type(pattern).__name__)
 def test_shares_are_those_that_a_pattern_draws(pattern: KeyPattern) -> None:
-    masses = masses_of(pattern, at_s=25.0)
-    drawn = Counter(pattern.draw_many(np.random.default_rng(1), np.full(DRAWS, 25.0)).tolist())
+    masses, rng = masses_of(pattern, at_s=25.0), Random(1)
+    drawn = Counter(pattern.draw(rng, 25.0) for _ in range(DRAWS))
     named = {masses.name(n): share for n, share in enumerate(masses.shares)}
     assert named.keys() == drawn.keys()
     for key, share in named.items():
-        assert drawn[key] / DRAWS == pytest.approx(share, rel=0.1, abs=0.002)
+        assert drawn[key] / DRAWS == pytest.approx(share, rel=0.1, abs=0.005)
 
 
 @given(key=st.text(min_size=1))

@@ -9,10 +9,10 @@ import pytest
 
 from keyheat.model.retries import QUOTA_TOKENS, USUAL, policy_named
 from keyheat.numbers import percent
-from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.show.retries import sentence_of
 from keyheat.simulator.jobs import find_scenario
 from keyheat.simulator.retrying import RetriedRun, demand_of, feeds_on_itself, recovery_s, retried
+from tests.make import a_scenario
 
 pytestmark = pytest.mark.slow
 
@@ -78,12 +78,8 @@ ORDERS = {"name": "orders", "provisioned": {"read": 10, "write": 20}}
 
 def tried(table: dict[str, Any], **load: Any) -> list[RetriedRun]:
     """A design that is not in the box, without retries and with the usual policies."""
-    raw = {
-        "format": "keyheat.scenario/1", "name": "own", "question": "Do retries carry it?", "table": table,
-        "keys": {"kind": "uniform", "keys": 1_000}, "tasks": [{"operation": "put"}],
-        "load": {"duration_s": 20, "item_bytes": 900, **load},
-    }  # fmt: skip
-    scenario = scenario_from_dict(raw, "own")
+    keys, load = {"kind": "uniform", "keys": 1_000}, {"duration_s": 20, "item_bytes": 900, **load}
+    scenario = a_scenario(table=table, keys=keys, load=load)
     demand = demand_of(scenario)
     return [retried(scenario, demand, policy_named(name), clients=5) for name in ("none", *USUAL)]
 
@@ -131,7 +127,7 @@ def test_a_cure_is_tried_of_a_run_with_retries_too_and_says_that_it_is_without_t
     """The share of attempts that was throttled is another one with retries: it is repeated with them."""
     settings = ("--set", 'client.sdk="boto3-2026"', "--duration", "8")
     said = verb("simulate", "hotkey", *settings, "--out", tmp_path)
-    assert said.says("cure: shard the hot key (4 shards)")
+    assert said.says("Shard the hot key (4 shards)")
     cure = json.loads((tmp_path / "diagnosis.json").read_bytes())["cure"]
     assert cure["sent_once"]
     assert cure["bill"]

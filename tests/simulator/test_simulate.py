@@ -15,6 +15,7 @@ from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation, simulate
 from keyheat.words import Capacity
+from tests.make import a_scenario
 from tests.simulator.sent import READ, WRITE
 
 HOT = masses_of(SingleHotKey(0.8, 100))
@@ -39,11 +40,7 @@ class Script:
 def scenario(seconds: float = 20, **table: Any) -> Scenario:
     own = {"name": "orders", "provisioned": {"read": 1_000, "write": 4_000}, **table}
     beside = {"name": "beside", "billing_mode": "PAY_PER_REQUEST"}
-    raw = {
-        "format": "keyheat.scenario/1", "name": "s", "question": "?", "loadtest": "hotkey", "seed": 3,
-        "table": own, "companions": [beside], "keys": {"kind": "uniform"}, "load": {"duration_s": seconds},
-    }  # fmt: skip
-    return scenario_from_dict(raw, "test")
+    return a_scenario(seed=3, table=own, companions=[beside], load={"duration_s": seconds})
 
 
 def put(requests: float = 2_000, **more: Any) -> Flow:
@@ -63,7 +60,7 @@ def test_the_same_seed_is_the_same_run() -> None:
     for run in (first, again):
         assert seconds_table(run).equals(seconds_table(first))
         assert run.client.throttles.columns == first.client.throttles.columns
-        assert run.model.decisions.rows() == first.model.decisions.rows()
+        assert run.model.decisions() == first.model.decisions()
     assert not seconds_table(other).equals(seconds_table(first))
     assert (first.seed, simulate(scenario(1), traffic=Script()).seed) == (1, 3)
 
@@ -76,10 +73,10 @@ def test_without_keys_a_run_has_the_same_seconds() -> None:
     )
     assert rows(nameless) == rows(named)
     assert outcome_of(nameless) == outcome_of(named)
-    throttles = [sum(run.client.throttles.column(7)) for run in (named, nameless)]
+    throttles = [sum(run.client.throttles.columns[7]) for run in (named, nameless)]
     assert throttles[0] == throttles[1] > 0
-    assert any(named.client.throttles.column(5))
-    assert not any(nameless.client.throttles.column(5))
+    assert any(named.client.throttles.columns[5])
+    assert not any(nameless.client.throttles.columns[5])
     assert (nameless.client.keys[WRITE].run, nameless.client.index_keys) == ({}, {})
 
 
@@ -115,16 +112,16 @@ def test_the_traffic_is_told_what_the_table_and_the_client_saw() -> None:
     answers = [answer for (answer,) in script.answers]
     assert [row["attempts"] for row in rows(run)] == [2_000] * 20
     assert [row["accepted"] for row in rows(run)] == [answer.accepted for answer in answers]
-    assert [row["consumed"] for row in run.model.decisions.rows()] == [answer.units for answer in answers]
-    assert sum(run.client.throttles.column(7)) == sum(row["throttled"] for row in rows(run)) > 0
+    assert [row["consumed"] for row in run.model.decisions()] == [answer.units for answer in answers]
+    assert sum(run.client.throttles.columns[7]) == sum(row["throttled"] for row in rows(run)) > 0
 
 
 def test_throttles_are_counted_by_the_keys_that_are_hot() -> None:
     run = simulate(scenario(), traffic=Script(put()))
     throttles = run.client.throttles
-    assert set(throttles.column(3)) == {"TableWriteKeyRangeThroughputExceeded"}
-    by_key = dict.fromkeys(throttles.column(5), 0)
-    for key, count in zip(throttles.column(5), throttles.column(7), strict=True):
+    assert set(throttles.columns[3]) == {"TableWriteKeyRangeThroughputExceeded"}
+    by_key = dict.fromkeys(throttles.columns[5], 0)
+    for key, count in zip(throttles.columns[5], throttles.columns[7], strict=True):
         by_key[key] += count
     assert by_key[digest_of("hot")] > 0.9 * sum(by_key.values())
     heat = run.client.keys[WRITE]
@@ -166,8 +163,8 @@ def test_what_is_not_ours_is_not_in_the_clients_record() -> None:
     beside = put(50, keys=even_masses(), table="beside")
     run = simulate(scenario(5), traffic=Script(put(10), theirs, beside))
     assert sum(row["attempts"] for row in rows(run)) == 50
-    assert run.models["orders"].decisions.rows()[0]["accepted"] > 500
-    assert run.models["beside"].decisions.rows()[0]["accepted"] == 50
+    assert run.models["orders"].decisions()[0]["accepted"] > 500
+    assert run.models["beside"].decisions()[0]["accepted"] == 50
     assert run.client.beside == {("beside", "accepted"): 250.0, ("beside", "write_units"): 250.0}
 
 
@@ -181,7 +178,7 @@ def test_scale_is_of_every_rate() -> None:
 def test_items_of_a_batch_have_no_reason() -> None:
     run = simulate(scenario(10), traffic=Script(put(100, items=25, operation="BatchWriteItem")))
     assert {row["attempts"] for row in rows(run)} == {2_500}
-    assert set(run.client.throttles.column(3)) == {None}
+    assert set(run.client.throttles.columns[3]) == {None}
 
 
 def test_the_record_stays_small() -> None:

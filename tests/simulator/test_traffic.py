@@ -12,7 +12,7 @@ from keyheat.model.units import read_units
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_from_dict
 from keyheat.simulator.flow import Counting, Flow, FlowAnswer, Traffic, sent_together
 from keyheat.simulator.traffic import traffic_of
-from tests.rehearsal import SAMPLED, SCENARIOS
+from tests.small_runs import SAMPLED, SCENARIOS
 
 Refuse = Callable[[Flow], FlowAnswer]
 

@@ -8,7 +8,7 @@ from keyheat.runfiles import FILES, RUN, read_json
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.folder import under_way, write_run
 from keyheat.simulator.simulate import simulate
-from tests.rehearsal import SCENARIOS
+from tests.small_runs import SCENARIOS
 
 HOTKEY = load_scenario(SCENARIOS / "hotkey.toml")
 

@@ -54,7 +54,7 @@ def test_a_parameter_shows_where_it_is_said_to_and_nowhere_else() -> None:
 @pytest.mark.parametrize(
     ("setting", "wrong"),
     [
-        ("bursts=1", "no parameter 'bursts'"),
+        ("bursts=1", "unknown behaviour parameter 'bursts'"),
         ("burst_s", "burst_s takes a number"),
         ("burst_s=nan", "burst_s takes a number"),
         ("burst_s=-1", "burst_s takes a number"),

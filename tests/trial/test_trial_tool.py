@@ -22,7 +22,7 @@ from tools.trial.scenarios import NAMES
 
 ROOT = Path(__file__).parents[2]
 Tool = Callable[..., Any]
-REHEARSED, OTHERWISE = "python -m tools.trial", "keyheat local --port 8000 --behaviour burst_s=120"
+RUN_SMALL, OTHERWISE = "python -m tools.trial", "keyheat local --port 8000 --behaviour burst_s=120"
 ON_IT = "python -m tools.trial --target http://127.0.0.1:8000 --only burst-spent"
 AGAIN = "python -m tools.trial --from trial.json"
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
@@ -58,7 +58,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.nightly
 def test_a_rehearsal_from_beginning_to_end(tool: Tool, loads: list[Job], home: Path) -> None:
-    said = tool(verb_of_trial.trial, *REHEARSED.split()[3:])
+    said = tool(verb_of_trial.trial, *RUN_SMALL.split()[3:])
     assert said.code == 0, said.err
     assert said.says("The local table did what the model says, in 6 scenarios of 6.")
     assert max(map(len, said.out.splitlines())) <= 80

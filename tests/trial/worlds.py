@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from keyheat.cli.conclude import diagnosed
+from keyheat.cli.simulate import diagnosed
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import behaving
 from keyheat.runfiles import EVIDENCE, FILES, RUN

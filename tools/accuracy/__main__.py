@@ -11,7 +11,7 @@ from keyheat.cli.main import main
 from keyheat.cli.options import a_path, in_json
 from keyheat.masking import shown
 from keyheat.runfiles import write_atomically
-from keyheat.show.console import answer, bars, err, in_words, out
+from keyheat.show.console import bars, err, in_words, out, print_json
 from keyheat.show.progress import counted
 from keyheat.words import BROKEN, DONE
 from tools.accuracy import text as shown_as
@@ -59,10 +59,10 @@ def accuracy(
         text = markdown(scores, short, seed=seed, count=count, worlds=worlds).encode()
         write_atomically(page, lambda file: file.write(text))
         err.print(f"Page: {shown(page.resolve())}")
-    answer(
-        lambda: shown_as.plain(scores, short, seed=seed, count=count, worlds=worlds),
-        lambda: shown_as.table(scores, worlds),
-    )
+    if in_words():
+        out.print(shown_as.table(scores, worlds))
+    else:
+        print_json(shown_as.plain(scores, short, seed=seed, count=count, worlds=worlds))
     for goal in short:
         err.print(f"missed: {goal}")
     return BROKEN if short else DONE

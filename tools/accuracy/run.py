@@ -56,7 +56,7 @@ def play(drawn: RandomScenario) -> SimulatedScenario:
     )
     whole = drawn.publication.of(evidence_of(simulation))
     model = simulation.models[drawn.scenario.table.name]
-    records = truth.records(model.decisions.rows())
+    records = truth.records(model.decisions())
     seen = drawn.loss.seen(whole.window)
     spans = {
         whose: truth.true_spans(whose, {s: causes for s, causes in record.refused.items() if seen(s)})

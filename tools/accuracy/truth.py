@@ -64,7 +64,7 @@ class TrueSpan:
 
 
 def records(rows: Iterable[Mapping[str, Any]]) -> dict[Whose, TrueRecord]:
-    """The rows of `Decisions`, by resource and direction."""
+    """The rows of `decision_rows`, by resource and direction."""
     refused: defaultdict[Whose, dict[int, Counter[Constraint]]] = defaultdict(dict)
     attempts: Counter[Whose] = Counter()
     for row in rows:

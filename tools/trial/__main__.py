@@ -8,16 +8,16 @@ from typing import cast
 
 import click
 
-from keyheat.cli.conclude import NOT_STARTED, How
 from keyheat.cli.guards import SafetyRefusal, agreed, plan_of, target_of
 from keyheat.cli.main import main
 from keyheat.cli.options import a_file, a_path, in_json, price_list, series_place, some_prices
 from keyheat.cli.run import make_run
+from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import Within
 from keyheat.load.guard.options import Guards
 from keyheat.runs.folder import versions
 from keyheat.scenario.variants import write_scenario
-from keyheat.show.console import answer, bars, err, out, strong
+from keyheat.show.console import bars, err, in_words, out, print_json, strong
 from keyheat.show.progress import working
 from keyheat.simulator.jobs import Job, made
 from keyheat.words import BROKEN, DONE, INVALID
@@ -152,10 +152,10 @@ def _told(found: Trial, folder: Path, code: int) -> int:
         judgement = judged(found.scenarios)
     page = write_page(folder / PAGE, found, judgement, datetime.now(UTC))
     shared = folder / SHARED
-    answer(
-        lambda: {**trial_json(found, judgement), "page": str(page), "shared": str(shared)},
-        lambda: trial_text(found, judgement),
-    )
+    if in_words():
+        out.print(trial_text(found, judgement))
+    else:
+        print_json({**trial_json(found, judgement), "page": str(page), "shared": str(shared)})
     out.print(strong("The page: ", page))
     out.print(strong("To be shared: ", shared))
     return code if code in NOT_STARTED else _code(found, judgement) or code

@@ -34,7 +34,7 @@ def answer_of(trial: Trial, judgement: Judgement) -> Answer:
         facts=(agree, *map(_fact, judgement.explanations)),
         warnings=tuple(notes_of(trial, judgement)),
         sections=tuple(map(_section, judgement.compared)),
-        reading=READING,
+        notes=tuple(f"{name}: {meaning}" for name, meaning in MEANINGS),
     )
 
 
@@ -89,7 +89,7 @@ def _number(value: float) -> str:
     return whole(value) if value >= 100 else measured(value)
 
 
-READING: Final = (
+MEANINGS: Final = (
     ("The model", f"The scenario at the rate that was sent, simulated with {len(SEEDS)} seeds; their mean."),
     (
         "Tolerance",

@@ -234,7 +234,7 @@ def _shard(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
     raw = _raw(scenario)
     raw["keys"]["shards"] = count
     if spreads_itself(scenario):
-        if any(task.operation == "query" and task.index is None for task in scenario.mix):
+        if any(task.operation == "query" and task.index is None for task in scenario.tasks):
             notes = [
                 "Its queries ask for one shard each, as before: reading a whole value takes "
                 f"{count:,} of them."

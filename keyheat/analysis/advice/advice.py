@@ -150,7 +150,7 @@ def scheduled(scenario: Scenario) -> Schedule:
             partition_per_s=needs.hottest.ceiling_per_s / scale,
             partitions=needs.hottest.partitions,
             mean_per_s=float(needs.per_s.mean()) / scale,
-            buffer_full_s=needs.buffer_full_s,
+            buffer_full_s=needs.full_from_s,
             key_per_s=needs.hottest.key_per_s / scale,
         )
         for side, needs in (sent.sides if sent else {}).items()

@@ -14,7 +14,7 @@ from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import Cause
 from keyheat.numbers import span, units, whole
-from keyheat.plan.forecast import shards_needed
+from keyheat.plan.hot_key import shards_needed
 from keyheat.runs.formats import HotKey, Label
 from keyheat.runs.manifest import RetryCost
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
@@ -363,7 +363,7 @@ def _allowed(
     at_s = label.start.timestamp() if label is not None else float(min(track.consumed or (0,)))
     match constraint:
         case "table" | "undetermined":
-            return _provisioned(track, at_s)
+            return track.provisioned.at(at_s)
         case "max_on_demand":
             return track.maximum.at(at_s)
         case "account":
@@ -371,9 +371,3 @@ def _allowed(
         case "partition" if label is not None and label.rule == NOT_GROWN:
             return track.warm
     return None
-
-
-def _provisioned(track: EvidenceTrack, at_s: float) -> float | None:
-    """Return the provisioned rate; after a change around then, the lower value, which throttled."""
-    readings = track.provisioned.readings or (track.provisioned,)
-    return min((rate for reading in readings if (rate := reading.at(at_s)) is not None), default=None)

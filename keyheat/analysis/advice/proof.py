@@ -20,12 +20,12 @@ from typing import Literal
 
 from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.loaded_step import beyond_provisioned
-from keyheat.analysis.report.latency import ACCEPTED, OperationLatency, read_latency
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
+from keyheat.analysis.summarize import read_summary
 from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices, consumed_dollars
 from keyheat.plan.quotas import capacities_of
-from keyheat.runfiles import DIAGNOSIS, FILES, LATENCY, SECONDS, FileProblem
+from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
 from keyheat.runs.formats import HARDLY, Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.records import second_counts
@@ -45,7 +45,7 @@ class Tried:
     manifest: Manifest
     measured: RunResult
     dollars_per_month: float | None
-    accepted_latency: Mapping[str, OperationLatency]  # service times of accepted requests, by operation
+    measures: Mapping[str, float]  # of its summary
     on_burst: tuple[str, Direction, str] | None = None  # who consumes more than is provisioned, in words
 
     @property
@@ -101,29 +101,20 @@ class Proof:
 def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
     """A run directory with a diagnosis. Raises `FileProblem`."""
     manifest = read_manifest(folder)
-    numbers = measure(manifest, read_seconds(folder, manifest.rows_ahead_s), billing.prices)
+    numbers = measure(manifest, read_seconds(folder))
     return Tried(
         folder=folder,
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
         manifest=manifest,
         measured=numbers,
         dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, billing),
-        accepted_latency=_accepted_latency(folder),
+        measures=read_summary(folder).measures,
         on_burst=None if scenario.timeline else _on_burst(folder, manifest, scenario),
     )
 
 
-def _accepted_latency(folder: Path) -> dict[str, OperationLatency]:
-    """Nothing where the run timed nothing: a simulated one has no such file."""
-    try:
-        found = read_latency(folder / FILES[LATENCY])
-    except FileProblem:
-        return {}
-    return {one.operation: one for one in found if one.outcome == ACCEPTED}
-
-
 def _on_burst(folder: Path, manifest: Manifest, scenario: Scenario) -> tuple[str, Direction, str] | None:
-    seconds = second_counts(folder / FILES[SECONDS], manifest.rows_ahead_s)
+    seconds = second_counts(folder / FILES[SECONDS])
     return beyond_provisioned(seconds, most_provisioned(manifest, scenario))
 
 

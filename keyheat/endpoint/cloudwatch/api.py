@@ -4,7 +4,8 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/Welcome.html
 """
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -12,7 +13,6 @@ import orjson
 
 from keyheat.addresses import OPEN_MINUTE
 from keyheat.endpoint.cloudwatch.insights import get_insight_rule_report
-from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.cloudwatch.queries import (
     Answer,
     Request,
@@ -22,16 +22,18 @@ from keyheat.endpoint.cloudwatch.queries import (
 )
 from keyheat.endpoint.errors import CORAL, ServiceError
 from keyheat.endpoint.http import Headers, response
+from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.requests import check_shape
+from keyheat.endpoint.service import Service
 
-TARGET: Final = "GraniteServiceVersion20100801."
+TARGET: Final = b"GraniteServiceVersion20100801."
 MAX_UNZIPPED_BYTES: Final = 16 * 1024 * 1024
 CODES: Final = {"ValidationException": "ValidationError"}  # as CloudWatch calls it
 # An error's name, and the shape that it has.
 # https://smithy.io/2.0/aws/protocols/aws-query-protocol.html#aws-protocols-awsquerycompatible-trait
 SHAPES: Final = {"InvalidParameterCombination": "InvalidParameterCombinationException"}
 
-Operation = Callable[[Metrics, Request, int], Answer]
+Operation = Callable[[Service, Request, int], Answer]
 OPERATIONS: Final[dict[str, Operation]] = {
     "GetInsightRuleReport": get_insight_rule_report,
     "GetMetricData": get_metric_data,
@@ -40,33 +42,40 @@ OPERATIONS: Final[dict[str, Operation]] = {
 }
 
 
-def answer(
-    metrics: Callable[[], Metrics], name: str, headers: Headers, body: bytes, request_id: bytes
-) -> bytes:
-    """The whole response to one request; `metrics` gives those of its Region, or raises `ServiceError`."""
-    extra = b""
-    try:
-        out, status = _answer(metrics, name, headers, body), 200
-    except ServiceError as error:
-        code, status = CODES.get(error.code, error.code), error.status
-        out = {"__type": f"com.amazonaws.cloudwatch#{SHAPES.get(code, code)}", "message": error.message}
-        kind = b"Sender" if status < 500 else b"Receiver"
-        extra = b"x-amzn-query-error: %b;%b\r\n" % (code.encode(), kind)
-    raw = orjson.dumps(out, default=datetime.timestamp, option=orjson.OPT_PASSTHROUGH_DATETIME)
-    return response(
-        status, raw, content_type=b"application/x-amz-json-1.0", request_id=request_id, extra=extra
-    )
+@dataclass(frozen=True, slots=True)
+class CloudWatch:
+    """CloudWatch's API in all Regions of one endpoint. `ids` are those of responses."""
 
+    regions: Regions
+    ids: Iterator[bytes]
 
-def _answer(metrics: Callable[[], Metrics], name: str, headers: Headers, body: bytes) -> Answer:
-    _require_signature(headers)
-    of_region, operation = metrics(), OPERATIONS.get(name)
-    if operation is None:
-        raise ServiceError("InvalidAction", f"The local endpoint has no operation {name}.")
-    request = _parsed(headers, body)
-    check_shape(name, request, "cloudwatch")
-    until_s = of_region.published_until_s(shows_open=OPEN_MINUTE.lower().encode() in headers)
-    return operation(of_region, request, until_s)
+    def answer(
+        self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None
+    ) -> bytes:
+        extra = b""
+        try:
+            out, status = self._answer(headers, body), 200
+        except ServiceError as error:
+            code, status = CODES.get(error.code, error.code), error.status
+            out = {"__type": f"com.amazonaws.cloudwatch#{SHAPES.get(code, code)}", "message": error.message}
+            kind = b"Sender" if status < 500 else b"Receiver"
+            extra = b"x-amzn-query-error: %b;%b\r\n" % (code.encode(), kind)
+        raw = orjson.dumps(out, default=datetime.timestamp, option=orjson.OPT_PASSTHROUGH_DATETIME)
+        kind = b"application/x-amz-json-1.0"
+        return response(status, raw, content_type=kind, request_id=next(self.ids), extra=extra)
+
+    def _answer(self, headers: Headers, body: bytes) -> Answer:
+        _require_signature(headers)
+        name = headers[b"x-amz-target"].decode("latin-1").removeprefix(TARGET.decode())
+        service, operation = self.regions.signed_for(headers), OPERATIONS.get(name)
+        if operation is None:
+            raise ServiceError("InvalidAction", f"The local endpoint has no operation {name}.")
+        request = _parsed(headers, body)
+        check_shape(name, request, "cloudwatch")
+        metrics, now_s = service.metrics, service.clock()
+        metrics.note_tables(service.catalog, now_s)
+        shows_open = OPEN_MINUTE.lower().encode() in headers
+        return operation(service, request, metrics.published_until_s(now_s, shows_open=shows_open))
 
 
 def _require_signature(headers: Headers) -> None:

@@ -4,11 +4,13 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from keyheat.endpoint.service import Service
 from keyheat.model.limits import MINUTE_RETENTION_S, MINUTE_S
 from keyheat.model.minutes import Datapoint, Dimensions, Minutes
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.tables.catalog import Table
 
 NAMESPACE: Final = "AWS/DynamoDB"
 ACCOUNT: Final = ""
@@ -39,7 +41,7 @@ def by_period(points: Iterable[Datapoint], period_s: int, anchor_s: int = 0) -> 
 
 
 def together(points: Sequence[Datapoint], start_s: int) -> Datapoint:
-    """Several points as one."""
+    """Merge several points into one."""
     return Datapoint(
         start_s,
         math.fsum(point.sum for point in points),
@@ -78,17 +80,15 @@ class Life:
 
 @dataclass(slots=True)
 class Metrics:
-    """What CloudWatch knows in one Region; `account` has the datapoints that belong to no table."""
+    """The datapoints of one Region; `account` has those that belong to no table."""
 
-    service: Service
     publish_delay_s: float = 0.0
     account: Minutes = field(default_factory=lambda: Minutes(()))
     _lives: list[Life] = field(default_factory=list)
 
-    def note_tables(self) -> None:
-        """Tables may have come or gone: metrics outlive their table, as they do in AWS."""
-        now_s = self.service.now_s()
-        alive = {id(table.model.minutes): table for table in self.service.catalog}
+    def note_tables(self, tables: Iterable["Table"], now_s: float) -> None:
+        """Note created and deleted tables: metrics outlive their table, as they do in AWS."""
+        alive = {id(table.model.minutes): table for table in tables}
         for life in self._lives:
             if id(life.minutes) not in alive:
                 life.ended_s = min(life.ended_s, now_s)
@@ -98,19 +98,18 @@ class Metrics:
         for life in ended[: max(0, len(ended) - DELETED_TABLES_KEPT)]:
             self._lives.remove(life)
 
-    def published_until_s(self, *, shows_open: bool) -> int:
-        """The end of the last minute that is shown.
+    def published_until_s(self, now_s: float, *, shows_open: bool) -> int:
+        """The end of the last published minute, which ended `publish_delay_s` ago or earlier.
 
-        These are minutes that ended `publish_delay_s` ago or earlier; a request with `OPEN_MINUTE` also sees
-        the current minute so far, so that a run whose load is over need not wait for its end.
+        A request with `OPEN_MINUTE` also sees the current minute so far: a run whose load is over need not
+        wait for its end.
         """
         if shows_open:
-            return (int(self.service.now_s() // MINUTE_S) + 1) * MINUTE_S
-        return int((self.service.now_s() - self.publish_delay_s) // MINUTE_S) * MINUTE_S
+            return (int(now_s // MINUTE_S) + 1) * MINUTE_S
+        return int((now_s - self.publish_delay_s) // MINUTE_S) * MINUTE_S
 
     def series(self, start_s: float, end_s: float, until_s: int, table: str | None = None) -> Series:
-        """The minutes in [start, end) that are shown until `until_s`: of one table name, or of all."""
-        self.note_tables()
+        """The minutes in [start, end) that are published until `until_s`: of one table name, or of all."""
         start_s, end_s = max(start_s, until_s - MINUTE_RETENTION_S), min(end_s, until_s)
         series: Series = {}
         for life in (Life(ACCOUNT, self.account), *self._lives):

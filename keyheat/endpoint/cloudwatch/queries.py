@@ -13,13 +13,13 @@ from keyheat.endpoint.cloudwatch.metrics import (
     ACCOUNT,
     NAMESPACE,
     MetricKey,
-    Metrics,
     Series,
     by_period,
     is_statistic,
     statistic,
 )
 from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.service import Service
 from keyheat.model.limits import MINUTE_S
 
 MAX_QUERIES: Final = 500
@@ -35,7 +35,7 @@ Request = Mapping[str, Any]
 
 
 def invalid(message: str, code: str = "ValidationError") -> ServiceError:
-    """A parameter has a value that is not accepted."""
+    """The error for a parameter value that is not accepted."""
     return ServiceError(code, message)
 
 
@@ -58,7 +58,7 @@ def _epoch_s(moment: datetime | float) -> float:
     return moment.timestamp() if isinstance(moment, datetime) else moment
 
 
-def get_metric_data(metrics: Metrics, request: Request, until_s: int) -> Answer:
+def get_metric_data(service: Service, request: Request, until_s: int) -> Answer:
     """GetMetricData: statistics of metrics by period; there are no expressions."""
     queries = request["MetricDataQueries"]
     start_s, end_s = span_of(request)
@@ -79,7 +79,7 @@ def get_metric_data(metrics: Metrics, request: Request, until_s: int) -> Answer:
             stat = query["MetricStat"]
             table = _table(stat["Metric"])
             if table not in tables:
-                tables[table] = metrics.series(start_s, end_s, until_s, table)
+                tables[table] = service.metrics.series(start_s, end_s, until_s, table)
             results.append(_result(query, _values(stat, tables[table])[::step]))
     return {"MetricDataResults": results, "Messages": []}
 
@@ -91,13 +91,13 @@ def _check_query(query: Request) -> None:
         raise invalid(f"The query {query['Id']} needs a MetricStat: the local endpoint has no expressions.")
     name, period_s = query["MetricStat"]["Stat"], query["MetricStat"]["Period"]
     if not is_statistic(name):
-        raise invalid(f"The value {name} for parameter Stat is no statistic of the local endpoint.")
+        raise invalid(f"The value {name} for parameter Stat is not supported by the local endpoint.")
     if period_s not in HIGH_RESOLUTION_S:
         whole_minutes(period_s)
 
 
 def _table(metric: Request) -> str:
-    """The table whose metric it is."""
+    """The table of a metric."""
     return dict(_key(metric).dimensions).get("TableName", ACCOUNT)
 
 
@@ -111,9 +111,9 @@ def _key(metric: Request) -> MetricKey:
 
 def _values(stat: Request, series: Series) -> list[tuple[int, float]]:
     """The statistic of each period that has a datapoint."""
-    metric, wanted = stat["Metric"], stat.get("Unit")
+    metric, stat_unit = stat["Metric"], stat.get("Unit")
     unit, points = series.get(_key(metric), ("Count", []))
-    if metric.get("Namespace") != NAMESPACE or wanted not in (None, unit):
+    if metric.get("Namespace") != NAMESPACE or stat_unit not in (None, unit):
         return []
     values = [(point.start_s, statistic(point, stat["Stat"])) for point in by_period(points, stat["Period"])]
     return [(start_s, float(value)) for start_s, value in values if value is not None]
@@ -129,7 +129,7 @@ def _result(query: Request, values: list[tuple[int, float]]) -> Answer:
     }
 
 
-def get_metric_statistics(metrics: Metrics, request: Request, until_s: int) -> Answer:
+def get_metric_statistics(service: Service, request: Request, until_s: int) -> Answer:
     """GetMetricStatistics: one metric; periods begin at the StartTime. Percentiles have no datapoints."""
     start_s, end_s = span_of(request)
     period_s = whole_minutes(request["Period"])
@@ -143,7 +143,7 @@ def get_metric_statistics(metrics: Metrics, request: Request, until_s: int) -> A
     names = request.get("Statistics") or []
     if not names and not request.get("ExtendedStatistics"):
         raise invalid("Specify Statistics or ExtendedStatistics.", "InvalidParameterCombination")
-    series = metrics.series(start_s, end_s, until_s, _table(request))
+    series = service.metrics.series(start_s, end_s, until_s, _table(request))
     unit, points = series.get(_key(request), ("None", []))
     if request["Namespace"] != NAMESPACE or request.get("Unit") not in (None, unit):
         points = []
@@ -155,12 +155,12 @@ def get_metric_statistics(metrics: Metrics, request: Request, until_s: int) -> A
     return {"Label": request["MetricName"], "Datapoints": datapoints}
 
 
-def list_metrics(metrics: Metrics, request: Request, until_s: int) -> Answer:
+def list_metrics(service: Service, request: Request, until_s: int) -> Answer:
     """ListMetrics: those with a datapoint in the last two weeks, or in the last three hours."""
-    now_s = metrics.service.now_s()
+    now_s = service.clock()
     span_s = RECENT_S if request.get("RecentlyActive") else LISTED_S
-    filters = [(one["Name"], one.get("Value")) for one in request.get("Dimensions") or ()]
-    keys = metrics.series(now_s - span_s, now_s, until_s)
+    filters = [(dimension["Name"], dimension.get("Value")) for dimension in request.get("Dimensions") or ()]
+    keys = service.metrics.series(now_s - span_s, now_s, until_s)
     if request.get("Namespace") not in (None, NAMESPACE):
         keys = {}
     return {

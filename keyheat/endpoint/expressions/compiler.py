@@ -79,7 +79,7 @@ def _rebuilt(branch: Any) -> Value:
 
 def parsed_projection(text: str, names: NamesUsed) -> Projection:
     """The projection that an expression stands for. Raises ValidationException."""
-    paths = tuple(_path(part.strip(), names) for part in measured(text, KIND).split(","))
+    paths = tuple(_path(piece.strip(), names) for piece in measured(text, KIND).split(","))
     check_paths(paths, KIND)
     return Projection(paths)
 
@@ -126,25 +126,25 @@ class ParsedCondition:
 @lru_cache(KEPT)
 def parsed_condition(kind: str, text: str, names: Names) -> ParsedCondition:
     """A condition, filter or key condition expression. Raises ValidationException."""
-    known = NamesUsed(dict(names), kind)
-    tree, values = condition_tree(text, known, kind)
+    names_used = NamesUsed(dict(names), kind)
+    tree, values = condition_tree(text, names_used, kind)
     return ParsedCondition(
-        compiled(tree), tree, frozenset(known.used), values, checks_of(tree, kind), attributes_of(tree)
+        compiled(tree), tree, frozenset(names_used.used), values, checks_of(tree, kind), attributes_of(tree)
     )
 
 
 @lru_cache(KEPT)
 def parsed_update(text: str, names: Names) -> tuple[Update, frozenset[str]]:
     """An update expression and the names it uses. Raises ValidationException."""
-    known = NamesUsed(dict(names), "UpdateExpression")
-    return compiled_update(*update_actions(text, known)), frozenset(known.used)
+    names_used = NamesUsed(dict(names), "UpdateExpression")
+    return compiled_update(*update_actions(text, names_used)), frozenset(names_used.used)
 
 
 @lru_cache(KEPT)
 def parsed_projected(text: str, names: Names) -> tuple[Projection, frozenset[str]]:
     """A projection expression and the names it uses. Raises ValidationException."""
-    known = NamesUsed(dict(names), "ProjectionExpression")
-    return parsed_projection(text, known), frozenset(known.used)
+    names_used = NamesUsed(dict(names), "ProjectionExpression")
+    return parsed_projection(text, names_used), frozenset(names_used.used)
 
 
 class Expressions:
@@ -183,8 +183,10 @@ class Expressions:
         """Raises ValidationException for a name or a value that no expression used."""
         for member, unused in ((NAMES, self._unused_names), (VALUES, self._unused_values)):
             if unused:
-                shown = ", ".join(sorted(unused))
-                raise validation_error(f"Value provided in {member} unused in expressions: keys: {{{shown}}}")
+                listed = ", ".join(sorted(unused))
+                raise validation_error(
+                    f"Value provided in {member} unused in expressions: keys: {{{listed}}}"
+                )
 
     def _use(self, kind: str, names: frozenset[str], values: frozenset[str]) -> None:
         for name in values:

@@ -38,7 +38,7 @@ COMPARATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def compiled(tree: Tree) -> Condition:
-    """The function that a parsed expression stands for."""
+    """Compile a parsed expression to a function."""
     match tree:
         case Both(joined, left, right):
             return _both(joined, compiled(left), compiled(right))
@@ -141,16 +141,16 @@ def _not_equal(left: Found, right: Found) -> Condition:
 
 def _ordered(holds: Callable[[Any, Any], bool], left: Found, right: Found) -> Condition:
     def ordered(item: Item, values: Values) -> bool:
-        one, other = left(item, values), right(item, values)
-        return _comparable(one, other) and holds(raw_bytes(one), raw_bytes(other))  # type: ignore[arg-type]
+        first_value, other = left(item, values), right(item, values)
+        return _comparable(first_value, other) and holds(raw_bytes(first_value), raw_bytes(other))  # type: ignore[arg-type]
 
     return ordered
 
 
-def _comparable(one: Value | None, other: Value | None) -> bool:
-    if one is None or other is None:
+def _comparable(first_value: Value | None, other: Value | None) -> bool:
+    if first_value is None or other is None:
         return False
-    kind = type_of(one)
+    kind = type_of(first_value)
     return kind in ORDERED and kind in other
 
 
@@ -174,25 +174,25 @@ def _in(tested: Found, choices: list[Found]) -> Condition:
     return is_in
 
 
-def _exists(found: Found) -> Condition:
-    return lambda item, values: found(item, values) is not None
+def _exists(getter: Found) -> Condition:
+    return lambda item, values: getter(item, values) is not None
 
 
-def _missing(found: Found) -> Condition:
-    return lambda item, values: found(item, values) is None
+def _missing(getter: Found) -> Condition:
+    return lambda item, values: getter(item, values) is None
 
 
-def _has_type(found: Found, wanted: Found) -> Condition:
+def _has_type(getter: Found, expected: Found) -> Condition:
     def has_type(item: Item, values: Values) -> bool:
-        value, kind = found(item, values), wanted(item, values)
+        value, kind = getter(item, values), expected(item, values)
         return value is not None and kind is not None and type_of(value) == kind.get("S")
 
     return has_type
 
 
-def _begins_with(found: Found, wanted: Found) -> Condition:
+def _begins_with(getter: Found, expected: Found) -> Condition:
     def begins_with(item: Item, values: Values) -> bool:
-        value, prefix = found(item, values), wanted(item, values)
+        value, prefix = getter(item, values), expected(item, values)
         if value is None or prefix is None:
             return False
         if "S" in value and "S" in prefix:
@@ -202,19 +202,19 @@ def _begins_with(found: Found, wanted: Found) -> Condition:
     return begins_with
 
 
-def _contains(found: Found, wanted: Found) -> Condition:
+def _contains(getter: Found, expected: Found) -> Condition:
     def contains(item: Item, values: Values) -> bool:
-        value, part = found(item, values), wanted(item, values)
-        return value is not None and part is not None and _is_part(value, part)
+        value, element = getter(item, values), expected(item, values)
+        return value is not None and element is not None and _is_part(value, element)
 
     return contains
 
 
-def _is_part(value: Value, part: Value) -> bool:
+def _is_part(value: Value, element: Value) -> bool:
     kind, content = next(iter(value.items()))
-    part_kind, part_content = next(iter(part.items()))
+    part_kind, part_content = next(iter(element.items()))
     if kind == "L":
-        return part in content
+        return element in content
     if kind in ("SS", "NS", "BS"):
         return kind[0] == part_kind and part_content in content
     if kind != part_kind:

@@ -33,8 +33,8 @@ OnKey = Comparison | Between | FunctionCall
 def key_range(tree: Tree, keys: KeySchema, values: Values) -> Range:
     """The stored keys that a parsed key condition names. Raises ValidationException."""
     conditions = _by_attribute(tree)
-    wanted = [_equal(conditions.pop(one.name, None), one, values) for one in keys.partitions]
-    prefix = partition_prefix(*wanted)
+    equals = [_equal(conditions.pop(hashed.name, None), hashed, values) for hashed in keys.partitions]
+    prefix = partition_prefix(*equals)
     for sort in keys.sorts:
         if not conditions:
             break
@@ -55,8 +55,8 @@ def _equal(condition: OnKey | None, attribute: KeySchemaElement, values: Values)
         raise _missed(attribute)
     if not (isinstance(condition, Comparison) and condition.operator == "="):
         raise validation_error(NOT_SUPPORTED)
-    (wanted,) = _operands(condition, attribute, values)
-    return wanted
+    (equals,) = _operands(condition, attribute, values)
+    return equals
 
 
 def _missed(attribute: KeySchemaElement) -> ServiceError:
@@ -97,7 +97,7 @@ def _invalid_operator(operator: str) -> Exception:
 
 
 def _parts(condition: OnKey) -> tuple[Operand, ...]:
-    """What is asked about, and what it is held against."""
+    """The tested operand, then those that it is compared with."""
     match condition:
         case Comparison(_, left, right):
             return left, right

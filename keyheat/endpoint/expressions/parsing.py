@@ -88,7 +88,6 @@ def _addend(tokens: TokenReader) -> Operand:
 
 
 def _plain(tokens: TokenReader) -> Operand:
-    """A value or a path."""
     return tokens.reference() if tokens.at_reference() else PathValue(tokens.path())
 
 
@@ -125,11 +124,10 @@ class ConditionReader:
         raise NotImplementedError
 
     def argument(self) -> Operand:
-        """An operand of a function."""
         raise NotImplementedError
 
     def read(self) -> Tree:
-        """The whole condition, up to what is no part of it."""
+        """Read the longest condition."""
         while True:
             while self.tokens.keyword in ("(", "NOT"):
                 self.begin(self.tokens.keyword)
@@ -150,7 +148,7 @@ class ConditionReader:
         return self.rest(self.operand())
 
     def rest(self, left: Operand) -> Tree:
-        """What follows the first operand."""
+        """Read the condition after its first operand."""
         tokens = self.tokens
         if tokens.next in self.signs:
             return Comparison(self.signs[tokens.take()], left, self.operand())
@@ -178,8 +176,8 @@ class ConditionReader:
         self.tokens.want("(")
         arguments = self.tokens.several(self.argument)
         self.tokens.want(")")
-        wanted, calls = ARGUMENTS[function], any(isinstance(one, FunctionCall) for one in arguments)
-        if calls or len(arguments) != wanted:
+        operands, calls = ARGUMENTS[function], any(isinstance(term, FunctionCall) for term in arguments)
+        if calls or len(arguments) != operands:
             raise self.tokens.invalid(
                 "Incorrect number of operands for operator or function; "
                 f"operator or function: {function}, number of operands: {len(arguments)}"
@@ -193,12 +191,10 @@ class ConditionReader:
         return FunctionCall(function, arguments)
 
     def begin(self, word: str) -> None:
-        """Read a bracket or an operator."""
         self.open.append(word)
         self.tokens.take()
 
     def end(self) -> None:
-        """Read a closing bracket."""
         self._reduce(0)
         self.open.pop()
         self.tokens.take()

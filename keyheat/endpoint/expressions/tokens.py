@@ -116,15 +116,15 @@ class Reader:
         raise NotImplementedError
 
     def unexpected(self) -> ServiceError:
-        """The next token has no place here."""
+        """The error for an unexpected next token."""
         raise NotImplementedError
 
     def malformed(self) -> ServiceError:
-        """What was read last has no place where it stands."""
+        """The error for a misplaced last token."""
         raise NotImplementedError
 
     def invalid(self, message: str) -> ServiceError:
-        """The text is written well, and means nothing."""
+        """The error for well-formed text without a meaning."""
         raise NotImplementedError
 
     def name(self) -> str:
@@ -138,19 +138,17 @@ class Reader:
         return int(self.take())
 
     def function(self) -> str:
-        """Read the name of a function that is called."""
         return self.take()
 
     def take(self) -> str:
-        """Read the next token."""
         word = self.next
         self.at = min(self.at + 1, len(self._words) - 2)
         return word
 
     def took(self, *words: str) -> bool:
         """Whether the next tokens are these words or signs; then they are read."""
-        found = self._words[self.at : self.at + len(words)]
-        if [word.upper() for word in found] != [*words]:
+        following = self._words[self.at : self.at + len(words)]
+        if [word.upper() for word in following] != [*words]:
             return False
         self.at += len(words)
         return True
@@ -207,7 +205,6 @@ class TokenReader(Reader):
         return validation_error(f"Invalid {self.kind}: {message}")
 
     def at_reference(self) -> bool:
-        """Whether a value is next."""
         return self.next.startswith(":")
 
     def reference(self) -> Reference:
@@ -234,7 +231,7 @@ def is_reserved(name: str) -> bool:
 
 
 def syntax_error(kind: str, detail: str = "") -> ServiceError:
-    """The text is no expression of its kind."""
+    """The error for text that does not parse."""
     return validation_error(f"Invalid {kind}: Syntax error;{' ' + detail if detail else ''}")
 
 

@@ -144,24 +144,24 @@ def shown(path: DocumentPath) -> str:
 
 def check_paths(paths: Iterable[DocumentPath], kind: str) -> None:
     """Raises ValidationException where one path is or leads to another, or takes a map for a list."""
-    for one, other in combinations(paths, 2):
+    for first_path, other in combinations(paths, 2):
         for collide, word in ((_overlap, "overlap"), (_conflict, "conflict")):
-            if collide(one, other):
+            if collide(first_path, other):
                 raise validation_error(
                     f"Invalid {kind}: Two document paths {word} with each other; must remove or rewrite one "
-                    f"of these paths; path one: {shown(one)}, path two: {shown(other)}"
+                    f"of these paths; path one: {shown(first_path)}, path two: {shown(other)}"
                 )
 
 
-def _overlap(one: DocumentPath, other: DocumentPath) -> bool:
+def _overlap(first_path: DocumentPath, other: DocumentPath) -> bool:
     """Whether one path is the other, or leads to it."""
-    least = min(len(one), len(other))
-    return one[:least] == other[:least]
+    least = min(len(first_path), len(other))
+    return first_path[:least] == other[:least]
 
 
-def _conflict(one: DocumentPath, other: DocumentPath) -> bool:
+def _conflict(first_path: DocumentPath, other: DocumentPath) -> bool:
     """Whether two paths take one value for a map and for a list."""
-    for step, other_step in zip(one, other, strict=False):
+    for step, other_step in zip(first_path, other, strict=False):
         if step != other_step:
             return type(step) is not type(other_step)
     return False

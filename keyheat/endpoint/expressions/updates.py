@@ -73,7 +73,7 @@ def _order(action: Action) -> tuple[int, int]:
 
 
 def _checks(action: Action) -> Iterator[Check]:
-    """What the values of an action must be."""
+    """Yield the checks on the values of an action."""
     if isinstance(action.operand, Reference) and action.clause in ALLOWED:
         yield _allowed(action.operand.name, action.clause)
     elif action.operand is not None:
@@ -100,7 +100,7 @@ def _of_type(kind: str, operator: str, nodes: tuple[Operand, ...]) -> Iterator[C
 
 
 def _source(node: Operand) -> Source:
-    """The function that gives what is written."""
+    """Compile an operand to the function that computes it."""
     match node:
         case Reference(name):
             return lambda item, values: values[name]
@@ -147,16 +147,16 @@ def _arithmetic(sign: str, left: Source, right: Source) -> Source:
     combine = EXACT.add if sign == "+" else EXACT.subtract
 
     def result(item: Item, values: Values) -> Value:
-        one, other = left(item, values), right(item, values)
-        if "N" not in one or "N" not in other:
+        first_value, other = left(item, values), right(item, values)
+        if "N" not in first_value or "N" not in other:
             raise validation_error(WRONG_TYPE)
-        return {"N": written(combine(Decimal(one["N"]), Decimal(other["N"])))}
+        return {"N": written(combine(Decimal(first_value["N"]), Decimal(other["N"])))}
 
     return result
 
 
 def _change(action: Action) -> Change:
-    """The function that an action stands for."""
+    """Compile an action to a function."""
     path = action.path
     if action.operand is None:
         return lambda before, after, values: remove_at(after, path)
@@ -187,9 +187,9 @@ def _delete(before: Item, after: Item, path: DocumentPath, removed: Value) -> No
         return
     if kind not in value:
         raise validation_error(WRONG_TYPE)
-    left = [member for member in value[kind] if member not in removed[kind]]
-    if left:
-        put_at(after, path, {kind: left})
+    rest = [member for member in value[kind] if member not in removed[kind]]
+    if rest:
+        put_at(after, path, {kind: rest})
     else:
         remove_at(after, path)
 

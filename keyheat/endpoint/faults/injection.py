@@ -1,9 +1,9 @@
-"""Faults as requests meet them: asked where a request would ask for capacity, once all else is checked.
+"""Fault rules, applied where a request would ask for capacity, after all other checks.
 
-    request --checked--> rules --none strikes--> the table's model --> answer
-                           '--> a throttle, a conflict, an error, a lost or a late answer
+    request --checked--> rules --none strikes--> the table's model --> response
+                           '--> a throttle, a conflict, an error, a lost or a late response
 
-So what DynamoDB would refuse as invalid is refused as that, and a throttle takes the way of the model's own.
+So an invalid request gets DynamoDB's own error, and an injected throttle is answered as the model's own is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,10 @@ from keyheat.endpoint.errors import (
     ServiceError,
     cancellation_code,
     internal_error,
-    throttled,
     transaction_conflict,
 )
 from keyheat.endpoint.faults.rules import FaultRule, FaultRules
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table, table_name
 from keyheat.model.resources import Cause, Refusal
 from keyheat.words import Direction
@@ -57,7 +56,7 @@ class RuleCount:
         return named and rule.table in (None, table) and rule.region in (None, region)
 
     def is_for_item(self, operation: str, aim: Aim) -> bool:
-        """Whether it is for a request for that item or page."""
+        """Whether the rule applies to a request for that item or page."""
         rule = self.rule
         if not self.is_for(operation, aim.table.name, aim.table.region):
             return False
@@ -114,31 +113,26 @@ def _meets_transactions(operation: str, aim: Aim) -> bool:
     return not single_read and operation != "BatchWriteItem"
 
 
-Met = dict[int, Refusal | None]
-"""Items that were struck by their numbers: by a throttle, or where that is None by a conflict."""
+Struck = dict[int, Refusal | None]
+"""Struck items by their numbers: a throttle, or None for a conflict."""
 
 
 @dataclass(slots=True)
 class Faults:
-    """The rules that are set, in all Regions, and what they have done since.
+    """The rules of all Regions since `since_s`, and what they have done."""
 
-    Of `service` the clock and the request at hand are asked, which all Regions share.
-    """
-
-    service: Service
     rules: FaultRules
+    since_s: float
     counts: list[RuleCount] = field(init=False)
-    since_s: float = field(init=False)
     _instead: ServiceError | None = None
 
     def __post_init__(self) -> None:
-        self.since_s = self.service.now_s()
         self.counts = [
             RuleCount(name, rule, Random(f"{self.rules.seed} {name}"))
             for name, rule in zip(self.rules.names, self.rules.rules, strict=True)
         ]
 
-    def report(self) -> dict[str, Any]:
+    def report(self, now_s: float) -> dict[str, Any]:
         """Each rule as it was set, how often it was asked, struck and did not fit, and since when."""
         rows = [
             {
@@ -147,47 +141,41 @@ class Faults:
             }
             for count in self.counts
         ]  # fmt: skip
-        since_s = self.service.now_s() - self.since_s
-        return {"seed": self.rules.seed, "since_s": round(since_s, 3), "rules": rows}
+        return {"seed": self.rules.seed, "since_s": round(now_s - self.since_s, 3), "rules": rows}
 
     def handle(
-        self, operation: "Operation", service: Service, request: dict[str, Any]
+        self, context: Context, operation: "Operation", request: dict[str, Any]
     ) -> bytes | dict[str, Any]:
         """The answer of an operation, unless a fault of a request that is for no item comes first."""
         self._instead = None
         if operation.tables is None:
-            self._meet_about(operation.name, request, service.region)
+            self._strike_table(context, operation.name, request)
         try:
-            return operation.handler(service, request)
+            return operation.handler(context, request)
         finally:
             if self._instead is not None:
                 raise self._instead
 
-    def meet(self, operation: str, aim: Aim) -> None:
-        """One request for one item or page. Raises the error that answers it where a rule strikes."""
-        met, now_s = self._met(operation, (aim,)), self.service.now_s()
-        if not met:
-            return
-        refusal = met[0]
-        if refusal is None:
-            aim.table.model.minutes.transaction_conflict(now_s)
+    def refusal(self, context: Context, operation: str, aim: Aim) -> Refusal | None:
+        """The throttle of a request for one item or page. Raises the error of another fault."""
+        struck = self._strike(context, operation, (aim,))
+        refusal = struck.get(0)
+        if struck and refusal is None:
+            aim.table.model.minutes.transaction_conflict(context.now_s)
             raise transaction_conflict()
-        if aim.table.counting is not None and aim.stored is not None:
-            aim.table.counting.refused(aim.stored, refusal, now_s)
-        aim.table.model.minutes.throttled_request(operation, now_s)
-        raise throttled(aim.table, refusal)
+        return refusal
 
-    def refusals(self, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]:
-        """The items of a batch that are throttled, by their numbers. Raises `ServiceError` for the whole."""
-        met = self._met(operation, aims)
-        return {number: refusal for number, refusal in met.items() if refusal is not None}
+    def refusals(self, context: Context, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]:
+        """The throttled items of a batch, by their numbers. Raises `ServiceError` for the whole."""
+        struck = self._strike(context, operation, aims)
+        return {number: refusal for number, refusal in struck.items() if refusal is not None}
 
-    def reasons(self, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]:
-        """Why each item of a transaction cannot be had, None: it can. Raises `ServiceError` for the whole."""
-        met, now_s = self._met(operation, aims), self.service.now_s()
+    def reasons(self, context: Context, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]:
+        """The cancellation reason of each item of a transaction. Raises `ServiceError` for the whole."""
+        struck, now_s = self._strike(context, operation, aims), context.now_s
         reasons: list[dict[str, Any] | None] = [None] * len(aims)
         throttled_tables: dict[str, Table] = {}
-        for number, refusal in met.items():
+        for number, refusal in struck.items():
             table = aims[number].table
             if refusal is None:
                 table.model.minutes.transaction_conflict(now_s)
@@ -200,76 +188,80 @@ class Faults:
             table.model.minutes.throttled_request(operation, now_s)
         return reasons
 
-    def _met(self, operation: str, aims: Sequence[Aim]) -> Met:
-        """Which items are struck by which rule; delays and lost answers are noted on the way."""
-        met: Met = {}
+    def _strike(self, context: Context, operation: str, aims: Sequence[Aim]) -> Struck:
+        """The items that rules strike; delays and lost responses are noted on the way."""
+        struck: Struck = {}
+        name = operation.partition(",")[0]
         for count in self.counts:
-            left = [n for n, aim in enumerate(aims) if n not in met and count.is_for_item(operation, aim)]
+            numbers = [n for n, aim in enumerate(aims) if n not in struck and count.is_for_item(name, aim)]
             if count.rule.by_item:
-                self._strike_items(count, aims, left, met)
-            elif left and self._strikes_request(
-                count, operation, {aim.table.name: aim.table for aim in aims}
-            ):
+                self._strike_items(context, count, aims, numbers, struck)
+            elif numbers and self._strikes_request(context, count, name, [aim.table for aim in aims]):
                 break
-        return met
+        return struck
 
-    def _strike_items(self, count: RuleCount, aims: Sequence[Aim], numbers: Sequence[int], met: Met) -> None:
-        now_s = self.service.now_s()
+    def _strike_items(
+        self, context: Context, count: RuleCount, aims: Sequence[Aim], numbers: Sequence[int], struck: Struck
+    ) -> None:
+        now_s = context.now_s
         for number in numbers:
             refusal = None if count.rule.conflict else count.refusal(aims[number])
             unfit = refusal is None and not count.rule.conflict
             if unfit or not count.strikes(now_s - self.since_s):
                 continue
-            met[number] = refusal
-            self._note(count)
+            struck[number] = refusal
+            _note(context, count)
             if refusal is not None:
                 resource = aims[number].table.model.resource(refusal.index)
                 lane = resource.read if refusal.direction is Direction.READ else resource.write
                 lane.meter.injected(refusal.cause, now_s)
 
-    def _meet_about(self, operation: str, request: Mapping[str, Any], region: str) -> None:
-        """A request about a table itself, or about all. Raises the error that it is answered with."""
+    def _strike_table(self, context: Context, operation: str, request: Mapping[str, Any]) -> None:
+        """Strike a request about a table itself, or about all. Raises the error that answers it."""
         named = next((name for member in NAMING if isinstance(name := request.get(member), str)), None)
         table = None if named is None else table_name(named)
         for count in self.counts:
             rule = count.rule
             about_items = rule.by_item or (rule.key, rule.key_prefix, rule.index) != (None, None, None)
-            if about_items or not count.is_for(operation, table, region):
+            if about_items or not count.is_for(operation, table, context.service.region):
                 continue
-            if self._strikes_request(count, operation, {}):
+            if self._strikes_request(context, count, operation, ()):
                 return
 
-    def _strikes_request(self, count: RuleCount, operation: str, tables: Mapping[str, Table]) -> bool:
-        """Whether a rule strikes a request as a whole, and nothing comes after it.
+    def _strikes_request(
+        self, context: Context, count: RuleCount, operation: str, tables: Sequence[Table]
+    ) -> bool:
+        """Whether a rule strikes a request as a whole, and no rule comes after it.
 
         Raises the error of a request that is not carried out.
         """
-        rule, service = count.rule, self.service
-        if not count.strikes(service.now_s() - self.since_s):
+        rule, now_s = count.rule, context.now_s
+        if not count.strikes(now_s - self.since_s):
             return False
-        self._note(count)
+        _note(context, count)
         if rule.cut is not None:
-            service.delivery().loses = LOST[rule.cut]
+            context.delay().loses = LOST[rule.cut]
             if rule.cut == "before":
-                raise internal_error()  # it ends the request; the connection is cut, and no answer sent
+                raise internal_error()  # it ends the request; the connection is cut, and nothing is sent
             return True
         if rule.error is None:
             return False
         error = internal_error() if rule.error == 500 else unavailable()
         if rule.error == 500:
-            for table in tables.values():
-                table.model.minutes.system_error(operation, service.now_s())
+            for table in {table.name: table for table in tables}.values():
+                table.model.minutes.system_error(operation, now_s)
         if not rule.done:
             raise error
         self._instead = error
         return True
 
-    def _note(self, count: RuleCount) -> None:
-        """Note on the answer that a rule struck, once for each."""
-        delivery = self.service.delivery()
-        if count.name not in delivery.faults:
-            delivery.faults += (count.name,)
-            delivery.waits_s += (count.rule.delay_ms or 0.0) / 1_000
+
+def _note(context: Context, count: RuleCount) -> None:
+    """Note on the response that a rule struck, once for each."""
+    delivery = context.delay()
+    if count.name not in delivery.faults:
+        delivery.faults += (count.name,)
+        delivery.waits_s += (count.rule.delay_ms or 0.0) / 1_000
 
 
 def unavailable() -> ServiceError:

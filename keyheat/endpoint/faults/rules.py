@@ -157,7 +157,7 @@ class FaultRule(FaultPart):
         return self
 
     def _broken(self) -> Iterator[str]:
-        """What is wrong between its fields."""
+        """Yield contradictions between fields."""
         kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
         if not kinds and self.delay_ms is None:
             yield f"does nothing: it needs one of {', '.join(KINDS)}, or delay_ms"
@@ -172,10 +172,10 @@ class FaultRule(FaultPart):
         if self.refuses is not None and self.refuses[0] and self.index is None:
             yield f"index is missing: {self.throttle} is the reason of an index"
         if self.refuses is not None and not self.refuses[0] and self.index is not None:
-            yield f"{self.throttle} is no reason of an index, which has Index... of its own"
+            yield f"{self.throttle} is a reason of the table; for an index use its Index... reason"
 
     def _unfit(self, operation: str) -> Iterator[str]:
-        """Why an operation cannot meet it."""
+        """Yield the reasons why an operation never meets the rule."""
         side = None if self.refuses is None else self.refuses[1]
         if self.by_item and operation not in DATA:
             yield f"{operation} is for no item: it can meet error, cut and delay_ms"
@@ -202,7 +202,6 @@ class FaultRules(FaultPart):
 
     @property
     def names(self) -> list[str]:
-        """The name of each rule."""
         return [rule.name or f"rule-{number}" for number, rule in enumerate(self.rules, 1)]
 
     @model_validator(mode="after")

@@ -36,7 +36,7 @@ from keyheat.endpoint.items.single import (
 from keyheat.endpoint.itemstore import size_of
 from keyheat.endpoint.legacy import translated
 from keyheat.endpoint.requests import Request, check_shape, checked
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import check_item
 from keyheat.model.limits import BATCH_GET_BYTES, BATCH_GET_ITEMS, BATCH_WRITE_ITEMS
@@ -57,7 +57,6 @@ class BatchProgress:
     processed: int = 0
 
     def spent(self, table: Table, consumed: ConsumedCapacity) -> None:
-        """One item was processed."""
         self.processed += 1
         self.consumed.setdefault(table.name, ConsumedCapacity()).add(consumed)
 
@@ -77,27 +76,27 @@ class BatchProgress:
         return {"ConsumedCapacity": [rendered(name, units, level) for name, units in self.consumed.items()]}
 
 
-def batch_write_item(service: Service, request: Request) -> Answer:
+def batch_write_item(context: Context, request: Request) -> Answer:
     """Put and delete up to 25 items; no conditions."""
     checked("BatchWriteItem", request)
-    writes = list(_asked_writes(service, request))
+    writes = list(_asked_writes(context, request))
     _check_count(len(writes), BATCH_WRITE_ITEMS, "BatchWriteItem", request)
-    _check_distinct([(table.name, asked.key) for table, asked, _ in writes])
-    now_s, progress = service.now_s(), BatchProgress()
+    _check_distinct([(table.name, write.key) for table, write, _ in writes])
+    now_s, progress = context.now_s, BatchProgress()
     unprocessed: dict[str, list[Any]] = {}
     metrics: dict[str, list[Any]] = {}
     refusals: dict[int, Refusal] = {}
-    if service.faults is not None:
-        aims = [Aim(table, Direction.WRITE, asked.key[0]) for table, asked, _ in writes]
-        refusals = service.faults.refusals("BatchWriteItem", aims)
-    for number, (table, asked, entry) in enumerate(writes):
-        change = planned(table, asked, table.items.get(asked.key[0]))
+    if context.service.faults is not None:
+        aims = [Aim(table, Direction.WRITE, write.key[0]) for table, write, _ in writes]
+        refusals = context.service.faults.refusals(context, "BatchWriteItem", aims)
+    for number, (table, write, entry) in enumerate(writes):
+        change = planned(table, write, table.items.get(write.key[0]))
         cost = bill(change)
         refusal = refusals.get(number) or table.model.admit_write(
-            asked.key[1], cost.units, now_s, cost.index_writes
+            write.key[1], cost.units, now_s, cost.index_writes, connection=context.connection
         )
         if table.counting is not None:
-            count_write(table.counting, asked.key[0], cost, refusal, now_s)
+            count_write(table.counting, write.key[0], cost, refusal, now_s)
         if refusal is not None:
             progress.refused.append((table, refusal))
             unprocessed.setdefault(table.name, []).append(entry)
@@ -105,18 +104,18 @@ def batch_write_item(service: Service, request: Request) -> Answer:
         make(table, change, now_s)
         progress.spent(table, cost.consumed)
         if wants_collection_metrics(table, request):
-            metrics.setdefault(table.name, []).append(collection_metrics(table, asked.named))
+            metrics.setdefault(table.name, []).append(collection_metrics(table, write.named))
     progress.require_some("BatchWriteItem", now_s)
     answer = {"UnprocessedItems": unprocessed, **progress.told(level_of(request))}
     return {**answer, "ItemCollectionMetrics": metrics} if metrics else answer
 
 
-def _asked_writes(service: Service, request: Request) -> Iterator[tuple[Table, WriteRequest, Request]]:
+def _asked_writes(context: Context, request: Request) -> Iterator[tuple[Table, WriteRequest, Request]]:
     """Every write of the batch, checked, with the entry that asks for it."""
     for name, entries in request["RequestItems"].items():
         if type(entries) is not list:
             raise _misshapen("BatchWriteItem", request)
-        table = service.catalog.get(name)
+        table = context.service.catalog.get(name)
         for entry in entries:
             yield table, _asked_write(table, entry, request), entry
 
@@ -133,39 +132,39 @@ def _asked_write(table: Table, entry: Any, request: Request) -> WriteRequest:
     raise _misshapen("BatchWriteItem", request)
 
 
-def batch_get_item(service: Service, request: Request) -> Answer:
+def batch_get_item(context: Context, request: Request) -> Answer:
     """Read up to 100 items by key; past 16 MB the rest comes back unprocessed."""
     checked("BatchGetItem", request)
-    reads = list(_asked_reads(service, request))
+    reads = list(_asked_reads(context, request))
     _check_count(len(reads), BATCH_GET_ITEMS, "BatchGetItem", request)
     _check_distinct([(read.table.name, read.key) for read in reads])
-    now_s, progress, total = service.now_s(), BatchProgress(), 0
+    now_s, progress, total = context.now_s, BatchProgress(), 0
     responses: dict[str, list[Any]] = {read.table.name: [] for read in reads}
     unprocessed: dict[str, Request] = {}
     refusals: dict[int, Refusal] = {}
-    if service.faults is not None:
+    if context.service.faults is not None:
         aims = [Aim(read.table, Direction.READ, read.key[0]) for read in reads]
-        refusals = service.faults.refusals("BatchGetItem", aims)
+        refusals = context.service.faults.refusals(context, "BatchGetItem", aims)
     for number, read in enumerate(reads):
-        held = read.table.items.get(read.key[0])
-        size = 0 if held is None else size_of(held)
+        stored = read.table.items.get(read.key[0])
+        size = 0 if stored is None else size_of(stored)
         refusal = None
         if total + size <= BATCH_GET_BYTES:
             units = read_units(size, consistent=read.consistent)
             refusal = refusals.get(number) or read.table.model.admit_read(
-                read.key[1], units, now_s, eventual=not read.consistent
+                read.key[1], units, now_s, eventual=not read.consistent, connection=context.connection
             )
             if read.table.counting is not None:
                 read.table.counting.read_or_refused(read.key[0], units, refusal, now_s)
             if refusal is None:
                 total += size
                 progress.spent(read.table, ConsumedCapacity(units))
-                if held is not None:
-                    responses[read.table.name].append(Fragment(shown_item(held, read.projection)))
+                if stored is not None:
+                    responses[read.table.name].append(Fragment(shown_item(stored, read.projection)))
                 continue
             progress.refused.append((read.table, refusal))
-        left = unprocessed.setdefault(read.table.name, {**read.entry, "Keys": []})
-        left["Keys"].append(read.named)
+        rest = unprocessed.setdefault(read.table.name, {**read.entry, "Keys": []})
+        rest["Keys"].append(read.named)
     progress.require_some("BatchGetItem", now_s)
     return {
         "Responses": responses,
@@ -186,11 +185,11 @@ class AskedRead:
     entry: Request
 
 
-def _asked_reads(service: Service, request: Request) -> Iterator[AskedRead]:
+def _asked_reads(context: Context, request: Request) -> Iterator[AskedRead]:
     for name, entry in request["RequestItems"].items():
         if type(entry) is not dict or type(entry.get("Keys")) is not list or not entry["Keys"]:
             raise _misshapen("BatchGetItem", request)
-        table = service.catalog.get(name)
+        table = context.service.catalog.get(name)
         if entry.get("AttributesToGet") is not None:
             check_shape("BatchGetItem", request)
         projection = asked_projection(translated(entry))

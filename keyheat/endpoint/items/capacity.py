@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConsumedCapac
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orjson import Fragment
 
@@ -15,12 +15,16 @@ from keyheat.endpoint.contributors import IndexUse, Insights
 from keyheat.endpoint.errors import ServiceError, throttled, validation_error
 from keyheat.endpoint.itemkeys import Key
 from keyheat.endpoint.itemstore import EntryChange, ItemChange, json_of, size_of
-from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import Item
 from keyheat.model.limits import MAX_ITEM_BYTES
 from keyheat.model.resources import Refusal
 from keyheat.model.transactions import IndexWrite
 from keyheat.model.units import write_units
+from keyheat.words import Direction
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.service import Context
 
 Kind = str
 """`ReadCapacityUnits` or `WriteCapacityUnits`."""
@@ -35,7 +39,7 @@ class ConsumedCapacity:
     glob: dict[str, float] = field(default_factory=dict)
 
     def add(self, other: "ConsumedCapacity") -> None:
-        """Add what another part of the request spent."""
+        """Add the units of another part of the request."""
         self.table += other.table
         for mine, theirs in ((self.local, other.local), (self.glob, other.glob)):
             for name, units in theirs.items():
@@ -43,7 +47,6 @@ class ConsumedCapacity:
 
     @property
     def total(self) -> float:
-        """Units altogether."""
         return self.table + sum(self.local.values()) + sum(self.glob.values())
 
 
@@ -87,7 +90,7 @@ class WriteBill(NamedTuple):
         local: dict[str, float] = {}
         glob: dict[str, float] = {}
         for entry in self.entries:
-            spent = sum(part.units for part in _entry_writes(entry))
+            spent = sum(write.units for write in _entry_writes(entry))
             (local if entry.index.local else glob)[entry.index.name] = spent
         return ConsumedCapacity(self.units - sum(local.values()), local, glob)
 
@@ -104,7 +107,7 @@ def bill(change: ItemChange, *, transactional: bool = False) -> WriteBill:
     for entry in change.entries:
         parts = _entry_writes(entry)
         if entry.index.local:
-            units += sum(part.units for part in parts)
+            units += sum(write.units for write in parts)
         else:
             index_writes += parts
     return WriteBill(units, tuple(index_writes), change.entries)
@@ -135,30 +138,36 @@ def _entry_writes(entry: EntryChange) -> list[IndexWrite]:
 
 
 def count_write(
-    counting: Insights, stored: bytes, asked: WriteBill, refusal: Refusal | None, now_s: float
+    counting: Insights, stored: bytes, cost: WriteBill, refusal: Refusal | None, now_s: float
 ) -> None:
     """Tell Contributor Insights, which is on, of a write that was asked for."""
     if refusal is None:
-        counting.wrote(stored, asked.units, _index_uses(asked), now_s)
+        counting.wrote(stored, cost.units, _index_uses(cost), now_s)
     else:
         counting.refused(stored, refusal, now_s)
 
 
-def _index_uses(asked: WriteBill) -> Iterator[IndexUse]:
+def _index_uses(cost: WriteBill) -> Iterator[IndexUse]:
     """What a write costs each global index, and under which key."""
-    for entry in asked.entries:
+    for entry in cost.entries:
         if not entry.index.local:
             keys = (entry.old_key, entry.new_key) if entry.moved else (entry.new_key or entry.old_key,)
-            for key, part in zip(keys, _entry_writes(entry), strict=True):
+            for key, write in zip(keys, _entry_writes(entry), strict=True):
                 assert key is not None, "an entry that changes was there before or is there after"
-                yield part.index, key[0], part.units
+                yield write.index, key[0], write.units
 
 
-def admit(table: Table, operation: str, key: Key, asked: WriteBill, now_s: float) -> None:
-    """Ask the model for a write. Raises the throttling exception if it refuses, and counts the request."""
-    refusal = table.model.admit_write(key[1], asked.units, now_s, asked.index_writes)
+def admit(context: "Context", table: Table, operation: str, key: Key, cost: WriteBill) -> None:
+    """Ask fault rules and the model for a write. Raises the throttling exception, and counts the request."""
+    now_s, faults, refusal = context.now_s, context.service.faults, None
+    if faults is not None:
+        refusal = faults.refusal(context, operation, Aim(table, Direction.WRITE, key[0]))
+    if refusal is None:
+        refusal = table.model.admit_write(
+            key[1], cost.units, now_s, cost.index_writes, connection=context.connection
+        )
     if table.counting is not None:
-        count_write(table.counting, key[0], asked, refusal, now_s)
+        count_write(table.counting, key[0], cost, refusal, now_s)
     if refusal is not None:
         table.model.minutes.throttled_request(operation, now_s)
         raise throttled(table, refusal)
@@ -193,9 +202,9 @@ def wants_collection_metrics(table: Table, request: dict[str, Any]) -> bool:
     )
 
 
-def condition_failed(held: bytes | None, wish: Any) -> ServiceError:
+def condition_failed(old_record: bytes | None, wish: Any) -> ServiceError:
     """The condition was not met; with the wish `ALL_OLD` the error shows the item that did not meet it."""
     members: dict[str, Any] = (
-        {"Item": Fragment(json_of(held))} if held is not None and wish == "ALL_OLD" else {}
+        {"Item": Fragment(json_of(old_record))} if old_record is not None and wish == "ALL_OLD" else {}
     )
     return ServiceError("ConditionalCheckFailedException", "The conditional request failed", **members)

@@ -63,17 +63,16 @@ def start_attributes(keys: KeySchema, index: IndexSchema | None) -> dict[str, Ke
 
 
 def last_evaluated(record: bytes, keys: KeySchema, index: IndexSchema | None) -> bytes:
-    """LastEvaluatedKey as JSON."""
     item = orjson.loads(record[SIZE_BYTES:])
     return orjson.dumps({name: item[name] for name in start_attributes(keys, index)})
 
 
 def starting_key(given: Item, keys: KeySchema, index: IndexSchema | None) -> bytes:
     """The stored key that a page goes on after. Raises ValidationException for a key of another schema."""
-    wanted = start_attributes(keys, index)
-    if given.keys() != wanted.keys():
+    expected = start_attributes(keys, index)
+    if given.keys() != expected.keys():
         raise validation_error(STARTING_KEY if index else f"{STARTING_KEY}: {NOT_THE_SCHEMA}")
-    for name, attribute in wanted.items():
+    for name, attribute in expected.items():
         if not given[name].get(attribute.type):
             raise validation_error(f"{STARTING_KEY}: {NOT_THE_SCHEMA}")
     primary = key_of(keys, given)[0]
@@ -133,6 +132,6 @@ def _lacking(keys: KeySchema, index: IndexSchema | None, projection: Projection 
     """Attributes that are to be answered and that the index does not have; a filter does not see those."""
     if index is None or index.projection == "ALL":
         return frozenset()
-    wanted: frozenset[str] = frozenset() if projection is None else projection.names
+    expected: frozenset[str] = frozenset() if projection is None else projection.names
     primary = frozenset(attribute.name for attribute in keys.attributes)
-    return wanted - projected_names(primary, index)
+    return expected - projected_names(primary, index)

@@ -32,7 +32,7 @@ from keyheat.endpoint.items.pages import (
 from keyheat.endpoint.itemstore import Shelf, json_of, size_of
 from keyheat.endpoint.requests import Request, checked
 from keyheat.endpoint.schema import IndexSchema, KeySchema
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import Item, check_item
 from keyheat.model.keyspace import HASH_BYTES, WHOLE
@@ -64,14 +64,14 @@ class ReadRequest:
 
     @property
     def shelf(self) -> Shelf:
-        """The records that are read."""
+        """The records of the table or index."""
         return self.table.items.items if self.index is None else self.table.items.index(self.index.name)
 
 
-def query(service: Service, request: Request) -> bytes:
+def query(context: Context, request: Request) -> bytes:
     """Items of one partition key, in the order of the sort key."""
     request = checked("Query", request)
-    table = service.catalog.get(request["TableName"])
+    table = context.service.catalog.get(request["TableName"])
     index = asked_index(table, request)
     require_expressions(request, (KIND, FILTER, PROJECTION))
     if request.get(KIND) is None:
@@ -89,7 +89,7 @@ def query(service: Service, request: Request) -> bytes:
             filtering, keys, "QueryFilter" if request.get("QueryFilter") else "Filter Expression"
         )
     descending = request.get("ScanIndexForward") is False
-    asked = ReadRequest(
+    reading = ReadRequest(
         operation="Query",
         keyed=True,
         table=table,
@@ -100,20 +100,20 @@ def query(service: Service, request: Request) -> bytes:
         filter=filtering,
         selection=selection_of(request, table.schema.keys, index, projection),
     )
-    return _answer(service, asked, request)
+    return _answer(context, reading, request)
 
 
-def scan(service: Service, request: Request) -> bytes:
+def scan(context: Context, request: Request) -> bytes:
     """Items of the whole table or index, or of one of several equal segments of it, in hash order."""
     request = checked("Scan", request)
-    table = service.catalog.get(request["TableName"])
+    table = context.service.catalog.get(request["TableName"])
     index = asked_index(table, request)
     expressions, filtering, projection = None, None, None
     if require_expressions(request, (FILTER, PROJECTION)):
         expressions = Expressions(request)
         filtering, projection = _filter_and_projection(request, expressions)
         expressions.finish()
-    asked = ReadRequest(
+    reading = ReadRequest(
         operation="Scan",
         keyed=False,
         table=table,
@@ -124,7 +124,7 @@ def scan(service: Service, request: Request) -> bytes:
         filter=filtering,
         selection=selection_of(request, table.schema.keys, index, projection),
     )
-    return _answer(service, asked, request)
+    return _answer(context, reading, request)
 
 
 def asked_index(table: Table, request: Request) -> IndexSchema | None:
@@ -167,7 +167,7 @@ def _continued(
     descending: bool,
     within: bool,
 ) -> Range:
-    """What is left of the range after ExclusiveStartKey."""
+    """The rest of the range after ExclusiveStartKey."""
     given = request.get("ExclusiveStartKey")
     if given is None:
         return stored
@@ -223,20 +223,20 @@ class PageRead:
     consumed: ConsumedCapacity
 
 
-def read(service: Service, asked: ReadRequest, limit: int | None, *, consistent: bool) -> PageRead:
+def read(context: Context, reading: ReadRequest, limit: int | None, *, consistent: bool) -> PageRead:
     """Look at a page, ask for what it costs, and pick what is answered of it. Raises `ServiceError`."""
-    keys = asked.shelf.between(*asked.stored, descending=asked.descending)
-    page = read_page(asked.shelf, keys, limit)
-    consumed = _consumed(asked, page, consistent=consistent)
-    _admit(service, asked, page, consumed.total, consistent=consistent)
-    count, items = _items(asked, page)
+    keys = reading.shelf.between(*reading.stored, descending=reading.descending)
+    page = read_page(reading.shelf, keys, limit)
+    consumed = _consumed(reading, page, consistent=consistent)
+    _admit(context, reading, page, consumed.total, consistent=consistent)
+    count, items = _items(reading, page)
     more = page.records[-1] if page.more else None
-    last = None if more is None else last_evaluated(more, asked.table.schema.keys, asked.index)
+    last = None if more is None else last_evaluated(more, reading.table.schema.keys, reading.index)
     return PageRead(count, len(page.records), page.total_bytes, items, last, consumed)
 
 
-def _answer(service: Service, asked: ReadRequest, request: Request) -> bytes:
-    page = read(service, asked, request.get("Limit"), consistent=bool(request.get("ConsistentRead")))
+def _answer(context: Context, reading: ReadRequest, request: Request) -> bytes:
+    page = read(context, reading, request.get("Limit"), consistent=bool(request.get("ConsistentRead")))
     parts = [b'{"Count":%d,"ScannedCount":%d' % (page.count, page.scanned)]
     if page.items is not None:
         parts += [b',"Items":', page.items]
@@ -244,84 +244,92 @@ def _answer(service: Service, asked: ReadRequest, request: Request) -> bytes:
         parts += [b',"LastEvaluatedKey":', page.last]
     level = level_of(request)
     if level != "NONE":
-        told = rendered(asked.table.name, page.consumed, level)
-        parts += [b',"ConsumedCapacity":', orjson.dumps(told)]
+        capacity_json = rendered(reading.table.name, page.consumed, level)
+        parts += [b',"ConsumedCapacity":', orjson.dumps(capacity_json)]
     parts.append(b"}")
     return b"".join(parts)
 
 
-def _consumed(asked: ReadRequest, page: RecordPage, *, consistent: bool) -> ConsumedCapacity:
+def _consumed(reading: ReadRequest, page: RecordPage, *, consistent: bool) -> ConsumedCapacity:
     units = read_units(page.total_bytes, consistent=consistent)
-    if asked.index is None:
+    if reading.index is None:
         return ConsumedCapacity(units)
-    if not asked.index.local:
-        return ConsumedCapacity(glob={asked.index.name: units})
-    return ConsumedCapacity(_fetching(asked, page, consistent=consistent), local={asked.index.name: units})
+    if not reading.index.local:
+        return ConsumedCapacity(glob={reading.index.name: units})
+    return ConsumedCapacity(
+        _fetching(reading, page, consistent=consistent), local={reading.index.name: units}
+    )
 
 
-def _fetching(asked: ReadRequest, page: RecordPage, *, consistent: bool) -> float:
+def _fetching(reading: ReadRequest, page: RecordPage, *, consistent: bool) -> float:
     """What a local index asks of the table for attributes that it does not have: every item by itself."""
-    if not asked.selection.fetches:
+    if not reading.selection.fetches:
         return 0.0
-    return sum(read_units(size_of(record), consistent=consistent) for record in _whole(asked, page))
+    return sum(read_units(size_of(record), consistent=consistent) for record in _whole(reading, page))
 
 
-def _whole(asked: ReadRequest, page: RecordPage) -> list[bytes]:
-    return [asked.table.items.of_entry(record) for record in page.records]
+def _whole(reading: ReadRequest, page: RecordPage) -> list[bytes]:
+    return [reading.table.items.of_entry(record) for record in page.records]
 
 
-def _admit(service: Service, asked: ReadRequest, page: RecordPage, units: float, *, consistent: bool) -> None:
+def _admit(
+    context: Context, reading: ReadRequest, page: RecordPage, units: float, *, consistent: bool
+) -> None:
     """Ask for the whole page at the place where it begins, though a long scan page may cross partitions."""
-    now_s, model = service.now_s(), asked.table.model
-    at = position_of(asked.stored[0] if page.first is None else page.first)
-    name = None if asked.index is None or asked.index.local else asked.index.name
-    if service.faults is not None:
-        partition = asked.stored[0] if asked.keyed else None
-        operation = asked.operation.partition(",")[0]
-        service.faults.meet(operation, Aim(asked.table, Direction.READ, partition, asked.index))
-    refusal = model.admit_read(at, units, now_s, index=name, eventual=not consistent)
-    if asked.table.counting is not None:
-        _count(asked.table.counting, asked, page, units, refusal, now_s)
+    now_s, model = context.now_s, reading.table.model
+    at = position_of(reading.stored[0] if page.first is None else page.first)
+    name = None if reading.index is None or reading.index.local else reading.index.name
+    faults, refusal = context.service.faults, None
+    if faults is not None:
+        partition = reading.stored[0] if reading.keyed else None
+        aim = Aim(reading.table, Direction.READ, partition, reading.index)
+        refusal = faults.refusal(context, reading.operation, aim)
+    if refusal is None:
+        refusal = model.admit_read(
+            at, units, now_s, index=name, eventual=not consistent, connection=context.connection
+        )
+    if reading.table.counting is not None:
+        _count(reading.table.counting, reading, page, units, refusal, now_s)
     if refusal is not None:
-        model.minutes.throttled_request(asked.operation, now_s)
-        raise throttled(asked.table, refusal)
+        model.minutes.throttled_request(reading.operation, now_s)
+        raise throttled(reading.table, refusal)
 
 
 def _count(
     counting: Insights,
-    asked: ReadRequest,
+    reading: ReadRequest,
     page: RecordPage,
     units: float,
     refusal: Refusal | None,
     now_s: float,
 ) -> None:
     """Tell Contributor Insights of a page: its units are shared among the items by size."""
-    index = asked.index
-    own = index is not None and not index.local
-    keys, name = (index.keys, index.name) if index and own else (asked.table.schema.keys, None)
+    index = reading.index
+    of_index = index is not None and not index.local
+    keys, name = (index.keys, index.name) if index and of_index else (reading.table.schema.keys, None)
     stored = [key_of(keys, orjson.loads(json_of(record)))[0] for record in page.records]
-    if not stored and asked.keyed:  # nothing there: the partition key alone was asked for
-        stored = [asked.stored[0][: partition_end(asked.stored[0])]]
+    if not stored and reading.keyed:  # nothing there: the partition key alone was asked for
+        stored = [reading.stored[0][: partition_end(reading.stored[0])]]
     if refusal is not None and stored:
         counting.refused(stored[0], refusal, now_s)
     elif refusal is None:
         sizes = [size_of(record) for record in page.records] or [1]
-        for one, size in zip(stored, sizes, strict=bool(stored)):
-            counting.read(one, units * size / sum(sizes), now_s, name)
+        for key, size in zip(stored, sizes, strict=bool(stored)):
+            counting.read(key, units * size / sum(sizes), now_s, name)
 
 
-def _items(asked: ReadRequest, page: RecordPage) -> tuple[int, bytes | None]:
+def _items(reading: ReadRequest, page: RecordPage) -> tuple[int, bytes | None]:
     """How many items an answer has, and their JSON, None where only the count was wanted."""
-    records = _whole(asked, page) if asked.selection.fetches else page.records
-    if asked.filter is None and asked.selection.projection is None:
-        return len(records), None if asked.selection.count_only else joined(records)
+    records = _whole(reading, page) if reading.selection.fetches else page.records
+    if reading.filter is None and reading.selection.projection is None:
+        return len(records), None if reading.selection.count_only else joined(records)
     items: list[Item] = [orjson.loads(json_of(record)) for record in records]
-    if asked.filter is not None:
-        assert asked.expressions is not None
-        test, values = asked.filter.test, asked.expressions.values
+    if reading.filter is not None:
+        assert reading.expressions is not None
+        test, values = reading.filter.test, reading.expressions.values
         items = [item for item in items if test(item, values)]
-    if asked.selection.count_only:
+    if reading.selection.count_only:
         return len(items), None
-    if asked.selection.projection is not None:
-        items = [asked.selection.projection.of(item) for item in items]
+    if reading.selection.projection is not None:
+        items = [reading.selection.projection.of(item) for item in items]
     return len(items), orjson.dumps(items)

@@ -42,7 +42,7 @@ from keyheat.model.units import item_bytes, read_units
 from keyheat.words import Direction
 
 if TYPE_CHECKING:
-    from keyheat.endpoint.service import Service
+    from keyheat.endpoint.service import Context
 
 CONDITION = "ConditionExpression"
 Answer = dict[str, Any]
@@ -120,75 +120,79 @@ def check_no_key(table: Table, update: Update) -> None:
             )
 
 
-def planned(table: Table, asked: WriteRequest, old: bytes | None) -> ItemChange:
+def planned(table: Table, action: WriteRequest, old: bytes | None) -> ItemChange:
     """What a checked write changes. Raises ValidationException for an update that the item does not allow."""
-    if asked.put is not None:
-        change = table.items.plan(asked.key, old, asked.put)
+    if action.put is not None:
+        change = table.items.plan(action.key, old, action.put)
         check_size(change, TOO_LARGE)
         return change
-    if asked.update is None:
-        return table.items.plan(asked.key, old, None)
+    if action.update is None:
+        return table.items.plan(action.key, old, None)
     before: Item = {} if old is None else orjson.loads(json_of(old))
-    after: Item = dict(asked.named) if old is None else orjson.loads(json_of(old))
-    if asked.expressions is not None:
-        asked.update.run(before, after, asked.expressions.values)
+    after: Item = dict(action.named) if old is None else orjson.loads(json_of(old))
+    if action.expressions is not None:
+        action.update.run(before, after, action.expressions.values)
         check_index_keys(table.schema.indexes, after)
-    change = table.items.plan(asked.key, old, after)
+    change = table.items.plan(action.key, old, after)
     check_size(change, TOO_LARGE_TO_UPDATE)
     return change
 
 
 def write(
-    service: "Service", operation: str, table: Table, asked: WriteRequest, shows_failed: str | None = None
+    context: "Context",
+    operation: str,
+    table: Table,
+    action: WriteRequest,
+    shows_failed: str | None = None,
 ) -> tuple[ItemChange, WriteBill]:
     """Test, bill, ask and make one write: what it changed and cost. Raises `ServiceError`.
 
     `operation` is as its metrics have it, with a further dimension where there is one; `shows_failed`:
     ReturnValuesOnConditionCheckFailure.
     """
-    now_s, old = service.now_s(), table.items.get(asked.key[0])
-    if table.ongoing.lasts_s and table.ongoing.meets(asked.key[0], now_s):
+    now_s, old = context.now_s, table.items.get(action.key[0])
+    if table.ongoing.lasts_s and table.ongoing.meets(action.key[0], now_s):
         table.model.minutes.transaction_conflict(now_s)
         raise transaction_conflict()
-    if service.faults is not None:
-        service.faults.meet(operation.partition(",")[0], Aim(table, Direction.WRITE, asked.key[0]))
-    if asked.condition is not None and not asked.holds({} if old is None else orjson.loads(json_of(old))):
-        new_bytes = 0 if asked.put is None else item_bytes(asked.put)
-        admit(table, operation, asked.key, bill_of_failed(old, new_bytes), now_s)
+    if action.condition is not None and not action.holds({} if old is None else orjson.loads(json_of(old))):
+        new_bytes = 0 if action.put is None else item_bytes(action.put)
+        admit(context, table, operation, action.key, bill_of_failed(old, new_bytes))
         table.model.minutes.conditional_check_failed(now_s)
         raise condition_failed(old, shows_failed)
-    change = planned(table, asked, old)
+    change = planned(table, action, old)
     cost = bill(change)
-    admit(table, operation, asked.key, cost, now_s)
+    admit(context, table, operation, action.key, cost)
     make(table, change, now_s)
     return change, cost
 
 
-def _write(service: "Service", operation: str, table: Table, asked: WriteRequest, request: Request) -> Answer:
-    """Make one write, and answer as the request wants."""
+def _write(
+    context: "Context", operation: str, table: Table, action: WriteRequest, request: Request
+) -> Answer:
+    """Make one write; return the answer that the request asks for."""
     shows_failed = request.get("ReturnValuesOnConditionCheckFailure")
-    change, cost = write(service, operation, table, asked, shows_failed)
-    answer: Answer = returned(asked, change, request.get("ReturnValues"))
+    change, cost = write(context, operation, table, action, shows_failed)
+    answer: Answer = returned(action, change, request.get("ReturnValues"))
     level = level_of(request)
     if level != "NONE":
         answer["ConsumedCapacity"] = rendered(table.name, cost.consumed, level)
     if wants_collection_metrics(table, request):
-        answer["ItemCollectionMetrics"] = collection_metrics(table, asked.named)
+        answer["ItemCollectionMetrics"] = collection_metrics(table, action.named)
     return answer
 
 
-def returned(asked: WriteRequest, change: ItemChange, wish: Any) -> Answer:
+def returned(action: WriteRequest, change: ItemChange, wish: Any) -> Answer:
     """The member Attributes that ReturnValues wishes for, if any."""
     if wish is None or wish == "NONE":
         return {}
-    held = change.old if wish in ("ALL_OLD", "UPDATED_OLD") else change.new
-    if held is None:
+    stored = change.old if wish in ("ALL_OLD", "UPDATED_OLD") else change.new
+    if stored is None:
         return {}
     if wish in ("ALL_OLD", "ALL_NEW"):
-        return {"Attributes": Fragment(json_of(held))}
-    assert asked.update is not None
-    part = Projection(asked.update.paths).of(orjson.loads(json_of(held)))
-    return {"Attributes": part} if part else {}
+        return {"Attributes": Fragment(json_of(stored))}
+    assert action.update is not None
+    changed = Projection(action.update.paths).of(orjson.loads(json_of(stored)))
+    return {"Attributes": changed} if changed else {}
 
 
 def _only_all_old(request: Request) -> None:
@@ -196,51 +200,55 @@ def _only_all_old(request: Request) -> None:
         raise validation_error("ReturnValues can only be ALL_OLD or NONE")
 
 
-def put_item(service: "Service", request: Request) -> bytes | Answer:
+def put_item(context: "Context", request: Request) -> bytes | Answer:
     """Store an item, in the place of the one under its key."""
     request = checked("PutItem", request)
-    table = service.catalog.get(request["TableName"])
+    table = context.service.catalog.get(request["TableName"])
     _only_all_old(request)
-    return _write(service, "PutItem", table, asked_put(table, request), request) or b"{}"
+    return _write(context, "PutItem", table, asked_put(table, request), request) or b"{}"
 
 
-def delete_item(service: "Service", request: Request) -> bytes | Answer:
+def delete_item(context: "Context", request: Request) -> bytes | Answer:
     request = checked("DeleteItem", request)
-    table = service.catalog.get(request["TableName"])
+    table = context.service.catalog.get(request["TableName"])
     _only_all_old(request)
-    return _write(service, "DeleteItem", table, asked_delete(table, request), request) or b"{}"
+    return _write(context, "DeleteItem", table, asked_delete(table, request), request) or b"{}"
 
 
-def update_item(service: "Service", request: Request) -> bytes | Answer:
+def update_item(context: "Context", request: Request) -> bytes | Answer:
     """Change an item, or make it if it is not there."""
     request = checked("UpdateItem", request)
-    table = service.catalog.get(request["TableName"])
-    return _write(service, "UpdateItem", table, asked_update(table, request), request) or b"{}"
+    table = context.service.catalog.get(request["TableName"])
+    return _write(context, "UpdateItem", table, asked_update(table, request), request) or b"{}"
 
 
-def get_item(service: "Service", request: Request) -> bytes | Answer:
+def get_item(context: "Context", request: Request) -> bytes | Answer:
     """One item, or the named parts of it, read eventually consistent unless asked otherwise."""
     request = checked("GetItem", request)
-    table = service.catalog.get(request["TableName"])
+    table = context.service.catalog.get(request["TableName"])
     projection = asked_projection(request)
     key = checked_key(table.schema.keys, check_item(request["Key"]))
-    held = table.items.get(key[0])
+    stored = table.items.get(key[0])
     consistent = bool(request.get("ConsistentRead"))
-    units = read_units(0 if held is None else size_of(held), consistent=consistent)
-    now_s = service.now_s()
-    if service.faults is not None:
-        service.faults.meet("GetItem", Aim(table, Direction.READ, key[0]))
-    refusal = table.model.admit_read(key[1], units, now_s, eventual=not consistent)
+    units = read_units(0 if stored is None else size_of(stored), consistent=consistent)
+    now_s = context.now_s
+    refusal = None
+    if context.service.faults is not None:
+        refusal = context.service.faults.refusal(context, "GetItem", Aim(table, Direction.READ, key[0]))
+    if refusal is None:
+        refusal = table.model.admit_read(
+            key[1], units, now_s, eventual=not consistent, connection=context.connection
+        )
     if table.counting is not None:
         table.counting.read_or_refused(key[0], units, refusal, now_s)
     if refusal is not None:
         table.model.minutes.throttled_request("GetItem", now_s)
         raise throttled(table, refusal)
     level = level_of(request)
-    shown = None if held is None else shown_item(held, projection)
+    item_json = None if stored is None else shown_item(stored, projection)
     if level == "NONE":
-        return b"{}" if shown is None else b'{"Item":' + shown + b"}"
-    answer: Answer = {} if shown is None else {"Item": Fragment(shown)}
+        return b"{}" if item_json is None else b'{"Item":' + item_json + b"}"
+    answer: Answer = {} if item_json is None else {"Item": Fragment(item_json)}
     answer["ConsumedCapacity"] = rendered(table.name, ConsumedCapacity(units), level)
     return answer
 
@@ -255,7 +263,6 @@ def asked_projection(request: Request) -> Projection | None:
     return projection
 
 
-def shown_item(held: bytes, projection: Projection | None) -> bytes:
-    """The JSON of an item in an answer."""
-    json = json_of(held)
+def shown_item(stored: bytes, projection: Projection | None) -> bytes:
+    json = json_of(stored)
     return json if projection is None else orjson.dumps(projection.of(orjson.loads(json)))

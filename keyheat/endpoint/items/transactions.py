@@ -41,7 +41,7 @@ from keyheat.endpoint.items.single import (
 )
 from keyheat.endpoint.itemstore import ItemChange, digest_of, json_of, size_of
 from keyheat.endpoint.requests import Request, check_shape, checked
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import check_item
 from keyheat.model.limits import TRANSACT_BYTES
@@ -86,16 +86,16 @@ class TransactionStep:
     reason: Answer | None = None
 
 
-def transact_write_items(service: Service, request: Request) -> Answer:
+def transact_write_items(context: Context, request: Request) -> Answer:
     """Up to 100 puts, updates, deletes and condition checks of different items."""
     digest = digest_of(request.get("TransactItems"))
     checked("TransactWriteItems", request)
-    steps = [_step(service, entry, request) for entry in request["TransactItems"]]
-    return write_together(service, "TransactWriteItems", steps, request, digest)
+    steps = [_step(context, entry, request) for entry in request["TransactItems"]]
+    return write_together(context, "TransactWriteItems", steps, request, digest)
 
 
 def write_together(
-    service: Service, operation: str, steps: Sequence[TransactionStep], request: Request, digest: bytes
+    context: Context, operation: str, steps: Sequence[TransactionStep], request: Request, digest: bytes
 ) -> Answer:
     """Make all of these writes, or none: what was consumed, if that is to be told.
 
@@ -104,8 +104,8 @@ def write_together(
     """
     _check_distinct([(step.table.name, step.asked.key) for step in steps])
     aims = [Aim(step.table, Direction.WRITE, step.asked.key[0]) for step in steps]
-    _meet_faults(service, operation, aims)
-    now_s, level = service.now_s(), level_of(request)
+    _meet_faults(context, operation, aims)
+    now_s, level = context.now_s, level_of(request)
     token, tokens = request.get("ClientRequestToken"), steps[0].table.items.tokens
     if token is not None and tokens.seen(token, digest, now_s):
         return _told_reads(steps, level)
@@ -115,11 +115,11 @@ def write_together(
     if sum(step.change.new_bytes for step in steps if step.change is not None) > TRANSACT_BYTES:
         raise validation_error("Collection size exceeded: Transaction request cannot exceed 4 MB")
     asked = [(step.table, _op(step), step.asked.key[0], step.cost) for step in steps]
-    _ask(operation, asked, now_s, [step.reason for step in steps])
+    _ask(context, operation, asked, [step.reason for step in steps])
     for step in steps:
         if step.change is not None:
             make(step.table, step.change, now_s)
-    _take_time(service, steps, now_s)
+    _take_time(context, steps, now_s)
     if token is not None:
         tokens.add(token, digest, now_s)
     return _told([(step.table, step.cost) for step in steps], level)
@@ -138,24 +138,24 @@ def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
         raise _cancelled([conflict if one else NO_REASON for one in met])
 
 
-def _meet_faults(service: Service, operation: str, aims: Sequence[Aim]) -> None:
+def _meet_faults(context: Context, operation: str, aims: Sequence[Aim]) -> None:
     """Raises TransactionCanceledException, or another error, where rules of faults strike."""
-    if service.faults is None:
+    if context.service.faults is None:
         return
-    reasons = service.faults.reasons(operation.partition(",")[0], aims)
+    reasons = context.service.faults.reasons(context, operation, aims)
     if any(reasons):
         raise _cancelled([reason or NO_REASON for reason in reasons])
 
 
-def _take_time(service: Service, steps: Sequence[TransactionStep], now_s: float) -> None:
+def _take_time(context: Context, steps: Sequence[TransactionStep], now_s: float) -> None:
     """The transaction is under way on its items until it is answered."""
     for step in steps:
         step.table.ongoing.begin((step.asked.key[0],), now_s)
-    if service.durations.transaction_s:
-        service.delivery().waits_s += service.durations.transaction_s
+    if context.service.durations.transaction_s:
+        context.delay().waits_s += context.service.durations.transaction_s
 
 
-def _step(service: Service, entry: Any, request: Request) -> TransactionStep:
+def _step(context: Context, entry: Any, request: Request) -> TransactionStep:
     if type(entry) is not dict or any(type(operation) is not dict for operation in entry.values()):
         check_shape("TransactWriteItems", request)
         entry = {kind: operation for kind, operation in entry.items() if operation is not None}
@@ -167,7 +167,7 @@ def _step(service: Service, entry: Any, request: Request) -> TransactionStep:
         or type(operation["TableName"]) is not str
     ):
         check_shape("TransactWriteItems", request)
-    table = service.catalog.get(operation["TableName"])
+    table = context.service.catalog.get(operation["TableName"])
     return TransactionStep(kind, table, ASK[kind](table, operation), operation)
 
 
@@ -206,13 +206,15 @@ def _op(step: TransactionStep) -> Op:
     )
 
 
-def _ask(operation: str, ops: Sequence[AskedOp], now_s: float, reasons: Sequence[Answer | None]) -> None:
+def _ask(context: Context, operation: str, ops: Sequence[AskedOp], reasons: Sequence[Answer | None]) -> None:
     """Ask every table for its part. Raises TransactionCanceledException if there are reasons, or refusals."""
-    found = list(reasons)
+    found, now_s = list(reasons), context.now_s
     tables = {table.name: table for table, *_ in ops}
     for table in tables.values():
         mine = [number for number, (other, *_) in enumerate(ops) if other is table]
-        refusals = table.model.admit_together([ops[number][1] for number in mine], now_s)
+        refusals = table.model.admit_together(
+            [ops[number][1] for number in mine], now_s, connection=context.connection
+        )
         if table.counting is not None:
             _count(table.counting, [ops[number] for number in mine], refusals, now_s)
         for number, refusal in zip(mine, refusals, strict=True):
@@ -273,7 +275,7 @@ def _rendered(consumed: dict[str, ConsumedCapacity], level: str, kind: str) -> A
     return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in consumed.items()]}
 
 
-def transact_get_items(service: Service, request: Request) -> Answer:
+def transact_get_items(context: Context, request: Request) -> Answer:
     """Up to 100 items by key, as they are at one moment; each costs two strongly consistent reads."""
     checked("TransactGetItems", request)
     reads: list[KeyedRead] = []
@@ -282,28 +284,28 @@ def transact_get_items(service: Service, request: Request) -> Answer:
         if type(get) is not dict or get.get("Key") is None or type(get.get("TableName")) is not str:
             check_shape("TransactGetItems", request)
             raise validation_error("TransactItems can only contain Get")
-        table = service.catalog.get(get["TableName"])
+        table = context.service.catalog.get(get["TableName"])
         key = checked_key(table.schema.keys, check_item(get["Key"]))
         reads.append((table, key, asked_projection(get)))
-    return read_together(service, "TransactGetItems", reads, level_of(request))
+    return read_together(context, "TransactGetItems", reads, level_of(request))
 
 
 KeyedRead = tuple[Table, Key, Projection | None]
 """An item by its key, and what is answered of it."""
 
 
-def read_together(service: Service, operation: str, reads: Sequence[KeyedRead], level: str) -> Answer:
+def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], level: str) -> Answer:
     """These items as they are at one moment; what was consumed, to a level. Raises `ServiceError`."""
     _check_distinct([(table.name, key) for table, key, _ in reads])
-    _meet_faults(service, operation, [Aim(table, Direction.READ, key[0]) for table, key, _ in reads])
-    _check_meetings([(table, key[0]) for table, key, _ in reads], service.now_s())
+    _meet_faults(context, operation, [Aim(table, Direction.READ, key[0]) for table, key, _ in reads])
+    _check_meetings([(table, key[0]) for table, key, _ in reads], context.now_s)
     held = [table.items.get(key[0]) for table, key, _ in reads]
     units = [read_units(size_of(one) if one else 0, consistent=True, transactional=True) for one in held]
     ops: list[AskedOp] = [
         (table, Op(direction=Direction.READ, position=key[1], units=spent), key[0], None)
         for (table, key, _), spent in zip(reads, units, strict=True)
     ]
-    _ask(operation, ops, service.now_s(), [None] * len(ops))
+    _ask(context, operation, ops, [None] * len(ops))
     answer: Answer = {
         "Responses": [
             {} if one is None else {"Item": Fragment(shown_item(one, projection))}

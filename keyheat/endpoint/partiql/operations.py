@@ -33,7 +33,7 @@ from keyheat.endpoint.partiql.statements import (
     writes,
 )
 from keyheat.endpoint.requests import Request, check_shape, checked
-from keyheat.endpoint.service import Handler, Service
+from keyheat.endpoint.service import Context, Handler
 from keyheat.model.limits import STATEMENT_CHARACTERS
 
 Answer = dict[str, Any]
@@ -77,7 +77,7 @@ def _readable(entries: Iterable[Request]) -> Iterator[Statement]:
             continue
 
 
-def execute_statement(service: Service, request: Request) -> Answer:
+def execute_statement(context: Context, request: Request) -> Answer:
     """One statement: a page of a SELECT, or a write of one item."""
     checked(ONE, request)
     text = request["Statement"]
@@ -85,26 +85,26 @@ def execute_statement(service: Service, request: Request) -> Answer:
         check_shape(ONE, request)
     statement = parsed_statement(text)
     if isinstance(statement, Select):
-        return _page(service, statement, request)
-    item, table, consumed = _written(service, metric_of(ONE, request), statement, request)
+        return _page(context, statement, request)
+    item, table, consumed = _written(context, metric_of(ONE, request), statement, request)
     answer: Answer = {"Items": [] if item is None else [item]}
     level = level_of(request)
     return answer if level == "NONE" else {**answer, "ConsumedCapacity": rendered(table, consumed, level)}
 
 
-def _page(service: Service, select: Select, request: Request) -> Answer:
+def _page(context: Context, select: Select, request: Request) -> Answer:
     _check_no_exists(select)
     parameters, operation = request.get("Parameters") or [], metric_of(ONE, request)
-    found = selected(service, operation, request["Statement"], parameters, request, one=False)
+    found = selected(context, operation, request["Statement"], parameters, request, one=False)
     answer: Answer = {"Items": Fragment(found.json())}
     if found.token is not None:
         answer["NextToken"] = found.token
     if found.last is not None:
         answer["LastEvaluatedKey"] = Fragment(found.last)
-    table, level = service.catalog.get(select.table), level_of(request)
+    table, level = context.service.catalog.get(select.table), level_of(request)
     if level != "NONE":
         answer["ConsumedCapacity"] = rendered(table.name, found.consumed, level)
-    table.model.minutes.returned_items(operation, found.count, service.now_s())
+    table.model.minutes.returned_items(operation, found.count, context.now_s)
     return answer
 
 
@@ -114,14 +114,14 @@ def _check_no_exists(select: Select) -> None:
 
 
 def _written(
-    service: Service, operation: str, statement: Statement, entry: Request
+    context: Context, operation: str, statement: Statement, entry: Request
 ) -> tuple[Any, str, ConsumedCapacity]:
     """One write: what it returns, its table, its cost. An INSERT of an item that is there is an error."""
-    table = service.catalog.get(statement.table)
+    table = context.service.catalog.get(statement.table)
     asked = asked_write(table, entry["Statement"], entry.get("Parameters") or [])
     shows_failed = entry.get("ReturnValuesOnConditionCheckFailure")
     try:
-        change, cost = write(service, operation, table, asked, shows_failed)
+        change, cost = write(context, operation, table, asked, shows_failed)
     except ServiceError as error:
         if not (isinstance(statement, Insert) and error.code == "ConditionalCheckFailedException"):
             raise
@@ -130,7 +130,7 @@ def _written(
     return returned(asked, change, wish).get("Attributes"), table.name, cost.consumed
 
 
-def batch_execute_statement(service: Service, request: Request) -> Answer:
+def batch_execute_statement(context: Context, request: Request) -> Answer:
     """Up to 25 statements, all reads of one item each or all writes; each is answered by itself."""
     check_shape(BATCH, request)
     entries, level = request["Statements"], level_of(request)
@@ -138,22 +138,22 @@ def batch_execute_statement(service: Service, request: Request) -> Answer:
         raise validation_error("A batch must consist of either read statements or write statements, not both")
     consumed: dict[str, ConsumedCapacity] = {}
     operation = metric_of(BATCH, request)
-    answer: Answer = {"Responses": [_response(service, operation, entry, consumed) for entry in entries]}
+    answer: Answer = {"Responses": [_response(context, operation, entry, consumed) for entry in entries]}
     if level != "NONE":
         answer["ConsumedCapacity"] = [rendered(name, units, level) for name, units in consumed.items()]
     return answer
 
 
 def _response(
-    service: Service, operation: str, entry: Request, consumed: dict[str, ConsumedCapacity]
+    context: Context, operation: str, entry: Request, consumed: dict[str, ConsumedCapacity]
 ) -> Answer:
     """What one statement of a batch came to, whose cost is added up by table."""
     try:
         statement = parsed_statement(entry["Statement"])
         if isinstance(statement, Select):
-            item, table, cost = _one_item(service, operation, statement, entry)
+            item, table, cost = _one_item(context, operation, statement, entry)
         else:
-            item, table, cost = _written(service, operation, statement, entry)
+            item, table, cost = _written(context, operation, statement, entry)
     except ServiceError as error:
         code = CODES.get(error.code) or error.code.removesuffix("Exception")
         shown = {"Item": error.members["Item"]} if "Item" in error.members else {}
@@ -163,16 +163,16 @@ def _response(
 
 
 def _one_item(
-    service: Service, operation: str, select: Select, entry: Request
+    context: Context, operation: str, select: Select, entry: Request
 ) -> tuple[Any, str, ConsumedCapacity]:
     _check_no_exists(select)
     parameters = entry.get("Parameters") or []
-    found = selected(service, operation, entry["Statement"], parameters, entry, one=True)
+    found = selected(context, operation, entry["Statement"], parameters, entry, one=True)
     item = Fragment(found.items[0]) if found.items else None
-    return item, service.catalog.get(select.table).name, found.consumed
+    return item, context.service.catalog.get(select.table).name, found.consumed
 
 
-def execute_transaction(service: Service, request: Request) -> Answer:
+def execute_transaction(context: Context, request: Request) -> Answer:
     """Up to 100 statements on different items, all reads or all writes and checks; all are done or none."""
     digest = digest_of(request.get("TransactStatements"))
     check_shape(TRANSACTION, request)
@@ -185,13 +185,14 @@ def execute_transaction(service: Service, request: Request) -> Answer:
         )
     pairs = list(zip(statements, entries, strict=True))
     if not writes(statements[0]):
+        find = context.service.catalog.get
         reads = [
-            keyed_read(service.catalog.get(one.table), entry["Statement"], entry.get("Parameters") or [])
-            for one, entry in pairs
+            keyed_read(find(select.table), entry["Statement"], entry.get("Parameters") or [])
+            for select, entry in pairs
         ]
-        return read_together(service, operation, reads, level_of(request))
-    steps = [_step(service, one, entry) for one, entry in pairs]
-    return {"Responses": [], **write_together(service, operation, steps, request, digest)}
+        return read_together(context, operation, reads, level_of(request))
+    steps = [_step(context, one, entry) for one, entry in pairs]
+    return {"Responses": [], **write_together(context, operation, steps, request, digest)}
 
 
 def _parsed_in(number: int, entry: Request) -> Statement:
@@ -203,10 +204,10 @@ def _parsed_in(number: int, entry: Request) -> Statement:
         ) from None
 
 
-def _step(service: Service, statement: Statement, entry: Request) -> TransactionStep:
+def _step(context: Context, statement: Statement, entry: Request) -> TransactionStep:
     if isinstance(statement, Change | Delete) and statement.returning != "NONE":
         raise validation_error("RETURNING is not supported in a transaction")
-    table = service.catalog.get(statement.table)
+    table = context.service.catalog.get(statement.table)
     asked = asked_write(table, entry["Statement"], entry.get("Parameters") or [])
     return TransactionStep(KINDS[type(statement)], table, asked, entry)
 

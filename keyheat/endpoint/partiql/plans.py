@@ -49,9 +49,8 @@ class Columns(Projection):
     __slots__ = ()
 
     def of(self, item: Item) -> Item:
-        """The columns that the item has."""
-        found = {_label(path): value_at(item, path) for path in self.paths}
-        return {label: value for label, value in found.items() if value is not None}
+        columns = {_label(path): value_at(item, path) for path in self.paths}
+        return {label: value for label, value in columns.items() if value is not None}
 
 
 def _label(path: DocumentPath) -> str:
@@ -78,7 +77,6 @@ class WritePlan:
 
 
 def conjuncts(tree: Tree | None) -> Iterator[Tree]:
-    """The conditions that are all to hold."""
     if isinstance(tree, Both) and tree.operator == "AND":
         yield from conjuncts(tree.left)
         yield from conjuncts(tree.right)
@@ -88,8 +86,8 @@ def conjuncts(tree: Tree | None) -> Iterator[Tree]:
 
 def joined(trees: Iterable[Tree]) -> Tree | None:
     """One condition for all of these."""
-    found = list(trees)
-    return reduce(lambda left, right: Both("AND", left, right), found) if found else None
+    conditions = list(trees)
+    return reduce(lambda left, right: Both("AND", left, right), conditions) if conditions else None
 
 
 def _parsed(tree: Tree | None, kind: str) -> ParsedCondition | None:
@@ -130,26 +128,29 @@ def key_plan(text: str, keys: KeySchema) -> KeyPlan:
     left = list(conjuncts(parsed_statement(text).where))
     rest = _parsed(joined(left), "FilterExpression")
     fixed: list[Tree] = []
-    for one in keys.partitions[1:]:
-        found = next((tree for tree in left if _equality(tree, one.name)), None)
-        if found is None:
+    for attribute in keys.partitions[1:]:
+        equality = next((tree for tree in left if _equality(tree, attribute.name)), None)
+        if equality is None:
             return KeyPlan((), rest, False)
-        fixed.append(found)
+        fixed.append(equality)
     first = keys.partition.name
     chosen = next((tree for tree in left if _equality(tree, first) or _choices(tree, first)), None)
     if chosen is None:
         return KeyPlan((), rest, False)
     whole = True
-    for one in keys.sorts:
-        of_sort = [tree for tree in left if _on(tree, one.name)]
-        found = next((tree for tree in of_sort if _equality(tree, one.name)), None)
-        if found is None:
+    for attribute in keys.sorts:
+        of_sort = [tree for tree in left if _on(tree, attribute.name)]
+        equality = next((tree for tree in of_sort if _equality(tree, attribute.name)), None)
+        if equality is None:
             whole = False
             fixed += of_sort[:1]
             break
-        fixed.append(found)
+        fixed.append(equality)
     used = [chosen, *fixed]
-    rest = _parsed(joined(tree for tree in left if not any(tree is one for one in used)), "FilterExpression")
+    rest = _parsed(
+        joined(tree for tree in left if not any(tree is other for other in used)),
+        "FilterExpression",
+    )
     keyed = [joined([tree, *fixed]) for tree in _apart(chosen)]
     return KeyPlan(tuple(tree for tree in keyed if tree is not None), rest, whole)
 
@@ -201,11 +202,11 @@ def write_plan(text: str, keys: KeySchema) -> WritePlan:
     statement = parsed_statement(text)
     left, key = list(conjuncts(statement.where)), []
     for attribute in keys.attributes:
-        found = next((tree for tree in left if _equality(tree, attribute.name)), None)
-        if found is None:
+        equality = next((tree for tree in left if _equality(tree, attribute.name)), None)
+        if equality is None:
             raise validation_error(NO_KEY)
-        left = [tree for tree in left if tree is not found]
-        key.append((attribute.name, _name_of(found)))
+        left = [tree for tree in left if tree is not equality]
+        key.append((attribute.name, _name_of(equality)))
     there: Tree = FunctionCall("attribute_exists", (PathValue((keys.partition.name,)),))
     gone: Tree = FunctionCall("attribute_not_exists", (PathValue((keys.partition.name,)),))
     rest = joined(left)

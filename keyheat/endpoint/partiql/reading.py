@@ -30,7 +30,7 @@ from keyheat.endpoint.partiql.plans import (
 )
 from keyheat.endpoint.partiql.statements import Select
 from keyheat.endpoint.requests import Request
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Table
 from keyheat.endpoint.values import Item, check_item
 from keyheat.model.limits import PAGE_BYTES
@@ -56,22 +56,21 @@ class Selected:
             self.items.append(page.items[1:-1])
 
     def json(self) -> bytes:
-        """The list of items."""
         return b"[" + b",".join(self.items) + b"]"
 
 
 def columns_of(select: Select) -> Columns | None:
-    """What is answered of each item; None: all of it."""
+    """The selected columns; None for whole items."""
     return Columns(select.paths) if select.paths else None
 
 
 def selected(
-    service: Service, operation: str, text: str, parameters: Sequence[Any], request: Request, *, one: bool
+    context: Context, operation: str, text: str, parameters: Sequence[Any], request: Request, *, one: bool
 ) -> Selected:
     """Read a page of a SELECT; `one`: it has to name one item by its whole key. Raises `ServiceError`."""
     select = parsed_statement(text)
     assert isinstance(select, Select), "others are writes"
-    table = service.catalog.get(select.table)
+    table = context.service.catalog.get(select.table)
     named = {"IndexName": select.index, "ConsistentRead": request.get("ConsistentRead")}
     index = asked_index(table, named)
     keys = table.schema.keys if index is None else index.keys
@@ -95,7 +94,7 @@ def selected(
     digest = partial(_digest, text, values)
     first = _go_on(whole, ranges, request.get("NextToken"), digest)
     parts = [(number, replace(whole, stored=stored)) for number, stored in enumerate(ranges)][first:]
-    return _pages(service, parts, request, digest)
+    return _pages(context, parts, request, digest)
 
 
 def _go_on(asked: ReadRequest, ranges: list[Range], token: str | None, digest: Callable[[], str]) -> int:
@@ -118,12 +117,12 @@ def _go_on(asked: ReadRequest, ranges: list[Range], token: str | None, digest: C
 
 
 def _pages(
-    service: Service, parts: Sequence[tuple[int, ReadRequest]], request: Request, digest: Callable[[], str]
+    context: Context, parts: Sequence[tuple[int, ReadRequest]], request: Request, digest: Callable[[], str]
 ) -> Selected:
     """One range after another, each admitted by itself, until the limit or 1 MB is reached."""
     answer, seen_bytes, limit = Selected(), 0, request.get("Limit")
     for number, asked in parts:
-        page = read(service, asked, limit, consistent=bool(request.get("ConsistentRead")))
+        page = read(context, asked, limit, consistent=bool(request.get("ConsistentRead")))
         answer.add(page)
         seen_bytes += page.scanned_bytes
         limit = None if limit is None else limit - page.scanned
@@ -137,7 +136,7 @@ def _pages(
 
 
 def _digest(text: str, values: Item) -> str:
-    """What a token is for, in a few letters."""
+    """A short digest of the statement and its values."""
     return xxh3_64_hexdigest(orjson.dumps([text, values], option=orjson.OPT_SORT_KEYS))
 
 

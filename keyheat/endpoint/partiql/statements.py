@@ -16,7 +16,6 @@ Template = Callable[[Sequence[Value]], Value]
 
 
 def constant(value: Value) -> Template:
-    """A value without parameters."""
     return lambda parameters: value
 
 
@@ -26,8 +25,8 @@ def set_of(members: list[Value]) -> Value:
     if not members:
         raise validation_error(INVALID + "An AttributeValue may not contain an empty set")
     if len(kinds) > 1 or not kinds <= {"S", "N", "B"}:
-        found = ", ".join(sorted(kinds))
-        raise validation_error(INVALID + f"A set has members of one type, S, N or B; it has {found}")
+        listed = ", ".join(sorted(kinds))
+        raise validation_error(INVALID + f"A set has members of one type, S, N or B; it has {listed}")
     kind = kinds.pop()
     content: list[Any] = [member[kind] for member in members]
     return {kind + "S": content}

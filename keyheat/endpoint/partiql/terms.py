@@ -36,7 +36,7 @@ class Terms:
         self.values: dict[str, Template] = {}
 
     def value(self, under: str = "root", depth: int = 0) -> Template:
-        """A literal or a parameter, whatever is nested in it."""
+        """Read a literal or a parameter, with everything nested in it."""
         reader = self.reader
         keyword = reader.keyword
         if depth > NESTING_LEVELS:
@@ -52,7 +52,7 @@ class Terms:
             return lambda parameters: set_of([member(parameters) for member in members])
         if reader.took("{"):
             named = self._map(under, depth)
-            return lambda parameters: {"M": {name: one(parameters) for name, one in named.items()}}
+            return lambda parameters: {"M": {name: template(parameters) for name, template in named.items()}}
         if reader.next.startswith(STRING):
             return constant({"S": reader.take()[1:]})
         if reader.took("NULL"):
@@ -98,7 +98,7 @@ class Terms:
         return members
 
     def named(self, value: Template) -> trees.Reference:
-        """A value by the name that it gets."""
+        """Name a value, and return a reference to it."""
         name = f":{len(self.values)}"
         self.values[name] = value
         return trees.Reference(name)

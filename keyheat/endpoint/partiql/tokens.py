@@ -71,7 +71,7 @@ class StatementReader(Reader):
 
     @property
     def names(self) -> bool:
-        """Whether a name is next, bare or in quotes."""
+        """Whether the next token is a name, bare or in quotes."""
         return self.is_name(self.next) or self.next.startswith(QUOTED)
 
     def is_name(self, word: str) -> bool:

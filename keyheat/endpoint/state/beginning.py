@@ -31,7 +31,6 @@ class CannotBegin(ValueError):
 
 
 def fill(regions: Regions, contents: Contents) -> None:
-    """Fill an empty endpoint. Raises `CannotBegin`."""
     wrong = [] if contents.snapshot is None else list(_restore(regions, contents.snapshot))
     wrong += [problem for path in contents.table for problem in _create_tables(regions, path)]
     if not wrong:
@@ -79,7 +78,7 @@ def _create(regions: Regions, table: Mapping[str, Any]) -> str | None:
     """Create a described table in the Region that its ARN names, else at home; gives what is wrong."""
     region = region_of(table) or regions.home.region
     try:
-        service = regions.called(region).service
+        service = regions.named(region)
         created(service, creation_of(table))
     except ServiceError as error:
         return f"{error} @ {table['TableName']}{error.path and '.'}{error.path}"
@@ -101,7 +100,7 @@ def _seed(regions: Regions, name: str | None, path: Path) -> Iterator[str]:
         which = f"no table {name}" if name is not None else f"which table? --seed-items TABLE={path}"
         yield f"{path}: {which}; tables are: {there}"
         return
-    items = SeededItems(tables[name][1], regions.home.now_s())
+    items = SeededItems(tables[name][1], regions.home.clock())
     try:
         items.put(enumerate(BytesIO(content_of(path)), 1))
     except ValueError as error:

@@ -34,14 +34,16 @@ def described_tables(content: object) -> list[Body]:
     """The tables that a file tells of. Raises `ValueError` where it tells of none."""
     if isinstance(content, Mapping) and isinstance(content.get("Tables"), list):
         content = content["Tables"]
-    found = content if isinstance(content, list) else [content]
-    tables: list[Any] = [table_in(one) for one in found]
+    tables_given = content if isinstance(content, list) else [content]
+    tables: list[Any] = [table_in(entry) for entry in tables_given]
     wrong = [
-        f"{said} @ $[{number}]{place}" for number, one in enumerate(tables) for said, place in _wrong(one)
+        f"{text} @ $[{number}]{path_in}"
+        for number, entry in enumerate(tables)
+        for text, path_in in _wrong(entry)
     ]
     if wrong or not tables:
         raise ValueError("\n".join(wrong) or f"no table; accepted is {FORMS} @ $")
-    return [dict(one) for one in tables]
+    return [dict(entry) for entry in tables]
 
 
 def read_tables(content: bytes) -> list[Body]:
@@ -81,16 +83,16 @@ def _is_described(table: Mapping[str, Any]) -> bool:
 def unknown_members(shape: Shape, value: Any, path: str) -> Iterator[tuple[str, str]]:
     """Members that the API does not know, and where: a request drops them, and so does every SDK."""
     if shape.type_name == "structure" and isinstance(value, Mapping):
-        for name, one in value.items():
+        for name, entry in value.items():
             if name in shape.members:
-                yield from unknown_members(shape.members[name], one, f"{path}.{name}")
+                yield from unknown_members(shape.members[name], entry, f"{path}.{name}")
             else:
                 near = get_close_matches(name, shape.members, n=1)
                 accepted = f"did you mean {near[0]}?" if near else f"there are {', '.join(shape.members)}"
                 yield f"unknown field, {accepted}", f"{path}.{name}"
     elif shape.type_name == "list" and isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from unknown_members(shape.member, one, f"{path}[{number}]")
+        for number, entry in enumerate(value):
+            yield from unknown_members(shape.member, entry, f"{path}[{number}]")
 
 
 def creation_of(table: Mapping[str, Any]) -> Body:
@@ -109,7 +111,7 @@ def creation_of(table: Mapping[str, Any]) -> Body:
     for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
         if indexes := table.get(kind):
             of_mode = mode if kind.startswith("Global") else None
-            body[kind] = [_index(one, of_mode) for one in indexes] if isinstance(indexes, list) else indexes
+            body[kind] = [_index(each, of_mode) for each in indexes] if isinstance(indexes, list) else indexes
     return body
 
 
@@ -128,7 +130,7 @@ def _units(owner: Mapping[str, Any], mode: str) -> Body:
     """What of its capacity is stated at a creation: a description has more, and zeros of the other mode."""
     other = "OnDemandThroughput" if mode == "PROVISIONED" else "ProvisionedThroughput"
     return {
-        name: {unit: said[unit] for unit in units if unit in said} if isinstance(said, Mapping) else said
+        name: {unit: text[unit] for unit in units if unit in text} if isinstance(text, Mapping) else text
         for name, *units in CAPACITIES.values()
-        if name != other and (said := owner.get(name)) is not None
+        if name != other and (text := owner.get(name)) is not None
     }

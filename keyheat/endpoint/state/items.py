@@ -46,8 +46,8 @@ class SeededItems:
             else:
                 self._more += 1
 
-    def _store(self, said: Any) -> None:
-        item, table = check_item(said), self.table
+    def _store(self, parsed_line: Any) -> None:
+        item, table = check_item(parsed_line), self.table
         key = checked_item_key(table.schema.keys, item)
         if table.schema.indexes:
             check_index_keys(table.schema.indexes, item)
@@ -60,7 +60,7 @@ class SeededItems:
         self.replaced += before is not None
 
     def problems(self) -> Iterator[str]:
-        """What is wrong, a line each."""
+        """The mistakes, one line each."""
         yield from self.wrong
         if self._more:
             yield f"and {self._more:,} lines more"
@@ -68,14 +68,14 @@ class SeededItems:
 
 def _item_of(line: bytes) -> Any:
     try:
-        said = orjson.loads(line)
+        parsed_line = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"not JSON ({error}); {FORM}") from None
-    if not isinstance(said, dict):
+    if not isinstance(parsed_line, dict):
         raise ValueError(f"no item; {FORM}")
     # As an export to S3 has it: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/S3DataExport.Output.html
-    wrapped = set(said) == {"Item"} and isinstance(said["Item"], dict)
-    return said["Item"] if wrapped and not _is_value(said["Item"]) else said
+    wrapped = set(parsed_line) == {"Item"} and isinstance(parsed_line["Item"], dict)
+    return parsed_line["Item"] if wrapped and not _is_value(parsed_line["Item"]) else parsed_line
 
 
 def _is_value(content: dict[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.itemstore import json_of
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.requests import check_shape
-from keyheat.endpoint.service import Service, Streams
+from keyheat.endpoint.service import Context, Service, Streams
 from keyheat.endpoint.state.descriptions import creation_of
 from keyheat.endpoint.state.items import SeededItems
 from keyheat.endpoint.tables.catalog import Catalog, Table
@@ -40,7 +40,7 @@ def snapshot(regions: Regions) -> bytes:
     tables = [table for service in regions for table in service.catalog]
     lines = [orjson.dumps({"format": FORMAT, "tables": len(tables)})]
     for table in tables:
-        lines += _lines(table, regions.home.now_s())
+        lines += _lines(table, regions.home.clock())
     return b"\n".join(lines) + b"\n"
 
 
@@ -105,10 +105,10 @@ def _restore_table(regions: Regions, lines: Lines) -> None:
         raise ValueError(f"{', '.join(sorted(missing))}: missing @ line {number:,}")
     if not isinstance(about["time_to_live"], str | None):
         raise ValueError(f"time_to_live is the name of an attribute, or null @ line {number:,}")
-    service = regions.called(about["region"]).service
+    service = regions.named(about["region"])
     table = created(service, about["create"])
     table.time_to_live = about["time_to_live"]
-    items = SeededItems(table, service.now_s())
+    items = SeededItems(table, service.clock())
     items.put(line for _, line in zip(range(about["items"]), lines, strict=False))
     if items.wrong:
         raise ValueError("; ".join(items.problems()))
@@ -119,5 +119,5 @@ def _restore_table(regions: Regions, lines: Lines) -> None:
 def created(service: Service, request: dict[str, Any]) -> Table:
     """A table that a CreateTable request makes, as the operation would. Raises `ServiceError`."""
     check_shape("CreateTable", request)
-    create_table(service, request)
+    create_table(Context(service, service.clock()), request)
     return service.catalog.find(request["TableName"])

@@ -133,7 +133,6 @@ class Table:
 
     @property
     def region(self) -> str:
-        """The Region that it is in."""
         return region_in(self.arn) or ""
 
     @property
@@ -146,7 +145,6 @@ class Table:
         return not self.definition.capacity.on_demand
 
     def resource_arn(self, index: str | None) -> str:
-        """The ARN of the table, or of one of its indexes."""
         return self.arn if index is None else f"{self.arn}/index/{index}"
 
     def become(self, definition: TableDefinition, now_s: float) -> None:
@@ -214,7 +212,6 @@ class Catalog:
         return table
 
     def names(self) -> list[str]:
-        """Names of all tables, in order."""
         return sorted(table.name for table in self)
 
     def __iter__(self) -> Iterator[Table]:
@@ -224,7 +221,6 @@ class Catalog:
         return self._settled(name) is not None
 
     def add(self, table: Table) -> None:
-        """Hold a new table."""
         self._tables[table.name] = table
 
     def begin(self, table: Table, change: TableChange) -> None:
@@ -245,7 +241,7 @@ class Catalog:
         return table_name(name_or_arn)
 
     def _settled(self, name: str) -> Table | None:
-        """The table after every change that has ended by now."""
+        """The table after all changes that have ended by now."""
         table = self._tables.get(name)
         if table is None:
             return None

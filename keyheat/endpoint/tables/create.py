@@ -8,7 +8,7 @@ from uuid import NAMESPACE_URL, uuid5
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.itemstore import ItemStore
 from keyheat.endpoint.recording import Recording, RecordingModel
-from keyheat.endpoint.service import Service, asked_view
+from keyheat.endpoint.service import Context, Service, asked_view
 from keyheat.endpoint.tables.catalog import Catalog, Table, TableChange, TableDefinition, define
 from keyheat.endpoint.tables.describe import describe
 from keyheat.endpoint.tables.settings import parse_tags
@@ -59,7 +59,7 @@ def require_switch_allowed(to_on_demand_s: Sequence[float], now_s: float) -> Non
 
 
 def limit_exceeded(message: str) -> ServiceError:
-    """The account has reached a quota."""
+    """The error for an exceeded quota."""
     return ServiceError("LimitExceededException", message)
 
 
@@ -69,12 +69,12 @@ def _day_and_time(at_s: float) -> str:
     return f"{at:%A, %B} {at.day}, {at.year} {at.hour % 12 or 12}:{at:%M:%S %p} UTC"
 
 
-def create_table(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """CreateTable. The answer shows the table CREATING, however soon it is ACTIVE.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
     """
-    now_s = service.now_s()
+    service, now_s = context.service, context.now_s
     definition = define(request)
     name = definition.schema.name
     if name in service.catalog:
@@ -107,7 +107,7 @@ def make_table(service: Service, definition: TableDefinition, now_s: float) -> T
 
 def _model(service: Service, definition: TableDefinition, now_s: float) -> TableModel:
     given: Any = {
-        "now_s": now_s, "scale": service.scale, "seed": service.seed, "caller": service.caller,
+        "now_s": now_s, "scale": service.scale, "seed": service.seed,
         "behaviour": service.behaviour,
     }  # fmt: skip
     if service.recordings is None:
@@ -142,5 +142,5 @@ def check_account(catalog: Catalog, name: str, capacity: TableCapacity) -> None:
 
 def provisioned_total(capacities: Iterable[TableCapacity], direction: Direction) -> float:
     """Provisioned reads or writes of tables and all their global indexes, units per second."""
-    pairs = (part.provisioned for capacity in capacities for part in capacity.parts.values())
+    pairs = (resource.provisioned for capacity in capacities for resource in capacity.parts.values())
     return sum(pair.of(direction) or 0 for pair in pairs if pair is not None)

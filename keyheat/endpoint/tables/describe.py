@@ -66,19 +66,19 @@ def _stream(table: Table) -> Body:
 
 
 def _globals(table: Table, now_s: float) -> list[Body]:
-    """The global indexes there are, and those being made."""
+    """The existing global indexes, and those in creation."""
     there = {index.name: index for index in table.schema.indexes if not index.local}
     capacities = {index.name: index for index in table.definition.capacity.indexes}
     coming = table.change.becomes if table.change is not None else None
     if coming is None or table.status == "CREATING":
         status = "ACTIVE" if table.change is None else table.status
         return [_global(table, index, capacities[name], status, now_s) for name, index in there.items()]
-    asked = {index.name: index for index in coming.capacity.indexes}
-    made = [index for index in coming.schema.indexes if not index.local and index.name not in there]
+    coming_capacities = {index.name: index for index in coming.capacity.indexes}
+    new = [index for index in coming.schema.indexes if not index.local and index.name not in there]
     return [
-        _global(table, index, capacities[name], _index_status(name, capacities, asked), now_s)
+        _global(table, index, capacities[name], _index_status(name, capacities, coming_capacities), now_s)
         for name, index in there.items()
-    ] + [_backfilling(table, index, asked[index.name], now_s) for index in made]
+    ] + [_backfilling(table, index, coming_capacities[index.name], now_s) for index in new]
 
 
 def _index_status(name: str, now: dict[str, IndexCapacity], later: dict[str, IndexCapacity]) -> str:
@@ -132,9 +132,10 @@ def _local(table: Table, index: IndexSchema) -> Body:
 
 
 def key_schema(keys: KeySchema) -> list[Body]:
-    """KeySchema as the API shows it."""
     kinds = (("HASH", keys.partitions), ("RANGE", keys.sorts))
-    return [{"AttributeName": one.name, "KeyType": kind} for kind, elements in kinds for one in elements]
+    return [
+        {"AttributeName": element.name, "KeyType": kind} for kind, elements in kinds for element in elements
+    ]
 
 
 def _provisioned(table: Table, index: str | None, units: Capacity | None, now_s: float) -> Body:
@@ -170,8 +171,8 @@ def _max_on_demand(units: Capacity | None) -> Body | None:
 
 def _warm(table: Table, index: str | None, status: str) -> Body:
     read, write = table.model.warm_throughput(index)
-    shown = "UPDATING" if status == "UPDATING" else "ACTIVE"
-    return {"ReadUnitsPerSecond": round(read), "WriteUnitsPerSecond": round(write), "Status": shown}
+    warm_status = "UPDATING" if status == "UPDATING" else "ACTIVE"
+    return {"ReadUnitsPerSecond": round(read), "WriteUnitsPerSecond": round(write), "Status": warm_status}
 
 
 def _without_empty(body: Body) -> Body:

@@ -13,7 +13,7 @@ from keyheat.endpoint.contributors import DEFAULT_MODE, KeyWatch
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.paging import page
 from keyheat.endpoint.schema import KeySchema, invalid
-from keyheat.endpoint.service import Handler, Service
+from keyheat.endpoint.service import Context, Handler
 from keyheat.endpoint.tables.catalog import Recovery, Table
 from keyheat.model import limits
 
@@ -31,36 +31,36 @@ def parse_tags(tags: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return parsed
 
 
-def tag_resource(service: Service, request: dict[str, Any]) -> bytes:
+def tag_resource(context: Context, request: dict[str, Any]) -> bytes:
     """TagResource: adds tags, or replaces the values of those there are."""
-    table = _tagged(service, request["ResourceArn"])
+    table = _tagged(context, request["ResourceArn"])
     tags = table.tags | parse_tags(request["Tags"])
     _check_count(tags)
     table.tags = tags
     return b""
 
 
-def untag_resource(service: Service, request: dict[str, Any]) -> bytes:
+def untag_resource(context: Context, request: dict[str, Any]) -> bytes:
     """UntagResource: deletes tags; deleting a missing key is not an error."""
-    table = _tagged(service, request["ResourceArn"])
+    table = _tagged(context, request["ResourceArn"])
     for key in request["TagKeys"]:
         table.tags.pop(key, None)
     return b""
 
 
-def list_tags(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+def list_tags(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """ListTagsOfResource, ten to a page; NextToken is the last key shown."""
-    table = _tagged(service, request["ResourceArn"])
+    table = _tagged(context, request["ResourceArn"])
     after = request.get("NextToken") or ""
     tags = [{"Key": key, "Value": table.tags[key]} for key in sorted(table.tags) if key > after]
     return page("Tags", tags, PAGE, "NextToken", lambda tag: tag["Key"])
 
 
-def _tagged(service: Service, arn: str) -> Table:
+def _tagged(context: Context, arn: str) -> Table:
     if not arn.startswith("arn:"):
         raise validation_error(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
     try:
-        return service.catalog.find(arn)
+        return context.service.catalog.find(arn)
     except ServiceError as error:
         raise resource_not_found(f"Requested resource not found: ResourcArn: {arn} not found") from error
 
@@ -70,21 +70,24 @@ def _check_count(tags: Mapping[str, str]) -> None:
         raise validation_error(f"Too many tags: a resource can have at most {limits.TAGS_PER_RESOURCE} tags")
 
 
-def update_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, Any]:
-    table, wanted = service.catalog.find(request["TableName"]), request["TimeToLiveSpecification"]
-    current, enable = table.time_to_live, wanted["Enabled"]
-    if current is not None and current != wanted["AttributeName"]:
+def update_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    table, specification = (
+        context.service.catalog.find(request["TableName"]),
+        request["TimeToLiveSpecification"],
+    )
+    current, enable = table.time_to_live, specification["Enabled"]
+    if current is not None and current != specification["AttributeName"]:
         raise validation_error(
             f"TimeToLive is active on a different AttributeName: current AttributeName is {current}"
         )
     if enable == (current is not None):
         raise validation_error(f"TimeToLive is already {'enabled' if enable else 'disabled'}")
-    table.time_to_live = wanted["AttributeName"] if enable else None
-    return {"TimeToLiveSpecification": wanted}
+    table.time_to_live = specification["AttributeName"] if enable else None
+    return {"TimeToLiveSpecification": specification}
 
 
-def describe_time_to_live(service: Service, request: dict[str, Any]) -> dict[str, Any]:
-    attribute = service.catalog.find(request["TableName"]).time_to_live
+def describe_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    attribute = context.service.catalog.find(request["TableName"]).time_to_live
     if attribute is None:
         return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
     return {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": attribute}}
@@ -93,18 +96,18 @@ def describe_time_to_live(service: Service, request: dict[str, Any]) -> dict[str
 RECOVERY_DAYS = 35  # that a table can be put back to, where a request does not say how many
 
 
-def describe_continuous_backups(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+def describe_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """DescribeContinuousBackups: they are on for every table; recovery to a point in time is not."""
-    return _described(_table(service, request), service.now_s())
+    return _described(_table(context, request), context.now_s)
 
 
-def update_continuous_backups(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """UpdateContinuousBackups: turns point-in-time recovery on or off, at once."""
-    table, now_s = _table(service, request), service.now_s()
-    wanted = request["PointInTimeRecoverySpecification"]
-    days = wanted.get("RecoveryPeriodInDays") or RECOVERY_DAYS
+    table, now_s = _table(context, request), context.now_s
+    specification = request["PointInTimeRecoverySpecification"]
+    days = specification.get("RecoveryPeriodInDays") or RECOVERY_DAYS
     began_s = table.recovery.began_s if table.recovery is not None else now_s
-    table.recovery = Recovery(began_s, days) if wanted["PointInTimeRecoveryEnabled"] else None
+    table.recovery = Recovery(began_s, days) if specification["PointInTimeRecoveryEnabled"] else None
     return _described(table, now_s)
 
 
@@ -126,11 +129,11 @@ def _described(table: Table, now_s: float) -> dict[str, Any]:
     }
 
 
-def _table(service: Service, request: dict[str, Any]) -> Table:
+def _table(context: Context, request: dict[str, Any]) -> Table:
     """The table. Raises TableNotFoundException, which only these operations have."""
     name = request["TableName"]
     try:
-        return service.catalog.find(name)
+        return context.service.catalog.find(name)
     except ServiceError as error:
         raise ServiceError("TableNotFoundException", f"Table not found: {name}") from error
 
@@ -139,10 +142,10 @@ PER_PAGE = 100
 Body = dict[str, Any]
 
 
-def update_contributor_insights(service: Service, request: Body) -> Body:
+def update_contributor_insights(context: Context, request: Body) -> Body:
     """UpdateContributorInsights. ENABLE without a mode means the default mode, whatever the mode was."""
-    table, index, keys = _resource(service, request)
-    now_s, takes_s = service.now_s(), service.durations.insights_s
+    table, index, keys = _resource(context, request)
+    now_s, takes_s = context.now_s, context.service.durations.insights_s
     watch = table.insights.watches.setdefault(index, KeyWatch(keys, now_s))
     if request["ContributorInsightsAction"] == "ENABLE":
         resource = table.name if index is None else f"{table.name}-{index}"
@@ -153,34 +156,36 @@ def update_contributor_insights(service: Service, request: Body) -> Body:
     return _summary(table, index, watch, now_s)
 
 
-def describe_contributor_insights(service: Service, request: Body) -> Body:
+def describe_contributor_insights(context: Context, request: Body) -> Body:
     """DescribeContributorInsights: DISABLED where it was never on."""
-    table, index, _keys = _resource(service, request)
+    table, index, _keys = _resource(context, request)
     watch = table.insights.watches.get(index)
     if watch is None:
         return {**_named(table, index), "ContributorInsightsStatus": "DISABLED"}
     return {
-        **_summary(table, index, watch, service.now_s()),
+        **_summary(table, index, watch, context.now_s),
         "ContributorInsightsRuleList": [rule.name for rule in watch.rules.values()],
         "LastUpdateDateTime": watch.updated_s,
     }
 
 
-def list_contributor_insights(service: Service, request: Body) -> Body:
+def list_contributor_insights(context: Context, request: Body) -> Body:
     """ListContributorInsights, in pages; NextToken names the last resource shown."""
-    now_s, most = service.now_s(), request.get("MaxResults")
+    now_s, most = context.now_s, request.get("MaxResults")
     most = PER_PAGE if most is None else most
     if most < 1:
         raise validation_error("MaxResults must be 1 or more")
     name, after = request.get("TableName"), _place(request.get("NextToken"))
-    tables = list(service.catalog) if name is None else [service.catalog.find(name)]
+    tables = list(context.service.catalog) if name is None else [context.service.catalog.find(name)]
     summaries = (
         _summary(table, index, watch, now_s)
         for table in tables
         for index, watch in table.insights.watches.items()
     )
-    found = sorted((one for one in summaries if _placed(one) > after), key=_placed)
-    return page("ContributorInsightsSummaries", found, most, "NextToken", lambda one: "/".join(_placed(one)))
+    later = sorted((summary for summary in summaries if _placed(summary) > after), key=_placed)
+    return page(
+        "ContributorInsightsSummaries", later, most, "NextToken", lambda each: "/".join(_placed(each))
+    )
 
 
 CONTRIBUTOR_INSIGHTS: dict[str, Handler] = {
@@ -190,9 +195,9 @@ CONTRIBUTOR_INSIGHTS: dict[str, Handler] = {
 }
 
 
-def _resource(service: Service, request: Body) -> tuple[Table, str | None, KeySchema]:
+def _resource(context: Context, request: Body) -> tuple[Table, str | None, KeySchema]:
     """The table and the index that a request names, with its keys. Raises ResourceNotFoundException."""
-    table, name = service.catalog.find(request["TableName"]), request.get("IndexName")
+    table, name = context.service.catalog.find(request["TableName"]), request.get("IndexName")
     if name is None:
         return table, None, table.schema.keys
     for index in table.schema.indexes:

@@ -113,7 +113,7 @@ def raised_warm(
     Raises ValidationException where a side is below its `floor`, which `floors` names.
     """
     resource = "table" if index is None else f"index {index}"
-    asked = []
+    units_wanted = []
     for side, least, named in zip(("Read", "Write"), floor, floors, strict=True):
         units = given.get(f"{side}UnitsPerSecond")
         if units is not None and units < least:
@@ -125,5 +125,5 @@ def raised_warm(
                 f"Requested {side}UnitsPerSecond for WarmThroughput for {resource} is above "
                 f"{MOST_WARM_UNITS}, the most that the local endpoint can hold"
             )
-        asked.append(least if units is None else units)
-    return Capacity(*asked)
+        units_wanted.append(least if units is None else units)
+    return Capacity(*units_wanted)

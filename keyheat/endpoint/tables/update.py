@@ -22,7 +22,7 @@ from keyheat.endpoint.schema import (
     invalid,
     used_attributes,
 )
-from keyheat.endpoint.service import Service, asked_view
+from keyheat.endpoint.service import Context, asked_view
 from keyheat.endpoint.tables.catalog import (
     Table,
     TableChange,
@@ -96,16 +96,16 @@ def updated_schema(schema: TableSchema, request: Given, updates: IndexUpdates) -
         raise resource_not_found()
     if updates.create.keys() & there:
         raise validation_error("Attempting to create an index which already exists")
-    known = used_attributes(schema)
+    types = used_attributes(schema)
     given = attribute_types(request.get("AttributeDefinitions") or ())
-    for name in known.keys() & given.keys():
-        if known[name] != given[name]:
-            raise invalid(f"Type of key attribute {name} cannot change from {known[name]} to {given[name]}")
+    for name in types.keys() & given.keys():
+        if types[name] != given[name]:
+            raise invalid(f"Type of key attribute {name} cannot change from {types[name]} to {given[name]}")
     kept = tuple(index for index in schema.indexes if index.name not in updates.delete)
-    made = tuple(global_index(action, known | given) for action in updates.create.values())
-    after = replace(schema, indexes=kept + made)
+    new = tuple(global_index(action, types | given) for action in updates.create.values())
+    after = replace(schema, indexes=kept + new)
     check_counts(after.indexes)
-    if made:
+    if new:
         check_all_used(after, used_attributes(after) | given)
     return after
 
@@ -187,9 +187,9 @@ CHANGES = (
 )
 
 
-def update_table(service: Service, request: dict[str, Any]) -> dict[str, Any]:
+def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """UpdateTable. The answer shows the table UPDATING, still with its old capacity."""
-    now_s = service.now_s()
+    service, now_s = context.service, context.now_s
     refuse_what_is_not_here(request)
     if all(request.get(member) is None for member in CHANGES):
         raise validation_error(f"At least one of {', '.join(CHANGES)} is required")

@@ -38,11 +38,11 @@ def main() -> None:
         path, raw, folder = orjson.loads(line)
         scenario = with_combinations(scenario_from_dict(raw, "the scenario"))
         try:
-            from keyheat.load.dryrun import users
+            from keyheat.load.dryrun import standin, users
         except ImportError as error:
             result = DryRun(wrong=(sentence(error) or str(error),))
         else:
-            users.replace_time()
+            standin.replace_time()
             users.send_alone()
             result = users.dry_run(Path(path), scenario, Path(folder))
         faulthandler.cancel_dump_traceback_later()

@@ -33,6 +33,7 @@ READS: Final = ("get", "query")
 SEEN_OFTEN: Final = 5  # times that a text is seen before its share is believed
 FEW_TEXTS: Final = 500  # around a drawn key; of more, each is used too seldom to matter
 SURE: Final = 5.0  # standard deviations
+NAMED: Final = 32  # of keys that are used seldom, so that a report shows some of them
 PHASES: Final = 200  # texts that follow one another in the run, at most
 MILLISECOND_DIGITS: Final = 13
 
@@ -194,7 +195,7 @@ class Sample:
         if drawn and not any(KEY in text for text, _share in key.texts):
             return Prefix(part=1 / max(1, len(key.texts)), of_drawn_key=True)
         law = self._law(sorted(set(texts)))  # each read asks all of its shards for the same one
-        return Prefix(part=1 / max(1.0, len(law.texts) or law.distinct or len(texts)))
+        return Prefix(part=1 / max(1.0, law.distinct or len(law.texts) or len(texts)))
 
     def _reads(self, rows: Sequence[Row]) -> int:
         """How many reads, as an application counts them, these requests begin."""
@@ -273,9 +274,14 @@ def _as_seen(counts: Counter[str]) -> KeyLaw:
         often = dict(counts)
     others = [count for text, count in counts.items() if text not in often]
     pairs, left = sum(count * (count - 1) for count in others), sum(others)
+    distinct, shares = None, {text: count / counts.total() for text, count in often.items()}
+    if pairs:
+        distinct = left * (left - 1) / pairs
+        seldom = [text for text, _count in counts.most_common() if text not in often]
+        shares |= dict.fromkeys(seldom[: min(NAMED, int(distinct / 2))], left / counts.total() / distinct)
     return KeyLaw(
-        texts=tuple(sorted((text, count / counts.total()) for text, count in often.items())),
-        distinct=left * (left - 1) / pairs if pairs else None,
+        texts=tuple(sorted(shares.items())),
+        distinct=distinct,
         family=family_of(next(iter(counts))) if pairs or often else "",
     )
 
@@ -286,7 +292,7 @@ def _is_whole(law: KeyLaw) -> bool:
 
 
 def _even(counts: Counter[str], count: int) -> bool:
-    """Whether so many texts are seen as evenly as if all were equally likely."""
+    """Return whether the counts agree with `count` equally likely texts."""
     mean = counts.total() / count
     seen = [*counts.values(), *([0] if len(counts) < count else [])]
     return all(abs(number - mean) <= SURE * sqrt(mean) + 1 for number in seen)

@@ -125,6 +125,17 @@ class Tables:
             raise NotSampled(f"sends to the table {request.get('TableName')!r}; the scenario has {there}")
         return spec
 
+    def _note(self, operation: str, what: What, table: str, key: str, sort: str | None, **more: Any) -> None:
+        self.sent.append(
+            SentItem(
+                operation=operation, what=what, request=self.requests, table=table, key=key, sort=sort, **more
+            )
+        )
+
+    def _is_old(self, kept: _Kept | None) -> bool:
+        """Whether an item was written in an earlier task."""
+        return kept is not None and kept.task < self._task
+
     def _name(self, spec: TableSpec, key: Item) -> tuple[str, str, str | None]:
         sort = text_of(key[spec.sort_key]) if spec.sort_key else None
         return spec.name, text_of(key[spec.partition_key]), sort
@@ -149,22 +160,12 @@ class Tables:
                     f"it sets {one} itself, which is one of several attributes of an index's key: describe "
                     f"it under [attributes.{one}], and leave it to the scenario"
                 )
-        self.sent.append(
-            SentItem(
-                operation=operation,
-                what=what,
-                request=self.requests,
-                table=spec.name,
-                key=name[1],
-                sort=name[2],
-                size_bytes=size_bytes,
-                more_bytes=item_bytes(change) if change else 0,
-                found=kept is not None,
-                written_before=kept is not None and kept.task < self._task,
-                if_absent=if_absent,
-                attributes={one: text_of(seen[one]) for one in self._indexed[spec.name] if one in seen},
-            )
-        )
+        attributes = {one: text_of(seen[one]) for one in self._indexed[spec.name] if one in seen}
+        more_bytes = item_bytes(change) if change else 0
+        self._note(
+            operation, what, *name, size_bytes=size_bytes, more_bytes=more_bytes, found=kept is not None,
+            written_before=self._is_old(kept), if_absent=if_absent, attributes=attributes,
+        )  # fmt: skip
         if if_absent and kept is not None:
             return None
         self._keep(spec, name, None if what == "delete" else after, sizes)
@@ -189,19 +190,11 @@ class Tables:
         spec = self._spec(request)
         name = self._name(spec, request["Key"])
         kept = self._items.get(name)
-        self.sent.append(
-            SentItem(
-                operation=operation,
-                what="get",
-                request=self.requests,
-                table=spec.name,
-                key=name[1],
-                sort=name[2],
-                found=kept is not None,
-                written_before=kept is not None and kept.task < self._task,
-                consistent=bool(request.get("ConsistentRead")) or operation == "TransactGetItems",
-            )
-        )
+        consistent = bool(request.get("ConsistentRead")) or operation == "TransactGetItems"
+        self._note(
+            operation, "get", *name, found=kept is not None, written_before=self._is_old(kept),
+            consistent=consistent,
+        )  # fmt: skip
         found = {"Item": kept.item} if kept else {}
         return {**found, "ConsumedCapacity": {"CapacityUnits": 0.5}}
 
@@ -215,22 +208,11 @@ class Tables:
             raise NotSampled(f"queries {index or spec.name} by other attributes than its keys: {condition}")
         begins = [text_of(values[value]) for _name, value in PREFIXED.findall(condition)]
         items = list(self._by_value[spec.name, partition, equal[partition]].values())[-SHOWN:]
-        self.sent.append(
-            SentItem(
-                operation=operation,
-                what="query",
-                request=self.requests,
-                table=spec.name,
-                index=index,
-                key=equal[partition],
-                sort=equal.get(sort or ""),
-                found=bool(items),
-                consistent=bool(request.get("ConsistentRead")),
-                limit=request.get("Limit"),
-                prefix=begins[0] if begins else None,
-                exact=sort in equal,
-            )
-        )
+        self._note(
+            operation, "query", spec.name, equal[partition], equal.get(sort or ""), index=index,
+            found=bool(items), consistent=bool(request.get("ConsistentRead")), limit=request.get("Limit"),
+            prefix=begins[0] if begins else None, exact=sort in equal,
+        )  # fmt: skip
         shown = items[: request.get("Limit")]
         return {"Items": shown, "Count": len(shown), "ConsumedCapacity": {"CapacityUnits": 0.5}}
 
@@ -266,7 +248,7 @@ class Tables:
 
 
 def _short(value: Item) -> Item:
-    """A value as it is kept: of a long text the beginning, for nobody is sent much."""
+    """Return a value as it is kept: the beginning of a long text."""
     text = value.get("S")
     return {"S": text[:LONGEST]} if isinstance(text, str) and len(text) > LONGEST else value
 

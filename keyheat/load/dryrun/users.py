@@ -6,148 +6,35 @@ Only in the process of dry runs (`keyheat.load.dryrun`): Locust is imported, and
 import inspect
 import re
 import sys
-import time
 import tokenize
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.util import module_from_spec, spec_from_file_location
-from itertools import chain, count
 from pathlib import Path
-from random import Random
 from types import SimpleNamespace
 from typing import Any, Final
 
-import gevent
 import locust
 from locust.exception import InterruptTaskSet, RescheduleTask, StopUser
 
 from keyheat.load.dryrun.sampled import Done, Sample, template
+from keyheat.load.dryrun.standin import CLOCK, STARTED_S, DryLoad, NotedKeys
 from keyheat.load.dryrun.table import NotSampled, SentItem, Tables, mark_of
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.user import TableUser
-from keyheat.scenario.keys import KeyPattern
+from keyheat.modules import import_file
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.sizes import FixedSize
 from keyheat.scenario.spec.attributes import AttributeSpec
 from keyheat.simulator.dryrun.requests import DryRun, LoadTest, RequestKind, Task, UserClass
 
 ROUNDS: Final = (128, 2_048)
 """Executions of a task: a few, then as many as shares of keys need."""
 MOST_ITEMS: Final = 15_000  # that all executions of the tasks of a class send, beyond the few
-MOST_REQUESTS: Final = 10_000  # of one execution
 USERS: Final = 16, 251  # that take turns, at most: of the few executions, and of the many
 WARM_UP: Final = 2  # executions of each user before, so that it has items to come back to
-STARTED_S: Final = 1_796_083_200.0
-FIRST_USER: Final = 987  # not user 0, who may have more to do than others
 IN_TIME: Final = re.compile(r"\d{13}-\d{7,10}-\d{6,10}", re.ASCII)  # `TableUser.next_sort_key`
 ENDED: Final = (InterruptTaskSet, RescheduleTask, StopUser)
-
-
-@dataclass(slots=True)
-class Clock:
-    """The time of a dry run, epoch seconds: it stands still unless somebody waits."""
-
-    now_s: float = STARTED_S
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    def wait(self, seconds: float = 0.0, *_more: Any, **_options: Any) -> None:
-        """Sleep, and let other greenlets run."""
-        self.now_s += seconds
-        _yield(0)
-
-
-_yield: Final = gevent.sleep
-CLOCK: Final = Clock()
-
-
-def replace_time() -> None:
-    """Make `time` and `gevent` follow the virtual clock; before a load test is imported."""
-    for name in ("time", "monotonic", "perf_counter"):
-        setattr(time, name, CLOCK)
-    for module in (time, gevent):
-        setattr(module, "sleep", CLOCK.wait)  # noqa: B010  (the functions are other ones)
-
-
-class NotedKeys:
-    """The scenario's key pattern; it notes what the current task draws."""
-
-    def __init__(self, pattern: KeyPattern) -> None:
-        self._pattern = pattern
-        self.draws: set[str] = set()
-
-    def draw(self, rng: Random, elapsed_s: float) -> str:
-        """The key that is touched next."""
-        key = self._pattern.draw(rng, elapsed_s)
-        self.draws.add(key)
-        return key
-
-
-class DryLoad:
-    """What the users of one run share, as far as they need it without a table."""
-
-    cache = knowledge = retries = key_name = entries = None
-    stopping = False
-
-    def __init__(self, scenario: Scenario, tables: Tables, keys: NotedKeys) -> None:
-        self.order = SimpleNamespace(scenario=scenario, run_id="dry-run", users=scenario.load.users)
-        self.keys, self.clock, self.started_s, self.transport = keys, CLOCK, STARTED_S, self
-        items: Any = ItemTemplate(scenario, now_s=CLOCK)
-        self.items, self._draw_size, items.draw_size = items, items.draw_size, self._sized
-        size = scenario.load.item_size()
-        self.sizes = {size.least} if isinstance(size, FixedSize) else set[int]()
-        self.numbers = chain([0], count(FIRST_USER))
-        self.record = SimpleNamespace(count=self._count, timed=lambda *_what: None)
-        self.ledger = SimpleNamespace(identity=_identity, required=lambda *_what, **_how: ())
-        self.last_looks: list[Any] = []
-        self.reads: list[int] = []
-        self.asked_for_shards = False
-        self._tables = tables
-
-    @property
-    def shards(self) -> int:
-        """The shards of each key; whoever asks sends accordingly."""
-        self.asked_for_shards = True
-        return self.order.scenario.keys.shards  # type: ignore[no-any-return]
-
-    def pace(self, _rng: Random) -> Any:
-        """A pace at which nobody waits."""
-        return SimpleNamespace(wait=lambda: 0.0)
-
-    def send(self, operation: str, body: bytes) -> Answer:
-        """The transport: an answer of the stand-in tables."""
-        if len(self._tables.sent) > MOST_REQUESTS:
-            raise NotSampled(f"sends more than {MOST_REQUESTS:,} requests in one task")
-        status, content = self._tables.answer(operation, body)
-        return Answer(status, content, 0.0)
-
-    def _sized(self, rng: Random) -> int:
-        size: int = self._draw_size(rng)
-        self.sizes.add(size)
-        return size
-
-    def _count(self, name: str, _number: float = 1) -> None:
-        if name == "reads.checked":
-            self.reads.append(self._tables.requests)
-
-
-def _identity(table: str, item: dict[str, Any]) -> tuple[str, ...]:
-    return (table, *(str(value) for value in item.values()))
-
-
-def send_alone() -> None:
-    """Make users send without waiting, by the transport of their load, and record nothing."""
-
-    def send(user: Any, operation: str, body: bytes, **_what: Any) -> Answer:
-        answer: Answer = user.load.transport.send(operation, body)
-        return answer
-
-    base: Any = TableUser
-    base.send, base.send_aside, base.wait = send, send, lambda _user: None
 
 
 def dry_run(path: Path, scenario: Scenario, folder: Path) -> DryRun:
@@ -179,13 +66,9 @@ def loaded(path: Path) -> Any:
     """The module of a load test, imported as Locust does: its neighbours can be imported, too."""
     sys.path.insert(0, str(path.parent))
     try:
-        spec = spec_from_file_location(path.stem, path)
-        assert spec is not None and spec.loader is not None, "a path that ends in .py"  # noqa: PT018
-        module = sys.modules[path.stem] = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        return import_file(path, path.stem)
     finally:
         sys.path.remove(str(path.parent))
-    return module
 
 
 def is_user(value: Any) -> bool:
@@ -194,7 +77,7 @@ def is_user(value: Any) -> bool:
 
 
 def _mistakes(path: Path, users: Sequence[Any]) -> Iterator[str]:
-    """What nobody could run."""
+    """List mistakes in the file."""
     if not users:
         yield f"{path.name} has no user class: one that derives from keyheat.load.users.user.TableUser"
     elif not any(issubclass(one, TableUser) for one in users):
@@ -272,7 +155,7 @@ class _Actor:
 
 
 class _Session:
-    """The users of one load test, and what they do in so many rounds."""
+    """The users of one load test, over a number of rounds."""
 
     def __init__(self, path: Path, scenario: Scenario, folder: Path, rounds: int, most_users: int) -> None:
         self._path, self._scenario, self._rounds, self._most_users = path, scenario, rounds, most_users
@@ -288,11 +171,11 @@ class _Session:
         self.sure, self.most_items = True, 0  # that one class sent
 
     def classes(self, users: Sequence[Any], counts: Sequence[int]) -> tuple[UserClass, ...]:
-        """All classes of users; there are so many users of each."""
+        """Sample all classes of users; `counts` has the number of users of each."""
         return tuple(self._class(user, count) for user, count in zip(users, counts, strict=True))
 
     def _class(self, user: Any, count: int) -> UserClass:
-        """One class of users, of which there are so many."""
+        """Sample one class of `count` users."""
         try:
             actors = [self._actor(user) for _ in range(min(count, self._most_users))]
             tasks = tuple(self._tasks(actors, count))
@@ -356,7 +239,7 @@ class _Session:
             pass
         except NotSampled as error:
             raise NotSampled(f"{error}, in its task {_name(task)}") from error
-        except Exception as error:  # noqa: BLE001  (a load test may do anything, and is told where it failed)
+        except Exception as error:  # noqa: BLE001  (a load test may raise anything; its failure is reported with its line)
             name = f"{type(actor.user).__name__}.{_name(task)}"
             self.failures.append(f"{describe(self._path, error)}, in {name}")
             return None
@@ -403,3 +286,14 @@ def _marked(scenario: Scenario) -> dict[str, AttributeSpec]:
 def _in_text(table: Any) -> Any:
     """The table with keys of text: how a key is written changes nothing of where it lies."""
     return table.model_copy(update={"partition_key_type": "S", "sort_key_type": "S"})
+
+
+def send_alone() -> None:
+    """Make users send without waiting, by the transport of their load, and record nothing."""
+
+    def send(user: Any, operation: str, body: bytes, **_what: Any) -> Answer:
+        answer: Answer = user.load.transport.send(operation, body)
+        return answer
+
+    base: Any = TableUser
+    base.send, base.send_aside, base.wait = send, send, lambda _user: None

@@ -22,18 +22,18 @@ NO_CHARGE: Final = Tariff(per_hour=0.0, per_write_unit=0.0, per_read_unit=0.0)
 
 
 class WrongBudget(ValueError):
-    """The command line's caps are none; one line for each."""
+    """The command line's caps are invalid; one line for each."""
 
     def __init__(self, errors: list[str]) -> None:
         self.errors = errors
         super().__init__("\n".join(errors))
 
 
-def budget_of(stated: BudgetSpec, said: Mapping[str, float | None]) -> BudgetSpec:
+def budget_of(stated: BudgetSpec, options: Mapping[str, float | None]) -> BudgetSpec:
     """The scenario's budget with what the command line says of it. Raises `WrongBudget`."""
     try:
         return BudgetSpec.model_validate(
-            stated.model_dump() | {part: cap for part, cap in said.items() if cap is not None}
+            stated.model_dump() | {name: cap for name, cap in options.items() if cap is not None}
         )
     except ValidationError as error:
         raise WrongBudget(
@@ -42,7 +42,7 @@ def budget_of(stated: BudgetSpec, said: Mapping[str, float | None]) -> BudgetSpe
 
 
 def over_budget(budget: BudgetSpec, bill: "Bill", duration_s: float) -> Iterator[str]:
-    """Why the plan is more than the budget allows, a line for each cap that it exceeds."""
+    """Yield why the plan is more than the budget allows, a line for each cap that it exceeds."""
     units, minutes = bill.write_units + bill.read_units, duration_s / MINUTE_S
     if bill.dollars > budget.dollars:
         yield (
@@ -77,7 +77,7 @@ class Caps:
     tariff: Tariff = NO_CHARGE
 
     def used(self, consumed: ConsumedUnits, elapsed_s: float) -> "Spent":
-        """What a run has used up by so many seconds of load, its tables until they are deleted included.
+        """What a run has used up after `elapsed_s` of load, including its tables until they are deleted.
 
         A table exists for a while before and after its load, and an hour that has begun is paid for.
         """
@@ -90,7 +90,7 @@ class Caps:
                 yield Stop(rule=RULES[name], limit=limit, seen=seen, at_s=elapsed_s)
 
     def exceeded(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop | None:
-        """The first cap that would be exceeded by so much, so many seconds into the load."""
+        """The first cap that `consumed` would exceed after `elapsed_s` of load."""
         return next((stop for stop in self._stops(consumed, elapsed_s) if stop.seen > stop.limit), None)
 
     def nearest(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop:
@@ -99,7 +99,7 @@ class Caps:
 
     def as_it_ended(self, stop: Stop, consumed: ConsumedUnits, elapsed_s: float) -> Stop:
         """The same reason with what had come back once everything had."""
-        seen = {one.rule: one.seen for one in self._stops(consumed, elapsed_s)}
+        seen = {now.rule: now.seen for now in self._stops(consumed, elapsed_s)}
         return replace(stop, seen=seen.get(stop.rule, stop.seen))
 
     def to_wire(self) -> dict[str, Any]:
@@ -142,20 +142,20 @@ class Spending:
             self._ended_by = stopped
 
     def left(self) -> Caps:
-        left = {
+        rest = {
             name: cap - spent
             for name, spent in self._all()._asdict().items()
             if (cap := getattr(self.caps, name)) is not None
         }
-        return replace(self.caps, **left)
+        return replace(self.caps, **rest)
 
     def shown(self) -> str | None:
-        """What is left for the next run, in words; None before the first run, and without caps."""
-        left = self.left()
+        """Return what is left for the next run, in words; None before the first run, and without caps."""
+        rest = self.left()
         parts = [
-            *([f"{left.dollars:,.2f} dollars"] if left.dollars is not None else ()),
-            *([f"{left.units:,.0f} units"] if left.units is not None else ()),
-            *([f"{left.minutes:,.1f} minutes"] if left.minutes is not None else ()),
+            *([f"{rest.dollars:,.2f} dollars"] if rest.dollars is not None else ()),
+            *([f"{rest.units:,.0f} units"] if rest.units is not None else ()),
+            *([f"{rest.minutes:,.1f} minutes"] if rest.minutes is not None else ()),
         ]
         if not self._of or not parts:
             return None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
-from keyheat.load.transport.target import Target, proxy_in_words
+from keyheat.load.transport.target import Target
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.spec.tables import TableSpec
@@ -38,13 +38,11 @@ class Undertaking:
     clean_up: bool = False
 
     def lines(self) -> Iterator[str]:
-        """What is done, and what it costs, a line each."""
+        """Yield what is done, and what it costs, a line each."""
         table = self.existing or self.scenario.table.name
         lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"
         where = f"{self.target.url}, {self.target.region}"
         yield f"{self.scenario.name} loads table {table} at {where}, {lasting}"
-        if through := proxy_in_words(self.target):
-            yield through
         if self.existing is not None:
             items = "deleted" if self.clean_up else "kept"
             yield f"table {self.existing} is there, and stays; the items that are written to it are {items}"
@@ -82,9 +80,9 @@ def _in_words(budget: BudgetSpec) -> str:
 
 def announced(undertakings: Sequence[Undertaking]) -> str:
     """Everything that is asked for at once, and the sum of several."""
-    parts = ["\n".join(f"  {line}" for line in one.lines()) for one in undertakings]
+    parts = ["\n".join(f"  {line}" for line in undertaking.lines()) for undertaking in undertakings]
     if len(undertakings) > 1:
-        dollars = sum(one.bill.dollars for one in undertakings)
+        dollars = sum(undertaking.bill.dollars for undertaking in undertakings)
         parts.append(f"  {len(undertakings)} runs, together at most {_money(dollars)}")
     return "\n\n".join(parts)
 
@@ -96,7 +94,7 @@ def somebody_there(person: TextIO | None = None) -> bool:
 
 
 def agrees(ask: Callable[[str], str]) -> bool:
-    """Whether the person says yes; anything else, and an end of the input, is a no."""
+    """Return whether the person says yes; anything else, and an end of the input, is a no."""
     try:
         return ask(QUESTION).strip().lower() in AGREED
     except EOFError:

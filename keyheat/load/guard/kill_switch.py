@@ -6,7 +6,7 @@ second   this process and all of its children are gone within a second, whatever
 SIGTERM is a first Ctrl-C, however often it comes: a scheduler sends it, and waits before it kills. SIGHUP is
 one as well, and so is the death of the process that started the run. A Ctrl-C that comes twice, from the
 terminal and from who started the run, is one all the same.
-The second one is not left to gevent, whose signals wait until nobody computes: it is handled between two
+The second one is not left to gevent, whose signals wait for the running greenlet: it is handled between two
 instructions of whatever runs. So nothing is done here that waits, or that has to be whole; files are written
 under another name first, and only then have theirs.
 """
@@ -85,10 +85,10 @@ class KillSwitch:
             self._first()
 
     def _is_new(self, number: int) -> bool:
-        """Whether this is another Ctrl-C, not one that has come the other way already."""
-        known = max(self._came.values(), default=0)
+        """Return whether this is another Ctrl-C, not one that has come the other way already."""
+        seen = max(self._came.values(), default=0)
         self._came[number] += 1
-        return self._came[number] > known
+        return self._came[number] > seen
 
     def _first(self) -> None:
         self.arm()
@@ -106,8 +106,8 @@ class KillSwitch:
 
     def say_and_kill(self) -> None:
         """Say what is left behind, stop all workers, end all children, and take half-written files away."""
-        left = self.leaving.left_behind() if self.leaving else []
-        for line in ("left at once; what was written is kept", *left):
+        behind = self.leaving.left_behind() if self.leaving else []
+        for line in ("left at once; what was written is kept", *behind):
             _say(line)
         if self.leaving:
             self.leaving.tell_workers()

@@ -41,7 +41,7 @@ class Guards(Consent):
             if value is True:
                 words.append(flag)
             elif isinstance(value, tuple):
-                words += [word for one in value for word in (flag, one)]
+                words += [word for entry in value for word in (flag, entry)]
             elif value is not None and value is not False:
                 words += [flag, str(value)]
         return words

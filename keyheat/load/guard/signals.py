@@ -1,4 +1,4 @@
-"""What ends a run from outside, and the words that nobody reads any more.
+"""Signals that end a run, and output to a closed terminal.
 
 SIGINT    Ctrl-C: to the run's own process, to who started it, or, from a terminal, to both
 SIGUSR1   from who started the run: it has got a Ctrl-C. A terminal's may have reached the run as well
@@ -23,12 +23,12 @@ PARENT: Final = "KEYHEAT_PARENT_PID"
 
 
 def heard(number: signal.Signals) -> bool:
-    """Whether a signal means something here: nobody asked for it to be ignored before we were started."""
+    """Return whether a signal is handled here: it was not ignored when this process started."""
     return signal.getsignal(number) is not signal.SIG_IGN
 
 
 def let_go() -> None:
-    """Have what is still written to a closed terminal, or to a pipe that nobody reads, fail nothing."""
+    """Redirect output to /dev/null if its terminal or pipe is closed."""
     for stream in (STDOUT, STDERR):
         if _nobody_at(stream):
             nowhere = os.open(os.devnull, os.O_WRONLY)

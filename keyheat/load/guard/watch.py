@@ -65,7 +65,7 @@ class Rules:
             yield Stop(rule="p99_ms", limit=rules.p99_ms, seen=p99_us / 1000, at_s=at_s)
 
     def timed(self, record: Record, now_s: float) -> tuple[int, int]:
-        """How many accepted requests the window has, and their p99 in microseconds."""
+        """Return how many accepted requests the window has, and their p99 in microseconds."""
         now = no_counts()
         for tag, latency in record.latencies.items():
             if tag.endswith(".accepted"):
@@ -112,7 +112,7 @@ class LoadWatch:
             gevent.sleep(wait_s)
 
     def look(self, now_s: float) -> float | None:
-        """Judge what is known, and stop the run if it has to be; gives the seconds until the next look."""
+        """Judge what is known, and stop the run if it has to be; returns the seconds until the next look."""
         if self._closed or self.stopped is not None:
             return None
         stop = self._exceeded(now_s) or self._broken(now_s)
@@ -136,7 +136,7 @@ class LoadWatch:
         self._closed = True
 
     def outcome(self, ended_s: float) -> Stop | None:
-        """Why the run was stopped, with what had come back in the end."""
+        """Return why the run was stopped, with what had come back in the end."""
         if self.stopped is None:
             return None
         return self.caps.as_it_ended(self.stopped, self.seen.record.consumed, ended_s - self.started_s)

@@ -1,4 +1,4 @@
-"""Whom Locust's page obeys: itself, in the browser of whoever opened it, or a program that has its token.
+"""Which requests Locust's page obeys: those of the page itself, and those of a program with its token.
 
 A page of any site that is open in the same browser can send requests here, too, and start a load that costs
 money. What it cannot do is hide where it comes from (`Origin`, `Sec-Fetch-Site`), call this server by a name
@@ -22,7 +22,7 @@ HEADER: Final = "X-Keyheat-Token"
 READS: Final = ("GET", "HEAD", "OPTIONS")
 CHANGES: Final = tuple(f"locust.{view}" for view in ("swarm", "stop", "reset_stats", "update_user"))
 """Locust's views that change something; some of them answered a GET once."""
-TOLD: Final = 20  # callers: whoever sends many names fills no terminal
+TOLD: Final = 20  # callers that are named on the terminal
 FOREIGN: Final = "keyheat: this page is for its own name and its own requests alone (--allow-host NAME)\n"
 NO_TOKEN: Final = f"keyheat: this run costs money: reload its page, or send its token ({HEADER})\n"
 
@@ -37,43 +37,43 @@ class Callers:
     say: Callable[[str], None]
     _told: set[str] = field(default_factory=set)
 
-    def refusal(self, asked: Request) -> str | None:
-        """Why a request is not answered; None where it is. The terminal says it once for each caller."""
-        changes = asked.method not in READS or asked.endpoint in CHANGES
-        if not self.hosts.answers(asked.headers.get, links=not changes):
-            self._tell(asked, asked.headers.get("Origin") or asked.headers.get("Host") or "somebody", "")
+    def refusal(self, call: Request) -> str | None:
+        """Why a request is not answered; None if it is. The terminal says it once for each caller."""
+        changes = call.method not in READS or call.endpoint in CHANGES
+        if not self.hosts.answers(call.headers.get, links=not changes):
+            self._tell(call, call.headers.get("Origin") or call.headers.get("Host") or "somebody", "")
             return FOREIGN
-        if changes and self.token is not None and not self._knows(asked, self.token):
-            self._tell(asked, asked.headers.get("Host") or "somebody", " without its token")
+        if changes and self.token is not None and not self._knows(call, self.token):
+            self._tell(call, call.headers.get("Host") or "somebody", " without its token")
             return NO_TOKEN
         return None
 
-    def welcome(self, asked: Request, answer: Response, path: str) -> None:
+    def welcome(self, call: Request, answer: Response, path: str) -> None:
         """Give a page its token, which no script reads and no other site's page sends."""
         if self.token is None or answer.mimetype != "text/html" or answer.status_code != 200:
             return
-        if asked.cookies.get(self.cookie) != self.token:
+        if call.cookies.get(self.cookie) != self.token:
             answer.set_cookie(
-                self.cookie, self.token, path=path, httponly=True, samesite="Strict", secure=asked.is_secure
+                self.cookie, self.token, path=path, httponly=True, samesite="Strict", secure=call.is_secure
             )
 
-    def _knows(self, asked: Request, token: str) -> bool:
-        shown = asked.headers.get(HEADER) or asked.cookies.get(self.cookie) or ""
-        return compare_digest(shown.encode(), token.encode())
+    def _knows(self, call: Request, token: str) -> bool:
+        sent = call.headers.get(HEADER) or call.cookies.get(self.cookie) or ""
+        return compare_digest(sent.encode(), token.encode())
 
-    def _tell(self, asked: Request, who: str, how: str) -> None:
+    def _tell(self, call: Request, who: str, how: str) -> None:
         caller = f"{who[:100]!a}{how}"
         if caller in self._told or len(self._told) >= TOLD:
             return
         self._told.add(caller)
-        what = f"{asked.method} {asked.path}"[:100]
+        what = f"{call.method} {call.path}"[:100]
         self.say(f"refused: {what!a} from {caller}; said once")
 
 
 def callers_of(plan: LoadPlan, options: Any, say: Callable[[str], None]) -> Callers:
     """Those whom the page of a plan has to tell apart, by what the command line says of it."""
-    shown = urlsplit(options.web_host_display_name or "").hostname
-    names = {options.web_host, shown, gethostname(), *options.allow_host} - {"", "*", None}
+    display_name = urlsplit(options.web_host_display_name or "").hostname
+    names = {options.web_host, display_name, gethostname(), *options.allow_host} - {"", "*", None}
     return Callers(
         hosts=Hosts(frozenset(names)),
         token=None if plan.free else token_urlsafe(24),
@@ -83,7 +83,7 @@ def callers_of(plan: LoadPlan, options: Any, say: Callable[[str], None]) -> Call
 
 
 def keep_out(callers: Callers, web_ui: Any) -> None:
-    """Have Locust's page obey nobody else; call it before that starts to listen."""
+    """Have Locust's page refuse all other callers; call this before it listens."""
     options = web_ui.environment.parsed_options
     path = f"{options.web_base_path or ''}/"
     if callers.token is not None:

@@ -80,7 +80,7 @@ class LiveRun:
         return self._content
 
     def metrics(self) -> tuple[Metric, ...]:
-        """What is exported now; none before the first run."""
+        """Return what is exported now; none before the first run."""
         content = self.content()
         if self._shown is not None:
             run, view = self._shown
@@ -138,14 +138,14 @@ class LiveRun:
 
 
 def _read_on(run: "LoadRun", view: LiveView) -> None:
-    """Keep up with what is recorded though nobody looks, so that a first look has little to read."""
+    """Read the record continuously, so that the first look has little to read."""
     while True:
         view.look(run.record)
         gevent.sleep(1.0)
 
 
 def subject_of(run: "LoadRun") -> Subject:
-    """What the page says of a run that does not change."""
+    """Return what the page says of a run that does not change."""
     scenario, folder = run.plan.scenario, run.folder
     assert folder is not None, "it has begun"
     return Subject(

@@ -9,12 +9,12 @@ from keyheat.load.live.readings import (
     RECENT_S,
     SHOWN_S,
     UNLIMITED,
-    Asked,
     HotKey,
     Refuser,
     RunTotals,
     Sentence,
     ThrottleTally,
+    Totals,
     beside,
     ended,
     hot_keys,
@@ -64,8 +64,8 @@ class LiveView:
         """Read on; call it every second or so, so that no look has much to read."""
         self.tally.read_on(record.throttles)
 
-    def counts(self, record: Record, end: int) -> dict[Asked, list[float]]:
-        """What came of all that was sent until `end`, an epoch second."""
+    def counts(self, record: Record, end: int) -> Totals:
+        """Return what came of all that was sent until `end`, an epoch second."""
         return self.totals.until(record.seconds, int(self.subject.started_s), end)
 
     def content(
@@ -91,7 +91,7 @@ class LiveView:
                 "billing_mode": self.subject.table["billing_mode"],
                 "elapsed_s": max(0.0, end - self.subject.started_s),
             },
-            "sentence": asdict(confessed(self._said(record, recent, capacity, state, end), verdict)),
+            "sentence": asdict(with_fault(self._sentence(record, recent, capacity, state, end), verdict)),
             "end_s": end,
             "seconds": SHOWN_S,
             "now": rates(record, end),
@@ -114,36 +114,29 @@ class LiveView:
         }
 
     def _capacity(self, record: Record, end: int) -> list[dict[str, Any]]:
-        found = series(record.seconds, end - SHOWN_S, end)
-        used = {Resource(row.index, row.direction) for row in found}
-        order = [
-            Resource(index, direction)
-            for index in (None, *(one["name"] for one in self.subject.table["indexes"]))
-            for direction in WRITES_FIRST
-        ]
+        used = series(record.seconds, end - SHOWN_S, end)
+        indexes = [index["name"] for index in self.subject.table["indexes"]]
+        order = [Resource(index, side) for index in (None, *indexes) for side in WRITES_FIRST]
         return [
             {
-                "index": one.index,
-                "direction": one.direction,
-                "unit": one.direction.unit,
-                **self.limit(one),
-                "consumed": found[one][0],
-                "throttled": found[one][1],
+                "index": resource.index, "direction": resource.direction, "unit": resource.direction.unit,
+                **self.limit(resource), "consumed": used[resource][0], "throttled": used[resource][1],
             }
-            for one in [*(one for one in order if one in used), *sorted(used - set(order), key=str)]
-        ]
+            for resource in (*order, *sorted(used.keys() - order, key=str))
+            if resource in used
+        ]  # fmt: skip
 
-    def limit(self, one: Resource) -> dict[str, Any]:
-        """What the resource may consume in a second, at the run's scale; None where nothing limits it."""
-        parts = {None: self.subject.table, **{part["name"]: part for part in self.subject.table["indexes"]}}
-        part = parts.get(one.index, {})
+    def limit(self, resource: Resource) -> dict[str, Any]:
+        """What the resource may consume in a second, at the run's scale; None if nothing limits it."""
+        table = self.subject.table
+        parts = {None: table, **{index["name"]: index for index in table["indexes"]}}
+        facts = parts.get(resource.index, {})
         for name, words in (("provisioned", "provisioned"), ("max_on_demand", "on-demand maximum")):
-            units = (part.get(name) or {}).get(one.direction)
-            if units:
+            if units := (facts.get(name) or {}).get(resource.direction):
                 return {"limit": units * self.subject.scale, "limit_is": words}
         return {"limit": None, "limit_is": None}
 
-    def _said(
+    def _sentence(
         self,
         record: Record,
         recent: Counter[Refuser],
@@ -151,27 +144,25 @@ class LiveView:
         state: str,
         end: int,
     ) -> Sentence:
-        if not self.subject.capacity_model and not self.tally.total:
+        total = self.tally.total
+        if not self.subject.capacity_model and not total:
             return UNLIMITED
         if state == "ended":
-            hot = self._hottest(record, self.tally.total, since_s=None)
-            return ended(self.tally.total, end - self.subject.started_s, hot)
+            hot = self._hottest(record, total, since_s=None)
+            return ended(total, end - self.subject.started_s, hot)
         if recent.total():
             hot = self._hottest(record, recent, since_s=end - WINDOWS_AGO_S)
             return throttling(recent, RECENT_S, hot)
         if not sum(rates(record, end).values()):
             return Sentence("Nothing has been sent in the last seconds.", "idle")
-        busiest = max(
-            (one for one in capacity if one["index"] is None and one["limit"]),
-            key=lambda one: sum(one["consumed"][-RECENT_S:]) / one["limit"],
-            default=None,
-        )
-        used = None
-        if busiest is not None:
-            per_s = sum(busiest["consumed"][-RECENT_S:]) / RECENT_S
-            used = (per_s, busiest["limit"], busiest["unit"])
+        used = [
+            (sum(row["consumed"][-RECENT_S:]) / RECENT_S, row["limit"], row["unit"])
+            for row in capacity
+            if row["index"] is None and row["limit"]
+        ]
         last = max((second for second in self.tally.by_second if second < end), default=None)
-        return quiet(self.tally.total.total(), None if last is None else end - last, used)
+        busiest = max(used, key=lambda row: row[0] / row[1], default=None)
+        return quiet(total.total(), None if last is None else end - last, busiest)
 
     @staticmethod
     def _hottest(record: Record, throttles: Counter[Refuser], *, since_s: float | None) -> HotKey | None:
@@ -180,35 +171,29 @@ class LiveView:
         return hottest_throttled(record, throttles.most_common(1)[0][0], since_s=since_s)
 
     def _throttles(self, recent: Counter[Refuser], end: int) -> dict[str, Any]:
+        total, drawn = self.tally.total, dict[str, list[int]]()
+        for offset, second in enumerate(range(end - SHOWN_S, end)):
+            for refuser, number in self.tally.by_second.get(second, Counter()).items():
+                drawn.setdefault(refuser.constraint, [0] * SHOWN_S)[offset] += number
         rows = [
             {
-                "constraint": refused.constraint,
-                "index": refused.index,
-                "direction": refused.direction,
-                "reason": refused.reason,
-                "total": total,
-                "per_s": recent[refused] / RECENT_S,
+                "constraint": refuser.constraint,
+                **asdict(refuser),
+                "total": number,
+                "per_s": recent[refuser] / RECENT_S,
             }
-            for refused, total in self.tally.total.most_common()
+            for refuser, number in total.most_common()
         ]
-        drawn: dict[str, list[int]] = {}
-        for place, second in enumerate(range(end - SHOWN_S, end)):
-            for refused, number in self.tally.by_second.get(second, Counter()).items():
-                drawn.setdefault(refused.constraint, [0] * SHOWN_S)[place] += number
-        return {
-            "total": self.tally.total.total(),
-            "per_s": recent.total() / RECENT_S,
-            "rows": rows,
-            "by_constraint": drawn,
-        }
+        per_s = recent.total() / RECENT_S
+        return {"total": total.total(), "per_s": per_s, "rows": rows, "by_constraint": drawn}
 
 
-def confessed(said: Sentence, verdict: GeneratorHealth | None) -> Sentence:
-    """The sentence with the generator's own fault before it, where it has one."""
+def with_fault(sentence: Sentence, verdict: GeneratorHealth | None) -> Sentence:
+    """The sentence, after the generator's own fault if it has one."""
     if verdict is None or not verdict.bound:
-        return said
-    if verdict.fell_behind and said.about in LIMITS:
-        first = "The load generator is the limit: the load asked for throttles at least this much."
-        return Sentence(f"{first} {said.text}", said.about)
-    first = "The load generator is the limit, and what follows says little of the table."
-    return Sentence(f"{first} {said.text}", "invalid")
+        return sentence
+    if verdict.fell_behind and sentence.about in LIMITS:
+        fault = "The load generator is the limit: the load asked for throttles at least this much."
+        return Sentence(f"{fault} {sentence.text}", sentence.about)
+    fault = "The load generator is the limit, and what follows says little of the table."
+    return Sentence(f"{fault} {sentence.text}", "invalid")

@@ -19,7 +19,6 @@ from typing import Any, Final
 
 import psutil
 
-from keyheat.load.clock import jump_words
 from keyheat.load.record.rows import Latency
 from keyheat.load.schedule import HELD_TO
 from keyheat.runs.manifest import GeneratorHealth
@@ -29,7 +28,6 @@ from keyheat.terms import CPU_WAIT, DEMAND, P99
 LAG_EVERY_S = 0.1
 _LATENCIES = ("lag", "late")
 _HIGHEST = ("cpu_percent_max", "ended_s")
-_OTHERWISE = ("began_s", "clock_jump_s")
 
 
 @dataclass(slots=True)
@@ -50,7 +48,6 @@ class Health:
     no_user: int = 0  # open loop: arrivals that were dropped while all users were under way
     began_s: float = inf  # epoch seconds: the first user was there
     ended_s: float = 0.0  # epoch seconds: nothing more was asked for
-    clock_jump_s: float = 0.0  # how far the wall clock was set while the load was under way, at most
     lag: Latency = field(default_factory=Latency)  # how late the event loop woke
     late: Latency = field(default_factory=Latency)  # actual start minus intended start
     problems: list[str] = field(default_factory=list)  # what makes the run say nothing about the table
@@ -60,16 +57,11 @@ class Health:
         self.lag.merge(other.lag)
         self.late.merge(other.late)
         self.began_s = min(self.began_s, other.began_s)
-        self.note_jump(other.clock_jump_s)
         for name in self.__slots__:
             if name in _HIGHEST:
                 setattr(self, name, max(getattr(self, name), getattr(other, name)))
-            elif name not in (*_LATENCIES, *_OTHERWISE):
+            elif name not in (*_LATENCIES, "began_s"):
                 setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    def note_jump(self, jump_s: float) -> None:
-        """The wall clock is now so far from where it would be; the furthest is kept."""
-        self.clock_jump_s = max(self.clock_jump_s, jump_s, key=abs)
 
     def to_wire(self) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in self.__slots__}
@@ -118,7 +110,6 @@ def verdict_on(
         held_back_per_s=judge.held_back_per_s,
         target_unit=load.target_unit,
         late_ms_p99=health.late.percentile_us(99) / 1000,
-        clock_jump_s=health.clock_jump_s,
     )
 
 
@@ -168,7 +159,7 @@ class _Judge:
         return self._health.offered / begun if begun and self._health.offered else 1.0
 
     def faults(self) -> Iterator[str]:
-        """What was the generator's own fault."""
+        """List the generator's own faults."""
         if self._load.open_loop and self._behind:
             yield self._missed_target()
         elif self._behind and (self._busy or self._starved):
@@ -183,23 +174,21 @@ class _Judge:
             yield f"the process stood still for {self._stood_still_s:,.1f} s"
 
     def facts(self) -> Iterator[str]:
-        """What was measured, and is nobody's fault."""
+        """List what was measured and is not a fault."""
         if not (self._behind and (self._load.open_loop or self._busy or self._starved)):
             yield self._sent() + self._why_less()
         yield f"busiest process at {self._health.cpu_percent_max:.0f} % of a core"
         if self.starved_share is not None:
             yield f"{CPU_WAIT} {self.starved_share:.0%} of the time"
         yield f"event loop {self._lag_p99_ms:.0f} ms late ({P99})"
-        if self._health.clock_jump_s:
-            yield jump_words(self._health.clock_jump_s)
 
     def _sent(self) -> str:
-        unit, held = self._load.target_unit, round(self.held_back_per_s)
-        held_back = f", {held:,} held back by the client's own rate" if held else ""
+        unit, held_per_s = self._load.target_unit, round(self.held_back_per_s)
+        held_back = f", {held_per_s:,} held back by the client's own rate" if held_per_s else ""
         return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s of {DEMAND}{held_back}"
 
     def _why_less(self) -> str:
-        """What kept the rest, and is nobody's fault."""
+        """Say what kept the rest back, if the generator did not."""
         if self._behind and self._held_back:
             return f": users waited for their client, {NO_LIMIT}"
         if self._behind:
@@ -228,7 +217,7 @@ class _Judge:
         return self._health.held_s > HELD_SHARE * self._users_time_s
 
     def _users_needed(self) -> int:
-        """As many as the highest rate takes, if so many sent what was sent: they were all under way.
+        """Estimate how many users the highest rate takes, from what these sent while all were under way.
 
         Little's law: while arrivals are dropped, a request takes the users' time divided by their number.
         Where a client limits its own rate, more users are not more requests: what was dropped would wait,

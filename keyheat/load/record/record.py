@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from keyheat.heavyhitters import HeavyHitters
 from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.record.generator import Health
 from keyheat.load.record.rows import (
@@ -21,7 +22,7 @@ from keyheat.load.record.rows import (
     Seconds,
     ThrottleRows,
 )
-from keyheat.load.record.sketch import HeavyHitters, KeyHeat
+from keyheat.load.record.sketch import KeyHeat
 from keyheat.scenario.keys import digest_number, digest_of
 from keyheat.words import CONTENTION_ERRORS
 
@@ -43,7 +44,7 @@ class Record:
     )
     errors_by_kind: Counter[str] = field(default_factory=Counter)
     counted: dict[str, float] = field(default_factory=dict)  # what users count: "reads.missing" ...
-    meetings: dict[str, HeavyHitters] = field(default_factory=dict)  # keys on which writers met, by how
+    meetings: dict[str, HeavyHitters[str]] = field(default_factory=dict)  # keys on which writers met, by how
     health: Health = field(default_factory=Health)
     consumed: ConsumedUnits = field(default_factory=ConsumedUnits)  # what a budget is held against
 
@@ -61,7 +62,7 @@ class Record:
         name = direction if index is None else heat_of(direction, index)
         heat = self.heat.get(name)
         if heat is None:
-            heat = self.heat[name] = KeyHeat(show_keys=any(one.show_keys for one in self.heat.values()))
+            heat = self.heat[name] = KeyHeat(show_keys=any(other.show_keys for other in self.heat.values()))
         return heat
 
     def contended(self, attempt: Attempt, how: str) -> None:
@@ -152,21 +153,21 @@ class Record:
         self.errors_by_kind.update(other.errors_by_kind)
         for name, number in other.counted.items():
             self.count(name, number)
-        for how, met in other.meetings.items():
-            self.meetings.setdefault(how, HeavyHitters()).merge(met)
+        for how, keys in other.meetings.items():
+            self.meetings.setdefault(how, HeavyHitters()).merge(keys)
         self.health.merge(other.health)
         self.consumed = self.consumed.plus(other.consumed)
 
     def cut(self) -> "Record":
         """Take everything off this record but the windows still open; what is left goes on counting."""
         piece = Record(**{name: getattr(self, name) for name in self.__slots__})
-        left = {
+        rest = {
             name: KeyHeat(show_keys=heat.show_keys, open=heat.open, window_s=heat.window_s)
             for name, heat in self.heat.items()
         }
         for heat in piece.heat.values():
             heat.open = {}
-        fresh = Record(heat=left)
+        fresh = Record(heat=rest)
         for name in self.__slots__:
             setattr(self, name, getattr(fresh, name))
         return piece
@@ -180,7 +181,7 @@ class Record:
             "heat": {name: heat.to_wire() for name, heat in self.heat.items()},
             "errors_by_kind": dict(self.errors_by_kind),
             "counted": self.counted,
-            "meetings": {how: [met.held, met.taken, met.total] for how, met in self.meetings.items()},
+            "meetings": {how: [keys.held, keys.taken, keys.total] for how, keys in self.meetings.items()},
             "health": self.health.to_wire(),
             "consumed": self.consumed.to_wire(),
         }
@@ -194,7 +195,7 @@ class Record:
             heat={name: KeyHeat.from_wire(heat) for name, heat in wire["heat"].items()},
             errors_by_kind=Counter(wire["errors_by_kind"]),
             counted=dict(wire["counted"]),
-            meetings={how: HeavyHitters(*met) for how, met in wire["meetings"].items()},
+            meetings={how: HeavyHitters(*keys) for how, keys in wire["meetings"].items()},
             health=Health.from_wire(wire["health"]),
             consumed=ConsumedUnits(*wire["consumed"]),
         )

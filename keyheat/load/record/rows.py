@@ -62,8 +62,8 @@ class Seconds:
     def merge(self, other: "Seconds") -> None:
         for row, theirs in other.rows.items():
             mine = self.counts(*row)
-            for place, count in enumerate(theirs):
-                mine[place] += count
+            for column, count in enumerate(theirs):
+                mine[column] += count
 
     def in_second(self, second: int) -> list[float]:
         """The counts of all requests sent in one second."""
@@ -83,12 +83,12 @@ class Seconds:
 
     def consumed_by_index(self) -> dict[tuple[str, str], float]:
         """Units that each index consumed, by its name and direction."""
-        found: dict[tuple[str, str], float] = {}
+        totals: dict[tuple[str, str], float] = {}
         for row, counts in self.rows.items():
             if row.resource is not None:
                 which = row.resource, row.direction
-                found[which] = found.get(which, 0.0) + counts[CONSUMED]
-        return found
+                totals[which] = totals.get(which, 0.0) + counts[CONSUMED]
+        return totals
 
     def to_wire(self) -> list[Any]:
         return [[*row, *counts] for row, counts in self.rows.items()]
@@ -179,7 +179,7 @@ class ThrottleRows:
         return rows
 
     def _check(self) -> None:
-        """Raise `ValueError` where columns differ in length, or a row's word or moment is none."""
+        """Raise `ValueError` if columns differ in length, or a word or a moment is invalid."""
         arrays = {name: np.frombuffer(column, column.typecode) for name, column in self.columns.items()}
         if {len(column) for column in arrays.values()} != {len(self)} or len(self.words) > WORDS_KEPT:
             raise ValueError("the columns of its throttles differ in length")
@@ -205,8 +205,8 @@ class ThrottleRows:
         column = self.columns[field.name]
         values = np.frombuffer(column, dtype=column.typecode)[order]
         if field.name == "key":
-            shown, places = np.unique(values, return_inverse=True)
-            names = pa.array([f"sha256:{int(digest):016x}" for digest in shown], pa.string())
+            digests, places = np.unique(values, return_inverse=True)
+            names = pa.array([f"sha256:{int(digest):016x}" for digest in digests], pa.string())
             return names.take(pa.array(places))
         if field.name in WORDS:
             return pa.array(self.words, pa.string()).take(pa.array(values))
@@ -252,7 +252,7 @@ class Latency:
         return int(self._histogram.get_total_count())
 
     def percentile_us(self, percent: float) -> int:
-        """The duration that `percent` of all did not exceed; 0 where there is none."""
+        """The duration that `percent` of all did not exceed; 0 if there is no duration."""
         self.fold()
         return int(self._histogram.get_value_at_percentile(percent))
 
@@ -284,7 +284,7 @@ def no_counts() -> Counts:
 @cache
 def _values_us() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """The least duration of each bucket, and the one in its middle."""
-    least = np.array([_BUCKETS.get_value_from_index(place) for place in range(_BUCKETS.counts_len)], float)
+    least = np.array([_BUCKETS.get_value_from_index(index) for index in range(_BUCKETS.counts_len)], float)
     return least, least + (np.append(least[1:], LARGEST_US) - least) / 2
 
 
@@ -293,21 +293,21 @@ def spans_of(counts: Counts, bounds_us: Sequence[float]) -> tuple[tuple[int, ...
     what all durations come to, in microseconds. Buckets are taken whole: both are right to a thousandth.
     """
     least, middle = _values_us()
-    held = np.flatnonzero(counts)  # few of some 20,000 buckets
+    filled = np.flatnonzero(counts)  # few of some 20,000 buckets
     spans = np.bincount(
-        np.searchsorted(bounds_us, least[held]), weights=counts[held], minlength=len(bounds_us) + 1
+        np.searchsorted(bounds_us, least[filled]), weights=counts[filled], minlength=len(bounds_us) + 1
     )
-    return tuple(map(int, spans)), float((counts[held] * middle[held]).sum())
+    return tuple(map(int, spans)), float((counts[filled] * middle[filled]).sum())
 
 
 def percentile_of(counts: Counts, percent: float) -> int:
-    """The duration that `percent` of all did not exceed; 0 where there is none."""
+    """The duration that `percent` of all did not exceed; 0 if there is no duration."""
     total = int(counts.sum())
     if not total:
         return 0
-    wanted = max(1, int(percent / 100 * total + 0.5))
-    place = int(np.searchsorted(np.cumsum(counts), wanted))
-    return int(_BUCKETS.get_highest_equivalent_value(_BUCKETS.get_value_from_index(place)))
+    rank = max(1, int(percent / 100 * total + 0.5))
+    index = int(np.searchsorted(np.cumsum(counts), rank))
+    return int(_BUCKETS.get_highest_equivalent_value(_BUCKETS.get_value_from_index(index)))
 
 
 def write_log(file: IO[bytes], latencies: dict[str, Latency], *, start_s: float, end_s: float) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
+from keyheat.heavyhitters import HeavyHitters
 from keyheat.scenario.keys import digest_of
 
-SKETCH_KEYS = 3_072
 WINDOW_S = 5
 WINDOWS_KEPT = 720  # an hour of windows; a longer run gets longer ones
 WINDOW_KEPT = 60  # keys kept of a closed window, three times what is shown, for merging with other workers
@@ -31,56 +31,12 @@ class KeyTotals(NamedTuple):
 
 
 @dataclass(slots=True)
-class HeavyHitters:
-    """Weights by name, the heaviest of however many there are.
-
-    Where there are more names than are held, what the name in the middle weighs is taken from each, and those
-    that weigh no more are dropped. `taken` sums that up: a name that is held weighed at most so much more,
-    one that is not held at most so much. More than half of the names held lose as much as is added to
-    `taken`, so that it is at most 2 / SKETCH_KEYS of the total, whatever comes in whatever order.
-    """
-
-    held: dict[str, float] = field(default_factory=dict)
-    taken: float = 0.0
-    total: float = 0.0
-
-    def add(self, name: str, weight: float) -> None:
-        self.held[name] = self.held.get(name, 0.0) + weight
-        self.total += weight
-        if len(self.held) > SKETCH_KEYS:
-            self._drop()
-
-    def merge(self, other: "HeavyHitters") -> None:
-        for name, weight in other.held.items():
-            self.held[name] = self.held.get(name, 0.0) + weight
-        self.taken += other.taken
-        self.total += other.total
-        if len(self.held) > SKETCH_KEYS:
-            self._drop()
-
-    def _drop(self) -> None:
-        """Take so much from all that half as many as are held at most stay."""
-        weights = sorted(self.held.values(), reverse=True)
-        least = weights[SKETCH_KEYS // 2]
-        self.held = {name: weight - least for name, weight in self.held.items() if weight > least}
-        self.taken += least
-
-    def weight(self, name: str) -> float:
-        """The most that it can have had; 0 for a name that is not held."""
-        held = self.held.get(name)
-        return 0.0 if held is None else held + self.taken
-
-    def top(self, k: int) -> list[str]:
-        return nsmallest(k, self.held, key=lambda name: (-self.held[name], name))
-
-
-@dataclass(slots=True)
 class Sketch:
     """Units and throttles per key over a whole run, in bounded memory."""
 
-    units: HeavyHitters = field(default_factory=HeavyHitters)
-    throttles: HeavyHitters = field(default_factory=HeavyHitters)
-    consumed: HeavyHitters = field(default_factory=HeavyHitters)
+    units: HeavyHitters[str] = field(default_factory=HeavyHitters)
+    throttles: HeavyHitters[str] = field(default_factory=HeavyHitters)
+    consumed: HeavyHitters[str] = field(default_factory=HeavyHitters)
 
     def add(self, name: str, heat: Heat) -> None:
         """Add what one key asked for, and what became of it."""
@@ -99,7 +55,7 @@ class Sketch:
     def from_wire(cls, wire: list[tuple[dict[str, float], float, float]]) -> "Sketch":
         return cls(*(HeavyHitters(*counts) for counts in wire))
 
-    def _all(self) -> tuple[HeavyHitters, HeavyHitters, HeavyHitters]:
+    def _all(self) -> tuple[HeavyHitters[str], ...]:
         return self.units, self.throttles, self.consumed
 
     @property
@@ -118,7 +74,7 @@ class Sketch:
         """The `k` keys that got most, most first."""
         return self._top(self.consumed, k)
 
-    def _top(self, by: HeavyHitters, k: int) -> list[KeyTotals]:
+    def _top(self, by: HeavyHitters[str], k: int) -> list[KeyTotals]:
         units, throttles, consumed = self._all()
         return [
             KeyTotals(name, units.weight(name), int(throttles.weight(name)), consumed.weight(name))

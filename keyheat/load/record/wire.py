@@ -1,6 +1,6 @@
 """What a worker sends, checked before it is counted: one wrong number would be in every file of the run.
 
-Anybody who reaches the master's port can send it. A piece that is damaged, or contradicts itself, is none.
+Any process that reaches the master's port can send it. A damaged or contradictory piece is rejected.
 """
 
 from typing import Annotated, Any, Final
@@ -29,7 +29,6 @@ Row = tuple[Second, str | None, DirectionName, str | None, Count, Count, Count, 
 
 _NOT_COUNTS: Final[dict[str, Any]] = {
     "began_s": Annotated[float, Field(ge=0)],  # infinite where no user has come
-    "clock_jump_s": Finite,
     "lag": Histogram,
     "late": Histogram,
     "problems": list[str],

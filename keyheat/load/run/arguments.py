@@ -89,17 +89,17 @@ def one_load_test(arguments: list[str]) -> None:
     add_options(parser)
     for flag in ("--worker", "-h", "--help"):
         parser.add_argument(flag, action="store_true")
-    said, _others = parser.parse_known_args(arguments)
-    files = [file.strip() for file in said.locustfile.split(",")]
-    if said.scenario or said.worker or (len(files) == 1 and not Path(files[0]).is_dir()):
+    options, _others = parser.parse_known_args(arguments)
+    files = [file.strip() for file in options.locustfile.split(",")]
+    if options.scenario or options.worker or (len(files) == 1 and not Path(files[0]).is_dir()):
         return
-    if len(found := parse_locustfile_paths(files)) > 1:
-        tell(f"keyheat: {several(found)}")
+    if len(load_tests := parse_locustfile_paths(files)) > 1:
+        tell(f"keyheat: {several(load_tests)}")
         sys.exit(WRONG_USE)
 
 
 def several(locustfiles: Sequence[str]) -> str:
-    """Why several load tests need a scenario."""
+    """Return why several load tests need a scenario."""
     names = ", ".join(sorted(Path(file).name for file in locustfiles))
     return (
         f"{len(locustfiles)} load tests are named, but a scenario is made for one: choose one with -f FILE, "

@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from keyheat.heavyhitters import HeavyHitters
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import write_log
-from keyheat.load.record.sketch import HeavyHitters, KeyHeat, hottest
+from keyheat.load.record.sketch import KeyHeat, hottest
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import RunProgress
 from keyheat.load.transport.abandon import CALLS
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, time_of
 from keyheat.runs.folder import TOP_KEYS, RunFiles, RunFolder, hot_keys, totals_of
-from keyheat.runs.manifest import GeneratorHealth, Keys, MetKeyUse
+from keyheat.runs.manifest import GeneratorHealth, Keys, KeyUse
 from keyheat.scenario.keys import digest_of
 from keyheat.shipped import ROOT
 from keyheat.words import BROKEN, DONE, HURRIED, INTERRUPTED, INVALID, WRITES_FIRST, Direction
@@ -64,10 +65,10 @@ class Stages:
     def follow_up(
         self, endpoint_url: str, *, show_keys: bool, closes_s: float | None, collected: Callable[[], None]
     ) -> int:
-        """Run the stages; gives the exit code: the analyzer's word on the run, else what went wrong.
+        """Run the stages; returns the exit code: the analyzer's word on the run, else what went wrong.
 
         `endpoint_url` is the one that somebody loads, whatever the run's file says of it. `closes_s`: how
-        long its CloudWatch's minute goes on; None where nobody waits for that. `collected` is called once
+        long its CloudWatch's minute goes on; None if that is not awaited. `collected` is called once
         nothing more is asked of the table, its metrics and its endpoint.
         """
         folder, codes = str(self.folder), dict[str, int]()
@@ -77,9 +78,9 @@ class Stages:
                 f"keyheat collect --run {folder}"
             )
         else:
-            left = {} if closes_s is None else {"left_s": closes_s}
+            remaining = {} if closes_s is None else {"left_s": closes_s}
             words = "keyheat: collecting what CloudWatch says of the run's minutes"
-            self.progress.phase("collecting", words, **left)
+            self.progress.phase("collecting", words, **remaining)
             keys = ["--show-keys"] if show_keys else []
             codes["collect"] = self.run("collect", "--endpoint-url", endpoint_url, *keys, "--run", folder)
             if codes["collect"] == INTERRUPTED:
@@ -152,16 +153,16 @@ def keys_of(record: Record) -> Keys:
     return Keys.joined(
         [_hot(direction, record.heat[direction]) for direction in WRITES_FIRST],
         indexes={index: Keys.joined(sides) for index, sides in indexes.items()},
-        contended={how: _met(record, met) for how, met in sorted(record.meetings.items())},
+        contended={how: _met(record, keys) for how, keys in sorted(record.meetings.items())},
     )
 
 
-def _met(record: Record, met: HeavyHitters) -> tuple[MetKeyUse, ...]:
+def _met(record: Record, keys: HeavyHitters[str]) -> tuple[KeyUse, ...]:
     """The keys on which writers met most often, most first."""
     show = record.heat["write"].show_keys
     return tuple(
-        MetKeyUse(key=digest_of(name) if show else name, shown=name if show else None, count=met.weight(name))
-        for name in met.top(TOP_KEYS)
+        KeyUse(key=digest_of(name) if show else name, shown=name if show else None, count=keys.weight(name))
+        for name in keys.top(TOP_KEYS)
     )
 
 

@@ -58,7 +58,7 @@ def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -
 class Launched:
     """A load test that has ended: its exit code, and what it and its stages said beside progress.
 
-    The code is 130 where a signal came, to it or to us; `run_id` is None where no run has begun.
+    The code is 130 where a signal came, to it or to us; `run_id` is None if no run has begun.
     """
 
     code: int
@@ -99,20 +99,20 @@ def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Lau
         ) as child:
             assert child.stdout is not None
             passing.to(child)
-            with _waits_shown(beside, shown := _Shown(watch)):
+            with _waits_shown(beside, watcher := _Shown(watch)):
                 for progress in _read(child.stdout):
                     run_id = run_id or progress.run_id
-                    shown.show(progress)
+                    watcher.show(progress)
         beside.seek(0)
-        said, code = "".join(line for line in beside if not line.startswith(AT_ONCE)), child.returncode
+        output, code = "".join(line for line in beside if not line.startswith(AT_ONCE)), child.returncode
     if code < 0:
-        said = f"{said}keyheat: the load was ended by signal {-code}; what was written is kept"
-    return Launched(INTERRUPTED if code < 0 or passing.came else code, said, run_id)
+        output = f"{output}keyheat: the load was ended by signal {-code}; what was written is kept"
+    return Launched(INTERRUPTED if code < 0 or passing.came else code, output, run_id)
 
 
 @dataclass(slots=True)
 class _Shown:
-    """Shows how far it is to whoever still looks: the child is waited for in any case."""
+    """Shows progress as long as the terminal is open; the child is waited for in any case."""
 
     watch: Watch
     newest: LaunchProgress = field(default_factory=lambda: LaunchProgress(phase="starting"))
@@ -128,13 +128,13 @@ class _Shown:
 
 
 @contextmanager
-def _waits_shown(beside: IO[str], shown: _Shown) -> Iterator[None]:
+def _waits_shown(beside: IO[str], watcher: _Shown) -> Iterator[None]:
     """Show at once what the child waits for; what else it writes to this file is read when it has ended.
 
     No pipe: a process that outlives the child would hold it open.
     """
     over = Event()
-    looking = Thread(target=_show_waits, args=(beside.fileno(), shown, over))
+    looking = Thread(target=_show_waits, args=(beside.fileno(), watcher, over))
     looking.start()
     try:
         yield
@@ -143,14 +143,14 @@ def _waits_shown(beside: IO[str], shown: _Shown) -> Iterator[None]:
         looking.join()
 
 
-def _show_waits(file: int, shown: _Shown, over: Event) -> None:
-    place = 0
+def _show_waits(file: int, watcher: _Shown, over: Event) -> None:
+    offset = 0
     while not over.wait(LOOK_S):
-        whole, newline, _begun = os.pread(file, PIECE_BYTES, place).rpartition(b"\n")
-        place += len(whole) + len(newline)
+        whole, newline, _begun = os.pread(file, PIECE_BYTES, offset).rpartition(b"\n")
+        offset += len(whole) + len(newline)
         waits = [line for line in whole.decode(ENCODING, "replace").splitlines() if line.startswith(AT_ONCE)]
         if waits:
-            shown.show(replace(shown.newest, said=waits))
+            watcher.show(replace(watcher.newest, said=waits))
 
 
 class _Passing:
@@ -201,12 +201,12 @@ def _read(lines: IO[str]) -> Iterator[LaunchProgress]:
             yield LaunchProgress(phase=phase, said=[line.rstrip("\n")])
             continue
         phase = fields.get("phase", phase)
-        known = {name: fields[name] for name in LaunchProgress.__dataclass_fields__ if name in fields}
-        yield LaunchProgress(**{**known, "phase": phase})
+        state = {name: fields[name] for name in LaunchProgress.__dataclass_fields__ if name in fields}
+        yield LaunchProgress(**{**state, "phase": phase})
 
 
 def _fields(line: str) -> dict[str, Any] | None:
-    """What a line tells a program; None for a line that the load test itself has printed."""
+    """Return what a line tells a program; None for a line that the load test itself has printed."""
     try:
         fields = json.loads(line)
     except ValueError:

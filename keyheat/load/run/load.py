@@ -60,6 +60,7 @@ class Order:
     of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
     units_needed: bool = True  # False: an endpoint that may not report consumed capacity
     marked: bool = False  # whether items name the run: the table is somebody else's
+    ahead_s: float = 0.0  # by how much the service's clock is ahead of the machines that send
 
     def to_wire(self) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in self.__slots__}
@@ -150,7 +151,7 @@ def empty_record(order: Order) -> Record:
 
 def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = None) -> Load:
     """Make what an order needs. Raises `TargetError` where credentials are missing."""
-    clock = clock or SteadyClock()
+    clock = clock or SteadyClock(order.ahead_s)
     scenario = order.scenario
     target = target_at(order.url, region=order.region)
     if order.transport == "boto3":
@@ -241,7 +242,6 @@ def beat(load: Load, after: Callable[[], None]) -> None:
         if before_s is not None and starved_s is not None:
             health.starved_s += starved_s - before_s
             health.watched_s += beat_s - last_s
-        health.note_jump(load.clock.jump_s)
         load.loop.account()
         fold(load, before_s=load.clock() - WINDOW_SETTLES_S)
         after()
@@ -253,7 +253,7 @@ def next_beat_s(due_s: float, now_s: float) -> float:
 
 
 def starved_until_now_s() -> float | None:
-    """How long this process has been ready to run and had no CPU; None where the system does not say."""
+    """How long this process has been ready to run and had no CPU; None if the system does not say."""
     try:
         return int(SCHEDSTAT.read_text().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):

@@ -19,8 +19,8 @@ from keyheat.load.transport.target import (
     Target,
     TargetError,
     aws_target,
+    check_no_proxy,
     credentials_for,
-    plain_proxy_of,
     target_at,
 )
 from keyheat.load.users.items import ItemTemplate, ItemTooSmall
@@ -79,7 +79,7 @@ class LoadPlan:
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
     notes: tuple[str, ...] = ()  # what a person should know of it
     table_bytes: int = 0  # of somebody else's table, which is looked through to clean up
-    duration_s: float | None = None  # of the load; None: nobody knows before it is over
+    duration_s: float | None = None  # of the load; None: until it is stopped
     budget: BudgetSpec = field(default_factory=BudgetSpec)  # the scenario's and the command line's
     prices: Path = PRICES
     endpoint: Endpoint | None = None  # None: the run starts its own local table
@@ -150,7 +150,7 @@ def _unloadable(
     lacks: Iterable[Callable[[Scenario], Iterable[str]]],
     existing: str | None,
 ) -> Iterator[str]:
-    """What of a scenario these users cannot load, as `message @ $.path`.
+    """Yield what of a scenario these users cannot load, as `message @ $.path`.
 
     `existing` names the table that is there, which takes the place of the scenario's and scales as it does.
     """
@@ -166,7 +166,7 @@ def _unloadable(
 def _budget(guards: Guards, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:
     """The scenario's budget with what the command line says of it."""
     try:
-        return budget_of(stated, {part: getattr(guards, f"max_{part}") for part in BudgetSpec.model_fields})
+        return budget_of(stated, {name: getattr(guards, f"max_{name}") for name in BudgetSpec.model_fields})
     except WrongBudget as wrong:
         errors += wrong.errors
         return stated
@@ -228,11 +228,11 @@ def _scenario(
 
 
 def does_not_fit(scenario: Scenario, folder: Path, *, run_id: str | None = None) -> Iterator[str]:
-    """What of the items has no room; `folder` is the scenario's, `run_id` what they are marked with."""
+    """Yield what of the items has no room; `folder` is the scenario's, `run_id` what they are marked with."""
     items = ItemTemplate(scenario, run_id)
     try:
-        made = (scenario.keys.prefix or "") + LONGEST_KEY
-        longest = max(scenario.keys.values or [made], key=len)
+        drawn = (scenario.keys.prefix or "") + LONGEST_KEY
+        longest = max(scenario.keys.values or [drawn], key=len)
         items.put(longest, LONGEST_KEY, Random(0), scenario.load.item_size().least)
     except ItemTooSmall:
         yield "too small for the item's own keys @ $.load.item_bytes"
@@ -257,7 +257,7 @@ def _target(options: Namespace, errors: list[str]) -> Target | None:
             return None
         credentials_for(target)
         if options.transport == "signed":
-            plain_proxy_of(target)
+            check_no_proxy(target)
     except TargetError as error:
         errors.append(str(error))
         return None

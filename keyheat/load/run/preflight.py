@@ -9,25 +9,26 @@ from dataclasses import replace
 from time import time
 from typing import Any, Final, TextIO
 
+import numpy as np
 from gevent.socket import wait_read
 
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
-from keyheat.load.observation import service_ahead_s
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import tell
+from keyheat.load.skew import service_ahead_s
 from keyheat.load.tables.existing import adapted, marked_if_foreign
 from keyheat.load.tables.lifecycle import look_at_tables
 from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.endpoint_pages import endpoint_at
-from keyheat.load.transport.target import Target, proxy_in_words
+from keyheat.load.transport.target import Target
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.totals import LoadTotals
 from keyheat.scenario.variants import lasting
 
-NOTHING_SENT: Final = LoadTotals(duration_s=0.0, sides={}, operations=())
+NOTHING_SENT: Final = LoadTotals(duration_s=0.0, requests_per_s=np.zeros(0), sides={}, operations=())
 
 
 def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
@@ -48,7 +49,7 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
 
 
 def allowed_by(plan: LoadPlan, target: Target) -> Allowed:
-    """Which tables the person who made the plan allows to be loaded at the target."""
+    """Return which tables the person who made the plan allows to be loaded at the target."""
     return Allowed(
         local=target.local,
         foreign=plan.guards.allow_table,
@@ -59,9 +60,9 @@ def allowed_by(plan: LoadPlan, target: Target) -> Allowed:
 
 
 def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
-    """The plan, to which somebody has agreed. Raises `TableRefused` where it costs too much, or nobody has.
+    """Return the plan once a person has agreed. Raises `TableRefused` if it costs too much or they did not.
 
-    What is on this machine costs nothing and asks nobody.
+    A run on this machine costs nothing and needs no consent.
     """
     target = plan.target
     if target is None or target.local:
@@ -70,8 +71,6 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     if reasons := list(_over_budget(plan, bill)):
         raise TableRefused(*reasons)
     if plan.guards.yes:
-        if through := proxy_in_words(target):
-            tell(f"keyheat: {through}")
         return plan
     if not somebody_there(stdin):
         raise TableRefused(NEEDS_YES)
@@ -91,7 +90,7 @@ def _over_budget(plan: LoadPlan, bill: Bill) -> Iterator[str]:
 
 
 def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
-    """What the plan costs at most, for as long as the command line says."""
+    """Return what the plan costs at most, for as long as the command line says."""
     return bill_of_run(
         lasting(plan.scenario, plan.duration_s),
         load_prices(plan.prices),
@@ -104,7 +103,7 @@ def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
 
 
 def undertaking(plan: LoadPlan, target: Target, bill: Bill) -> Undertaking:
-    """What somebody is asked to agree to."""
+    """Return what somebody is asked to agree to."""
     return Undertaking(
         scenario=plan.scenario,
         target=target,

@@ -55,7 +55,7 @@ def tell(words: str, end: str = "\n") -> None:
 
 
 def _put(line: str, stream: TextIO) -> None:
-    """Write to whoever still reads it: where nobody does, a run goes on to leave everything as it was."""
+    """Write a line; a run continues and cleans up if its terminal or pipe is closed."""
     try:
         stream.write(line)
         stream.flush()

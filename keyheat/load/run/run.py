@@ -18,10 +18,9 @@ import gevent
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import SteadyClock, align, jump_words
+from keyheat.load.clock import SteadyClock, align
 from keyheat.load.guard.budget import Caps, Spending
 from keyheat.load.guard.watch import LoadWatch, Rules
-from keyheat.load.observation import NOTABLE_S, Observation, skew_words
 from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.rows import ATTEMPTS
@@ -32,6 +31,7 @@ from keyheat.load.run.preflight import allowed_by
 from keyheat.load.run.progress import RunProgress
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
+from keyheat.load.skew import NOTABLE_S, service_ahead_s, skew_words
 from keyheat.load.tables.existing import noted
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.ownership import TableRefused
@@ -68,7 +68,6 @@ class LoadRun:
     stages: Stages | None = None  # what follows the load
     target: Target | None = None
     tables: RunTables | None = None
-    around: Observation | None = None  # the clock and the table's partitions, before and after
     timeline: TableTimeline | None = None  # where the scenario has one
     load: Load | None = None  # where this process sends itself
     gatherer: Gatherer | None = None  # where workers send
@@ -84,8 +83,8 @@ class LoadRun:
         """Prepare what the run stands on, and give the order to load."""
         if refusal := self.spending.refusal():
             raise TableRefused(refusal)
-        if left := self.spending.shown():
-            self.progress.say(left)
+        if rest := self.spending.shown():
+            self.progress.say(rest)
         self.caps = self.spending.left()
         try:
             self._enter_folder()
@@ -112,7 +111,7 @@ class LoadRun:
         self._table.close()
 
     def left_behind(self) -> list[str]:
-        """What has not been put back as it was, with the command that does it."""
+        """Return what has not been put back as it was, with the command that does it."""
         return self.tables.left_behind() if self.tables else []
 
     def _enter_folder(self) -> None:
@@ -151,20 +150,19 @@ class LoadRun:
 
     def _begin_files(self, target: Target, description: dict[str, Any], processes: int) -> None:
         assert self.path is not None, "the folder comes first"
-        self.clock = SteadyClock()  # as it is when the service's is held against it
+        ahead_s = service_ahead_s(target, description["TableName"], time)
+        self.clock = SteadyClock(ahead_s or 0.0)
         self.started_s = self.clock()
         self.stages = Stages(self.path, self.progress, quiet_stdout=self.plan.progress)
         manifest = self._manifest(target, description, processes)
-        self.around = Observation.look(target, description, manifest["table"], manifest["scale"], self.clock)
-        if abs(ahead_s := self.around.ahead_s or 0.0) > NOTABLE_S:
+        if abs(self.clock.ahead_s) > NOTABLE_S:
             self.progress.say(
-                f"{skew_words(ahead_s)}; the run's times are moved to the service's when evidence is made of "
-                "them. Better set the clock"
+                f"{skew_words(self.clock.ahead_s)}; the run keeps the service's time. Set the clock"
             )
         if manifest["target"] == LOCAL:
             with suppress(NotTold):  # which is said when the run has ended
                 self._struck = faults_of(target)
-        self.folder = RunFolder(self.path, manifest | self.around.noted())
+        self.folder = RunFolder(self.path, manifest)
         self.folder.begin()
 
     def _manifest(self, target: Target, description: dict[str, Any], processes: int) -> dict[str, Any]:
@@ -183,6 +181,7 @@ class LoadRun:
             "transport": plan.transport,
             "retries": plan.retries,
             "started_at": time_of(self.started_s),
+            **({"clock_skew_s": round(self.clock.ahead_s, 3)} if self.clock.ahead_s else {}),
             "versions": versions("keyheat", "locust", "botocore"),
             "machine": machine(),
             "table": table_facts(description).model_dump(mode="json"),
@@ -194,10 +193,8 @@ class LoadRun:
     def _wait_for_start(self, target: Target) -> None:
         """Begin with a minute of CloudWatch's; not on this machine, where a wait costs more than it tells."""
         assert self.folder is not None
-        assert self.around is not None
         if not self.plan.guards.no_align and not target.local:
-            ahead_s = self.around.ahead_s or 0.0
-            align(ahead_s, clock=self.clock, sleep=gevent.sleep, tell=self.progress.aligning)
+            align(clock=self.clock, sleep=gevent.sleep, tell=self.progress.aligning)
             self.started_s = self.clock()
             self.folder.manifest["started_at"] = time_of(self.started_s)
             self.folder.begin()
@@ -234,7 +231,7 @@ class LoadRun:
             run_id=self.run_id, scenario=plan.scenario, url=target.url, region=target.region,
             transport=plan.transport, retries=plan.retries, show_keys=plan.show_keys, users=self.users,
             caps=self.caps.to_wire(), folder=str(plan.scenario_path.absolute().parent),
-            units_needed=has_capacity_model(plan.endpoint), marked=plan.marked,
+            units_needed=has_capacity_model(plan.endpoint), marked=plan.marked, ahead_s=self.clock.ahead_s,
         )  # fmt: skip
 
     def _stop_early(self) -> None:
@@ -260,14 +257,13 @@ class LoadRun:
         while True:
             now_s = self.clock()
             gevent.sleep(1.0 - now_s % 1.0)
-            self.record.health.note_jump(self.clock.jump_s)
             second = int(now_s) - self._behind_s
             if second >= int(self.started_s):
                 elapsed_s = max(0.0, second + 1 - self.started_s)
                 self.progress.second(elapsed_s, self.record.seconds.in_second(second))
 
     def end(self, *, interrupted: bool, problems: list[str]) -> int:
-        """Write the files, then collect, analyze and report; gives the exit code."""
+        """Write the files, then collect, analyze and report; returns the exit code."""
         stopped_s = self.clock()
         try:
             self._gather()
@@ -313,7 +309,7 @@ class LoadRun:
             self.load.transport.close()
 
     def verdict(self, *, attempts: int) -> GeneratorHealth:
-        """Whether the generator was the limit, from what it noted until now."""
+        """Return whether the generator was the limit, from what it noted until now."""
         assert self.folder is not None
         return verdict_on(
             self.record.health, load=self.plan.scenario.load, users=self.users,
@@ -323,7 +319,6 @@ class LoadRun:
     def _write(self, ended_s: float, status: str) -> None:
         folder, health = self.folder, self.record.health
         assert folder is not None
-        assert self.around is not None
         do_without_pandas()
         if self.timeline is not None:
             health.problems += self.timeline.problems
@@ -331,15 +326,12 @@ class LoadRun:
         attempts = int(self.record.seconds.total()[ATTEMPTS])
         end_run(folder, self.record, self.verdict(attempts=attempts), start_s=self.started_s, end_s=ended_s)
         # From here on the endpoint is asked again: if it hangs, and we are killed, the files are whole.
-        more = self.around.noted((self.started_s, ended_s))
         self._see_company(folder)
         if self.target is not None and folder.manifest["target"] == LOCAL:
             self.see_faults(self.target)
             self._write_partitions(self.target, folder, ended_s)
         verdict = self.verdict(attempts=attempts)
-        if verdict.clock_jump_s:
-            self.progress.say(jump_words(verdict.clock_jump_s))
-        folder.note({**more, "status": status, "generator": verdict.model_dump(mode="json")})
+        folder.note({"status": status, "generator": verdict.model_dump(mode="json")})
 
     def _see_company(self, folder: RunFolder) -> None:
         """Have the manifest say which runs were on the tables, too, and `health` what is not known of it."""
@@ -380,6 +372,6 @@ class LoadRun:
         return self.stages.follow_up(
             self.target.url,
             show_keys=self.plan.show_keys,
-            closes_s=None if self.target.local else MINUTE_S - time() % MINUTE_S,
+            closes_s=None if self.target.local else MINUTE_S - self.clock() % MINUTE_S,
             collected=self.leave,
         )

@@ -141,7 +141,7 @@ def _send_no_more(environment: Any, **_more: Any) -> None:
 def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
     """The checked plan, with its metrics served; where that cannot be, say why and end Locust.
 
-    Nothing has started yet, and nobody was asked, when metrics are served.
+    Metrics are served before anything starts and before consent is asked for.
     """
     try:
         checked = check_options(
@@ -328,15 +328,15 @@ class LocustSession:
             environment.process_exit_code = 0
 
     def spent(self) -> str | None:
-        """Why no run may begin any more; None while one may, or is going on."""
+        """Return why no run may begin any more; None while one may, or is going on."""
         return None if self._run is not None else self._spending.refusal()
 
     def left_behind(self) -> list[str]:
-        """What is not put back yet, with the command that does it."""
+        """Return what is not put back yet, with the command that does it."""
         return [] if self._newest is None else self._newest.left_behind()
 
     def folder(self) -> Path | None:
-        """Where files are written."""
+        """Return where files are written."""
         return None if self._newest is None else self._newest.path
 
     def tell_workers(self) -> None:

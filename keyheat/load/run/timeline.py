@@ -1,14 +1,11 @@
 """The timeline of a real run: UpdateTable is asked at its moments, and what comes of it is logged.
 
-A step whose moment has come waits until the table is ACTIVE, as UpdateTable would refuse it before; a step
-that only pre-warms does not. Source:
-https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
+A step waits until the table is ACTIVE, since UpdateTable would refuse it before; a step that only pre-warms
+does not: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
 """
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import Any
 
 import gevent
@@ -43,39 +40,25 @@ class TableTimeline:
     clock: Callable[[], float]
     log: list[TimelineEvent] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  # steps of which we do not know what became
-    client: Any = (
-        None  # of DynamoDB; made before the load, for making one takes long enough to hold up requests
-    )
-    _waiting: bool = False  # for an answer to DescribeTable
+    client: Any = field(init=False)  # made before the load, since making one delays requests
     _pending: list[int] = field(default_factory=list)  # lines of the log that are not in force yet
+    _unanswered: bool = False  # the last DescribeTable
 
     def __post_init__(self) -> None:
         self.client = make_client(self.target, attempts=ATTEMPTS)
 
-    @property
-    def _table(self) -> str:
-        return self.scenario.table.name
-
-    @property
-    def _poll_s(self) -> float:
-        return LOCAL_POLL_S if self.target.local else POLL_S
-
     def follow(self) -> None:
         """Ask for every step at its moment; ends when all are in force, or refused."""
-        requests = deque(requests_of(self.scenario.timeline))
         try:
-            while requests or self._pending:
-                self._sleep(requests[0][0] if requests else inf)
-                description = self._describe()
-                if description is None:
-                    continue
-                self._note_in_force(description)
-                while requests and self._elapsed_s >= requests[0][0]:
-                    at_s, steps = requests[0]
-                    if not (only_warms(steps) or (all_active(description) and not self._changing)):
-                        break
-                    requests.popleft()
-                    self._ask(described(description), at_s, steps)
+            for at_s, steps in requests_of(self.scenario.timeline):
+                while (left_s := at_s - self._elapsed_s) > 0:
+                    self._wait(left_s)
+                while (description := self._look()) is None or not self._may_ask(description, steps):
+                    self._wait()
+                self._ask(described(description), at_s, steps)
+            while self._pending:
+                self._wait()
+                self._look()
         finally:
             self.client.close()
 
@@ -83,62 +66,53 @@ class TableTimeline:
     def _elapsed_s(self) -> float:
         return self.clock() - self.began_s
 
-    @property
-    def _changing(self) -> bool:
-        """Whether a change that is not only pre-warming is under way."""
-        return any(not self.log[line].what.startswith("warm.") for line in self._pending)
+    def _wait(self, left_s: float = 0.0) -> None:
+        """Sleep; one poll at most, once something is pending or late, and then see what is in force."""
+        poll_s = LOCAL_POLL_S if self.target.local else POLL_S
+        gevent.sleep(poll_s if self._pending or left_s <= 0 else left_s)
+        if self._pending and left_s > 0:
+            self._look()
 
-    def _sleep(self, next_s: float) -> None:
-        """Until the next step is due; while something is under way, or late, for one poll."""
-        left_s = next_s - self._elapsed_s
-        gevent.sleep(self._poll_s if self._pending or left_s <= 0 else left_s)
-
-    def _describe(self) -> dict[str, Any] | None:
-        """DescribeTable's answer; None where there is none now: it is asked again."""
+    def _look(self) -> dict[str, Any] | None:
+        """Describe the table, and note what is in force; None if there is no answer now."""
+        name = self.scenario.table.name
         try:
-            found: dict[str, Any] = self.client.describe_table(TableName=self._table)["Table"]
+            description: dict[str, Any] = self.client.describe_table(TableName=name)["Table"]
         except (ClientError, BotoCoreError) as error:
-            if not self._waiting:
-                self.say(f"the timeline waits: table {self._table} at {self.target.url}: {error}")
-            self._waiting = True
-            gevent.sleep(self._poll_s)
+            if not self._unanswered:
+                self.say(f"the timeline waits: table {name} at {self.target.url}: {error}")
+            self._unanswered = True
             return None
-        self._waiting = False
-        return found
-
-    def _note_in_force(self, description: dict[str, Any]) -> None:
+        self._unanswered = False
         if self._pending and all_active(description) and not _warming(description):
             for line in self._pending:
                 self.log[line] = replace(self.log[line], in_force_s=self._elapsed_s)
             self._pending.clear()
+        return description
+
+    def _may_ask(self, description: dict[str, Any], steps: Sequence[ChangeSpec]) -> bool:
+        changing = any(not self.log[line].what.startswith("warm.") for line in self._pending)
+        return only_warms(steps) or (all_active(description) and not changing)
 
     def _ask(self, before: TableCapacity, at_s: float, steps: tuple[ChangeSpec, ...]) -> None:
         asked_s, refused = self._elapsed_s, None
         try:
-            self.client.update_table(**update_request(self._table, before, steps))
-        except ClientError as error:
+            self.client.update_table(**update_request(self.scenario.table.name, before, steps))
+        except (ClientError, BotoCoreError) as error:
             refused = str(error)
-        except BotoCoreError as error:
-            refused = str(error)
-            self.problems.append(f"the timeline's step of {at_s:g} s had no answer: {error}")
-        if refused is not None:
             self.say(f"the timeline's step of {at_s:g} s was refused: {refused}")
+            if isinstance(error, BotoCoreError):
+                self.problems.append(f"the timeline's step of {at_s:g} s had no answer: {error}")
         late = f"due at {at_s:g} s, while the table was UPDATING" if asked_s - at_s >= LATE_S else None
         for index, what, old, new in asked(before, steps):
             if refused is None:
                 self._pending.append(len(self.log))
             self.log.append(
                 TimelineEvent(
-                    at_s=asked_s,
-                    by=TIMELINE,
-                    index=index,
-                    what=what,
-                    before=old,
-                    after=new,
-                    because=late,
+                    at_s=asked_s, by=TIMELINE, index=index, what=what, before=old, after=new, because=late,
                     refused=refused,
                 )
-            )
+            )  # fmt: skip
 
 
 def update_request(table: str, before: TableCapacity, steps: Sequence[ChangeSpec]) -> dict[str, Any]:
@@ -181,6 +155,6 @@ def _capacities(facts: TableFacts | IndexFacts) -> dict[str, Any]:
 
 
 def _warming(description: dict[str, Any]) -> bool:
-    """Whether the table or an index is still being pre-warmed."""
+    """Return whether the table or an index is still being pre-warmed."""
     parts = [description, *description.get("GlobalSecondaryIndexes", [])]
-    return any(part.get("WarmThroughput", {}).get("Status", "ACTIVE") != "ACTIVE" for part in parts)
+    return any(resource.get("WarmThroughput", {}).get("Status", "ACTIVE") != "ACTIVE" for resource in parts)

@@ -179,7 +179,7 @@ class Arrived:
         return 0.0 if self.whole else max(0.0, now_s - (self.last_s or self.joined_s))
 
     def missing_words(self, client_id: str, *, users: int, started_s: float) -> str | None:
-        """What a person should know is missing from it; None where nothing is. `users`: in all processes."""
+        """What a person should know is missing from it; None if nothing is. `users`: in all processes."""
         if self.whole and not self.left_early:
             return None
         name = short_name(client_id)
@@ -227,12 +227,16 @@ class Gatherer:
     def give_order_to(self, worker: str) -> None:
         """A worker has joined late: it takes the part of one that was lost, if there is such a part."""
         if worker not in self.workers:
-            held = {
-                one.part for name, one in self.workers.items() if not (one.left_early or self._gone(name))
+            taken = {
+                arrived.part
+                for name, arrived in self.workers.items()
+                if not (arrived.left_early or self._gone(name))
             }
-            part = next(number for number in count() if number not in held)
+            part = next(number for number in count() if number not in taken)
             self.workers[worker] = Arrived(joined_s=self.clock(), part=part)
-            self._publish(getattr(self.environment.parsed_options, ORDER)["of"] or 1)  # 0: nobody was there
+            self._publish(
+                getattr(self.environment.parsed_options, ORDER)["of"] or 1
+            )  # 0: there were no workers
 
     def _publish(self, of: int) -> None:
         parts = {name: arrived.part for name, arrived in self.workers.items()}
@@ -260,7 +264,7 @@ class Gatherer:
         arrived.left_early = piece.last and not self.halting and arrived.users > 0
 
     def _distrust(self, name: str, why: str) -> None:
-        """Nothing is counted of a piece that is none; what it lacks is not known, so the run says nothing."""
+        """Reject a damaged piece; what it lacks is unknown, so the run is invalid."""
         if name not in self.distrusted:
             self.distrusted.add(name)
             words = f"worker {short_name(name)} sent something else than its record: {why}"
@@ -294,7 +298,7 @@ class Gatherer:
                 self.runner.send_message(HALT, halt, worker)
 
     def _awaited(self, waited_s: float, silence_s: float) -> bool:
-        """Whether a piece may still come, after `waited_s` in which none did."""
+        """Return whether a piece may still come, after `waited_s` in which none did."""
         return any(
             not arrived.whole
             and waited_s < (min(silence_s, GONE_SILENCE_S) if self._gone(name) else silence_s)
@@ -313,7 +317,7 @@ class Gatherer:
             health.problems.append("no worker was left at the end: nothing was sent from then on")
 
     def missing_now(self) -> list[str]:
-        """What is missing already, while the run goes on."""
+        """Return what is missing already, while the run goes on."""
         lost = [name for name, arrived in self.workers.items() if arrived.left_early or self._gone(name)]
         return [words for words in map(self._missing, lost) if words]
 

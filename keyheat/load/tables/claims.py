@@ -1,4 +1,4 @@
-"""Who is loading a table, as its tags say: so that no run loads it unawares, or deletes it under another.
+"""Claims: tags that say which run loads a table, so that no other run loads or deletes it unawares.
 
 Each run has a tag of its own, so that none overwrites what another says:
 
@@ -22,14 +22,14 @@ from keyheat.load.tables.ownership import as_text, as_value, moment_of
 
 LIVE: Final = "keyheat-live-"
 CLAIM_S: Final = 600.0
-LOCAL_CLAIM_S: Final = 60.0  # on this machine nobody waits long for a run that was killed
+LOCAL_CLAIM_S: Final = 60.0  # on this machine a killed run blocks its table for a minute
 FIRST: Final = datetime.min.replace(tzinfo=UTC)
 EVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One run on one table. One whose tag cannot be read has been there ever since, and proves a run."""
+    """One run on one table. An unreadable tag counts as a run without beginning or end."""
 
     run: str
     owner: str = "unknown"
@@ -46,20 +46,20 @@ class Claim:
         return {"Key": self.key, "Value": as_value(value)}
 
     def met(self, other: "Claim") -> bool:
-        """Whether both were there at one time."""
+        """Return whether both runs overlapped."""
         return max(self.since, other.since) < min(self.until, other.until)
 
     def before(self, other: "Claim") -> bool:
-        """Whether it was there first, so that the other one has to leave: both come to the same answer."""
+        """Whether this run came first, so that the other one has to leave; both runs agree on the answer."""
         return (self.since, self.run) < (other.since, other.run)
 
     def to_json(self) -> dict[str, str | None]:
         times = {"since": self.since, "until": self.until}
-        shown = {name: None if self.until == EVER else as_text(at) for name, at in times.items()}
-        return {"run": as_value(self.run), "owner": self.owner, **shown}
+        texts = {name: None if self.until == EVER else as_text(at) for name, at in times.items()}
+        return {"run": as_value(self.run), "owner": self.owner, **texts}
 
     def in_words(self) -> str:
-        """Which run loads the table, and for how long."""
+        """Return which run loads the table, and for how long."""
         if self.until == EVER:
             return f"run {as_value(self.run)} may be loading it: its tag {as_value(self.key)} cannot be read"
         who = f"run {as_value(self.run)} of {self.owner}"
@@ -67,7 +67,7 @@ class Claim:
 
 
 def claims_in(tags: Mapping[str, str]) -> list[Claim]:
-    """What a table's tags say of the runs on it, whoever wrote them."""
+    """Parse the claims in a table's tags."""
     return [_claim(key.removeprefix(LIVE), value) for key, value in tags.items() if key.startswith(LIVE)]
 
 
@@ -88,7 +88,7 @@ def live_in(tags: Mapping[str, str], now: datetime, *, but: str | None = None) -
 
 
 def refusal(name: str, claim: Claim) -> str:
-    """Why a table is not loaded while another run is on it, and what somebody may do."""
+    """Return why a table is not loaded while another run is on it, and what somebody may do."""
     return (
         f"table {name} is not loaded: {claim.in_words()}. Wait for that, give the scenario's table another "
         "name, or say --share to load it beside that run, which the verdicts of both then say"

@@ -1,8 +1,7 @@
 """Cleaning up after a run on somebody else's table: the items that name the run, at what cost, how fast.
 
-The table is scanned, since nobody else knows where a run's items are; the mark is looked for by the scan's
-filter, and is the condition of each deletion again. A batch can have no conditions, so items are deleted one
-by one. Sources:
+The table is scanned for items with the run's mark, which is also the condition of each deletion. A batch can
+have no conditions, so items are deleted one by one. Sources:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
 """
@@ -69,7 +68,7 @@ class Cleaned:
     finished: bool = False  # the whole table was looked through
     looked_at: int = 0  # items
     deleted: int = 0
-    left: int = 0  # found, and another run's or nobody's by the time they were to be deleted
+    left: int = 0  # rewritten by others before they could be deleted
     read_units: float = 0.0
     write_units: float = 0.0
 
@@ -123,7 +122,7 @@ class Cleaner:
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def _delete(self, key: dict[str, Any]) -> tuple[bool, float]:
-        """Whether the item still was the run's, and what it cost."""
+        """Return whether the item still was the run's, and what it cost."""
         self.pace.wait()
         try:
             answer = self.client.delete_item(Key=key, **self._condition("ConditionExpression"))
@@ -180,7 +179,7 @@ class Leftovers:
 
 
 def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
-    """What a run's folder says; `endpoint_url`: what somebody says of where the table is.
+    """Return what a run's folder says; `endpoint_url`: what somebody says of where the table is.
 
     Raises `FileProblem`, `UnknownEndpoint`, and `ValueError` where no table was loaded.
     """
@@ -210,7 +209,7 @@ def usual_pace(description: Mapping[str, Any], *, local: bool) -> float | None:
 
 
 def cost_in_words(left: Leftovers, description: Mapping[str, Any], prices: Prices, pace: float | None) -> str:
-    """What cleaning costs, before it is done: the whole table is read, and each item is a write."""
+    """Return what cleaning costs, before it is done: the whole table is read, and each item is a write."""
     size_bytes, items = description.get("TableSizeBytes", 0), description.get("ItemCount", 0)
     reads = math.ceil(size_bytes / READ_BYTES_PER_UNIT)
     writes = left.write_units or 0.0

@@ -84,22 +84,22 @@ def create(client: Any, spec: TableSpec, tags: Tags) -> bool:
 
 
 def _what_to_do(error: ClientError) -> str:
-    said = error.response["Error"]
-    if said["Code"] in DENIED:
+    info = error.response["Error"]
+    if info["Code"] in DENIED:
         return (
             "a permission is missing, dynamodb:CreateTable or dynamodb:TagResource, which its tags need "
-            f"({said.get('Message')})"
+            f"({info.get('Message')})"
         )
-    if said["Code"] == "LimitExceededException":
+    if info["Code"] == "LimitExceededException":
         return (
-            f"{said.get('Message')}: wait until other tables are made or deleted, delete some, or have the "
+            f"{info.get('Message')}: wait until other tables are made or deleted, delete some, or have the "
             "quota raised (Service Quotas, DynamoDB)"
         )
     return f"{error}"
 
 
 def auto_scaling_at(target: Target, table: TableSpec) -> AutoScaling:
-    """What auto scaling may do to a table during a run; what cannot be asked is said, and stops nobody."""
+    """Read what auto scaling may do to a table; if that cannot be read, the result says why."""
     if table.billing_mode != "PROVISIONED":
         return AutoScaling()
     if not target.aws:

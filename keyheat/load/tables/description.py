@@ -26,10 +26,10 @@ class TablePatience:
     show: Callable[[str, float], None] = lambda _what, _left_s: None
 
     def until(self, look: Callable[[], Found | None], what: str) -> Found | None:
-        """What `look` finds, which is asked again and again; None where the limit is reached."""
+        """Return what `look` finds, which is asked again and again; None if the limit is reached."""
         ends_s = self.clock() + self.limit_s
         shown_s = self.clock() - WORD_EVERY_S + WORD_AFTER_S
-        while (found := look()) is None:
+        while (result := look()) is None:
             now_s = self.clock()
             if now_s >= ends_s:
                 return None
@@ -37,7 +37,7 @@ class TablePatience:
                 self.show(what, ends_s - now_s)
                 shown_s = now_s
             self.sleep(self.poll_s)
-        return found
+        return result
 
 
 LOOKS, LOOK_S = 5, 2.0
@@ -46,12 +46,12 @@ LOOKS, LOOK_S = 5, 2.0
 def look_again(
     look: Callable[[], Found | None], sleep: Callable[[float], None], looks: int = LOOKS
 ) -> Found | None:
-    """What `look` finds; a table and its tags are seen a few seconds after they are there."""
+    """Return what `look` finds; a table and its tags are seen a few seconds after they are there."""
     for number in range(looks):
         if number:
             sleep(LOOK_S)
-        if (found := look()) is not None:
-            return found
+        if (result := look()) is not None:
+            return result
     return None
 
 
@@ -66,7 +66,7 @@ def described(client: Any, name: str) -> dict[str, Any] | None:
 def until_active(
     client: Any, name: str, patience: TablePatience, what: str = "made"
 ) -> dict[str, Any] | None:
-    """The table once it and all its indexes are ACTIVE; None where they are not within the limit.
+    """The table once it and all its indexes are ACTIVE; None if they are not within the limit.
 
     A table that was made a moment ago may not be found yet: DescribeTable is eventually consistent.
     """
@@ -79,13 +79,13 @@ def until_active(
 
 
 def until_gone(client: Any, name: str, patience: TablePatience) -> bool:
-    """Whether the table was gone within the limit."""
+    """Return whether the table was gone within the limit."""
     look = lambda: True if described(client, name) is None else None  # noqa: E731
     return patience.until(look, f"table {name} to be deleted") is not None
 
 
 def all_active(description: Mapping[str, Any]) -> bool:
-    """Whether neither the table nor any of its indexes is being made or changed."""
+    """Return whether neither the table nor any of its indexes is being made or changed."""
     states = [index["IndexStatus"] for index in description.get("GlobalSecondaryIndexes", [])]
     return {description["TableStatus"], *states} == {"ACTIVE"}
 
@@ -98,7 +98,7 @@ def dollars_per_hour(description: Mapping[str, Any], prices: Prices) -> float:
     if mode_of(description) != "PROVISIONED":
         return 0.0
     parts = [description, *(description.get("GlobalSecondaryIndexes") or ())]
-    pairs = [part.get("ProvisionedThroughput", {}) for part in parts]
+    pairs = [resource.get("ProvisionedThroughput", {}) for resource in parts]
     return provisioned_dollars(
         prices.provisioned,
         HOUR_S,
@@ -108,7 +108,7 @@ def dollars_per_hour(description: Mapping[str, Any], prices: Prices) -> float:
 
 
 def upkeep_in_words(description: Mapping[str, Any], prices: Prices) -> str:
-    """What a table costs by the hour and by the day, for a sentence that begins with the table."""
+    """Return what a table costs by the hour and by the day, for a sentence that begins with the table."""
     hourly = dollars_per_hour(description, prices)
     if not hourly:
         return "costs nothing but its storage while nobody uses it"

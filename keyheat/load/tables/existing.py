@@ -28,7 +28,7 @@ OURS = {
 
 
 def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
-    """What of the table no load test of ours can deal with."""
+    """List what no load test of ours can handle in the table."""
     indexes = description.get("GlobalSecondaryIndexes") or ()
     for index in indexes:
         if mixed_types(index, types_of(description)):
@@ -42,36 +42,36 @@ def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
 
 
 def reactions(description: Mapping[str, Any]) -> list[str]:
-    """What else reacts to each write, as far as the table itself tells."""
-    found = []
+    """List what else reacts to each write, by the table's own description."""
+    notes = []
     if view := stream_of(description):
-        found.append(
+        notes.append(
             f"its stream ({view}) is on: whoever reads it, a Lambda function or another table, gets every "
             "write of this run as well"
         )
     if regions := replicas_of(description):
-        found.append(
+        notes.append(
             f"each write is copied to {', '.join(regions)}: it takes as many write units there, of the table "
             "and its indexes, and is paid for there; a copy that is throttled there comes late, and whoever "
             "reads there sees the items of this run"
         )
-    return found
+    return notes
 
 
 def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterator[str]:
-    """What the users need and the table that was found lacks; `stated` is the scenario's own table."""
+    """Yield what the users need and the table that was found lacks; `stated` is the scenario's own table."""
     if found.sort_key is None and _any(users, "needs_sort_key"):
         yield "the table has no sort key, which this load test needs"
     yield from unsuited(users, found)
     there = {index.name: index for index in found.indexes}
     for name in _indexes_of(users):
-        wanted = next((index for index in stated.indexes if index.name == name), None)
-        if wanted is not None and name in there and _key(there[name]) != _key(wanted):
-            yield f"its index {name} is keyed by {_key(there[name])}; this load test reads {_key(wanted)}"
+        expected = next((index for index in stated.indexes if index.name == name), None)
+        if expected is not None and name in there and _key(there[name]) != _key(expected):
+            yield f"its index {name} is keyed by {_key(there[name])}; this load test reads {_key(expected)}"
 
 
 def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
-    """What of a table the users cannot do with, whoever's it is; as `message @ $.path`."""
+    """List what the users of a load test cannot use of a table, as `message @ $.path`."""
     if table.sort_key is not None and _any(users, "needs_no_sort_key"):
         yield f"this load test finds items by one key, without {table.sort_key!r} @ $.table.sort_key"
     if table.sort_key is not None and table.sort_key_type != "S" and _any(users, "needs_text_sort_key"):
@@ -85,7 +85,7 @@ def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
 
 
 def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
-    """What would be done to the table beside writing and reading items of the run's own."""
+    """List what the load would do beside writing and reading the run's own items."""
     for why in dict.fromkeys(getattr(user, "only_ours", "") for user in users):
         if why:
             yield f"this load test is for tables of its own: {why}"
@@ -163,7 +163,7 @@ def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
 
 
 def look_at_target(target: Target, name: str) -> Standing | None:
-    """The table as it is; None where there is none. What cannot be seen to be ours is somebody else's."""
+    """Describe a table; None if it does not exist. It is foreign unless its tags say that a run made it."""
     with asking(target, f"table {name}") as client:
         return look_at(client, name)
 
@@ -221,11 +221,11 @@ def _not_there(target: Target, name: str) -> str:
 
 def noted(plan: LoadPlan) -> dict[str, Any]:
     scaling = plan.auto_scaling or AutoScaling()
-    own: dict[str, Any] = {}
+    existing: dict[str, Any] = {}
     if plan.guards.table:
-        own = {
+        existing = {
             "existing": True,
             "auto_scaling": scaling.model_dump(mode="json"),
             "table_notes": list(plan.notes),
         }
-    return {**own, **({"items_marked": True} if plan.marked else {})}
+    return {**existing, **({"items_marked": True} if plan.marked else {})}

@@ -2,7 +2,7 @@
 
 A table that was there before the run is never deleted. One that the run makes is noted before CreateTable is
 sent: whatever ends the run, it is deleted, or its tags say since when it may be. While the run loads a table,
-a tag says so (`claims`): written when it comes, renewed where nobody knows how long it lasts, taken away when
+a tag says so (`claims`): written when it comes, renewed if its duration is unknown, taken away when
 it leaves. Where others are still there it says instead that it ended, so that they know of it.
 """
 
@@ -68,9 +68,9 @@ def look_at_tables(
     Raises `TableRefused` or `TableError` with everything that is in the way.
     """
     with asking(target, "the scenario's tables", connect) as client:
-        found = [(spec, look_at(client, spec.name)) for spec in specs]
-        check_tables(found, allowed, datetime.fromtimestamp(now_s(), UTC))
-    return {spec.name: table for spec, table in found}
+        tables = [(spec, look_at(client, spec.name)) for spec in specs]
+        check_tables(tables, allowed, datetime.fromtimestamp(now_s(), UTC))
+    return {spec.name: table for spec, table in tables}
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class RunTable:
     active: bool = False
     identity: str | None = None
     arn: str | None = None  # of a table whose tags say that the run loads it
-    loaded: bool = False  # nobody was there first
+    loaded: bool = False  # no other run was there first
 
     @property
     def claim_words(self) -> str:
@@ -104,8 +104,8 @@ def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any
 class RunTables:
     """What a run makes, finds and leaves behind.
 
-    `lasts_s` is how long it means to load (0: nobody knows); `alone` says that nobody else can come to its
-    tables; `say` tells a person something, `phase` that something begins.
+    `lasts_s` is how long it means to load (0: unknown); `alone` says that no other run can reach its tables;
+    `say` prints a message, `phase` announces a phase.
     """
 
     target: Target
@@ -129,8 +129,8 @@ class RunTables:
         cannot be had.
         """
         with asking(self.target, f"table {spec.name}", self.connect) as client:
-            check_tables([(spec, found := look_at(client, spec.name))], self._allowed, self._now())
-            if found is None and not self._make(client, spec):  # somebody was quicker
+            check_tables([(spec, table_now := look_at(client, spec.name))], self._allowed, self._now())
+            if table_now is None and not self._make(client, spec):  # somebody was quicker
                 check_tables([(spec, look_at(client, spec.name))], self._allowed, self._now())
             active = until_active(client, spec.name, self._patience)
             if active is None:
@@ -163,12 +163,12 @@ class RunTables:
             self.say(str(error))
 
     def left_behind(self) -> list[str]:
-        """What this run has neither deleted nor left as it was meant to be, with what to do."""
-        made = self._made()
-        kept = [table.claim_words for table in self._claimed() if table not in made]
+        """Return what this run has neither deleted nor left as it was meant to be, with what to do."""
+        created = self._made()
+        kept = [table.claim_words for table in self._claimed() if table not in created]
         return [
             f"table {table.spec.name}, which this run made, is there, and costs. {self._by_hand(table)}"
-            for table in made
+            for table in created
         ] + kept
 
     def _made(self) -> list[RunTable]:
@@ -201,7 +201,7 @@ class RunTables:
         return datetime.fromtimestamp(int(self.now_s()), UTC)
 
     def _table(self, spec: TableSpec, *, made: bool) -> RunTable:
-        """A table of the run from now on; the claim ends where nobody hears of the run again."""
+        """Register a table of the run; its claim ends by itself if the run is killed."""
         now, lasts = self._now(), timedelta(seconds=self.lasts_s)
         until = now + lasts + timedelta(seconds=self._claim_s)
         claim = Claim(run=self.run_id, owner=user_name(), since=now, until=until)
@@ -216,14 +216,14 @@ class RunTables:
         """
         table = self._table(spec, made=True)
         tags = tags_for(self.run_id, owner=user_name(), expires=table.expires)
-        made = create(client, spec, tags if self.alone else [*tags, table.claim.tag()])
-        made = made or made_by(client, spec.name, self.run_id, self._patience)
-        if not made:
+        created = create(client, spec, tags if self.alone else [*tags, table.claim.tag()])
+        created = created or made_by(client, spec.name, self.run_id, self._patience)
+        if not created:
             del self._tables[spec.name]
-        return made
+        return created
 
     def _is_there(self, table: RunTable, description: Mapping[str, Any]) -> None:
-        """A table that the run asked for can be loaded from now on: nobody can have been there before."""
+        """Mark a table that the run created as ready: no other run can have come before."""
         table.active, table.identity, table.loaded = True, identity_of(description), True
         if not self.alone:
             table.arn = description.get("TableArn")
@@ -256,7 +256,7 @@ class RunTables:
             tags = tags_of(client, str(table.arn)) if seen is None else seen
         except ClientError as error:
             if error.operation_name == "TagResource":
-                table.arn = None  # it was refused, so that there is none to take away
+                table.arn = None  # the tag was refused, so there is no tag to remove
             self._cannot_know(table.spec.name, why_unread(error, error.operation_name))
         except BotoCoreError as error:
             self._cannot_know(table.spec.name, str(error))
@@ -274,7 +274,7 @@ class RunTables:
             self.say(f"table {table.spec.name} is shared: {claim.in_words()}")
         over = [claim.key for claim in claims_in(tags) if claim.run != self.run_id]
         if over and not others:
-            with suppress(ClientError, BotoCoreError):  # they say nothing any more, and disturb nobody
+            with suppress(ClientError, BotoCoreError):  # expired claims, which harm no one
                 client.untag_resource(ResourceArn=table.arn, TagKeys=over)
 
     def _live_long_enough(self, client: Any, table: RunTable, tags: Mapping[str, str]) -> None:
@@ -294,7 +294,7 @@ class RunTables:
             return
         with closing(
             self.connect(self.target)
-        ) as client:  # before the load: it takes time from whoever sends
+        ) as client:  # before the load, since making a client delays requests
             while True:
                 self.sleep(self._claim_s / LOOKS_IN_A_CLAIM)
                 self.renew(client)
@@ -316,10 +316,10 @@ class RunTables:
             return [], self._unknown
         try:
             with asking(self.target, "the run's tables", self.connect) as client:
-                met = [other for table in self._claimed() for other in self._met(client, table)]
+                company = [other for table in self._claimed() for other in self._met(client, table)]
         except TableError as error:
             return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
-        return met, self._unknown
+        return company, self._unknown
 
     def _met(self, client: Any, table: RunTable) -> list[dict[str, str | None]]:
         mine = replace(table.claim, until=self._now() + timedelta(seconds=1))  # with this second
@@ -387,7 +387,7 @@ class RunTables:
             self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(table)}")
 
     def _by_hand(self, table: RunTable) -> str:
-        """How somebody deletes the table later."""
+        """Return how somebody deletes the table later."""
         return (
             f"Delete it with: {by_hand(table.spec.name, self.target.region)}; "
             f"from {as_text(table.expires)} on, keyheat clean --orphans does it"

@@ -26,58 +26,64 @@ MODES = {"PROVISIONED": "provisioned mode", "PAY_PER_REQUEST": "on-demand mode"}
 
 
 def differences(spec: TableSpec, description: Mapping[str, Any]) -> list[str]:
-    """What is otherwise than the scenario says, one clause each; nothing where it is as described."""
+    """Return what is otherwise than the scenario says, one clause each; nothing where it is as described."""
     there = TableSpec.model_validate(table_of(description))
-    found = list(_differences("its", spec, there, same_mode=spec.billing_mode == there.billing_mode))
+    clauses = list(_differences("its", spec, there, same_mode=spec.billing_mode == there.billing_mode))
     if spec.billing_mode != there.billing_mode:
-        found.append(f"it is in {MODES[there.billing_mode]}, not in {MODES[spec.billing_mode]}")
+        clauses.append(f"it is in {MODES[there.billing_mode]}, not in {MODES[spec.billing_mode]}")
     types = there.key_types()
-    found += [
+    clauses += [
         f"its key attribute {name} is of type {types[name]}, not {kind}"
         for name, kind in spec.key_types().items()
         if types.get(name, kind) != kind
     ]
-    wanted, indexes = ({(index.name, index.local): index for index in one.indexes} for one in (spec, there))
-    for name, local in sorted(wanted.keys() ^ indexes.keys()):
+    expected, indexes = (
+        {(index.name, index.local): index for index in table.indexes} for table in (spec, there)
+    )
+    for name, local in sorted(expected.keys() ^ indexes.keys()):
         kind = f"{'local' if local else 'global'} index {name}"
-        missing = (name, local) in wanted
-        found.append(f"it has no {kind}" if missing else f"it has a {kind}, and the scenario has none")
-    for key in sorted(wanted.keys() & indexes.keys()):
-        found += _differences(f"index {key[0]}'s", wanted[key], indexes[key], same_mode=True)
+        missing = (name, local) in expected
+        clauses.append(f"it has no {kind}" if missing else f"it has a {kind}, and the scenario has none")
+    for key in sorted(expected.keys() & indexes.keys()):
+        clauses += _differences(f"index {key[0]}'s", expected[key], indexes[key], same_mode=True)
     if spec.stream != there.stream:
-        found.append(f"its stream is {there.stream or 'off'}, not {spec.stream or 'off'}")
-    return found
+        clauses.append(f"its stream is {there.stream or 'off'}, not {spec.stream or 'off'}")
+    return clauses
 
 
 def _differences(
     whose: str, spec: TableSpec | IndexSpec, there: TableSpec | IndexSpec, *, same_mode: bool
 ) -> Iterator[str]:
     """Of a table or an index: its key and projection, and, in the `same_mode`, its capacities."""
-    for what, shown in (("key", _key), ("projection", _projection)):
-        if shown(spec) != shown(there):
-            yield f"{whose} {what} is {shown(there)}, not {shown(spec)}"
+    for what, text_of in (("key", _key), ("projection", _projection)):
+        if text_of(spec) != text_of(there):
+            yield f"{whose} {what} is {text_of(there)}, not {text_of(spec)}"
     for side in Direction:
         for name, what, unset in (
             ("provisioned", f"provisioned {side}s", "none"),
             ("max_on_demand", f"maximum of {side}s on demand", "unlimited"),
         ):
-            now, then = (getattr(getattr(part, name), side, None) for part in (there, spec))
+            now, then = (getattr(getattr(resource, name), side, None) for resource in (there, spec))
             if now != then and same_mode:
                 words = ", not ".join(unset if units is None else f"{units:,}" for units in (now, then))
                 yield f"{whose} {what}: {words}"
-        least, warm = (getattr(part.warm, side, None) for part in (spec, there))
+        least, warm = (getattr(resource.warm, side, None) for resource in (spec, there))
         if least is not None and warm is not None and warm < least and same_mode:
             yield f"{whose} warm throughput, {side}s: {warm:,}, below {least:,}"
 
 
-def _key(part: TableSpec | IndexSpec) -> str:
-    if isinstance(part, IndexSpec):
-        return " and ".join((*part.partition_keys, *part.sort_keys))
-    return " and ".join(filter(None, (part.partition_key, part.sort_key)))
+def _key(resource: TableSpec | IndexSpec) -> str:
+    if isinstance(resource, IndexSpec):
+        return " and ".join((*resource.partition_keys, *resource.sort_keys))
+    return " and ".join(filter(None, (resource.partition_key, resource.sort_key)))
 
 
-def _projection(part: TableSpec | IndexSpec) -> str:
-    return " ".join((part.projection, *sorted(part.include))) if isinstance(part, IndexSpec) else "ALL"
+def _projection(resource: TableSpec | IndexSpec) -> str:
+    return (
+        " ".join((resource.projection, *sorted(resource.include)))
+        if isinstance(resource, IndexSpec)
+        else "ALL"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +101,15 @@ class Allowed:
     share: bool = False
 
 
-def check_tables(found: Iterable[tuple[TableSpec, Standing | None]], allowed: Allowed, now: datetime) -> None:
+def check_tables(
+    tables: Iterable[tuple[TableSpec, Standing | None]], allowed: Allowed, now: datetime
+) -> None:
     """Hold tables, each as it is there or None, against what is allowed and described.
 
     Raises `TableRefused` or `TableError` with everything that is in the way.
     """
     refused, wrong = list[str](), list[str]()
-    for spec, table in found:
+    for spec, table in tables:
         wrong += obstacles(spec, table.description if table else None, allowed)
         refused += _refusals(table, allowed, now) if table else []
     if refused:
@@ -111,7 +119,7 @@ def check_tables(found: Iterable[tuple[TableSpec, Standing | None]], allowed: Al
 
 
 def _refusals(table: Standing, allowed: Allowed, now: datetime) -> list[str]:
-    """Why a table that is there must not be loaded: for whose it is, and for who is loading it."""
+    """Return why a table that is there must not be loaded: for whose it is, and for who is loading it."""
     lines = [] if allowed.local else refusals(table, allowed.foreign, allowed.protected)
     if isinstance(table.tags, Unread) or allowed.share:
         return lines
@@ -119,7 +127,7 @@ def _refusals(table: Standing, allowed: Allowed, now: datetime) -> list[str]:
 
 
 def obstacles(spec: TableSpec, description: Mapping[str, Any] | None, allowed: Allowed) -> list[str]:
-    """Why the table cannot be loaded as the scenario says, whoever owns it."""
+    """Return why the table cannot be loaded as the scenario says, regardless of its owner."""
     why = _obstacle(spec, description, as_it_is=spec.name == allowed.existing)
     return [f"table {spec.name} {why}"] if why else []
 
@@ -131,8 +139,8 @@ def _obstacle(spec: TableSpec, description: Mapping[str, Any] | None, *, as_it_i
         return f"cannot be loaded: {why}"
     if as_it_is or not all_active(description):
         return None  # what is being changed is compared when it has changed
-    found = "; ".join(differences(spec, description))
-    return found and (
-        f"is there, but not as the scenario describes it: {found}. "
+    clauses = "; ".join(differences(spec, description))
+    return clauses and (
+        f"is there, but not as the scenario describes it: {clauses}. "
         f"Load it as it is with --table {spec.name}, or delete it, and the run makes it anew"
     )

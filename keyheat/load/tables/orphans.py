@@ -67,30 +67,30 @@ class OrphanSearch:
     pace_s: float = PACE_S
 
     def names(self) -> list[str]:
-        """All tables of the Region, whoever they belong to. Raises `ClientError` or `BotoCoreError`."""
+        """Name all tables of the Region, foreign ones included. Raises `ClientError` or `BotoCoreError`."""
         pages = self.client.get_paginator("list_tables").paginate()
         return [name for page in bounded_pages("ListTables", pages) for name in page["TableNames"]]
 
     def find(self, names: Iterable[str]) -> OrphanSearchResult:
         """Look at each table; one that cannot be looked at is a problem, and does not end the search."""
-        found = OrphanSearchResult()
+        result = OrphanSearchResult()
         for number, name in enumerate(names):
             if number:
                 self.sleep(self.pace_s)
             try:
                 orphan = self.judge(name)
             except ClientError as error:
-                found.problems.setdefault(why_unread(error, error.operation_name), []).append(name)
+                result.problems.setdefault(why_unread(error, error.operation_name), []).append(name)
             except BotoCoreError as error:
-                found.problems.setdefault(str(error), []).append(name)
+                result.problems.setdefault(str(error), []).append(name)
             else:
                 if orphan is not None:
                     over = orphan.expires is None or orphan.expires <= self.now
-                    (found.orphans if over else found.not_over).append(orphan)
-        return found
+                    (result.orphans if over else result.not_over).append(orphan)
+        return result
 
     def judge(self, name: str) -> Orphan | None:
-        """The table as an orphan; None where it is not ours, or is gone. Raises as `names` does."""
+        """The table as an orphan; None if it is not ours, or is gone. Raises as `names` does."""
         description = described(self.client, name)
         if description is None:
             return None
@@ -126,7 +126,7 @@ class OrphanSearch:
         return kept_by_others(self.client, description, tags, self.now, None)
 
     def delete(self, orphan: Orphan) -> str | None:
-        """Have it deleted if it still may be; gives why it was not."""
+        """Have it deleted if it still may be; returns why it was not."""
         try:
             again = self.judge(orphan.name)
             if again is None or again.run != orphan.run:
@@ -138,7 +138,7 @@ class OrphanSearch:
             return str(error)
 
     def see_gone(self, orphan: Orphan, patience: TablePatience) -> str | None:
-        """Wait until a table that is being deleted is gone; gives what is the matter where it is not."""
+        """Wait until a table that is being deleted is gone; returns what is the matter where it is not."""
         try:
             gone = until_gone(self.client, orphan.name, patience)
         except (ClientError, BotoCoreError) as error:

@@ -1,9 +1,8 @@
 """Whose a table is, as its tags say: which run made it, and what must not be lost.
 
 ours       an earlier run created it: it carries our tag
-protected  deletion protection or point-in-time recovery is on, or it is replicated to other Regions: whoever
-           set that up did not mean the table for load tests, and each write of ours would be kept or copied,
-           and paid for, beyond this table
+protected  deletion protection or point-in-time recovery is on, or it is replicated to other Regions: it is
+           not meant for load tests, and each of our writes would be kept or copied, and paid for, elsewhere
 
 What cannot be read proves nothing: such a table is treated as the worse of the two.
 
@@ -44,13 +43,13 @@ def tags_of(client: Any, arn: str) -> dict[str, str]:
 
 
 def expiry_of(tags: Mapping[str, str]) -> datetime | None:
-    """When the table may be swept away; None where it does not say. Raises `ValueError` for no time."""
+    """Return when the table expires; None if its tags do not say. Raises `ValueError`."""
     text = tags.get(EXPIRES)
     return None if text is None else moment_of(text)
 
 
 def moment_of(text: str) -> datetime:
-    """A moment in UTC as a tag says it, whoever wrote that. Raises `ValueError` for no time."""
+    """Parse a tag's time, in UTC. Raises `ValueError`."""
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is not None:
@@ -94,7 +93,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescript
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something that could not be found out, and why."""
+    """A fact that could not be read, and why."""
 
     why: str
 
@@ -137,41 +136,41 @@ def standing(client: Any, description: Mapping[str, Any]) -> Standing:
 
 
 def look_at(client: Any, name: str) -> Standing | None:
-    """The table as it is; None where there is none."""
+    """Describe a table with its tags; None if it does not exist."""
     description = described(client, name)
     return None if description is None else standing(client, description)
 
 
 def unusable(description: Mapping[str, Any]) -> str | None:
-    """Why no request to the table would be answered, however it may be loaded."""
+    """Return why the table answers no request at all; None if it does."""
     if description.get("RestoreSummary", {}).get("RestoreInProgress"):
         return "it is being restored from a backup; run again when that is done"
     return UNUSABLE.get(description["TableStatus"])
 
 
 def foreign(tags: Mapping[str, str] | Unread) -> str | None:
-    """Why the table is not ours, or cannot be seen to be."""
+    """Return why the table is not ours, or may not be; None if it is."""
     if isinstance(tags, Unread):
         return f"it cannot be seen to be created by a run of ours: {tags.why}"
     return None if RUN in tags else f"it was not created by a run of ours (it has no tag {RUN!r})"
 
 
 def protections(table: Standing) -> list[str]:
-    """Everything that says that this table must not be lost."""
-    found = []
+    """List what protects this table."""
+    reasons = []
     if table.description.get("DeletionProtectionEnabled"):
-        found.append("deletion protection is on")
+        reasons.append("deletion protection is on")
     if isinstance(table.recovery, Unread):
-        found.append(f"point-in-time recovery may be on: {table.recovery.why}")
+        reasons.append(f"point-in-time recovery may be on: {table.recovery.why}")
     elif table.recovery:
-        found.append("point-in-time recovery is on")
+        reasons.append("point-in-time recovery is on")
     if table.replicas:
-        found.append(f"it is a global table, and each write is copied to {', '.join(table.replicas)}")
-    return found
+        reasons.append(f"it is a global table, and each write is copied to {', '.join(table.replicas)}")
+    return reasons
 
 
 def refusals(table: Standing, allowed: Collection[str], allowed_protected: Collection[str]) -> list[str]:
-    """Why the table must not be loaded, one line for each option that would allow it."""
+    """List why the table must not be loaded, one line for each option that would allow it."""
     lines = []
     why = foreign(table.tags)
     if why is not None and table.name not in allowed:
@@ -201,7 +200,7 @@ def recovery_of(client: Any, description: Mapping[str, Any]) -> bool | Unread:
 
 
 def why_unread(error: ClientError, operation: str) -> str:
-    """Why a request was refused, for somebody who has to get the permission."""
+    """Return why a request was refused, for somebody who has to get the permission."""
     code = error.response["Error"]["Code"]
     if code in DENIED:
         return f"the permission dynamodb:{operation} is missing"

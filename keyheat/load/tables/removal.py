@@ -22,7 +22,7 @@ from keyheat.load.tables.ownership import RUN, Standing, Unread, protections, re
 def remove(
     client: Any, name: str, run_id: str, patience: TablePatience, *, now: datetime, new: bool
 ) -> str | None:
-    """Delete the table that the run made, and wait until it is gone; gives why it was not.
+    """Delete the table that the run made, and wait until it is gone; returns why it was not.
 
     A table that is not there needs no deletion; `new` is one that may only not be seen yet. One that is still
     being made is waited for, since until then DynamoDB does not delete it.
@@ -66,20 +66,20 @@ def by_hand(name: str, region: str) -> str:
 
 
 def identity_of(description: Mapping[str, Any]) -> str | None:
-    """What tells a table from another one of its name; None where the endpoint says nothing of the kind."""
-    number, made = description.get("TableId"), description.get("CreationDateTime")
+    """What tells a table from another one of its name; None if the endpoint says nothing of the kind."""
+    number, created = description.get("TableId"), description.get("CreationDateTime")
     if number is not None:
         return f"table id {number}"
-    return None if made is None else f"made at {made}"
+    return None if created is None else f"made at {created}"
 
 
 def replaced(description: Mapping[str, Any], identity: str | None) -> str | None:
-    """That a table is not the one of that `identity`, but another of its name; None where it is not seen."""
-    found = identity_of(description)
-    if identity is None or found is None or found == identity:
+    """That a table is not the one of that `identity`, but another of its name; None if it is not seen."""
+    present = identity_of(description)
+    if identity is None or present is None or present == identity:
         return None
     return (
-        f"table {description['TableName']} is another one by now ({found}): that of this run ({identity}) "
+        f"table {description['TableName']} is another one by now ({present}): that of this run ({identity}) "
         "was deleted in the meantime, and somebody made one of the same name. It is left alone"
     )
 
@@ -87,7 +87,7 @@ def replaced(description: Mapping[str, Any], identity: str | None) -> str | None
 def _kept(
     client: Any, description: Mapping[str, Any], run_id: str, patience: TablePatience, now: datetime
 ) -> str | None:
-    """Why the table is left alone: it is not ours any more, somebody protects it, or is loading it."""
+    """Return why the table is left alone: it is not ours any more, somebody protects it, or is loading it."""
     arn = member("DescribeTable", description, "TableArn")
     tags = look_again(lambda: _tagged(tags_of(client, arn)), patience.sleep) or {}
     if tags.get(RUN) != run_id:

@@ -45,7 +45,7 @@ class Calls:
                 kill(greenlet, _Cut())
 
     def is_silent(self, url: str) -> bool:
-        """Whether the host of `url` left a call unanswered since the interruption."""
+        """Return whether the host of `url` left a call unanswered since the interruption."""
         return urlsplit(url).netloc in self._silent
 
     @contextmanager

@@ -26,8 +26,8 @@ class Reason:
     @property
     def index(self) -> str | None:
         """The index that the ARN names; None: the table itself."""
-        _, found, name = (self.resource or "").partition("/index/")
-        return name if found else None
+        _, slash, name = (self.resource or "").partition("/index/")
+        return name if slash else None
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Answer:
 
     @property
     def cancellations(self) -> tuple[str, ...]:
-        """Of a cancelled transaction: a code for each item, in the order of the request; `None` is none."""
+        """Of a cancelled transaction: a code for each item, in the order of the request."""
         entries = self.content().get("CancellationReasons")
         entries = entries if isinstance(entries, list) else []
         return tuple(str(entry.get("Code")) for entry in entries if isinstance(entry, dict))
@@ -79,8 +79,8 @@ class Answer:
         """
         lists = [value for name, value in self.content().items() if name.lower() == "throttlingreasons"]
         entries = lists[0] if lists and isinstance(lists[0], list) else []
-        told = [entry for entry in entries if isinstance(entry, dict) and "reason" in entry]
-        return tuple(Reason(_text(entry["reason"]), _text(entry.get("resource"))) for entry in told)
+        reasons = [entry for entry in entries if isinstance(entry, dict) and "reason" in entry]
+        return tuple(Reason(_text(entry["reason"]), _text(entry.get("resource"))) for entry in reasons)
 
     def content(self) -> dict[str, Any]:
         """The body as JSON; empty where it is not a JSON object."""
@@ -100,8 +100,8 @@ class Answer:
         return content if isinstance(content, dict) else None
 
 
-def _text(said: object) -> str | None:
-    return said if isinstance(said, str) else None
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 class Transport(Protocol):

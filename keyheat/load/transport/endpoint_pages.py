@@ -1,6 +1,6 @@
 """What an endpoint of ours says of itself beside DynamoDB's own API: health, scale, partitions, faults.
 
-DynamoDB itself tells nobody what each partition served and refused: on AWS there is no such record.
+AWS has no record of what each partition served and throttled.
 """
 
 import json
@@ -29,7 +29,7 @@ Told = TypeVar("Told")
 
 
 def scale_at(target: Target) -> float | None:
-    """By how much a local endpoint of ours multiplies every rate limit; None where the target is another."""
+    """By how much a local endpoint of ours multiplies every rate limit; None if the target is another."""
     return _scale(target) if target.local else None
 
 
@@ -40,7 +40,7 @@ def endpoint_at(target: Target) -> Endpoint:
 
 
 def _scale(target: Target) -> float | None:
-    """What an endpoint of ours says of its scale; None where it is another."""
+    """Return what an endpoint of ours says of its scale; None if it is another."""
     try:
         page = page_of(target, "/_keyheat/health", within_s=HEALTH_WITHIN_S, most_bytes=HEALTH_BYTES)
         return float(json.loads(page)["scale"])
@@ -51,7 +51,7 @@ def _scale(target: Target) -> float | None:
 def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> bytes:
     """A page of the endpoint, cut off where it is longer; of this machine without a proxy.
 
-    It is whole within `within_s`. Raises `OSError`, `HTTPException`, and `ValueError` where the path is none.
+    It is whole within `within_s`. Raises `OSError`, `HTTPException`, and `ValueError` for a bad path.
     """
     straight = [ProxyHandler({})] if target.local else []
     opener = build_opener(*straight, _InTime)
@@ -77,21 +77,23 @@ class NotTold(Exception):
 def partitions_of(target: Target, table: str, start_s: float, end_s: float) -> "pa.Table":
     """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `NotTold`."""
     page = f"partitions?table={quote(f'arn:aws:dynamodb:{target.region}::table/{table}')}"
-    return _told(target, page, lambda said: partitions_table(known_of(said), start_s, end_s))
+    return _told(target, page, lambda content: partitions_table(known_of(content), start_s, end_s))
 
 
 def faults_of(target: Target) -> Counter[str]:
     """How often each rule of faults has struck since it was set on an endpoint of ours. Raises `NotTold`."""
     return _told(
-        target, "faults", lambda said: Counter({rule["name"]: int(rule["struck"]) for rule in said["rules"]})
+        target,
+        "faults",
+        lambda content: Counter({rule["name"]: int(rule["struck"]) for rule in content["rules"]}),
     )
 
 
 def _told(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
-    """What a page of an endpoint of ours says. Raises `NotTold`."""
+    """Return what a page of an endpoint of ours says. Raises `NotTold`."""
     try:
-        said = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)
-        return read(json.loads(said))
+        page_bytes = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)
+        return read(json.loads(page_bytes))
     except (OSError, HTTPException) as problem:
         raise NotTold(f"the endpoint did not answer: {problem}") from problem
     except (ValueError, KeyError, TypeError) as problem:

@@ -1,7 +1,7 @@
 """Why nothing, or nothing whole, came back: short stable names; and whether what came is an answer at all.
 
     name_lookup          the host has no address
-    connection_refused   nobody listens there
+    connection_refused   no process listens there
     connection_failed    another reason why there is no connection: no route, say
     tls                  the certificate is not trusted, or is not that host's
     timeout              no connection, or no further byte of the answer, in time
@@ -12,12 +12,12 @@
     answer_too_long      it went on after all that DynamoDB can say; what was left of it was not read
     not_an_answer        an HTTP 200 whose body is not what DynamoDB says: a proxy's page, say
     no_units             an answer without the consumed capacity that was asked for, or a write of 0 units
-    credentials          there are none any more: they could not be refreshed, and nothing was sent
+    credentials          they expired and could not be refreshed; nothing was sent
 
 Error tables grow with the number of names, so there are few of them.
 
 Whether what came back is an answer: HTTP 200 alone is any proxy's login page, and a bare `{}`, too.
-Judged once, where it comes in, so that whoever reads an accepted answer finds in it what DynamoDB says there.
+Judged once, where it comes in, so that readers of an accepted answer can rely on its members.
 """
 
 import socket
@@ -92,7 +92,7 @@ def cut(so_far: bytes) -> str:
 
 
 def damage(body: bytes, headers: Mapping[str, str]) -> str | None:
-    """What is wrong with an answer that botocore took for a whole one; None where nothing is.
+    """Return what is wrong with an answer that botocore took for a whole one; None if nothing is.
 
     It does not hold a body against its length, and against its CRC-32 only to decide on a retry: the last
     attempt's answer is taken as it is. Header names are in lower case.
@@ -154,7 +154,7 @@ class CheckedTransport:
 
 
 def _has_members(operation: str, content: Mapping[str, Any], body: bytes) -> bool:
-    """Whether the members that readers of an answer rely on are there, and of their kind."""
+    """Return whether the members that readers of an answer rely on are there, and of their kind."""
     for name, kind in MEMBERS.get(operation, {}).items():
         needed = name == "Items" or (name == "Attributes" and ITEM_ASKED in body)
         if needed if name not in content else not isinstance(content[name], kind):
@@ -172,7 +172,7 @@ def _counts(operation: str, content: Mapping[str, Any]) -> bool:
 
 
 def _plausible(capacity: object) -> bool:
-    """Whether it may have been consumed: of one table, or a list with an entry for each."""
+    """Return whether it may have been consumed: of one table, or a list with an entry for each."""
     if isinstance(capacity, list):
         return all(isinstance(entry, dict) and _plausible(entry) for entry in capacity)
     if not isinstance(capacity, dict):
@@ -182,15 +182,15 @@ def _plausible(capacity: object) -> bool:
 
 
 def _indexes_within(indexes: object, units: Any) -> bool:
-    """Whether indexes consumed no more than their table did with all of them."""
+    """Return whether indexes consumed no more than their table did with all of them."""
     if not isinstance(indexes, dict):
         return False
-    for part in indexes.values():
-        if not isinstance(part, dict) or not _are_units(of_index := part.get("CapacityUnits")):
+    for index in indexes.values():
+        if not isinstance(index, dict) or not _are_units(of_index := index.get("CapacityUnits")):
             return False
         units -= of_index
     return bool(units >= 0)
 
 
-def _are_units(said: Any) -> bool:
-    return type(said) in (float, int) and 0 <= said <= MOST_UNITS
+def _are_units(units: Any) -> bool:
+    return type(units) in (float, int) and 0 <= units <= MOST_UNITS

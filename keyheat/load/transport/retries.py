@@ -96,7 +96,7 @@ class PolicyRetries:
             self._of(call).left += 1
 
     def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
-        """Seconds to wait before this call is attempted again; None where it is over."""
+        """Seconds to wait before this call is attempted again; None if it is over."""
         call.attempts += 1
         client, kind = self._of(call), kind_of(answer)
         if client.rate is not None:

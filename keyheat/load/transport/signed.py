@@ -44,8 +44,8 @@ from keyheat.load.transport.failures import (
     cut,
     kind_of,
 )
-from keyheat.load.transport.signer import REQUEST_LINE, AccessKeys, Signer
-from keyheat.load.transport.target import Proxy, Target, ca_bundle, plain_proxy_of
+from keyheat.load.transport.signer import AccessKeys, Signer
+from keyheat.load.transport.target import Target, ca_bundle, check_no_proxy
 
 RECEIVE_BYTES = HEAD_BYTES = 65_536
 BLANK_LINE = b"\r\n\r\n"
@@ -123,7 +123,7 @@ class _Pieces:
 
 
 def _usual(head: bytes, length: bytes) -> bool:
-    """Whether an answer has the usual shape: HTTP/1.1, a final status of three digits, a length."""
+    """Return whether an answer has the usual shape: HTTP/1.1, a final status of three digits, a length."""
     return (
         length.isdigit()
         and len(length) <= LENGTH_DIGITS
@@ -188,7 +188,7 @@ that operations in a fixed order do not meet the same few again and again."""
 
 
 class Idle:
-    """The connections that wait, and when each was used last; `at_least` so many beside those in use.
+    """The idle connections, and when each was used last; `at_least` of them are kept.
 
     Where requests are so rare that more connections would idle too long, there are fewer.
     """
@@ -223,8 +223,8 @@ _poll = get_original("select", "poll")  # asks the system; gevent's would let ot
 class SignedTransport:
     """Signed requests to one endpoint; `keys` is asked once a second, to see rotated credentials.
 
-    They are spread over `connections` at least, however soon answers come. They go through the proxy that
-    the environment names, as an SDK's do. Raises `TargetError` where they cannot.
+    They are spread over `connections` at least, however soon answers come. Raises `TargetError` if the
+    environment names a proxy.
     """
 
     def __init__(
@@ -236,14 +236,13 @@ class SignedTransport:
         connections: int = 1,
         pool: ConnectionPool | None = None,
     ) -> None:
-        proxy = plain_proxy_of(target)
+        check_no_proxy(target)
         self._keys = keys
         self._region = target.region
         self._host = target.host_header
-        self._request_line = REQUEST_LINE if target.tls or proxy is None else proxy.request_line(target)
         self._local = target.local
         self._timeout_s = timeout_s
-        self._pool = pool or _pool_for(target, timeout_s, proxy)
+        self._pool = pool or _pool_for(target, timeout_s)
         self._idle = Idle(connections)
         self._signer = self._signer_with(keys())
         self._second = 0
@@ -284,7 +283,7 @@ class SignedTransport:
         return self._signer.head(operation, body, now_s)
 
     def _signer_with(self, keys: AccessKeys) -> Signer:
-        return Signer(keys, region=self._region, host=self._host, request_line=self._request_line)
+        return Signer(keys, region=self._region, host=self._host)
 
     def _look_at(self, reply: HttpReply) -> None:
         """Keys that the service says have expired are asked for again at once, not with the next second."""
@@ -292,8 +291,8 @@ class SignedTransport:
             self._second = 0
 
     def _take(self, now_s: float) -> Any:
-        while (found := self._idle.take(now_s)) is not None:
-            connection, used_s = found
+        while (idle := self._idle.take(now_s)) is not None:
+            connection, used_s = idle
             if now_s - used_s < IDLE_S and not _readable(connection):
                 return connection
             self._discard(connection)
@@ -301,10 +300,7 @@ class SignedTransport:
 
     def _connected(self) -> Any:
         """A new connection; to this machine alone, where that is what the target was taken for."""
-        try:
-            connection = self._pool.get_socket()
-        except RuntimeError as refusal:  # the proxy's
-            raise OSError(str(refusal)) from refusal
+        connection = self._pool.get_socket()
         connection.setsockopt(gevent.socket.IPPROTO_TCP, gevent.socket.TCP_NODELAY, 1)
         try:
             if self._local:
@@ -320,22 +316,19 @@ class SignedTransport:
 
 
 def _readable(connection: Any) -> bool:
-    """Whether something waits on an idle connection: its end, or what belongs to no request."""
+    """Return whether something waits on an idle connection: its end, or what belongs to no request."""
     poll = _poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))
 
 
-def _pool_for(target: Target, timeout_s: float, proxy: Proxy | None) -> ConnectionPool:
-    first = (target.host, target.port) if proxy is None else (proxy.host, proxy.port)
-    where = (*first, target.host, target.port)
+def _pool_for(target: Target, timeout_s: float) -> ConnectionPool:
+    where = (target.host, target.port, target.host, target.port)
     bounds: dict[str, Any] = {
         "size": 1_000_000,  # users bound the number of connections, not the pool
         "connection_timeout": timeout_s,
         "network_timeout": timeout_s,
     }
-    if proxy is not None:
-        bounds |= {"use_proxy": True, "proxy_user": proxy.user, "proxy_password": proxy.password}
     if not target.tls:
         return ConnectionPool(*where, **bounds)
     bundle = ca_bundle()

@@ -1,19 +1,13 @@
-"""Where requests go, and by which way: an address, a region, credentials, a proxy, and whom TLS trusts.
-
-The proxy that the environment names for a target, as botocore finds it: both transports go the same way.
-Nothing on this machine is asked through a proxy. A target with TLS is reached through a tunnel (CONNECT), so
-that the proxy sees no request; one without is asked for by its whole URL.
-"""
+"""Where requests go: an address, a region, credentials, and whom TLS trusts."""
 
 import os
 import re
 import ssl
-from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -30,7 +24,7 @@ NAMED_BY = "AWS_CA_BUNDLE, ca_bundle of the profile, or REQUESTS_CA_BUNDLE"
 
 
 def sdk() -> "Session":
-    """The SDK with the user's configuration; a simulation, which asks nobody, need not wait for it.
+    """Load the SDK with the user's configuration, imported late: a simulation does not need it.
 
     What it knows of AWS's services is read once in a process: a load makes five clients.
     """
@@ -183,19 +177,21 @@ def credentials_for(target: Target, session: "Session | None" = None) -> Callabl
             if provider.METHOD not in IN_FILES:
                 providers.remove(provider.METHOD)
     try:
-        found = providers.load_credentials()
-        if found is not None:
-            found.get_frozen_credentials()
+        credentials = providers.load_credentials()
+        if credentials is not None:
+            credentials.get_frozen_credentials()
     except BotoCoreError as error:
         raise TargetError(f"the AWS credentials cannot be used: {error}") from error
-    if target.local and (found is None or found.token or OF_AN_ACCOUNT.fullmatch(found.access_key)):
+    if target.local and (
+        credentials is None or credentials.token or OF_AN_ACCOUNT.fullmatch(credentials.access_key)
+    ):
         return lambda: LOCAL_KEYS
-    if found is None:
+    if credentials is None:
         raise TargetError(f"no AWS credentials found for {target.url}: set AWS_PROFILE, or log in")
 
     def present() -> AccessKeys:
         try:
-            keys = found.get_frozen_credentials()
+            keys = credentials.get_frozen_credentials()
         except (BotoCoreError, ClientError, RuntimeError) as error:  # they had to be refreshed, and could not
             raise NoCredentials(str(error)) from error
         return AccessKeys(keys.access_key, keys.secret_key, keys.token)
@@ -203,69 +199,13 @@ def credentials_for(target: Target, session: "Session | None" = None) -> Callabl
     return present
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
-    """A proxy, and how it is spoken to."""
-
-    scheme: str
-    host: str
-    port: int
-    user: str | None = field(default=None, repr=False)
-    password: str | None = field(default=None, repr=False)
-
-    @property
-    def shown(self) -> str:
-        """Its URL, without what somebody logs in with."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}"
-
-    def request_line(self, target: Target) -> str:
-        """How a request for a target without TLS begins: its whole URL, and who asks."""
-        line = f"POST {target.url}/ HTTP/1.1"
-        if self.user is None:
-            return line
-        login = b64encode(f"{self.user}:{self.password or ''}".encode()).decode()
-        return f"{line}\r\nProxy-Authorization: Basic {login}"
-
-
-def proxy_of(target: Target) -> Proxy | None:
-    """The proxy between here and the target; None: there is none. Raises `TargetError`."""
-    if target.local:
-        return None
+def check_no_proxy(target: Target) -> None:
+    """Raise `TargetError` if the environment names a proxy for the target: only the SDK uses one."""
     from botocore.utils import get_environ_proxies
 
     scheme = "https" if target.tls else "http"
-    url = get_environ_proxies(target.url).get(scheme)
-    return _proxy_at(url, scheme) if url else None
-
-
-def _proxy_at(url: str, scheme: str) -> Proxy:
-    try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    if not host:
-        named = f"{scheme.upper()}_PROXY"
-        raise TargetError(f"{named} is not the URL of a proxy such as http://proxy.example:3128")
-    user, password = (None if part is None else unquote(part) for part in (parts.username, parts.password))
-    return Proxy(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), user, password)
-
-
-def plain_proxy_of(target: Target) -> Proxy | None:
-    """The proxy, where the transport that speaks to it knows plain HTTP alone. Raises `TargetError`."""
-    proxy = proxy_of(target)
-    if proxy is not None and proxy.scheme != "http":
+    if not target.local and get_environ_proxies(target.url).get(scheme):
         raise TargetError(
-            f"the proxy {proxy.shown} is spoken to by {proxy.scheme}, which only --transport boto3 can; "
-            "name one by http, or the target's host in NO_PROXY"
+            f"{scheme.upper()}_PROXY names a proxy for {target.host}, which only --transport boto3 uses: add "
+            "that option, or name the host in NO_PROXY"
         )
-    return proxy
-
-
-def proxy_in_words(target: Target) -> str | None:
-    """What the plan says of it; None: requests go straight to the target."""
-    proxy = proxy_of(target)
-    if proxy is None:
-        return None
-    return f"requests to {target.host} go through the proxy {proxy.shown}, and their latency is of both"

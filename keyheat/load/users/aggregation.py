@@ -155,7 +155,7 @@ class ReportUser(TableUser):
                 return True
 
     def _page(self, segment: int, start: dict[str, Any] | None) -> dict[str, Any] | None:
-        """One page of a segment; None where it stays throttled, or the test stops."""
+        """One page of a segment; None if it stays throttled, or the test stops."""
         request = {
             "TableName": self._table.name,
             "Segment": segment,

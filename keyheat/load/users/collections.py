@@ -3,7 +3,7 @@
     hot#0  a d g         hot#1  b e h      >  a b c d e f g h
     hot#2  c f       /
 
-A read-through cache in front of a table: popular items are read once per lifetime, whoever asks for them.
+A read-through cache in front of a table: popular items are read once per lifetime.
 It is a low-pass filter: however fast a key is asked for, the table sees at most one read of it per lifetime
 and process. DAX does this beside the application: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DAX.html
 """
@@ -125,11 +125,11 @@ def _in_parallel(read: Callable[[str], list[Item]], shards: Sequence[str], at_on
         return [read(shards[0])]
     pool = Pool(min(at_once, len(shards)))
     try:
-        found: list[list[Item]] = pool.map(read, shards)
+        pages: list[list[Item]] = pool.map(read, shards)
     except BaseException:  # the user was killed: its queries end with it, and are recorded
         pool.kill()
         raise
-    return found
+    return pages
 
 
 def _items(shard: str, page: Callable[[str, Item | None], Page], failed: list[Exception]) -> Iterator[Item]:
@@ -185,10 +185,10 @@ class ReadThroughCache:
     def _read(self, key: Key, read: Callable[[], Collected]) -> Collected:
         done = self._reading[key] = Event()
         try:
-            found = read()
-            if found.items:
-                self._entries[key] = CachedItem(found.items, found.units, self.now())
+            collected = read()
+            if collected.items:
+                self._entries[key] = CachedItem(collected.items, collected.units, self.now())
         finally:
             del self._reading[key]
             done.set()
-        return found
+        return collected

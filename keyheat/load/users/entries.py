@@ -1,6 +1,6 @@
 """What writes put into each global index, by the index's own keys: what a request carries tells them.
 
-An update that does not carry the index's key changes an entry that nobody here knows, and is not counted;
+An update without the index's key changes an entry that is unknown here, and is not counted;
 where too much of an index is not, none of its keys are told (`keyheat.load.run.finish`).
 """
 

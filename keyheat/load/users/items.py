@@ -18,7 +18,7 @@ Sort keys have no prefix, they keep their order.
 Items on a table of somebody else's: each says which run wrote it, and none of theirs is overwritten.
 Keys of a run begin with its prefix, so a write meets no item but one of the run's own. That is certain for
 text and bytes; for numbers see above. Writes have no condition therefore: a batch can
-have none, and every key of a run is found by nobody else.
+have none, and no one else has keys with the run's prefix.
 """
 
 import re
@@ -103,16 +103,16 @@ class KeyValues:
 
     @property
     def plain(self) -> bool:
-        return all(one.plain for one in self.attributes.values())
+        return all(encoding.plain for encoding in self.attributes.values())
 
     def attribute(self, name: str) -> KeyEncoding:
-        """How an attribute is written; one that is no key is text."""
+        """Return how an attribute is written; one that is no key is text."""
         return self.attributes.get(name, TEXT)
 
     def of(self, name: str, value: str) -> Value:
         """The value of an attribute as a request states it."""
-        one = self.attribute(name)
-        return {one.kind: one.text(value)}
+        encoding = self.attribute(name)
+        return {encoding.kind: encoding.text(value)}
 
     def key(self, key: str, sort_key: str | None) -> dict[str, Value]:
         """An item's keys as a request names them; `sort_key` is left out where the table has none."""
@@ -149,7 +149,7 @@ RUN_ATTRIBUTE = "keyheat_run"
 
 
 def prefix_of(run_id: str) -> str:
-    """What the partition keys of a run begin with, on a table that no run of ours created."""
+    """Return what the partition keys of a run begin with, on a table that no run of ours created."""
     return f"keyheat-{run_id}-"
 
 
@@ -247,9 +247,9 @@ class ItemTemplate:
         return self._joined(self._head, b'"}}', key, sort_key, rng, size, attributes)
 
     def least_bytes(self, key: str, sort_key: str | None) -> int:
-        """How many bytes an item with these keys has at least: one byte fills it."""
+        """Return how many bytes an item with these keys has at least: one byte fills it."""
         used = self._used(key, sort_key or "")
-        return used + sum(one.greatest_bytes(key, sort_key or "") for one in self._values.values()) + 1
+        return used + sum(values.greatest_bytes(key, sort_key or "") for values in self._values.values()) + 1
 
     def filler(self, key: str, sort_key: str, size: int) -> str:
         """What fills an item with these keys up to a size; random attributes of indexes not counted."""
@@ -302,33 +302,34 @@ class ItemTemplate:
     def _add_described(
         self, parts: list[bytes], keys: tuple[str, str], rng: Random, attributes: Attributes
     ) -> int:
-        """Values of the scenario's attributes that the load test has not chosen; gives their bytes."""
+        """Values of the scenario's attributes that the load test has not chosen; returns their bytes."""
         used = 0
         for name, values in self._values.items():
             if name not in attributes:
-                part, weight = values.draw(rng, *keys, self._now_s)
-                parts.append(part)
+                fragment, weight = values.draw(rng, *keys, self._now_s)
+                parts.append(fragment)
                 used += weight
         return used
 
     def _add(self, parts: list[bytes], attributes: Attributes) -> int:
-        """The attributes that the load test has chosen; gives their bytes."""
+        """The attributes that the load test has chosen; returns their bytes."""
         used = 0
         for name, value in attributes.items():
             if value is not None:
-                part, weight = self._part(name, value)
-                parts.append(part)
+                fragment, weight = self._part(name, value)
+                parts.append(fragment)
                 used += weight
         return used
 
     def _part(self, name: str, value: str | float) -> tuple[bytes, int]:
         """One attribute in the JSON of an item, and its bytes; a number is of type N, or of its key's."""
-        if isinstance(value, int | float) and name not in self.values.attributes:
-            kind, text = "N", str(value)
-            weight = number_bytes(text)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        text: Any = str(value) if is_number else value
+        if is_number and name not in self.values.attributes:
+            kind, weight = "N", number_bytes(text)
         else:
             encoding = self.values.attribute(name)
             kind = encoding.kind
-            text, weight = encoding.weighed(str(value))
-        part = b'},%b:{"%b":%b' % (orjson.dumps(name), kind.encode(), orjson.dumps(text))
-        return part, text_bytes(name) + weight
+            text, weight = encoding.weighed(text)
+        fragment = b'},%b:{"%b":%b' % (orjson.dumps(name), kind.encode(), orjson.dumps(text))
+        return fragment, text_bytes(name) + weight

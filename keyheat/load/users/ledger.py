@@ -1,12 +1,12 @@
 """What the writers of this process know to be in the tables: the truth that reads are checked against.
 
-While a write is in flight its item is certain to be where it was before and will be after; once it is
-acknowledged, where it put it. Where writes overlapped, it is certain only where all of them put it. The items
-written longest ago are forgotten first, so that memory is bounded; they are not checked.
+A read must find what was acknowledged. An item is not checked while a write of it is in flight, nor after
+writes of it overlapped or had no answer, until the next one. The items written longest ago are forgotten
+first, so that memory is bounded.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from operator import gt, lt
 from time import perf_counter
@@ -44,7 +44,7 @@ class Places:
             del self._items[place]
 
     def ordered(self, place: Place, query: Query) -> Iterable[tuple[SortValue, Identity]]:
-        """What the query asks of one place, in the query's order."""
+        """Return what the query asks of one place, in the query's order."""
         kept = self._items.get(place)
         if kept is None:
             return ()
@@ -56,8 +56,8 @@ class Places:
             begin, end = kept.bisect_left((value,)), kept.bisect_left((value, (LAST,)))
         else:
             begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((_after(query.prefix),))
-        found: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
-        return found
+        selected: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
+        return selected
 
 
 def _after(prefix: str) -> str:
@@ -70,24 +70,20 @@ MOST_ITEMS = 50_000  # about 70 MB, and 25 more for each index
 
 
 @dataclass(slots=True)
-class _Known:
+class _Entry:
     """An item as its last write left it."""
 
     keys: Item  # its key attributes, those of indexes too where they are known
-    since_s: dict[Spot, float]  # where it certainly is, and since when
+    since_s: dict[Spot, float]  # where it is, and since when
     acknowledged_s: float
 
 
 @dataclass(slots=True)
 class _Flight:
-    """The writes of one item that are in flight; of several together nobody knows which comes last."""
+    """The writes of one item that are in flight."""
 
     count: int = 0
-    overlapped: bool = False
-    applied: bool = False
-    left: dict[Spot, float] = field(default_factory=dict)  # where it is no longer certain to be
-    common: set[Spot] | None = None  # of all writes that were applied, or may have been
-    keys: Item = field(default_factory=dict)
+    certain: bool = True  # False: writes overlapped, or one had no answer
 
 
 class Ledger:
@@ -103,7 +99,7 @@ class Ledger:
         self._owners = {table.name: _owners(table) for table in tables}
         self._now = now
         self._most_items = most_items
-        self._items: dict[Identity, _Known] = {}  # the one written longest ago first
+        self._items: dict[Identity, _Entry] = {}  # the one written longest ago first
         self._places = Places()
         self._flights: dict[Identity, _Flight] = {}
 
@@ -111,46 +107,50 @@ class Ledger:
         return len(self._items)
 
     def has(self, table: str) -> bool:
-        """Whether this is a table of the scenario."""
+        """Return whether this is a table of the scenario."""
         return table in self._owners
 
     def identity(self, table: str, item: Item) -> Identity:
-        """Which item it is, by the table's own keys."""
+        """Return which item it is, by the table's own keys."""
         _index, partition_key, sort_key = self._owners[table][0]
         if sort_key is None:
             return (table, *item[partition_key].values())
         return (table, *item[partition_key].values(), *item[sort_key].values())
 
-    def begin(self, identity: Identity, after: Item | None) -> None:
-        """A write is about to be sent that leaves `after` of the item, as far as is known; None: nothing."""
+    def begin(self, identity: Identity) -> None:
+        """A write is about to be sent: until it has an answer, no read must find the item."""
+        for spot in self.certain(identity):
+            self._places.remove(spot, identity)
         flight = self._flights.setdefault(identity, _Flight())
         flight.count += 1
-        flight.overlapped |= flight.count > 1
-        if (known := self._items.get(identity)) is not None:
-            for spot in known.since_s.keys() - self._spots(identity, after):
-                flight.left[spot] = known.since_s.pop(spot)
-                self._places.remove(spot, identity)
+        flight.certain &= flight.count == 1
 
     def applied(self, identity: Identity, after: Item | None) -> None:
-        """A write that was begun is acknowledged."""
-        flight = self._flights[identity]
-        flight.applied, flight.keys = True, self._keys_of(identity[0], after or {})
-        self.unknown(identity, after)
+        """A write that was begun is acknowledged, and left `after` of the item; None: nothing."""
+        if not self._land(identity):
+            return
+        now_s, before = self._now(), self._items.pop(identity, None)
+        earlier_s = before.since_s if before else {}
+        since_s = {spot: earlier_s.get(spot, now_s) for spot in self._spots(identity, after)}
+        if since_s:
+            self._items[identity] = _Entry(self._keys_of(identity[0], after or {}), since_s, now_s)
+            self._show(identity)
+        if len(self._items) > self._most_items:
+            self._forget(next(iter(self._items)))
 
     def updated(self, identity: Identity, changes: Item) -> None:
         """An update that was begun is acknowledged; of its keys, the item changed those among `changes`."""
-        known = None if self._flights[identity].overlapped else self._items.get(identity)
-        self.applied(identity, {**known.keys, **changes} if known else changes)
-
-    def unknown(self, identity: Identity, after: Item | None) -> None:
-        """Nobody knows whether a write that was begun was applied."""
-        flight, spots = self._flights[identity], self._spots(identity, after)
-        flight.common = spots if flight.common is None else flight.common & spots
-        self._landed(identity)
+        entry = self._items.get(identity)
+        self.applied(identity, {**entry.keys, **changes} if entry else changes)
 
     def refused(self, identity: Identity) -> None:
         """A write that was begun changed nothing."""
-        self._landed(identity)
+        if self._land(identity):
+            self._show(identity)
+
+    def unknown(self, identity: Identity) -> None:
+        """Nobody knows whether a write that was begun was applied."""
+        self._land(identity, certain=False)
 
     def required(
         self, query: Query, shards: Iterable[str], *, before_s: float, last: SortValue | None
@@ -168,66 +168,49 @@ class Ledger:
                     yield identity
 
     def certain(self, identity: Identity) -> Mapping[Spot, float]:
-        """Where an item certainly is, and since when."""
-        known = self._items.get(identity)
-        return known.since_s if known else {}
+        """Return where an item that is not in flight is, and since when."""
+        entry = self._items.get(identity)
+        return entry.since_s if entry and identity not in self._flights else {}
 
     def acknowledged_s(self, identity: Identity) -> float | None:
-        """When the last write of the item was acknowledged; None where that is not known."""
-        known = self._items.get(identity)
-        return known.acknowledged_s if known else None
+        """When the last write of the item was acknowledged; None if unknown."""
+        entry = self._items.get(identity)
+        return entry.acknowledged_s if entry else None
 
-    def _landed(self, identity: Identity) -> None:
-        """One write less in flight; after the last one it is settled where the item is."""
+    def _land(self, identity: Identity, *, certain: bool = True) -> bool:
+        """End one write in flight; returns whether it is the only one, so that the item is as it says."""
         flight = self._flights[identity]
         flight.count -= 1
+        flight.certain &= certain
         if flight.count:
-            return
+            return False
         del self._flights[identity]
-        known = self._items.get(identity)
-        if flight.applied:
-            self._settle(identity, flight)
-        elif known is not None and flight.common is None:  # nothing changed
-            known.since_s |= flight.left
-            for spot in flight.left:
-                self._places.add(spot, identity)
-        elif known is not None:
-            known.keys = {}
+        if not flight.certain:
+            self._items.pop(identity, None)
+        return flight.certain
 
-    def _settle(self, identity: Identity, flight: _Flight) -> None:
-        """The item is where it was all the time, and from now on where all of the writes put it."""
-        now_s, known = self._now(), self._forget(identity)
-        since_s = known.since_s if known else {}
-        since_s = {spot: since_s.get(spot, now_s) for spot in since_s.keys() | (flight.common or set())}
-        if since_s:
-            self._keep(identity, _Known({} if flight.overlapped else flight.keys, since_s, now_s))
+    def _show(self, identity: Identity) -> None:
+        for spot in self.certain(identity):
+            self._places.add(spot, identity)
+
+    def _forget(self, identity: Identity) -> None:
+        for spot in self.certain(identity):
+            self._places.remove(spot, identity)
+        del self._items[identity]
 
     def _keys_of(self, table: str, item: Item) -> Item:
         names = {name for _index, *keys in self._owners[table] for name in keys if name}
         return {name: item[name] for name in names if name in item}
 
-    def _keep(self, identity: Identity, known: _Known) -> None:
-        self._items[identity] = known
-        for spot in known.since_s:
-            self._places.add(spot, identity)
-        if len(self._items) > self._most_items:
-            self._forget(next(iter(self._items)))
-
-    def _forget(self, identity: Identity) -> _Known | None:
-        known = self._items.pop(identity, None)
-        for spot in known.since_s if known else ():
-            self._places.remove(spot, identity)
-        return known
-
     def _spots(self, identity: Identity, item: Item | None) -> set[Spot]:
-        """Where an item with these attributes is, as far as they say."""
-        found: set[Spot] = set()
+        """Return where an item with these attributes is, as far as they say."""
+        spots: set[Spot] = set()
         for index, partition_key, sort_key in self._owners[identity[0]] if item else ():
             if partition_key in item and (sort_key is None or sort_key in item):  # type: ignore[operator]
                 (shard,) = item[partition_key].values()  # type: ignore[index]
                 value = sort_value(item[sort_key]) if sort_key else NO_ORDER  # type: ignore[index]
-                found.add(((identity[0], index, shard), value))
-        return found
+                spots.add(((identity[0], index, shard), value))
+        return spots
 
 
 def _owners(table: TableSpec) -> list[tuple[str | None, str, str | None]]:
@@ -262,18 +245,18 @@ def judge(
     at both of its places; it is a duplicate only where it is seen twice at the same one.
     """
     values = [query.sort_value(item) for item in items]
-    found = [ledger.identity(query.table, item) for item in items]
+    identities = [ledger.identity(query.table, item) for item in items]
     cut = query.limit is not None and len(items) >= query.limit
     before_s = began_s if query.consistent else began_s - SETTLE_S
     must = set(ledger.required(query, shards, before_s=before_s, last=values[-1] if cut else None))
     return ReadCheck(
         required=len(must),
-        missing=len(must.difference(found)),
-        duplicate=len(items) - len(set(zip(found, values, strict=True))),
+        missing=len(must.difference(identities)),
+        duplicate=len(items) - len(set(zip(identities, values, strict=True))),
         misordered=_inversions(values, query),
     )
 
 
 def _inversions(values: Sequence[SortValue], query: Query) -> int:
-    """How often an item comes right after one that should follow it."""
+    """Return how often an item comes right after one that should follow it."""
     return sum(map(lt if query.descending else gt, values, islice(values, 1, None)))

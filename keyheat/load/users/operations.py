@@ -74,19 +74,19 @@ class ItemUser(TableUser):
             self._known[self.rng.randrange(REMEMBERED)] = item
 
     def recall(self, count: int) -> list[RememberedItem]:
-        """Up to so many items that were written, taken out of memory; remember those that stay."""
+        """Take up to `count` written items out of memory; remember those that stay."""
         taken: dict[tuple[str, str | None], RememberedItem] = {}
         while self._known and len(taken) < count:
-            place = self.rng.randrange(len(self._known))
-            self._known[place], self._known[-1] = self._known[-1], self._known[place]
+            index = self.rng.randrange(len(self._known))
+            self._known[index], self._known[-1] = self._known[-1], self._known[index]
             item = self._known.pop()
             taken[item.key, item.sort_key] = item
         return list(taken.values())
 
     def recall_one(self) -> RememberedItem:
-        """An item that was written, taken out of memory; as long as there is none, a key without an item."""
-        known = self.recall(1)
-        return known[0] if known else replace(self.new_item(), written_bytes=0)
+        """Take one written item out of memory; a key without an item if there is no such item yet."""
+        items = self.recall(1)
+        return items[0] if items else replace(self.new_item(), written_bytes=0)
 
     def put_item(self) -> None:
         """Write a new item."""
@@ -152,11 +152,11 @@ class ItemUser(TableUser):
         """Read the first page of a key's items, or of those that have one value of an index's key."""
         of = self._collection(index)
         members: dict[str, Any] = {
-            "KeyConditionExpression": " AND ".join(f"#p{place} = :p{place}" for place in range(len(of))),
-            "ExpressionAttributeNames": {f"#p{place}": name for place, name in enumerate(of)},
+            "KeyConditionExpression": " AND ".join(f"#p{number} = :p{number}" for number in range(len(of))),
+            "ExpressionAttributeNames": {f"#p{number}": name for number, name in enumerate(of)},
             "ExpressionAttributeValues": {
-                f":p{place}": self.load.items.values.of(name, value)
-                for place, (name, value) in enumerate(of.items())
+                f":p{number}": self.load.items.values.of(name, value)
+                for number, (name, value) in enumerate(of.items())
             },
             "Limit": limit or PAGE_ITEMS,
         }
@@ -173,8 +173,8 @@ class ItemUser(TableUser):
 
     def _collection(self, index: str | None) -> dict[str, str]:
         """The partition key of the table or of an index, and values of it as items have them."""
-        own = (self._table.partition_key,)
-        names = next((one.partition_keys for one in self._table.indexes if one.name == index), own)
+        table_keys = (self._table.partition_key,)
+        names = next((spec.partition_keys for spec in self._table.indexes if spec.name == index), table_keys)
         key = self.draw_own_key() if self._table.partition_key in names else self.draw_key()
         return {name: self._value_of(name, key) for name in names}
 
@@ -203,7 +203,7 @@ class ItemUser(TableUser):
         return RequestPart(next(values), next(values, None), units)
 
     def change(self) -> dict[str, Any]:
-        """What an update asks for."""
+        """Return what an update asks for."""
         update = {
             "UpdateExpression": "ADD #c :one",
             "ExpressionAttributeNames": {"#c": COUNTER},
@@ -213,12 +213,12 @@ class ItemUser(TableUser):
 
 
 def _how(consistent: bool, projection: Sequence[str]) -> dict[str, Any]:
-    """What a read says of itself, beyond what it reads."""
-    asked: dict[str, Any] = {"ConsistentRead": True} if consistent else {}
+    """Return what a read says of itself, beyond what it reads."""
+    members: dict[str, Any] = {"ConsistentRead": True} if consistent else {}
     if projection:
         names = {f"#a{number}": name for number, name in enumerate(projection)}
-        asked |= {"ProjectionExpression": ",".join(names), "ExpressionAttributeNames": names}
-    return asked
+        members |= {"ProjectionExpression": ",".join(names), "ExpressionAttributeNames": names}
+    return members
 
 
 class BatchUser(ItemUser):
@@ -242,9 +242,9 @@ class BatchUser(ItemUser):
             "BatchWriteItem", body, key=items[0].key, direction="write", units=note.units, note=note
         )
         if answer.accepted:
-            left = note.unprocessed(answer.content())
+            unprocessed = note.unprocessed(answer.content())
             for item, part in zip(items, parts, strict=True):
-                if (part.key, part.sort_key) not in left:
+                if (part.key, part.sort_key) not in unprocessed:
                     self.remember(item)
 
     def batch_get(self) -> None:
@@ -334,7 +334,7 @@ class Counter(TableUser):
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        index = next(one for one in self._table.indexes if one.name in self.needs_indexes)
+        index = next(spec for spec in self._table.indexes if spec.name in self.needs_indexes)
         self._board = index.partition_key
         self._names = {"#board": self._board, "#count": index.sort_key}
 

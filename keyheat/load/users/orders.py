@@ -3,12 +3,13 @@
 Keys begin with the run, so that a table which was loaded before counts nothing twice.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from keyheat.model.units import item_bytes
+from keyheat.runs.partitions import all_shards
 from keyheat.scenario.spec.tables import TableSpec
 
 VIEWS = ("NEW_IMAGE", "NEW_AND_OLD_IMAGES")  # of a stream, that show what an order is of
@@ -42,7 +43,7 @@ def key_of(table: TableSpec, value: str) -> Item:
 
 
 def order_prefix(run_id: str) -> str:
-    """What the keys of a run's orders begin with."""
+    """Return what the keys of a run's orders begin with."""
     return f"{run_id}/order/"
 
 
@@ -51,7 +52,7 @@ def total_key(run_id: str, of: Of) -> str:
 
 
 def order_item(table: TableSpec, run_id: str, number: str, of: Of, *, quantity: int, size_bytes: int) -> Item:
-    """An order of exactly so many bytes, or of as many as it needs; `number` begins with its time in ms."""
+    """Make an order of `size_bytes`, or of as many as it needs; `number` begins with its time in ms."""
     product, day = of
     item = {
         **key_of(table, order_prefix(run_id) + number),
@@ -107,3 +108,28 @@ def guarded(update: Mapping[str, Any], flush: str) -> dict[str, Any]:
         "ExpressionAttributeNames": {**update["ExpressionAttributeNames"], "#f": FLUSH},
         "ExpressionAttributeValues": {**update["ExpressionAttributeValues"], ":f": {"S": flush}},
     }
+
+
+@dataclass(slots=True)
+class StreamReader:
+    """Reads every record of one stream, each shard from its oldest one."""
+
+    client: Any
+    arn: str
+    iterators: dict[str, str | None] = field(default_factory=dict)  # by shard; None: it ended
+
+    def refresh(self) -> None:
+        """Look for new shards."""
+        for shard in all_shards(self.client, self.arn):
+            if shard["ShardId"] not in self.iterators:
+                self.iterators[shard["ShardId"]] = self.client.get_shard_iterator(
+                    StreamArn=self.arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+                )["ShardIterator"]
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """The records of one page of every shard."""
+        unread = {shard: iterator for shard, iterator in self.iterators.items() if iterator is not None}
+        for shard, iterator in unread.items():
+            page = self.client.get_records(ShardIterator=iterator)
+            self.iterators[shard] = page.get("NextShardIterator")
+            yield from page["Records"]

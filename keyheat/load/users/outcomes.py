@@ -1,7 +1,7 @@
 """What came of a request: put in the record, by attempt or by item.
 
 A batch's items are admitted one by one, so each of them is an attempt: what comes back unprocessed was
-throttled, and nobody says why. Their request is timed once.
+throttled, without a reason. Their request is timed once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 Note = Callable[["Record", Attempt, Answer], str | None]
-"""Records one answer; gives the short name of what went wrong, None where nothing did."""
+"""Records one answer; returns the short name of what went wrong, None if nothing did."""
 NO_REASON = Reason(None, None)
 CONDITION_FAILED = "ConditionalCheckFailedException"
 CONFLICT = "TransactionConflict"
@@ -59,7 +59,7 @@ class RequestPart(NamedTuple):
 def note_answer(
     record: "Record", request: Request, answer: Answer, sent_s: float, late_us: int
 ) -> tuple[Attempt, str | None]:
-    """Record what came of a request; gives its attempt, and the short name of what went wrong."""
+    """Record what came of a request; returns its attempt, and the short name of what went wrong."""
     operation, _body, key, direction, units, table, note = request
     service_us = int(answer.service_s * 1e6)
     if note is None and answer.accepted:  # nearly every one: its attempt is made in one go
@@ -118,14 +118,14 @@ def consumed(answer: Answer) -> tuple[float, dict[str, float]]:
     for entry in capacity:
         units, by_index = _of_table(entry)
         total += units
-        for name, part in by_index.items():
-            indexes[name] = indexes.get(name, 0.0) + part
+        for name, index_units in by_index.items():
+            indexes[name] = indexes.get(name, 0.0) + index_units
     return total, indexes
 
 
 def _of_table(capacity: Mapping[str, Any]) -> tuple[float, dict[str, float]]:
     indexes = capacity.get("GlobalSecondaryIndexes") or {}
-    units = {name: float(part["CapacityUnits"]) for name, part in indexes.items()}
+    units = {name: float(entry["CapacityUnits"]) for name, entry in indexes.items()}
     return float(capacity.get("CapacityUnits", 0.0)), units
 
 
@@ -168,12 +168,12 @@ class Batch:
         record.count("batch.items", len(self.parts))
         if not answer.accepted:
             return _note_refused(record, attempt, answer, self.parts)
-        left = self.unprocessed(answer.content())
-        _note_accepted(record, attempt, answer, [part for part in self.parts if part[:2] not in left])
+        unprocessed = self.unprocessed(answer.content())
+        _note_accepted(record, attempt, answer, [part for part in self.parts if part[:2] not in unprocessed])
         for part in self.parts:
-            if part[:2] in left:
+            if part[:2] in unprocessed:
                 record.add(attempt._replace(key=part.key, outcome="throttled", units=part.units, timed=False))
-        record.count("batch.unprocessed", len(left))
+        record.count("batch.unprocessed", len(unprocessed))
         return None
 
     def unprocessed(self, content: Mapping[str, Any]) -> set[tuple[str, str | None]]:
@@ -220,10 +220,10 @@ class Transaction:
             if code != "None"
         ]
         for code, what in ((CONFLICT, "conflicts"), (CONDITION, "conditions")):
-            met = [part for part, why in codes if why == code]
-            if met:
+            contended = [part for part, why in codes if why == code]
+            if contended:
                 record.count(f"transactions.{what}")
-            for part in met:
+            for part in contended:
                 record.contended(attempt._replace(key=part.key), what)
         throttled = [(part, code) for part, code in codes if code in THROTTLED_ITEMS]
         for number, (part, _) in enumerate(throttled):

@@ -140,7 +140,7 @@ class Reader(TableUser):
         return Collected(items, True, spent.requests, spent.units)
 
     def _count(self, judged: ReadCheck, items: int, spent: ReadCost) -> None:
-        """Wrong items are counted where there are none, too: a run must be able to say "0 missing"."""
+        """Count wrong items, zeros included: a run must be able to say "0 missing"."""
         self.count("reads.checked")
         self.count("reads.items", items)
         self.count("reads.required", judged.required)
@@ -211,18 +211,20 @@ class CachedReader(Reader):
         """One item, at most the cache's lifetime old; eventually consistent, as a cache makes it anyway."""
         began_s = perf_counter()
         if self._cache is None:
-            found = self.read_item(key, sort_key, consistent=False)
+            collected = self.read_item(key, sort_key, consistent=False)
         else:
-            found = self._through(self._cache, key, sort_key)
-        if found.complete:
+            collected = self._through(self._cache, key, sort_key)
+        if collected.complete:
             self.load.record.timed("ReadThrough", int((perf_counter() - began_s) * 1e6))
-        return found
+        return collected
 
     def _through(self, cache: ReadThroughCache, key: str, sort_key: str | None) -> Collected:
-        cached, found = cache.get((key, sort_key), lambda: self.read_item(key, sort_key, consistent=False))
-        if found is not None:
+        cached, collected = cache.get(
+            (key, sort_key), lambda: self.read_item(key, sort_key, consistent=False)
+        )
+        if collected is not None:
             self.count("cache.misses")
-            return found
+            return collected
         assert cached is not None, "either it was cached, or it was read"
         self.spared()
         self.count("cache.hits")
@@ -231,7 +233,7 @@ class CachedReader(Reader):
         return Collected(cached.items, True, 0, 0.0)
 
     def _changed_since(self, cached: CachedItem) -> bool:
-        """Whether a write of the item was acknowledged after the cached copy had been read."""
+        """Return whether a write of the item was acknowledged after the cached copy had been read."""
         identity = self._ledger.identity(self._table.name, cached.items[0])
         written_s = self._ledger.acknowledged_s(identity)
         return written_s is not None and written_s > cached.read_s

@@ -37,7 +37,7 @@ METADATA_UNITS = 1.0  # what one read or write of a key's metadata costs: they a
 
 
 class Unanswered(Exception):
-    """No answer came, so nobody knows what became of the request."""
+    """No answer came, so it is unknown whether the request was carried out."""
 
 
 class UserClient:

@@ -1,6 +1,7 @@
 """A user that reads the stream of the orders, adds them up, and keeps totals in a table of their own.
 
-Reading a stream costs no units of the table. Its place is in memory: a user that dies has lost it.
+Reading a stream costs no units of the table. Its place is in memory: a user that dies has lost it. Sums need
+no order: a shard is read beside its parent.
 
 Each total that changed gets one UpdateItem per flush. Adding is not idempotent, and a request whose answer
 is lost may have been carried out. So each update has the number of its flush, on the condition that the
@@ -15,7 +16,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from gevent.pool import Pool
 from locust.exception import StopUser
 
-from keyheat.load.shards import Record, ShardFollower
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.load.users.aggregation import text_keys
@@ -24,6 +24,7 @@ from keyheat.load.users.orders import (
     Of,
     OrderTally,
     OrderTotals,
+    StreamReader,
     add_order,
     guarded,
     order_prefix,
@@ -74,7 +75,7 @@ class StreamUser(TableUser):
         self._run_id, self._prefix = order.run_id, order_prefix(order.run_id)
         self._orders, self._totals = order.scenario.table, order.scenario.companions[0]
         self._batch, self._placed_s = OrderTotals(), list[float]()
-        self._follower: ShardFollower | None = None
+        self._reader: StreamReader | None = None
         self._flushes = 0
         self._flush_s = self._refresh_s = 0.0
 
@@ -98,25 +99,21 @@ class StreamUser(TableUser):
             self._flush_s = now_s + FLUSH_EVERY_S
 
     def _read(self, now_s: float) -> None:
-        follower = self._follower = self._follower or self._find_stream()
+        reader = self._reader = self._reader or self._find_stream()
         if now_s >= self._refresh_s:
-            follower.refresh()
+            reader.refresh()
             self._refresh_s = now_s + REFRESH_EVERY_S
-        for records in follower.read():
-            self._add(records)
-
-    def _find_stream(self) -> ShardFollower:
-        target = target_at(self.load.order.url, region=self.load.order.region)
-        described = make_client(target).describe_table(TableName=self._orders.name)["Table"]
-        streams = make_client(target, service="dynamodbstreams", attempts=ATTEMPTS)
-        return ShardFollower(streams, described["LatestStreamArn"])
-
-    def _add(self, records: list[Record]) -> None:
-        for record in records:
+        for record in reader.read():
             key = record["dynamodb"]["Keys"][self._orders.partition_key]["S"]
             if record["eventName"] == "INSERT" and key.startswith(self._prefix):
                 add_order(self._batch, record["dynamodb"]["NewImage"])
                 self._placed_s.append(placed_s(key.removeprefix(self._prefix)))
+
+    def _find_stream(self) -> StreamReader:
+        target = target_at(self.load.order.url, region=self.load.order.region)
+        described = make_client(target).describe_table(TableName=self._orders.name)["Table"]
+        streams = make_client(target, service="dynamodbstreams", attempts=ATTEMPTS)
+        return StreamReader(streams, described["LatestStreamArn"])
 
     def _flush(self) -> None:
         batch, placed, self._batch, self._placed_s = self._batch, self._placed_s, OrderTotals(), []

@@ -78,7 +78,7 @@ class TableUser(locust.User):
 
     @classmethod
     def not_sampled(cls, scenario: Scenario) -> str:
-        """What these users do that no sample of their requests shows; empty: it shows all."""
+        """Return what these users do that no sample of their requests shows; empty: it shows all."""
         return ""
 
     @classmethod
@@ -115,7 +115,7 @@ class TableUser(locust.User):
         return self.load.shards
 
     def task_weights(self) -> Iterable[tuple[Callable[..., Any], float]]:
-        """What this user does, each task with its weight."""
+        """Yield what this user does, each task with its weight."""
         counts: Counter[Any] = Counter(self.tasks)
         for task, count in counts.items():
             yield (task if isclass(task) else task.__get__(self)), count
@@ -217,7 +217,7 @@ class TableUser(locust.User):
         return answer
 
     def _call(self, retries: "PolicyRetries", request: Request, late_us: int, cost: float) -> Answer:
-        """Send as an application's client does, and again where it would; gives the last answer.
+        """Send as an application's client does, and again where it would; returns the last answer.
 
         A request counts from its first attempt on.
         """
@@ -257,7 +257,7 @@ class TableUser(locust.User):
             self.load.record.health.held_s += self.load.clock() - began_s
 
     def _wait(self, wait_s: float) -> float:
-        """Wait as long as the load goes on; gives the seconds that it took."""
+        """Wait as long as the load goes on; returns the seconds that it took."""
         if not wait_s:
             return 0.0
         began_s = self.load.clock()
@@ -298,7 +298,7 @@ class TableUser(locust.User):
 
 
 def _unprocessed(answer: Answer) -> bool:
-    """Whether a part of a batch was refused; the batch then keeps what it was taken to cost."""
+    """Return whether a part of a batch was refused; the batch then keeps what it was taken to cost."""
     content = answer.content()
     return bool(content.get("UnprocessedItems") or content.get("UnprocessedKeys"))
 

@@ -63,18 +63,18 @@ class NotedTransport:
             return self._transport.send(operation, body)
         ledger = self._ledger
         named = list(self._named(writes_in(operation, orjson.loads(body))))
-        for identity, write in named:
-            ledger.begin(identity, write.after)
+        for identity, _write in named:
+            ledger.begin(identity)
         answer = self._transport.send(operation, body)
-        left = answer.content().get("UnprocessedItems") if answer.accepted else None
-        unprocessed = {identity for identity, _write in self._named(_batch(left or {}))}
+        rest = answer.content().get("UnprocessedItems") if answer.accepted else None
+        unprocessed = {identity for identity, _write in self._named(_batch(rest or {}))}
         for identity, write in named:
             if answer.accepted and identity not in unprocessed:
                 self._acknowledge(identity, write, answer)
             elif answer.accepted or (answer.status == 400 and answer.failure is None):
                 ledger.refused(identity)
             else:
-                ledger.unknown(identity, write.after)
+                ledger.unknown(identity)
         return answer
 
     def close(self) -> None:

@@ -1,7 +1,6 @@
-"""The attributes of items that are not keys of the table: which values they have, and how often each.
+"""The attributes of items that are not keys of the table: their values, and how often each occurs.
 
-What an index is keyed by says where its entries go, so its values are as much a part of a design as the
-table's keys are.
+The key of an index places its entries, so its values belong to a design as much as the table's keys.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,10 +11,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from keyheat.scenario.keys import shard_key
-from keyheat.scenario.spec.part import ScenarioPart
+from keyheat.scenario.spec.part import ScenarioPart, listed, part_of
 
 KINDS: Final = ("values", "count", "range", "timestamp", "copy_of")
-MOST_VALUES: Final = 100_000  # that are told apart
+MOST_VALUES: Final = 100_000
 MOST_SHARDS: Final = 1_000
 PERIODS: Final[Mapping[str, str]] = {
     "second": "%Y-%m-%dT%H:%M:%SZ",
@@ -30,16 +29,16 @@ class AttributeSpec(ScenarioPart):
     """The values of one attribute: exactly one field says which, an exponent how often each is had."""
 
     values: Annotated[dict[Value, Annotated[float, Field(gt=0)]], Field(min_length=1)] | None = Field(
-        None, description="each value with its weight: how often items have it, in proportion to the others"
+        None, description="each value with its weight: its frequency in proportion to the others"
     )
     count: Annotated[int, Field(ge=1, le=MOST_VALUES)] | None = Field(
-        None, description="so many values, each as often as the others, or by Zipf's law with an exponent"
+        None, description="number of values, equally frequent, or by Zipf's law with an exponent"
     )
     exponent: Annotated[float, Field(gt=0, le=10)] | None = Field(
-        None, description="with count: the n-th value is had n^exponent times less often than the first one"
+        None, description="with count: the n-th value is n^exponent times rarer than the first"
     )
     range: Annotated[tuple[int, int], Field()] | None = Field(
-        None, description="whole numbers from the first to the last, each as often as the others"
+        None, description="whole numbers from the first to the last, equally frequent"
     )
     timestamp: Literal["second", "minute", "hour", "day"] | None = Field(
         None, description="when the item was written, to the second, minute, hour or day"
@@ -49,12 +48,12 @@ class AttributeSpec(ScenarioPart):
     )
 
     shards: Annotated[int, Field(ge=1, le=MOST_SHARDS)] = Field(
-        1, description="each value becomes so many by a suffix that is drawn, as a sharded index key has it"
+        1, description="suffixes per value, drawn at random, as in a sharded index key"
     )
 
     @property
     def shares(self) -> dict[str, float] | None:
-        """How often items have each value, in proportion; None where that follows from the item."""
+        """The weight of each value; None if the value follows from the item."""
         shares = self._unsharded
         if shares is None or self.shards == 1:
             return shares
@@ -82,32 +81,21 @@ class AttributeSpec(ScenarioPart):
 
 
 def combined(texts: Iterable[str]) -> str:
-    """The values of several attributes that are one key together: `big+view`.
+    """Join the values of several attributes into one key: `big+view`.
 
-    A plus sign within a value is told apart, or `a+b` and `c` would be the same key as `a` and `b+c`.
+    A plus sign within a value is escaped, or `a+b` and `c` would be the same key as `a` and `b+c`.
     """
     return "+".join(text.replace("\\", "\\\\").replace("+", "\\+") for text in texts)
 
 
 NOT_DESCRIBED: Final = AttributeSpec(count=1_000)
-"""What is assumed of an attribute that an index is keyed by and that nobody describes."""
+"""Assumed values of an index key without a description."""
 
 
 def broken_attributes(raw: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement about `[attributes]`, as `message @ $.path`."""
-    attributes, table = raw.get("attributes"), raw.get("table")
-    if not isinstance(attributes, Mapping):
-        return
-    owner = table if isinstance(table, Mapping) else {}
-    indexes = [index for index in owner.get("indexes") or () if isinstance(index, Mapping)]
-    heads = [
-        name
-        for index in indexes
-        for name in (index.get("partition_key"), *(index.get("more_partition_keys") or ()))
-    ]
-    tails = [
-        name for index in indexes for name in (index.get("sort_key"), *(index.get("more_sort_keys") or ()))
-    ]
+    attributes, owner = part_of(raw, "attributes"), part_of(raw, "table")
+    heads, tails = _named(owner, "partition"), _named(owner, "sort")
     open_names = {str(name) for name in (*heads, *tails) if name} - attributes.keys()
     for name, spec in attributes.items():
         path = f"$.attributes.{name}"
@@ -117,6 +105,15 @@ def broken_attributes(raw: Mapping[str, Any]) -> Iterator[str]:
             yield f"it is a key of the table: [keys] says which values it has @ {path}"
         if isinstance(spec, Mapping):
             yield from _broken(spec, path, head=name in heads, sorts=owner.get("sort_key") is not None)
+
+
+def _named(table: Mapping[str, Any], side: str) -> list[Any]:
+    """The attributes of the partition keys, or sort keys, of all indexes."""
+    return [
+        name
+        for _number, index in listed(table, "indexes")
+        for name in (index.get(f"{side}_key"), *(index.get(f"more_{side}_keys") or ()))
+    ]
 
 
 def _broken(spec: Mapping[str, Any], path: str, *, head: bool, sorts: bool) -> Iterator[str]:

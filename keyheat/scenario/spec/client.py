@@ -6,7 +6,7 @@ from typing import Annotated, Any, get_args
 from pydantic import Field
 
 from keyheat.model.retries import Mode, RetryPolicy, Sdk, modes_of, policy_of
-from keyheat.scenario.spec.part import ScenarioPart, is_number
+from keyheat.scenario.spec.part import ScenarioPart, is_number, part_of
 
 
 class ClientSpec(ScenarioPart):
@@ -15,10 +15,10 @@ class ClientSpec(ScenarioPart):
     Without it every request is sent once, so that no throttle is hidden.
     """
 
-    sdk: Sdk = Field("none", description="whose published policy; none: nothing is sent again")
+    sdk: Sdk = Field("none", description="SDK whose published retry policy applies; none: no retries")
     mode: Mode | None = Field(None, description="absent: the SDK's default")
     attempts: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        None, description="of a request, the first one included; absent: as the SDK has it"
+        None, description="per request, the first one included; absent: the SDK's default"
     )
     quota_tokens: Annotated[float, Field(ge=0, le=1_000_000)] | None = Field(
         None, description="that one client has for retries; 0: no quota; absent: as the SDK has it"
@@ -37,9 +37,7 @@ class ClientSpec(ScenarioPart):
 
 def broken_client(raw: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement within `[client]`, as `message @ $.path`."""
-    client = raw.get("client")
-    if not isinstance(client, Mapping):
-        return
+    client = part_of(raw, "client")
     sdk, mode = client.get("sdk", "none"), client.get("mode")
     if sdk == "none":
         for name in ("mode", "attempts", "quota_tokens"):

@@ -20,7 +20,18 @@ from keyheat.scenario.keys import (
     Weighted,
     Zipf,
 )
-from keyheat.scenario.spec.part import DAY, KEY_PREFIX, ScenarioPart, Seconds, Share, TableName, Units
+from keyheat.scenario.spec.part import (
+    DAY,
+    KEY_PREFIX,
+    ScenarioPart,
+    Seconds,
+    Share,
+    TableName,
+    Units,
+    broken_kind,
+    listed,
+    part_of,
+)
 from keyheat.scenario.trace import TraceKeys
 
 Kind = Literal["uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay", "values"]
@@ -35,7 +46,7 @@ class KeysSpec(ScenarioPart):
 
     kind: Kind = "values"
     values: Annotated[dict[KeyName, Weight], Field(min_length=1, max_length=MOST_VALUES)] | None = Field(
-        None, description="each key with its weight: how often it is used, in proportion to the others"
+        None, description="each key with its weight: its frequency in proportion to the others"
     )
     keys: Annotated[int, Field(ge=1, le=1_000_000_000)] = Field(
         1_000, description="how many distinct keys there are (hot_key, hot_set: beside the hot ones)"
@@ -130,33 +141,21 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "replay": ("speed",),
     "values": (),
 }
-FIELDS = (
-    "share", "hot_keys", "exponent", "day_s", "rounded_to", "first_day", "trace", "speed", "prefix", "values"
-)  # fmt: skip
-DEFAULTS = {"keys": 1_000}  # a scenario that comes back from a run's file states its defaults
-UNCOUNTED = (
-    "date",
-    "sequential",
-    "replay",
-    "values",
-)  # kinds whose number of keys follows from something else
+UNCOUNTED = ("date", "sequential", "replay", "values")
+"""Kinds whose number of keys follows from something else."""
+DEFAULT_KEYS = 1_000  # a scenario that comes back from a run's file states its defaults
 
 
-def broken_keys(keys: Mapping[str, Any]) -> Iterator[str]:
+def broken_keys(raw: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement between fields of `[keys]`, as `message @ $.path`."""
+    if not isinstance(keys := raw.get("keys"), Mapping):
+        return
     if "kind" not in keys and keys.get("values") is None:
         yield f"missing: one of {', '.join(NEEDED)}, or values = {{ KEY = WEIGHT }} @ $.keys.kind"
         return
     kind = keys.get("kind", "values")
-    if not isinstance(kind, str) or kind not in NEEDED:
-        return
-    for field in NEEDED[kind]:
-        if keys.get(field) is None:
-            yield f"kind = {kind!r} needs it @ $.keys.{field}"
-    for field in FIELDS:
-        if keys.get(field) is not None and field not in (*NEEDED[kind], *ALLOWED[kind]):
-            yield f"no meaning with kind = {kind!r} @ $.keys.{field}"
-    if kind in UNCOUNTED and keys.get("keys", DEFAULTS["keys"]) != DEFAULTS["keys"]:
+    yield from broken_kind(keys, "$.keys", kind, NEEDED, ALLOWED)
+    if kind in UNCOUNTED and keys.get("keys", DEFAULT_KEYS) != DEFAULT_KEYS:
         yield f"no meaning with kind = {kind!r} @ $.keys.keys"
     if kind == "date" and isinstance(keys.get("first_day"), str):
         yield from _first_day(keys["first_day"])
@@ -164,8 +163,8 @@ def broken_keys(keys: Mapping[str, Any]) -> Iterator[str]:
 
 def broken_replay(raw: Mapping[str, Any]) -> Iterator[str]:
     """A trace's times need its rows, and leave nothing to say of how much is sent."""
-    keys, load = raw.get("keys"), raw.get("load", {})
-    if not isinstance(keys, Mapping) or not isinstance(load, Mapping):
+    keys, load = part_of(raw, "keys"), part_of(raw, "load")
+    if not keys:
         return
     replay = Path(str(raw.get("loadtest"))).stem == "replay"  # ours, or a copy of it
     replays, timed = keys.get("kind") == "replay", load.get("arrivals") == "trace"
@@ -196,36 +195,39 @@ NotNegative = Annotated[float, Field(ge=0, le=86_400)]
 
 
 class ShardingSpec(ScenarioPart):
-    """Keys get one shard more where a partition is not enough for them, and the metadata table says so."""
+    """Keys get another shard if a partition is not enough for them; the metadata table has their number."""
 
     table: TableName = Field(description="the companion that holds the number of shards of each key")
-    cooldown_s: Seconds = Field(60.0, description="a key's number of shards stays for so long after a change")
-    backoff_low_s: NotNegative = Field(
-        1.0, description="a writer waits at least so long after the cooldown before it tries to change it"
+    cooldown_s: Seconds = Field(
+        60.0, description="seconds for which a key's number of shards stays after a change"
     )
-    backoff_high_s: NotNegative = Field(10.0, description="and at most so long; drawn evenly")
-    cache_s: NotNegative = Field(5.0, description="writers go by what they last read for so long")
+    backoff_low_s: NotNegative = Field(
+        1.0,
+        description="shortest wait of a writer after the cooldown, in seconds, before it changes the number",
+    )
+    backoff_high_s: NotNegative = Field(10.0, description="longest such wait; drawn evenly")
+    cache_s: NotNegative = Field(
+        5.0, description="seconds for which writers use the number that they last read"
+    )
     max_shards: Annotated[int, Field(ge=1, le=1_000)] = 100
     history: Annotated[int, Field(ge=2, le=100)] = Field(20, description="entries of shard_history")
     max_write_units: Units | None = Field(
         None,
-        description="on table errors ask UpdateTable for more, up to this; absent: wait for somebody else to",
+        description="on table errors ask UpdateTable for more, up to this; absent: wait for others to",
     )
 
 
 def broken_sharding(raw: Mapping[str, Any]) -> Iterator[str]:
     """What dynamic sharding has to agree on with the rest of the scenario, as `message @ $.path`."""
-    sharding = raw.get("dynamic_sharding")
-    if not isinstance(sharding, Mapping):
+    sharding, table = part_of(raw, "dynamic_sharding"), part_of(raw, "table")
+    if not sharding:
         return
     yield from _order(sharding, "backoff_low_s", "backoff_high_s")
     yield from _order(sharding, "cache_s", "cooldown_s")
-    yield from _metadata_table(sharding.get("table"), raw.get("companions"))
-    keys = raw.get("keys")
-    if isinstance(keys, Mapping) and keys.get("shards", 1) != 1:
+    yield from _metadata_table(sharding.get("table"), raw)
+    if part_of(raw, "keys").get("shards", 1) != 1:
         yield "say either how many shards there are, or dynamic_sharding @ $.keys.shards"
-    table = raw.get("table")
-    on_demand = isinstance(table, Mapping) and table.get("billing_mode", "PROVISIONED") != "PROVISIONED"
+    on_demand = table.get("billing_mode", "PROVISIONED") != "PROVISIONED"
     if on_demand and sharding.get("max_write_units") is not None:
         yield "only a provisioned table can be given more @ $.dynamic_sharding.max_write_units"
 
@@ -236,12 +238,11 @@ def _order(sharding: Mapping[str, Any], low: str, high: str) -> Iterator[str]:
         yield f"longer than {high} = {second:g} @ $.dynamic_sharding.{low}"
 
 
-def _metadata_table(name: Any, companions: Any) -> Iterator[str]:
-    """On-demand: nobody can say beforehand how often it is read, and a throttle there stops every writer."""
+def _metadata_table(name: Any, raw: Mapping[str, Any]) -> Iterator[str]:
+    """The metadata table is on demand: its reads are unknown, and a throttle there stops every writer."""
     if not isinstance(name, str):
         return
-    listed = companions if isinstance(companions, list | tuple) else ()
-    named = [table for table in listed if isinstance(table, Mapping) and table.get("name") == name]
+    named = [table for _number, table in listed(raw, "companions") if table.get("name") == name]
     if not named:
         yield f"there is no companion named {name!r} @ $.dynamic_sharding.table"
     for companion in named:

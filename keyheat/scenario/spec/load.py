@@ -1,6 +1,5 @@
-"""The load of a scenario: how much is sent, in which mix of operations, and how large the items are."""
+"""The load of a scenario: its rate over time, and the sizes of its items."""
 
-from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
@@ -9,44 +8,6 @@ from keyheat.model import limits
 from keyheat.scenario.shape import LoadShape, ShapeSpec
 from keyheat.scenario.sizes import ItemBytes, ItemSize, mean_units, size_of
 from keyheat.scenario.spec.part import Rate, ScenarioPart, Seconds
-from keyheat.scenario.spec.tasks import MIXED, Weight
-
-
-class OperationsSpec(ScenarioPart):
-    """How often each operation is sent, in proportion to the others; what is absent is not sent."""
-
-    put: Weight = Field(0.0, description="PutItem of a new item")
-    put_if_absent: Weight = Field(
-        0.0, description="PutItem if nothing is there: every second time something is"
-    )
-    update: Weight = Field(0.0, description="UpdateItem: adds one to a counter of an item")
-    delete: Weight = Field(0.0, description="DeleteItem")
-    get: Weight = Field(0.0, description="GetItem, eventually consistent")
-    query: Weight = Field(0.0, description="Query of the first page of a key's items")
-    batch_write: Weight = Field(0.0, description="BatchWriteItem of 25 new items")
-    batch_get: Weight = Field(0.0, description="BatchGetItem of up to 25 items")
-    transact_write: Weight = Field(0.0, description="TransactWriteItems of four items")
-    transact_get: Weight = Field(0.0, description="TransactGetItems of four items")
-
-    def weights(self) -> dict[str, float]:
-        """The operations that are sent, each with its weight."""
-        return {name: weight for name, weight in self.model_dump().items() if weight}
-
-
-def broken_operations(raw: Mapping[str, Any], scenario: Mapping[str, Any]) -> Iterator[str]:
-    """Every disagreement about `[load.operations]`, as `message @ $.path`."""
-    path, mix = "$.load.operations", raw.get("operations")
-    if mix is None:
-        if scenario.get("loadtest", MIXED) == MIXED and not scenario.get("tasks"):
-            yield (
-                "say what is sent: [[tasks]], or here a weight for each operation; or which load test sends "
-                f"something of its own, by loadtest @ {path}"
-            )
-    elif isinstance(mix, Mapping):
-        weights = [mix.get(name) for name in OperationsSpec.model_fields]
-        if not any(weights):
-            yield f"at least one operation needs a weight above 0 @ {path}"
-
 
 TargetUnit = Literal["requests", "WCU", "RCU"]
 DURATION_S = 60.0
@@ -74,18 +35,15 @@ class LoadSpec(ScenarioPart):
         description="size of one written item as DynamoDB counts it, names and keys included: a number, or "
         "a distribution",
     )
-    operations: OperationsSpec | None = Field(
-        None, description="the mix of operations, for loadtest = 'operations'"
-    )
     arrivals: Literal["closed", "constant", "poisson", "trace"] = Field(
         "closed",
         description="closed: users wait for answers; constant, poisson: an open loop; trace: a trace's times",
     )
     write_units_per_s: Rate | None = Field(
-        None, description="open loop: so many WCU/s, steered by what comes back, in place of requests_per_s"
+        None, description="open loop: target in WCU/s, steered by the answers, in place of requests_per_s"
     )
     read_units_per_s: Rate | None = Field(
-        None, description="open loop: so many RCU/s, steered by what comes back, in place of requests_per_s"
+        None, description="open loop: target in RCU/s, steered by the answers, in place of requests_per_s"
     )
     replicated_per_write: Annotated[float, Field(ge=0, le=100)] = Field(
         0.0,
@@ -93,7 +51,7 @@ class LoadSpec(ScenarioPart):
         "the same keys; simulated and planned only",
     )
     shape: ShapeSpec | None = Field(
-        None, description="which rate is asked for when, in the target's unit; absent: the same all the time"
+        None, description="rate over time, in the target's unit; absent: constant"
     )
 
     def item_size(self) -> ItemSize:
@@ -122,7 +80,7 @@ class LoadSpec(ScenarioPart):
 
     @property
     def target_unit(self) -> TargetUnit:
-        """What the target, and with it every rate of the shape, is in."""
+        """The unit of the target and of every rate of the shape."""
         if self.write_units_per_s is not None:
             return "WCU"
         return "RCU" if self.read_units_per_s is not None else "requests"
@@ -138,7 +96,7 @@ class LoadSpec(ScenarioPart):
         return max(self.spawn_per_s, min(self.users, SPAWNED_AT_ONCE)) if self.open_loop else self.spawn_per_s
 
     def rate_shape(self) -> LoadShape:
-        """Which rate is asked for at each moment of the run, in the target's unit."""
+        """Return the rate at each moment of the run, in the target's unit."""
         return (self.shape or ShapeSpec(kind="constant")).over(self.target_per_s, self.duration_s)
 
     @model_serializer(mode="wrap")

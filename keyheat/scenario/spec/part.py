@@ -1,5 +1,6 @@
 """What every part of a scenario file is made of; and two small ones: what ends a run early, and the cache."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, TypeGuard, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
@@ -61,6 +62,40 @@ def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def part_of(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A table of a file that is not checked yet; empty if it is absent, or no table."""
+    part = raw.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def listed(raw: Mapping[str, Any], name: str) -> list[tuple[int, Mapping[str, Any]]]:
+    """The tables of a list in such a file, each with its number; empty if it is absent, or no list."""
+    parts = raw.get(name)
+    numbered = enumerate(parts if isinstance(parts, list | tuple) else ())
+    return [(number, part) for number, part in numbered if isinstance(part, Mapping)]
+
+
+Fields = Mapping[str, Sequence[str]]
+
+
+def broken_kind(
+    raw: Mapping[str, Any], path: str, kind: object, needed: Fields, more: Fields
+) -> Iterator[str]:
+    """Fields that a kind needs, and fields without a meaning for it, as `message @ $.path`.
+
+    `needed` and `more` are the fields of each kind: those that it needs, and those that it may have.
+    """
+    if not isinstance(kind, str) or kind not in needed:
+        return
+    for name in needed[kind]:
+        if raw.get(name) is None:
+            yield f"kind = {kind!r} needs it @ {path}.{name}"
+    every = dict.fromkeys(name for fields in (*needed.values(), *more.values()) for name in fields)
+    for name in every:
+        if raw.get(name) is not None and name not in (*needed[kind], *more.get(kind, ())):
+            yield f"no meaning with kind = {kind!r} @ {path}.{name}"
+
+
 Dollars = Annotated[float, Field(gt=0, le=1_000_000)]
 BudgetUnits = Annotated[float, Field(gt=0, le=1e15)]
 Minutes = Annotated[float, Field(gt=0, le=7 * 1440)]
@@ -92,8 +127,8 @@ class CacheSpec(ScenarioPart):
     """A read-through cache in every process that sends, for the load tests that read through one."""
 
     ttl_s: Seconds = Field(
-        description="how long a cached item may answer reads: at most so stale is an answer"
+        description="seconds for which a cached item answers reads: the largest age of an answer"
     )
     items: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
-        10_000, description="how many items it holds; the one used longest ago makes room"
+        10_000, description="items that it holds; the least recently used one makes room"
     )

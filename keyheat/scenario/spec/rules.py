@@ -4,7 +4,7 @@ A field that is wrong by itself is left to the field's own check: a rule speaks 
 that a person sees every mistake of a file at once and none of them twice.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from keyheat.scenario.shape import broken_shape
@@ -12,7 +12,8 @@ from keyheat.scenario.sizes import broken_sizes
 from keyheat.scenario.spec.attributes import broken_attributes
 from keyheat.scenario.spec.client import broken_client
 from keyheat.scenario.spec.keys import broken_keys, broken_replay, broken_sharding
-from keyheat.scenario.spec.load import DURATION_S, broken_operations
+from keyheat.scenario.spec.load import DURATION_S
+from keyheat.scenario.spec.part import listed, part_of
 from keyheat.scenario.spec.tables import (
     broken_key_lists,
     broken_regions,
@@ -32,21 +33,19 @@ def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
         yield from _capacity(path, table)
         yield from _indexes(path, table)
         yield from _scaling(path, table)
-    yield from _names(raw)
+    yield from _twice(_tables(raw), "table")
     yield from broken_regions(raw)
     yield from broken_sharding(raw)
-    if isinstance(keys := raw.get("keys"), Mapping):
-        yield from broken_keys(keys)
+    yield from broken_keys(raw)
     yield from broken_replay(raw)
     yield from broken_client(raw)
     yield from broken_timeline(raw, DURATION_S)
     yield from broken_tasks(raw)
     yield from broken_attributes(raw)
-    if isinstance(load := raw.get("load", {}), Mapping):
-        yield from _target(load)
-        yield from broken_shape(load, DURATION_S)
-        yield from broken_sizes(load.get("item_bytes"))
-        yield from broken_operations(load, raw)
+    load = part_of(raw, "load")
+    yield from _target(load)
+    yield from broken_shape(load, DURATION_S)
+    yield from broken_sizes(load.get("item_bytes"))
 
 
 def _scaling(path: str, table: Mapping[str, Any]) -> Iterator[str]:
@@ -58,22 +57,17 @@ def _scaling(path: str, table: Mapping[str, Any]) -> Iterator[str]:
 
 def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The table and those beside it, each with its path."""
-    companions = raw.get("companions")
-    listed = companions if isinstance(companions, list | tuple) else ()
-    named = [
-        ("$.table", raw.get("table")),
-        *((f"$.companions[{n}]", companion) for n, companion in enumerate(listed)),
-    ]
-    yield from ((path, table) for path, table in named if isinstance(table, Mapping))
+    if isinstance(table := raw.get("table"), Mapping):
+        yield "$.table", table
+    yield from ((f"$.companions[{number}]", table) for number, table in listed(raw, "companions"))
 
 
-def _names(raw: Mapping[str, Any]) -> Iterator[str]:
+def _twice(named: Iterable[tuple[str, Mapping[str, Any]]], what: str) -> Iterator[str]:
     seen: set[str] = set()
-    for path, table in _tables(raw):
-        name = table.get("name")
-        if isinstance(name, str):
+    for path, part in named:
+        if isinstance(name := part.get("name"), str):
             if name in seen:
-                yield f"another table is named {name!r} too @ {path}.name"
+                yield f"another {what} is named {name!r} too @ {path}.name"
             seen.add(name)
 
 
@@ -113,13 +107,8 @@ def _provisioned(path: str, owner: Mapping[str, Any]) -> Iterator[str]:
 def _indexes(owner: str, table: Mapping[str, Any]) -> Iterator[str]:
     yield from broken_table_key(owner, table)
     yield from broken_types(owner, table, list(_each_index(owner, table)))
-    seen: set[str] = set()
+    yield from _twice(_each_index(owner, table), "index")
     for path, index in _each_index(owner, table):
-        name = index.get("name")
-        if isinstance(name, str):
-            if name in seen:
-                yield f"another index is named {name!r} too @ {path}.name"
-            seen.add(name)
         if index.get("include") and index.get("projection") != "INCLUDE":
             yield f'only projection = "INCLUDE" names attributes @ {path}.include'
         yield from broken_key_lists(path, index)
@@ -141,10 +130,7 @@ def _local_index(path: str, index: Mapping[str, Any], table: Mapping[str, Any]) 
 
 
 def _each_index(owner: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    indexes = table.get("indexes")
-    for number, index in enumerate(indexes if isinstance(indexes, list | tuple) else ()):
-        if isinstance(index, Mapping):
-            yield f"{owner}.indexes[{number}]", index
+    yield from ((f"{owner}.indexes[{number}]", index) for number, index in listed(table, "indexes"))
 
 
 def _local(index: Mapping[str, Any]) -> bool:

@@ -15,7 +15,16 @@ from pydantic import Field
 
 from keyheat.model import limits
 from keyheat.scenario.spec.capacity import SIDES, Walk, pair_of
-from keyheat.scenario.spec.part import AttributeName, Region, ScenarioPart, TableName, Units, is_number
+from keyheat.scenario.spec.part import (
+    AttributeName,
+    Region,
+    ScenarioPart,
+    TableName,
+    Units,
+    is_number,
+    listed,
+    part_of,
+)
 
 KeyType = Literal["S", "N", "B"]
 IN_WORDS: dict[str, str] = {"S": "a string", "N": "a number", "B": "binary"}
@@ -58,10 +67,10 @@ class ScalingSpec(ScenarioPart):
         0.7, description="consumed as a share of provisioned that it steers for"
     )
     scale_out_cooldown_s: Cooldown = Field(
-        0.0, description="after adding capacity, only a larger addition is made for so long"
+        0.0, description="seconds after an increase in which only a larger one is made"
     )
     scale_in_cooldown_s: Cooldown = Field(
-        0.0, description="after taking capacity away, no more is taken away for so long"
+        0.0, description="seconds after a decrease in which no other one is made"
     )
     scale_in: bool = Field(True, description="false: capacity is only added (DisableScaleIn of the policy)")
 
@@ -79,11 +88,10 @@ class AutoScalingSpec(ScenarioPart):
 
 def broken_scaling(path: str, owner: Mapping[str, Any]) -> Iterator[str]:
     """What the auto scaling of a table or of an index disagrees with, as `message @ $.path`."""
-    scaling, provisioned = owner.get("auto_scaling"), pair_of(owner, "provisioned")
-    sides = scaling if isinstance(scaling, Mapping) else {}
+    provisioned = pair_of(owner, "provisioned")
     for side in SIDES:
-        bounds = sides.get(side)
-        least, most = (bounds.get("min"), bounds.get("max")) if isinstance(bounds, Mapping) else (None, None)
+        bounds = part_of(part_of(owner, "auto_scaling"), side)
+        least, most = bounds.get("min"), bounds.get("max")
         if not (is_number(least) and is_number(most)):
             continue
         where = f"{path}.auto_scaling.{side}"
@@ -197,18 +205,16 @@ def broken_table_key(path: str, table: Mapping[str, Any]) -> Iterator[str]:
 
 def broken_regions(raw: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with a global table, as `message @ $.path`; `raw` is the whole scenario."""
-    companions = raw.get("companions")
-    for number, one in enumerate(companions if isinstance(companions, list | tuple) else ()):
-        if isinstance(one, Mapping) and one.get("regions"):
+    for number, companion in listed(raw, "companions"):
+        if companion.get("regions"):
             yield f"only the scenario's own table can be a global one @ $.companions[{number}].regions"
-    table, load = raw.get("table"), raw.get("load")
-    named = table.get("regions") if isinstance(table, Mapping) else None
+    named = part_of(raw, "table").get("regions")
     regions = [str(one) for one in named] if isinstance(named, list | tuple) else []
     if len(regions) == 1:
         yield "a global table is in two Regions and more; leave it out for a table in one @ $.table.regions"
     for region in sorted({one for one in regions if regions.count(one) > 1}):
         yield f"{region} is named twice @ $.table.regions"
-    if not regions and isinstance(load, Mapping) and load.get("replicated_per_write"):
+    if not regions and part_of(raw, "load").get("replicated_per_write"):
         message = "writes come in from other Regions of a global table only: name them in [table] regions"
         yield f"{message} @ $.load.replicated_per_write"
 
@@ -299,21 +305,20 @@ class ChangeSpec(ScenarioPart):
 
 
 def requests_of(steps: Sequence[ChangeSpec]) -> list[tuple[float, tuple[ChangeSpec, ...]]]:
-    """The steps as requests, each with its moment: those of the same moment are asked together."""
+    """Group the steps into requests, each with its moment."""
     return [(at_s, tuple(same)) for at_s, same in groupby(steps, key=lambda step: step.at_s)]
 
 
 def broken_timeline(raw: Mapping[str, Any], default_duration_s: float) -> Iterator[str]:
     """Every step that cannot be, as `message @ $.path`; `raw` is the whole scenario."""
-    table, listed = raw.get("table"), raw.get("timeline")
-    steps = listed if isinstance(listed, list | tuple) else ()
-    placed = [(f"$.timeline[{n}]", step) for n, step in enumerate(steps) if isinstance(step, Mapping)]
+    table = raw.get("table")
+    placed = [(f"$.timeline[{number}]", step) for number, step in listed(raw, "timeline")]
     yield from _times(placed, _duration_s(raw, default_duration_s))
     if not isinstance(table, Mapping):
         return
     walk = Walk.of(table)
-    for at_s, same in groupby(placed, key=lambda entry: entry[1].get("at_s")):
-        yield from walk.request(at_s, list(same))
+    for _at_s, same in groupby(placed, key=lambda entry: entry[1].get("at_s")):
+        yield from walk.request(list(same))
     yield from walk.unused_scaling()
 
 
@@ -331,6 +336,5 @@ def _times(placed: Sequence[tuple[str, Mapping[str, Any]]], duration_s: float) -
 
 
 def _duration_s(raw: Mapping[str, Any], default_s: float) -> float:
-    load = raw.get("load")
-    stated = load.get("duration_s", default_s) if isinstance(load, Mapping) else default_s
+    stated = part_of(raw, "load").get("duration_s", default_s)
     return float(stated) if is_number(stated) and stated > 0 else inf

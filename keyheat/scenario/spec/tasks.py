@@ -5,7 +5,15 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import Field
 
-from keyheat.scenario.spec.part import AttributeName, Rate, ScenarioPart, TableName
+from keyheat.scenario.spec.part import (
+    AttributeName,
+    Rate,
+    ScenarioPart,
+    TableName,
+    is_number,
+    listed,
+    part_of,
+)
 
 Weight = Annotated[float, Field(ge=0, le=1e12)]
 Operation = Literal[
@@ -30,6 +38,7 @@ OF_OPERATION: Final[Mapping[str, tuple[str, ...]]] = {
     "projection": ("get", "query"),
 }
 """Fields that only some operations have."""
+UNSAID: Final = "list [[tasks]], or name a load test that has tasks of its own, by loadtest"
 RATES: Final = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 
 
@@ -53,7 +62,7 @@ class TaskSpec(ScenarioPart):
         None, description="query: of this index, by a value of its partition key as items have it"
     )
     limit: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
-        None, description="query: so many items are read at most; absent: 25"
+        None, description="query: most items to read; absent: 25"
     )
     newest_first: bool = Field(False, description="query: from the last sort key backwards")
     consistent: bool = Field(
@@ -65,7 +74,7 @@ class TaskSpec(ScenarioPart):
 
     @property
     def share(self) -> float:
-        """How often it is sent, in proportion to the others."""
+        """Its weight among the tasks."""
         if self.per_s is not None:
             return self.per_s
         return 1.0 if self.weight is None else self.weight
@@ -73,45 +82,43 @@ class TaskSpec(ScenarioPart):
 
 def with_total_rate(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The scenario; where its tasks say how often each is sent, and its load does not, with their sum."""
-    load, total = raw.get("load", {}), _total_of_tasks(raw)
-    if total is None or not isinstance(load, Mapping) or any(load.get(field) is not None for field in RATES):
+    load, total = part_of(raw, "load"), _total_of_tasks(raw)
+    if total is None or any(load.get(field) is not None for field in RATES):
         return raw
     return {**raw, "load": {**load, "requests_per_s": total}}
 
 
 def without_total_rate(raw: Mapping[str, Any]) -> dict[str, Any]:
     """The scenario without a total that is only the sum of its tasks: tasks that change have another one."""
-    load, total = raw.get("load", {}), _total_of_tasks(raw)
-    if total is None or not isinstance(load, Mapping) or load.get("requests_per_s") != total:
+    load, total = part_of(raw, "load"), _total_of_tasks(raw)
+    if total is None or load.get("requests_per_s") != total:
         return dict(raw)
     return {**raw, "load": {field: value for field, value in load.items() if field != "requests_per_s"}}
 
 
 def _total_of_tasks(raw: Mapping[str, Any]) -> float | None:
-    """How often all tasks together are sent; None where one does not say it, or there is none."""
-    rates = [_number(task.get("per_s")) for task in _listed(raw)]
-    stated = [rate for rate in rates if rate is not None]
+    """Return the rate of all tasks together; None if a task has no rate, or without tasks."""
+    rates = [task.get("per_s") for _number, task in listed(raw, "tasks")]
+    stated = [rate for rate in rates if is_number(rate)]
     return sum(stated) if stated and len(stated) == len(rates) else None
 
 
 def broken_tasks(raw: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement about `[[tasks]]`, as `message @ $.path`."""
-    tasks = _listed(raw)
+    tasks, loadtest = [task for _number, task in listed(raw, "tasks")], raw.get("loadtest", MIXED)
     if not tasks:
+        if loadtest == MIXED and not raw.get("tasks"):
+            yield f"{UNSAID} @ $.tasks"
         return
-    load, loadtest = raw.get("load"), raw.get("loadtest", MIXED)
     if loadtest != MIXED:
         yield f"{loadtest!r} has tasks of its own; [[tasks]] are for {MIXED!r}, the default @ $.loadtest"
-    if isinstance(load, Mapping) and load.get("operations") is not None:
-        yield "say [[tasks]] or [load.operations], which is their short form, not both @ $.load.operations"
     with_rate = [task for task in tasks if task.get("per_s") is not None]
     if not with_rate and all(task.get("weight") == 0 for task in tasks):
         yield "at least one task needs a weight above 0 @ $.tasks"
-    table = raw.get("table")
-    for number, task in enumerate(tasks):
+    for number, task in listed(raw, "tasks"):
         path = f"$.tasks[{number}]"
         yield from _rates(task, path, rates=bool(with_rate))
-        yield from _fields(task, path, table if isinstance(table, Mapping) else {})
+        yield from _fields(task, path, part_of(raw, "table"))
 
 
 def _rates(task: Mapping[str, Any], path: str, *, rates: bool) -> Iterator[str]:
@@ -129,24 +136,10 @@ def _fields(task: Mapping[str, Any], path: str, table: Mapping[str, Any]) -> Ite
     named = task.get("index")
     if not isinstance(named, str) or operation != "query":
         return
-    listed = table.get("indexes")
-    indexes = (
-        [candidate for candidate in listed if isinstance(candidate, Mapping)]
-        if isinstance(listed, list | tuple)
-        else []
-    )
+    indexes = [candidate for _number, candidate in listed(table, "indexes")]
     index = next((candidate for candidate in indexes if candidate.get("name") == named), None)
     if index is None:
         there = ", ".join(str(candidate.get("name")) for candidate in indexes) or "none"
         yield f"the table has no index {named!r}; it has: {there} @ {path}.index"
     elif task.get("consistent") and not index.get("local"):
         yield f"a global index is never read strongly consistent @ {path}.consistent"
-
-
-def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    tasks = raw.get("tasks")
-    return [task for task in tasks if isinstance(task, Mapping)] if isinstance(tasks, list | tuple) else []
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

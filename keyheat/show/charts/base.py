@@ -10,8 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from keyheat.numbers import rate
-from keyheat.show.constraints import crosses_midnight
+from keyheat.numbers import crosses_midnight, rate
 from keyheat.show.style import LIGHT
 
 HEAT: Final = [[0.0, LIGHT["heat0"]], [0.35, LIGHT["heat1"]], [0.7, LIGHT["heat2"]], [1.0, LIGHT["heat3"]]]
@@ -69,11 +68,10 @@ def width_for(length_s: int, most: int = MOST_POINTS) -> int:
     return next((width for width in WIDTHS_S if length_s <= width * most), -(-length_s // most))
 
 
-def coarser(rates: pd.DataFrame, step_s: int) -> pd.DataFrame:
+def coarser(rates: pd.DataFrame, step_s: float) -> pd.DataFrame:
     """Means over longer steps of rows by epoch second; the last step may be shorter."""
-    start_s = int(rates.index[0])
-    means = rates.groupby((rates.index - start_s) // step_s).mean()
-    return means.set_index(start_s + means.index * step_s)
+    means = rates.groupby((rates.index - rates.index[0]) // step_s).mean()
+    return means.set_index(rates.index[0] + means.index * step_s)
 
 
 def stepped(values: pd.Series, step_s: float) -> dict[str, Any]:

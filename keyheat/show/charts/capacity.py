@@ -6,23 +6,18 @@ from typing import Final
 import pandas as pd
 import plotly.graph_objects as go
 
-from keyheat.analysis.report.run import ReportRun
-from keyheat.numbers import UNITS, measured, moment, some, span, whole
+from keyheat.analysis.report import ReportRun
+from keyheat.numbers import NOTHING, UNITS, measured, moment, saying, some, span, whole
 from keyheat.runs.manifest import CapacityChange
-from keyheat.show.answer import Figure, Table
+from keyheat.show.answer import Figure, Mark, Picture, Table
 from keyheat.show.charts.base import MOST_POINTS, figure, iso, stepped, time_axis
-from keyheat.show.charts.rates import Rates
-from keyheat.show.constraints import NAMES, saying
+from keyheat.show.charts.rates import LIMITS, Rates
 from keyheat.show.style import LIGHT, colour_of, pattern
+from keyheat.show.verdict import NAMES
 from keyheat.words import Constraint, Resource, capital, label_of, whose
 
 MOST_ROWS: Final = 60
 """Of the table below a chart; a CSV file has them all."""
-WORDS: Final = {
-    "provisioned": "provisioned for",
-    "max_on_demand": "as the on-demand maximum of",
-    "warm": "of warm throughput for",
-}
 
 
 def capacity_figure(
@@ -122,34 +117,27 @@ def changes_of(run: ReportRun, resource: Resource) -> list[float]:
     )
 
 
-def change_sentences(run: ReportRun) -> Iterator[str]:
-    """Every change in a sentence, in order of time."""
+def change_table(run: ReportRun) -> Table | None:
+    """Every change of capacity that was asked for, with what came of it; None if there is none."""
     changes = _changes(run)
     last_s = max((max(change.at_s, change.in_force_s or 0.0) for change in changes), default=0.0)
-    for change in changes:
-        say = saying(_epoch_s(run, 0.0), _epoch_s(run, last_s))
-        who = "auto scaling" if change.by == "auto scaling" else "the timeline"
-        because = f" ({change.because})" if change.because else ""
-        if change.refused:
-            outcome = f"refused: {change.refused}"
-        elif change.in_force_s is None:
-            outcome = "not in force by the end of the run"
-        else:
-            outcome = f"in force at {say(_epoch_s(run, change.in_force_s))}"
-        yield f"{say(_epoch_s(run, change.at_s))} UTC: {who} asks for {_asked(change)}{because}; {outcome}."
-
-
-def _asked(change: CapacityChange) -> str:
-    name, _, side = change.what.partition(".")
-    owner = whose(label_of(change.index))
-    before = "" if change.before is None else f" instead of {_amount(change.before)}"
-    if side not in UNITS:
-        return f"{change.after} mode of {owner}{before}"
-    return f"{_amount(change.after)} {UNITS[side]}/s {WORDS.get(name, name)} {owner}{before}"
+    say = saying(_epoch_s(run, 0.0), _epoch_s(run, last_s)) if changes else str
+    rows = tuple(
+        {
+            "asked for (UTC)": say(_epoch_s(run, change.at_s)), "by": change.by,
+            "resource": whose(label_of(change.index)),
+            "what": change.what.replace("_", " ").replace(".", ", "),
+            "from": _amount(change.before), "to": _amount(change.after), "because": change.because or NOTHING,
+            "in force": f"refused: {change.refused}" if change.refused else NOTHING
+            if change.in_force_s is None else say(_epoch_s(run, change.in_force_s)),
+        }
+        for change in changes
+    )  # fmt: skip
+    return Table(title="Changes of capacity", rows=rows) if rows else None
 
 
 def _amount(value: float | str | None) -> str:
-    return whole(value) if isinstance(value, int | float) else str(value)
+    return whole(value) if isinstance(value, int | float) else value or NOTHING
 
 
 def _changes(run: ReportRun) -> Sequence[CapacityChange]:
@@ -159,3 +147,46 @@ def _changes(run: ReportRun) -> Sequence[CapacityChange]:
 def _epoch_s(run: ReportRun, elapsed_s: float) -> float:
     assert run.manifest is not None, "it holds the changes"
     return run.manifest.started_at.timestamp() + elapsed_s
+
+
+WIDTH, HEIGHT, BOTTOM, THROTTLED_HEIGHT = 320, 64, 96, 26
+
+
+def picture_of(rates: Rates) -> Picture | None:
+    """The picture of one resource; None if its consumption is unknown."""
+    drawn = rates.within(WIDTH // 2)
+    if not drawn.known("consumed"):
+        return None
+    limits = list(drawn.limits())
+    top = 1.05 * max(map(drawn.most, ["consumed", *(name for name, _ in limits)])) or 1.0
+    paths: list[tuple[Mark, str]] = [("area", _area(drawn.frame["consumed"], top, HEIGHT, HEIGHT))]
+    paths += [(limit.mark, _line(drawn.frame[name], top)) for name, limit in limits]
+    legend: list[tuple[Mark, str]] = [("area", "consumed")]
+    legend += [(limit.mark, drawn.limit_words(name)) for name, limit in LIMITS.items() if drawn.known(name)]
+    throttled = drawn.frame[drawn.constraints].sum(axis=1)
+    if throttled.any():
+        paths.append(("bar", _area(throttled, float(throttled.max()), THROTTLED_HEIGHT, BOTTOM)))
+        legend.append(("bar", "throttled"))
+    words = ", ".join(name for _, name in legend)
+    return Picture(summary=f"{rates.resource.title}: {words}", paths=tuple(paths), legend=tuple(legend))
+
+
+def _area(values: pd.Series, top: float, height: int, bottom: int) -> str:
+    """A stepped area from the left bottom corner round to the right bottom corner."""
+    width = WIDTH / len(values)
+    heights = (bottom - height * (values.fillna(0) / top).clip(0, 1)).round(1)
+    steps = (f"L{at * width:.1f} {y:g}L{(at + 1) * width:.1f} {y:g}" for at, y in enumerate(heights))
+    return f"M0 {bottom}{''.join(steps)}L{WIDTH} {bottom}Z"
+
+
+def _line(values: pd.Series, top: float) -> str:
+    """A stepped line, a piece for each level; none where the limit is not known."""
+    width = WIDTH / len(values)
+    levels = values.reset_index(drop=True)
+    pieces = levels.groupby((levels.diff() != 0).cumsum())
+    spans = ((one.index[0] * width, (one.index[-1] + 1) * width, one.iloc[0]) for _, one in pieces)
+    return "".join(
+        f"M{start:.1f} {HEIGHT * (1 - value / top):.1f}H{end:.1f}"
+        for start, end, value in spans
+        if pd.notna(value)
+    )

@@ -1,19 +1,32 @@
-"""What the load generator sent against the demand, and what it says of itself."""
+"""What the client measured: what it sent against the demand, what it says of itself, and latencies."""
 
-from collections.abc import Iterator
-from typing import Final
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import pandas as pd
 import plotly.graph_objects as go
+from hdrh.histogram import HdrHistogram
 
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report import ReportRun
 from keyheat.numbers import measured, milliseconds, percent, rate, some, span, whole
+from keyheat.runfiles import US_PER_MS
+from keyheat.runs.frames import latency_of
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.scenario.shape import LoadShape
-from keyheat.show.answer import Figure
-from keyheat.show.charts.base import MOST_POINTS, coarser, figure, stepped, time_axis, width_for
+from keyheat.show.answer import Figure, Table
+from keyheat.show.charts.base import (
+    MOST_POINTS,
+    coarser,
+    compact,
+    figure,
+    safe,
+    stepped,
+    time_axis,
+    width_for,
+)
 from keyheat.show.style import LIGHT
-from keyheat.terms import DEMAND, P99, titled
+from keyheat.terms import DEMAND, P50, P99, RESPONSE_TIME, titled
 from keyheat.words import TABLE
 
 OUTCOMES: Final = {"accepted": "accent", "throttled": "throttled", "errors": "error"}
@@ -109,3 +122,81 @@ def _sentences(run: ReportRun, step_s: int) -> Iterator[str]:
             f"{name} {whole(count)}" for name, count in sorted(run.totals.errors_by_kind.items())
         )
         yield f"{some(run.totals.errors, 'request')} failed for another reason ({kinds})."
+
+
+DASHES: Final = ("solid", "dash", "dot")
+RESPONSE: Final = "response"
+ROLES: Final = {"accepted": "accent", "throttled": "throttled", "error": "error", RESPONSE: "ink"}
+"""What is drawn: the service time of an attempt by its outcome, and a request's response time."""
+IN_WORDS: Final = {RESPONSE: RESPONSE_TIME, "backoff": "back-off", "logical": "as a whole"}
+NINES: Final = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
+POINTS_PER_NINE: Final = 20
+
+
+def latency_figure(histograms: Mapping[str, HdrHistogram]) -> Figure | None:
+    """Service time and response time at every percentile; each nine has the same width."""
+    drawn = [(*tag.split("."), one) for tag, one in histograms.items() if tag.partition(".")[2] in ROLES]
+    if not drawn:
+        return None
+    made = figure(350, ["milliseconds"])
+    operations, furthest = sorted({operation for operation, _, _ in drawn}), 0.0
+    for operation, outcome, histogram in drawn:
+        name = f"{safe(operation)}, {IN_WORDS.get(outcome, outcome)}"
+        at = curve(histogram)
+        furthest = max(furthest, *at)
+        made.add_trace(
+            go.Scatter(
+                x=compact(map(_nines, at)), y=compact(at.values()), mode="lines", name=name,
+                line={
+                    "color": LIGHT[ROLES[outcome]], "width": 2,
+                    "dash": DASHES[operations.index(operation) % len(DASHES)],
+                },
+                customdata=[f"{percentile:.6g}" for percentile in at],
+                hovertemplate=f"{name}: p%{{customdata}} %{{y:,}} ms<extra></extra>",
+            )
+        )  # fmt: skip
+    shown = [nine for nine in NINES if nine <= furthest + 1e-9]
+    made.update_xaxes(
+        tickvals=list(map(_nines, shown)), ticktext=["min", *(f"p{nine:g}" for nine in shown[1:])],
+        hoverformat=None, overwrite=True)  # fmt: skip
+    made.update_yaxes(type="log", rangemode="normal", tickformat=",~r", dtick="D2", nticks=0, overwrite=True)
+    rows = tuple(map(_latency_row, latency_of(histograms).itertuples()))
+    title = "Service time of one attempt, by its outcome"
+    if any(outcome == RESPONSE for _, outcome, _ in drawn):
+        title += f"; {RESPONSE_TIME} of a request, with queueing and retries"
+    return Figure(
+        title="Latency by percentile", summary=" ".join(map(_latency_words, rows)), figure=made,
+        table=Table(title=title, rows=rows, folded=True),
+    )  # fmt: skip
+
+
+def curve(histogram: HdrHistogram) -> dict[float, float]:
+    """Milliseconds by percentile, evenly spaced in nines, no further than the one slowest request."""
+    count = max(histogram.get_total_count(), 10)
+    steps = range(math.floor(math.log10(count) * POINTS_PER_NINE) + 1)
+    at_us = histogram.get_percentile_to_value_dict(
+        [100 * (1 - 10 ** (-step / POINTS_PER_NINE)) for step in steps]
+    )
+    at_us[100 * (1 - 1 / count)] = histogram.get_max_value()
+    return {percentile: value_us / US_PER_MS for percentile, value_us in at_us.items()}
+
+
+def _nines(percentile: float) -> float:
+    """0 for the minimum, 1 for 90 %, 2 for 99 %: every nine is one step to the right."""
+    return -math.log10(max(1 - percentile / 100, 1e-9))
+
+
+def _latency_row(one: Any) -> dict[str, str]:
+    times = {
+        "p50": one.p50_ms, "p90": one.p90_ms, "p95": one.p95_ms, "p99": one.p99_ms, "p99.9": one.p999_ms,
+        "max": one.max_ms,
+    }  # fmt: skip
+    words = {"operation": one.operation, "outcome": IN_WORDS.get(one.outcome, one.outcome)}
+    return {**words, "requests": whole(one.count), **{name: milliseconds(at) for name, at in times.items()}}
+
+
+def _latency_words(row: Mapping[str, str]) -> str:
+    return (
+        f"{row['operation']}, {row['outcome']} ({row['requests']}): {P50} {row['p50']}, {P99} {row['p99']}, "
+        f"max {row['max']}."
+    )

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report import ReportRun
 from keyheat.analysis.timeline import Cells
 from keyheat.numbers import UNITS, whole
 from keyheat.runs.formats import Evidence, Label
@@ -15,7 +15,7 @@ from keyheat.runs.frames import frame as frame_of
 from keyheat.runs.frames import seconds_of, throttles_of
 from keyheat.show.answer import Mark
 from keyheat.show.charts.base import coarser, width_for
-from keyheat.show.constraints import SHOWN
+from keyheat.show.verdict import SHOWN
 from keyheat.words import Constraint, Resource
 
 

@@ -1,7 +1,7 @@
-"""What a scenario's load test sends: as the scenario states it, else by a dry run in a process of its own.
+"""The requests of a scenario's load test: as the scenario states them, else by a dry run in a child process.
 
-That process is kept for further scenarios, such as those of a search, and ends with ours. A file that we do
-not ship has one for itself.
+That process is reused for further scenarios, such as those of a search, and ends with ours. Each file of a
+user has its own process.
 """
 
 import atexit
@@ -49,13 +49,13 @@ REFUSED: Final = {
     "AWS_CONFIG_FILE": os.devnull,
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
 }
-"""Credentials of nobody, for a load test that makes clients of its own."""
+"""Invalid credentials, for a load test that creates its own clients."""
 ADAPTER: Final = TypeAdapter(DryRun)
 _processes: dict[tuple[str, int], "_Process"] = {}
 
 
 def loadtest_of(scenario: Scenario, folder: Path) -> LoadTest:
-    """What the scenario's load test sends; `folder` is the scenario's. Raises `ScenarioError`."""
+    """Return what the scenario's load test sends; `folder` is the scenario's. Raises `ScenarioError`."""
     if (stated := stated_loadtest(with_combinations(scenario))) is not None:
         return stated
     try:
@@ -69,25 +69,22 @@ def loadtest_of(scenario: Scenario, folder: Path) -> LoadTest:
 
 
 def check_file(scenario: Scenario, folder: Path) -> None:
-    """Raise `ScenarioError` where nobody could run the scenario's load test. Ours can be run.
-
-    Raises `FileNotFoundError` where there is none.
-    """
+    """Check that a user's load test can run. Raises `ScenarioError`, or `FileNotFoundError`."""
     if not scenario.is_shipped(scenario.locustfile(folder)) and (wrong := _dry_run(scenario, folder).wrong):
         raise ScenarioError(scenario.name, [f"{said} @ $.loadtest" for said in wrong])
 
 
 def assumptions_of(scenario: Scenario, folder: Path) -> tuple[str, ...]:
-    """What is assumed, in sentences: by the scenario's file, and of index keys that nobody describes.
+    """List assumptions in sentences: of the scenario's file, and on undescribed index keys.
 
-    Of items nothing where nobody can say what the load test sends, or where it replays a trace.
+    No assumptions on items if the load test is unknown or replays a trace.
     """
     said = (f"Assumed: {', '.join(scenario.assumed)}, by the scenario's file.",) if scenario.assumed else ()
     return (*said, *_of_items(scenario, folder), *_of_the_beginning(scenario))
 
 
 def _of_the_beginning(scenario: Scenario) -> tuple[str, ...]:
-    """What the load would cost more on a table that holds items already; nothing where it would not."""
+    """Assumptions on the empty table, if items in it would make the load cost more."""
     sent = {task.operation for task in scenario.tasks}
     found = [FOUND] if "query" in sent else []
     if "put" in sent and scenario.table.sort_key is None and scenario.table.index_attributes:
@@ -96,7 +93,7 @@ def _of_the_beginning(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _of_items(scenario: Scenario, folder: Path) -> tuple[str, ...]:
-    """The attributes whose values nobody states, where puts leave them to the scenario."""
+    """Assumptions on attributes without a description that puts leave to the scenario."""
     heads = {name for index in scenario.table.indexes for name in index.partition_keys}
     open_names = heads & scenario.attribute_values.keys() - scenario.attributes.keys()
     if not open_names or scenario.load.arrivals == "trace":
@@ -132,9 +129,9 @@ def _known(file: tuple[str, int], job: bytes) -> DryRun:
 
 
 def _sent_by(scenario: Scenario) -> dict[str, Any]:
-    """What of a scenario decides which requests are sent, so that those of a search are sampled once.
+    """Return the fields that determine the requests, so that a search samples them once.
 
-    Which values attributes have is drawn by their laws later; what a table can take is no matter.
+    The values of attributes are drawn later; the capacity of a table does not matter.
     """
     raw = scenario.model_dump(mode="json", exclude=set(NO_MATTER))
     raw |= {"name": "dry-run", "question": "What does it send?", "seed": 1}
@@ -171,7 +168,7 @@ class _Process:
         return made
 
     def ask(self, job: bytes) -> bytes | str:
-        """Its answer; else why there is none."""
+        """Return its answer, or the reason for a missing one."""
         assert self.child.stdin is not None
         try:
             self.child.stdin.write(job + b"\n")
@@ -181,7 +178,7 @@ class _Process:
         return self._answer()
 
     def _answer(self) -> bytes | str:
-        """Its answer. CPU time bounds it, so that no other program on the machine decides."""
+        """Wait for the answer, bounded by CPU time, so that other programs on the machine do not matter."""
         begun_s, most_cpu_s = monotonic(), self._cpu_s() + MOST_CPU_S
         while monotonic() < begun_s + MOST_WAIT_S and self._cpu_s() < most_cpu_s:
             with suppress(Empty):
@@ -197,7 +194,7 @@ class _Process:
         return float(times.user + times.system)
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """Kill the process."""
         with suppress(OSError):
             self.child.kill()
         self.child.wait()

@@ -1,4 +1,4 @@
-"""Index keys of several attributes, seen as one attribute that has their combinations as values.
+"""Index keys of several attributes, as one attribute with their combinations as values.
 
     partition_key = ["tenant", "type"]      tenant: a 60 %, b 40 %         a+view 30 %, a+click 30 %,
                                             type: view 50 %, click 50 %    b+view 20 %, b+click 20 %
@@ -33,7 +33,7 @@ class Combination(AttributeSpec):
 
 
 def with_combinations(scenario: "Scenario") -> "Scenario":
-    """The scenario in which every index is keyed by one attribute; the same where every index is."""
+    """Return the scenario with a single attribute as the key of each index."""
     if not any(index.more_partition_keys or index.more_sort_keys for index in scenario.table.indexes):
         return scenario
     attributes, indexes = dict(scenario.attributes), []
@@ -59,7 +59,7 @@ def _combination(scenario: "Scenario", index: "IndexSpec") -> Combination:
 
 
 def _together(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The combinations by their weights; of too many the heaviest, and as many as stand for the others."""
+    """Weigh the combinations; of too many keep the heaviest, and a number that stands for the others."""
     if not parts:
         return {}
     most = max(1, int(MOST_COMBINATIONS ** (1 / len(parts))))
@@ -77,7 +77,7 @@ def _together(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def crossed(keys: Masses, values: Mapping[str, float]) -> Masses:
-    """Each key together with a value that is had beside it, by chance: `key+value`."""
+    """Combine each key with the values of another attribute: `key+value`."""
     places = np.argsort(-keys.shares, kind="stable")[:CROSSED].tolist()
     total = sum(values.values())
     shares = {

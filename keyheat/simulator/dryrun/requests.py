@@ -1,4 +1,4 @@
-"""What a load test sends, as plain values: the simulator makes flows of them.
+"""The requests of a load test as plain values, of which the simulator makes flows.
 
 LoadTest --> UserClass --> Task (by its weight) --> RequestKind (so often in each task)
 """
@@ -25,7 +25,7 @@ class KeyLaw:
     distinct: float | None = None  # keys that the rest is spread over; None: a new key each time
     family: str = ""  # texts that look alike are keys of the same items
     attribute: str | None = None  # the values of an attribute, as the scenario describes them
-    owners: int | None = None  # each of so many users draws one key by `texts`, and stays with it
+    owners: int | None = None  # number of users, each of which draws one key by `texts` and keeps it
     written: bool = False  # of items that the user wrote before
 
 
@@ -129,8 +129,8 @@ class LoadTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun:
-    """The result of a dry run: a load test, or every reason why there is none."""
+    """The result of a dry run: a load test, or every mistake in it."""
 
     loadtest: LoadTest | None = None
-    wrong: tuple[str, ...] = ()  # mistakes in the file: nobody can run it
-    unsampled: tuple[str, ...] = ()  # Locust may run it, and a sample does not show what it sends
+    wrong: tuple[str, ...] = ()  # mistakes in the file, which cannot be run
+    unsampled: tuple[str, ...] = ()  # reasons why a sample does not show what it sends; Locust may run it

@@ -1,4 +1,4 @@
-"""Tasks that follow from the scenario alone: those that it lists, and puts under the keys of its pattern.
+"""Load tests that a scenario states in full: its listed tasks, and puts under its keys.
 
 They need no dry run. `tests/simulator/test_dryrun.py` compares them with dry runs of the same load tests.
 """
@@ -33,13 +33,13 @@ COUNTER_BYTES: Final = 9  # of the counter that an update adds
 
 
 def stated_loadtest(scenario: Scenario) -> LoadTest | None:
-    """The load test of a scenario that says all of what is sent; None if its file has to be run."""
+    """Return the load test of a scenario that states it in full; None if its file has to run."""
     if scenario.loadtest in PUTS:
         put = _Kinds(scenario, 1).put()
         tasks: tuple[Task, ...] = (Task(name="put", weight=1.0, kinds=(put,)),)
     elif scenario.loadtest == MIXED:
         kinds = _Kinds(scenario, scenario.keys.shards)
-        tasks = tuple(kinds.task(spec) for spec in scenario.mix if spec.share)
+        tasks = tuple(kinds.task(spec) for spec in scenario.tasks if spec.share)
     else:
         return None
     return LoadTest(users=(UserClass(tasks=tasks),), asks_for_shards=scenario.loadtest == MIXED)
@@ -50,7 +50,7 @@ class _Kinds:
 
     def __init__(self, scenario: Scenario, shards: int) -> None:
         self._scenario, self._table, self._new = scenario, scenario.table, sharded_law(shards)
-        sent = {spec.operation for spec in scenario.mix if spec.share}
+        sent = {spec.operation for spec in scenario.tasks if spec.share}
         self._remembers = bool(sent & WRITERS)  # whether users come back to items that they wrote
         self._alone = self._table.sort_key is None
         self._only_updates = sent == {"update"}
@@ -92,7 +92,7 @@ class _Kinds:
                 return self._transaction()
 
     def _old(self, operation: str, what: What, *, items: int = 1) -> RequestKind:
-        """Something done to items that users remember; if they remember none, to a key without one."""
+        """A request for an item that a user remembers; without puts, for a key without an item."""
         if not self._remembers:
             kind = self.put(operation)
             return replace(kind, what=what)
@@ -103,7 +103,7 @@ class _Kinds:
         )  # fmt: skip
 
     def _update(self, operation: str = "UpdateItem") -> RequestKind:
-        """An update, which makes the item where there is none; then each user stays with its own."""
+        """An update. If nothing puts items, each user keeps to its own item."""
         kind = replace(self._old(operation, "update"), more_bytes=COUNTER_BYTES)
         if not self._only_updates:
             return kind

@@ -1,21 +1,25 @@
-"""Where the keys of a load test lie: the laws of its keys, as masses."""
+"""Where the keys of a load test lie: the laws of its keys, as masses; and which reads a cache answers.
+
+A read-through cache reads an item that λ requests a second ask for when it has expired and is asked for, so
+every ttl + 1 / λ seconds: reads per second of the table = λ / (1 + λ x ttl).
+"""
 
 from collections import Counter
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from keyheat.scenario.spec.part import CacheSpec
 from keyheat.simulator.dryrun.requests import KEY, PATTERN, KeyLaw
-from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
-from keyheat.simulator.traffic.setting import TrafficSetting
+from keyheat.simulator.masses import MOST_NAMED, Floats, Masses, even_masses, masses_of_shares, thinned
 
-MOST_NAMED: Final = 100_000
-"""Keys that are named one by one; where there are more of them, each is used too seldom to matter."""
+if TYPE_CHECKING:
+    from keyheat.simulator.traffic.setting import TrafficSetting
 
 
-def masses_of_law(setting: TrafficSetting, law: KeyLaw) -> Masses:
-    """What keys of this law fall on; those of the same law are the same value."""
+def masses_of_law(setting: "TrafficSetting", law: KeyLaw) -> Masses:
+    """Return the keys of a law; the same law gives the same value."""
     if law.attribute is not None:
         return setting.values_of(law.attribute)
     if law == PATTERN:
@@ -49,8 +53,8 @@ def composed(keys: Masses, texts: tuple[tuple[str, float], ...]) -> Masses:
     return masses_of_shares(shares, even=keys.even + max(0.0, rest), distinct=distinct)
 
 
-def _of_owners(setting: TrafficSetting, law: KeyLaw, owners: int) -> Masses:
-    """One key for each of so many users, who send as often as each other."""
+def _of_owners(setting: "TrafficSetting", law: KeyLaw, owners: int) -> Masses:
+    """One key for each user; all users send equally often."""
     texts, weights = zip(*law.texts, strict=True)
     drawn = (text.replace(KEY, setting.draw_key()) for text in setting.rng.choices(texts, weights, k=owners))
     return masses_of_shares({key: float(count) for key, count in Counter(drawn).items()})
@@ -62,3 +66,25 @@ def _seen(law: KeyLaw) -> Masses:
         return even_masses(distinct=distinct)
     shares = dict(law.texts)
     return masses_of_shares(shares, even=max(0.0, 1.0 - sum(shares.values())), distinct=distinct)
+
+
+def cached(keys: Masses, spec: CacheSpec, reads_per_s: float) -> tuple[float, Masses]:
+    """The part of the reads that reach the table, and their keys."""
+    return _cached(keys, spec, float(f"{reads_per_s:.3g}"))  # a rate that changes little is the same one
+
+
+@lru_cache(maxsize=4)
+def _cached(keys: Masses, spec: CacheSpec, reads_per_s: float) -> tuple[float, Masses]:
+    """The cache is taken to hold the most used keys, as many as there is room for."""
+    kept = np.zeros_like(keys.shares)
+    kept[np.argsort(-keys.shares)[: spec.items]] = 1.0
+    even_kept = min(1.0, max(0, spec.items - len(kept)) / keys.distinct)
+    (even,) = _hits(np.array([reads_per_s * keys.even / keys.distinct * spec.ttl_s]))
+    return thinned(
+        keys, 1.0 - kept * _hits(reads_per_s * keys.shares * spec.ttl_s), 1.0 - even_kept * float(even)
+    )
+
+
+def _hits(reads: Floats) -> Floats:
+    """The part of the reads of a key that its item answers, of this many within its time to live."""
+    return np.asarray(reads / (1 + reads))

@@ -1,138 +1,119 @@
-"""A load test at its pace: users who keep to one, or arrivals that nothing slows down.
+"""The pace of a load test: a closed loop of users, or arrivals that nothing slows down.
 
-A target in requests is sent whatever the answers are. One in capacity units is steered by what comes back:
-what was spent beyond a second's due is owed in the next one, and what was left is sent then.
+A target in requests is sent whatever the answers are. One in capacity units is steered by the answers: units
+spent beyond a second's due are owed in the next one, and units left over are sent then.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import fsum
-from operator import mul
 
-from keyheat.scenario.shape import LoadShape
-from keyheat.scenario.spec.load import LoadSpec
+from keyheat.simulator.dryrun.requests import LoadTest
 from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.traffic.kinds import TaskFlows, classes_of
 from keyheat.simulator.traffic.setting import TrafficSetting, asked_of_users
-from keyheat.simulator.traffic.users import TaskRequest, Users, UserTask, shares_of
 from keyheat.words import Direction
 
 LEAST_COST = 0.05
-"""Arrivals that cost next to nothing do not come more than twenty times as often as the target's number."""
+"""Arrivals that cost next to nothing come at most twenty times as often as the target's number."""
 
 
-Starts = list[tuple[UserTask, float]]
-"""Tasks, and how often each is begun within a second."""
-
-
-@dataclass(slots=True)
-class Pace:
-    """How often users begin their tasks.
+class Sending:
+    """The users of a load test at their pace.
 
     In a closed loop every user sends its even part of the requests, however many of them one task makes. In
     an open one each arrival is a task of any user, equally likely.
     """
 
-    load: LoadSpec
-    _shape: LoadShape = field(init=False)
-    _due: float = field(default=0.0, init=False)
-    _owed: float = field(default=0.0, init=False)  # spent beyond what was asked for until now
-    _accepted: float = field(default=1.0, init=False)  # share of the attempts: only those pay for indexes
+    def __init__(self, setting: TrafficSetting, loadtest: LoadTest) -> None:
+        self.setting = setting
+        self._tasks: Callable[[], list[list[TaskFlows]]] = classes_of(setting, loadtest)
+        self._shares = _shares_of(loadtest, setting.load.users)
+        self._shape = setting.load.rate_shape()
+        self._sent: list[Flow] = []  # in this second
+        self._due = 0.0  # in this second, in the target's unit
+        self._owed = 0.0  # units spent beyond the target until now
+        self._accepted = 1.0  # share of the attempts: only those pay for index entries
 
-    def __post_init__(self) -> None:
-        self._shape = self.load.rate_shape()
+    @property
+    def counts(self) -> Mapping[str, float]:
+        """What the load test counts, by `group.what`, as `counted` of a run's manifest."""
+        return self.setting.counts
 
-    def sent(self, kinds: Sequence[Users], at_s: float) -> Starts:
-        """What is begun in the second that starts `at_s` seconds into the run."""
-        self._due = asked_of_users(self._shape, self.load, at_s) - self._owed
-        shares = shares_of(kinds, self.load.users)
-        costs = [_mean(kind, [self._cost(task) for task in kind.tasks]) for kind in kinds]
-        mean = max(fsum(map(mul, shares, costs)), LEAST_COST)
-        begun: Starts = []
-        for kind, share, cost in zip(kinds, shares, costs, strict=True):
-            each = mean if self.load.open_loop else cost
-            begun += _by_weight(kind, max(0.0, self._due) * share / each if each else 0.0)
-        return begun
+    def second(self, at_s: float) -> Sequence[Flow]:
+        """What is sent in the second that begins `at_s` seconds into the run."""
+        self.setting.begin(at_s)
+        load = self.setting.load
+        self._due = asked_of_users(self._shape, load, at_s) - self._owed
+        classes = self._tasks()
+        costs = [_mean(tasks, [self._cost(task) for task in tasks]) for tasks in classes]
+        mean = max(fsum(share * cost for share, cost in zip(self._shares, costs, strict=True)), LEAST_COST)
+        self._sent = []
+        for tasks, share, cost in zip(classes, self._shares, costs, strict=True):
+            each = mean if load.open_loop else cost
+            begun = max(0.0, self._due) * share / each if each else 0.0
+            weight = fsum(task.weight for task in tasks)
+            self._sent += [
+                replace(
+                    flow,
+                    requests=begun * task.weight / weight * flow.requests,
+                    poisson=load.arrivals == "poisson",
+                )
+                for task in tasks
+                for flow in task.flows
+            ]
+        return self._sent
 
-    def answered(self, answers: Sequence[FlowAnswer]) -> None:
-        """Take the units that were spent; a target in requests is met whatever became of them."""
-        if self._direction is None:
-            return
-        mine = [answer for answer in answers if answer.flow.ours and self._counts(answer)]
-        attempts = fsum(answer.attempts for answer in mine)
-        accepted = fsum(answer.accepted for answer in mine)
-        spent = fsum(answer.units + fsum(answer.index_units.values()) for answer in mine)
-        refused = fsum((answer.attempts - answer.accepted) * answer.flow.units for answer in mine)
+    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
+        """Take the units that were spent, and tell each sender its answer."""
+        if self._direction is not None:
+            self._take([answer for answer in answers if answer.flow.ours and self._counts(answer.flow)])
+        for flow, answer in zip(self._sent, answers, strict=True):
+            flow.told(answer)
+
+    def _take(self, answers: Sequence[FlowAnswer]) -> None:
+        attempts = fsum(answer.attempts for answer in answers)
+        accepted = fsum(answer.accepted for answer in answers)
+        spent = fsum(answer.units + fsum(answer.index_units.values()) for answer in answers)
+        refused = fsum((answer.attempts - answer.accepted) * answer.flow.units for answer in answers)
         self._accepted = accepted / attempts if attempts else 1.0
         self._owed = spent + refused - self._due
 
     @property
     def _direction(self) -> Direction | None:
         """Of the units that the target is in; None for requests."""
-        if self.load.target_unit == "requests":
-            return None
-        return Direction.WRITE if self.load.target_unit == "WCU" else Direction.READ
+        units = {"WCU": Direction.WRITE, "RCU": Direction.READ}
+        return units.get(self.setting.load.target_unit)
 
-    def _counts(self, answer: FlowAnswer) -> bool:
-        return answer.flow.table is None and answer.flow.direction is self._direction
+    def _counts(self, flow: Flow) -> bool:
+        return flow.table is None and flow.direction is self._direction
 
-    def _cost(self, task: UserTask) -> float:
-        """What a task is taken to spend of the target: what is refused counts without its index entries."""
+    def _cost(self, task: TaskFlows) -> float:
+        """What a task spends of the target; refused requests count without index entries."""
         if self._direction is None:
             return task.due
         return fsum(
-            one.requests
-            * (one.items * one.units + self._accepted * fsum(entry.units for entry in one.index_writes))
-            for one in task.requests
-            if one.direction is self._direction and one.table is None
+            flow.requests
+            * (flow.items * flow.units + self._accepted * fsum(entry.units for entry in flow.index_writes))
+            for flow in task.flows
+            if self._counts(flow)
         )
 
 
-def _mean(kind: Users, values: Sequence[float]) -> float:
-    """Of the tasks of one kind of users, each by its weight."""
-    weight = fsum(task.weight for task in kind.tasks)
-    total = fsum(task.weight * value for task, value in zip(kind.tasks, values, strict=True))
+def _mean(tasks: Sequence[TaskFlows], values: Sequence[float]) -> float:
+    """The mean over the tasks of one user class, by their weights."""
+    weight = fsum(task.weight for task in tasks)
+    total = fsum(task.weight * value for task, value in zip(tasks, values, strict=True))
     return total / weight if weight else 0.0
 
 
-def _by_weight(kind: Users, tasks: float) -> Starts:
-    weight = fsum(task.weight for task in kind.tasks)
-    return [(task, tasks * task.weight / weight) for task in kind.tasks]
-
-
-@dataclass(slots=True)
-class Sending:
-    """The users of a load test, each at its pace."""
-
-    setting: TrafficSetting
-    users: Callable[[], Sequence[Users]]  # what they send in this second
-    _pace: Pace = field(init=False)
-    _sent: list[TaskRequest] = field(default_factory=list, init=False)  # in this second
-
-    def __post_init__(self) -> None:
-        self._pace = Pace(self.setting.load)
-
-    @property
-    def counts(self) -> Mapping[str, float]:
-        """What the load test counts, `group.what`, as `counted` of a run's manifest has it."""
-        return self.setting.counts
-
-    def second(self, at_s: float) -> Sequence[Flow]:
-        """What is sent in the second that begins `at_s` seconds into the run."""
-        self.setting.begin(at_s)
-        kinds = self.users()
-        poisson = self.setting.load.arrivals == "poisson"
-        sent = list(_requests(self._pace.sent(kinds, at_s)))
-        self._sent = [replace(request, poisson=poisson) for request in sent] if poisson else sent
-        return self._sent
-
-    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        """Tell the pace, and whoever sent it, what became of each flow."""
-        self._pace.answered(answers)
-        for request, answer in zip(self._sent, answers, strict=True):
-            request.told(answer)
-
-
-def _requests(sent: Starts) -> Iterator[TaskRequest]:
-    for task, times in sent:
-        for request in task.requests:
-            yield request if times == 1.0 else replace(request, requests=times * request.requests)
+def _shares_of(loadtest: LoadTest, users: int) -> list[float]:
+    """The part of all users that each class is."""
+    fixed = [min(users, each.fixed_count or 0) for each in loadtest.users]
+    weights = fsum(each.weight for each in loadtest.users if each.fixed_count is None)
+    left = max(0, users - sum(fixed))
+    counts = [
+        left * each.weight / weights if each.fixed_count is None else count
+        for each, count in zip(loadtest.users, fixed, strict=True)
+    ]
+    return [count / max(sum(counts), 1e-9) for count in counts]

@@ -1,4 +1,4 @@
-"""A trace, second by second: each row's operation, on its key, at the price of the item as it is by then."""
+"""A trace, second by second: each row's operation on its key, at the cost of the item at that moment."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from keyheat.model.units import read_units, write_units
 from keyheat.scenario.trace import TraceRow, read_trace
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
 from keyheat.simulator.masses import masses_of_shares
-from keyheat.simulator.traffic.operations import CHOSEN_BY_NOBODY, entries
+from keyheat.simulator.traffic.entries import entries
 from keyheat.simulator.traffic.setting import TrafficSetting
 from keyheat.words import Direction
 
@@ -46,7 +46,7 @@ class Replay:
         return [self._flow(*kind, keys) for kind, keys in sent.items()]
 
     def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        """A trace goes on, whatever the answers are."""
+        """Ignore the answers: a trace does not depend on them."""
 
     def _due(self, until_s: float) -> Iterator[TraceRow]:
         speed = self.setting.scenario.keys.speed or 1.0
@@ -56,7 +56,7 @@ class Replay:
             self._next = next(self._rows, None)
 
     def _cost(self, row: TraceRow) -> tuple[float, float]:
-        """Units of the table, and writes of each index entry; the item is then as the row leaves it."""
+        """Return units of the table, and writes of each index entry; update the item."""
         items = self._items[row.key]
         old = items.get(row.sort_key, 0)
         if row.operation == "GetItem":
@@ -74,7 +74,7 @@ class Replay:
     def _flow(self, operation: str, units: float, writes: float, keys: Counter[str]) -> Flow:
         read = operation in READS
         masses = masses_of_shares(keys, within="random" if self.setting.table.sort_key else "point")
-        entry = () if read else entries(self.setting, masses, CHOSEN_BY_NOBODY)
+        entry = () if read else entries(self.setting, masses, {})
         return Flow(
             operation=operation,
             direction=Direction.READ if read else Direction.WRITE,

@@ -1,20 +1,13 @@
-"""What the parts of one simulated load test share: scenario, keys, rates, what is written and counted.
-
-Requests fall on keys at random, so after N writes a key with the share p of them has a number of items that
-is Poisson distributed with the mean N x p. What a read costs follows from that number, rounded up.
-"""
+"""Values that all parts of one simulated load test share: scenario, keys, rates, written items, counts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from math import ceil, floor, fsum, sqrt
+from math import floor, fsum
 from pathlib import Path
 from random import Random
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from keyheat.model.resources import Cause
 from keyheat.scenario.keys import DateKey, KeyPattern, shard_keys
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.shape import LoadShape
@@ -22,31 +15,24 @@ from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.trace import TraceKeys, read_trace
 from keyheat.simulator.dryrun.combinations import Combination, crossed
-from keyheat.simulator.flow import FlowAnswer
-from keyheat.simulator.masses import (
-    Floats,
-    Masses,
-    Within,
-    masses_of,
-    masses_of_shares,
-    thinned,
-)
+from keyheat.simulator.masses import Masses, Within, masses_of, masses_of_shares
+from keyheat.simulator.traffic.written import Written
 
 LOOKS = 20  # within a second, while users are being started
 
 
 def asked(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
-    """What the load asks for within a second, in the target's unit; the last second may be a shorter one."""
+    """Return the target of one second, in its unit; the last second may be a shorter one."""
     return max(0.0, shape.total(min(at_s + 1.0, load.duration_s)) - shape.total(at_s))
 
 
 def asked_of_users(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
-    """The same, as far as there are users: those of a closed loop are the load."""
+    """Return the same, in a closed loop in proportion to the users that are there."""
     return asked(shape, load, at_s) * (1.0 if load.open_loop else spawned_share(load, at_s))
 
 
 def spawned_share(load: LoadSpec, at_s: float) -> float:
-    """The part of the users that is there, in the mean of a second.
+    """Return the part of the users that is there, as the mean of a second.
 
     Locust starts them in groups of as many as come within a second, the first group at once.
     """
@@ -56,123 +42,6 @@ def spawned_share(load: LoadSpec, at_s: float) -> float:
     looks = [at_s + (look + 0.5) / LOOKS for look in range(LOOKS)]
     there = [min(load.users, group * (1 + floor(look * load.spawn_per_s / group))) for look in looks]
     return fsum(there) / LOOKS / load.users
-
-
-MOST_GROUPS = 64  # of keys that are used about equally
-FEW = 400.0  # items, of which each number has its own probability; beyond, a bell curve stands for them
-BELL = np.linspace(-4.0, 4.0, 81)
-BELL_WEIGHTS = np.exp(-(BELL**2) / 2)
-NUMBERS = np.arange(ceil(FEW + 8 * sqrt(FEW) + 8), dtype=np.float64)
-LOGS = np.log(np.maximum(NUMBERS, 1.0))
-
-
-@dataclass(slots=True)
-class Written:
-    """Items on the keys of one distribution."""
-
-    keys: Masses
-    items: float = 0.0
-    _shares: Floats = field(init=False)  # of one key of each group ...
-    _parts: Floats = field(init=False)  # ... and of all of its keys
-
-    def __post_init__(self) -> None:
-        self._shares, self._parts = _groups(self.keys)
-
-    def told(self, answer: FlowAnswer) -> None:
-        """Count what a flow of puts has written.
-
-        What partitions refused was meant for keys that have many items anyway, so it counts, too: left out,
-        it would be missing on the keys that nothing is refused of.
-        """
-        self.items += answer.accepted + answer.refused.get((None, Cause.KEY_RANGE), 0)
-
-    def means(
-        self, functions: Sequence[Callable[[Floats], Floats]], part: float = 1.0, coming: float = 0.0
-    ) -> list[float]:
-        """The means of functions of how many items the next key has; `part` of them, where it reads less.
-
-        `coming`: items that will be written meanwhile; half of them are there in the mean.
-        """
-        items = (self.items + coming / 2) * part
-        drawn = [_poisson(items * share) for share in self._shares.tolist()]
-        every = np.concatenate([numbers for numbers, _weights in drawn] or [np.empty(0)])
-        ends = np.cumsum([len(numbers) for numbers, _weights in drawn]).tolist()
-        sums = [weights.sum() for _numbers, weights in drawn]
-        found = []
-        for of in functions:
-            values = of(every)
-            of_groups = [
-                float(np.dot(weights, values[end - len(weights) : end]) / total)
-                for (_numbers, weights), end, total in zip(drawn, ends, sums, strict=True)
-            ]
-            found.append(float(np.dot(self._parts, of_groups)))
-        return found
-
-    def there(self, coming: float = 0.0) -> float:
-        """How probably the next key has an item.
-
-        With `coming`: in the mean of the next so many requests, each of which leaves one where there is none.
-        """
-        return 1.0 - float(np.dot(self._parts, _still_missing(self._shares, self.items, coming)))
-
-    def found(self, coming: float, asked: Masses | None = None) -> tuple[float, Masses]:
-        """Of the next so many requests, the part on keys with an item, and which keys those are.
-
-        `asked`: the same keys, where some of them are asked for more seldom than items are left on them.
-        """
-        named, even = self._lacking(coming)
-        return thinned(asked or self.keys, 1.0 - named, 1.0 - even)
-
-    def missing(self, coming: float) -> tuple[float, Masses]:
-        """Those on keys without an item: each key can be found so only once."""
-        return thinned(self.keys, *self._lacking(coming))
-
-    def _lacking(self, coming: float) -> tuple[Floats, float]:
-        """How probably each named key has no item yet, and one of the others."""
-        each_other = np.array([self.keys.even / self.keys.distinct])
-        (even,) = _still_missing(each_other, self.items, coming)
-        return _still_missing(self.keys.shares, self.items, coming), float(even)
-
-    def different(self) -> float:
-        """How many different keys have an item."""
-        counts = self._parts / np.maximum(self._shares, 1e-300)
-        return float(-np.dot(counts, np.expm1(-self.items * self._shares)))
-
-
-def _still_missing(shares: Floats, items: float, coming: float) -> Floats:
-    """How probably keys have no item yet, in the mean of the next so many requests."""
-    now = np.exp(-items * shares)
-    if not coming:
-        return np.asarray(now)
-    asked_for = coming * shares
-    fading = np.divide(-np.expm1(-asked_for), asked_for, out=np.ones_like(asked_for), where=asked_for > 0)
-    return np.asarray(now * fading)
-
-
-def _groups(keys: Masses) -> tuple[Floats, Floats]:
-    """Keys that are used about equally, as the share of one of them and that of all together."""
-    used, counts = np.unique(keys.shares[keys.shares > 0], return_counts=True)
-    shares: Floats = used.astype(np.float64)
-    parts: Floats = shares * counts
-    if len(shares) > MOST_GROUPS:
-        steps = np.geomspace(shares[0], shares[-1] * (1 + 1e-9), MOST_GROUPS + 1)
-        group = np.searchsorted(steps, shares, side="right")
-        weighed = np.bincount(group, parts * shares).astype(np.float64)
-        weight = np.bincount(group, parts).astype(np.float64)
-        shares, parts = weighed[weight > 0] / weight[weight > 0], weight[weight > 0]
-    if keys.even:
-        shares, parts = np.append(shares, keys.even / keys.distinct), np.append(parts, keys.even)
-    return shares, parts
-
-
-def _poisson(mean: float) -> tuple[Floats, Floats]:
-    """What a Poisson distributed number may be, and how probably, in proportion."""
-    if mean > FEW:
-        return np.rint(mean + BELL * sqrt(mean)), BELL_WEIGHTS
-    count = ceil(mean + 8 * sqrt(mean) + 8)
-    steps = np.log(max(mean, 1e-12)) - LOGS[:count]
-    steps[0] = 0.0
-    return NUMBERS[:count], np.exp(np.cumsum(steps) - mean)
 
 
 HALF_S = 0.5  # a second is represented by its middle
@@ -217,11 +86,6 @@ class TrafficSetting:
         return self.scenario.load
 
     @property
-    def at_the_end(self) -> Within:
-        """Where new items go within their collection: sort keys are times, so there is always a later one."""
-        return "rising" if self.table.sort_key else "point"
-
-    @property
     def keys(self) -> Masses:
         """What the scenario's pattern draws in this second."""
         return self.now("keys", self._drawn)
@@ -231,11 +95,11 @@ class TrafficSetting:
         return self._pattern.draw(self.rng, 0.0)
 
     def now(self, name: str, make: Callable[[], Masses]) -> Masses:
-        """A distribution that is made of what the pattern draws, and so is another one tomorrow."""
+        """Make a distribution from the pattern's keys, which change with its days."""
         return self.once(f"{name} {self._period}", make)
 
     def once(self, name: str, make: Callable[[], Masses]) -> Masses:
-        """A distribution that is made when it is first asked for."""
+        """Make a distribution on its first use."""
         if name not in self._made:
             self._made[name] = make()
         return self._made[name]
@@ -269,7 +133,7 @@ class TrafficSetting:
         return self._written[name]
 
     def group(self, keys: Masses, family: str) -> None:
-        """Take keys that look alike for those of the same items, however each request draws them."""
+        """Treat keys that look alike as keys of the same items."""
         self._families[id(keys.points)] = family
 
     @property

@@ -19,6 +19,15 @@ format = "keyheat.scenario/1"
 name = "short"
 question = "Is anything left of a run on a table of somebody else's?"
 loadtest = "operations"
+tasks = [
+    { operation = "put", weight = 4 },
+    { operation = "put_if_absent", weight = 2 },
+    { operation = "update", weight = 4 },
+    { operation = "delete", weight = 1 },
+    { operation = "batch_write", weight = 1 },
+    { operation = "transact_write", weight = 1 },
+    { operation = "query", weight = 1 },
+]
 [table]
 name = "keyheat-short"
 sort_key = "sk"
@@ -31,14 +40,6 @@ users = 5
 requests_per_s = 100
 duration_s = 2
 item_bytes = 400
-[load.operations]
-put = 4
-put_if_absent = 2
-update = 4
-delete = 1
-batch_write = 1
-transact_write = 1
-query = 1
 """
 ORDERS = {
     "TableName": "orders",

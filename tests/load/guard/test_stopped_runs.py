@@ -47,7 +47,7 @@ def test_a_cap_holds_over_all_workers(load_run: Loaded, scenario_file: Path, tmp
 def test_a_stop_rule_ends_a_run_and_the_report_says_so_first(
     verb: Verb, scenario_file: Path, tmp_path: Path
 ) -> None:
-    text = scenario_file.read_text().replace("duration_s = 3", "duration_s = 300")
+    text = scenario_file.read_text().replace("duration_s = 3", "duration_s = 60")
     scenario_file.write_text(f"{text}\n[abort_on]\nthrottle_share = 0.5\nover_s = 1\n")
     said = verb("run", scenario_file, "--no-collect", "--out", tmp_path / "run")
     valid = read_diagnosis(tmp_path / "run" / "diagnosis.json").verdict.valid  # on a slow machine it is not
@@ -55,6 +55,6 @@ def test_a_stop_rule_ends_a_run_and_the_report_says_so_first(
     manifest = stopped(tmp_path / "run")
     assert manifest.stopped_by is not None
     assert manifest.stopped_by.rule == "throttle_share"
-    assert said.out.startswith("short        stopped by its rule throttle_share after")
-    assert verb("analyze", tmp_path / "run").says("Stopped by its rule throttle_share")
+    assert "stopped by its rule throttle_share after" in said.err
+    assert "Stopped by its rule throttle_share" in said.out
     assert "Stopped by its rule throttle_share" in (tmp_path / "run" / "report.html").read_text()

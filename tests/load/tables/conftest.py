@@ -64,7 +64,7 @@ def moto_client() -> Any:
     return boto3.client("dynamodb", region_name="us-east-1")
 
 
-@pytest.fixture(params=["ours", "moto"])
+@pytest.fixture(params=["ours", pytest.param("moto", marks=pytest.mark.nightly)])
 def account(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
     """Our endpoint, and one that others wrote."""
     if request.param == "ours":

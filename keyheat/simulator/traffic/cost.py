@@ -1,11 +1,5 @@
-"""A load test as its users are: how many of each kind, what their tasks send, and what that costs.
+"""Units of requests: of puts by item size, of reads by what they find, of index entries."""
 
-    Users --run--> Task, Task ... (each by its weight) --sends--> Request, Request ...
-
-A load test is a function of the time: what its users send may change, and may follow from what was answered.
-"""
-
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum
@@ -17,7 +11,6 @@ from keyheat.model.units import write_units
 from keyheat.scenario.sizes import ItemSize
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
-from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import Floats
 
 SMALL_ITEM = write_units(0, 1)  # keys and a number or two: one write unit
@@ -31,7 +24,7 @@ class QueryCost:
     item_bytes: float
     limit: float = np.inf
     consistent: bool = False
-    first_page: bool = False  # whoever asks does not go on to the next one
+    first_page: bool = False  # the reader does not follow further pages
 
     def items(self, matching: Floats) -> Floats:
         """Items that are read."""
@@ -77,7 +70,7 @@ def grown_units(load: LoadSpec, more_bytes: int) -> float:
 
 def write_sizes(load: LoadSpec, there: float = 0.0) -> Sizes:
     """The write units of puts of each size; `there` is how probably one replaces an item."""
-    return _sizes(load.item_size(), limits.WRITE_UNIT_BYTES, 1.0, there)
+    return _sizes(load.item_size(), limits.WRITE_UNIT_BYTES, 1.0, round(there, 2))
 
 
 def read_sizes(load: LoadSpec, *, consistent: bool) -> Sizes:
@@ -103,53 +96,9 @@ def _up_to(size: ItemSize, unit_bytes: int) -> tuple[float, ...]:
 
 def replacing_units(load: LoadSpec) -> float:
     """Write units of an item that replaces one: those of the larger of the two."""
-    up_to = _up_to(load.item_size(), limits.WRITE_UNIT_BYTES)
-    return fsum(1 - part**2 for part in (0.0, *up_to[:-1]))
+    return _larger_units(load.item_size())
 
 
-def ignore(_answer: FlowAnswer) -> None:
-    """What became of a request changes nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskRequest(Flow):
-    """The requests of one kind that a task sends, in the mean, and who hears the answers."""
-
-    requests: float = 1.0  # the queries of a fan-out, or less than one for a cache's
-    told: Callable[[FlowAnswer], None] = ignore
-
-
-@dataclass(frozen=True, slots=True)
-class UserTask:
-    """What one user does at a time."""
-
-    requests: Sequence[TaskRequest]
-    weight: float = 1.0
-    spared: float = 0.0
-    """Requests that were due and are not sent, since a cache had the answer."""
-
-    @property
-    def due(self) -> float:
-        """How many requests of the load it stands for, in the mean."""
-        return fsum(request.requests for request in self.requests if not request.within) + self.spared
-
-
-@dataclass(frozen=True, slots=True)
-class Users:
-    """Users of one class. `fixed_count` of them, whatever the load; None: of the others, by their weight."""
-
-    tasks: Sequence[UserTask]
-    fixed_count: int | None = None
-    weight: float = 1.0
-
-
-def shares_of(kinds: Sequence[Users], users: int) -> list[float]:
-    """The part of all users that each kind is."""
-    fixed = [min(users, kind.fixed_count or 0) for kind in kinds]
-    weights = fsum(kind.weight for kind in kinds if kind.fixed_count is None)
-    left = max(0, users - sum(fixed))
-    each = [
-        left * kind.weight / weights if kind.fixed_count is None else count
-        for kind, count in zip(kinds, fixed, strict=True)
-    ]
-    return [count / max(sum(each), 1e-9) for count in each]
+@lru_cache(maxsize=64)
+def _larger_units(size: ItemSize) -> float:
+    return fsum(1 - part**2 for part in (0.0, *_up_to(size, limits.WRITE_UNIT_BYTES)[:-1]))

@@ -43,7 +43,7 @@ class Known:
 
 
 @contextmanager
-def rehearsed(names: Iterable[str], folder: Path) -> Iterator[dict[str, Known]]:
+def run_small(names: Iterable[str], folder: Path) -> Iterator[dict[str, Known]]:
     """The loads of all these scenarios side by side, and then what the client of each saw."""
     with ExitStack() as stack:
         urls = {name: stack.enter_context(EndpointProcess.start(scale=SCALE)).url for name in names}

@@ -1,14 +1,15 @@
 """A run read back from its directory, or evidence alone: everything that a report is made from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from keyheat import runfiles
-from keyheat.analysis.report.latency import OperationLatency, read_latency
-from keyheat.analysis.report.seconds import SecondsRecord, read_record
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.evidence.settings import Steps
 from keyheat.runfiles import FILES, FileProblem
@@ -16,10 +17,94 @@ from keyheat.runs.formats import Diagnosis, Evidence, Label, TableFacts, read_di
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
-from keyheat.words import Capacity, Resource, has_capacity_model
+from keyheat.words import Capacity, Direction, Resource, has_capacity_model, index_of, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from hdrh.histogram import HdrHistogram
+
+Rows = Mapping[str, npt.NDArray[Any]]
+"""An array for each column; seconds are epoch seconds, resources as labels call them."""
+AMOUNTS = ("attempts", "throttled", "consumed_units")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SecondsRecord:
+    """`seconds` (second, resource, direction, attempts, throttled, consumed_units) and `throttles` (second,
+    resource, direction). Either is None where unknown."""
+
+    seconds: Rows | None
+    throttles: Rows | None
+
+    def range(self) -> tuple[int, int] | None:
+        """The first second and the one after the last."""
+        ends = [f(rows["second"]) for rows in self._filled() for f in (np.min, np.max)]
+        return (int(min(ends)), int(max(ends)) + 1) if ends else None
+
+    def resources(self) -> list[Resource]:
+        """Every resource that was asked for anything, the table first, writes first."""
+        pairs = {
+            pair for rows in self._filled() for pair in zip(rows["resource"], rows["direction"], strict=True)
+        }
+        found = [Resource(index_of(name), Direction(side)) for name, side in pairs]
+        return sorted(found, key=lambda one: (one.index or "", one.direction != "write"))
+
+    def of(self, resource: Resource) -> Rows | None:
+        """The rows of one resource, one for each second; None where no second is recorded."""
+        if self.seconds is None:
+            return None
+        rows = self.seconds
+        mine = (rows["resource"] == resource.label_name) & (rows["direction"] == resource.direction)
+        second, place = np.unique(rows["second"][mine], return_inverse=True)
+        sums = {name: np.bincount(place, rows[name][mine], len(second)) for name in AMOUNTS}
+        return {"second": second, **sums}
+
+    def _filled(self) -> list[Rows]:
+        return [rows for rows in (self.seconds, self.throttles) if rows is not None and len(rows["second"])]
+
+
+def read_record(
+    evidence: Evidence | None, seconds: "pd.DataFrame | None", throttles: "pd.DataFrame | None"
+) -> SecondsRecord:
+    """The client's record, from frames or else from the evidence."""
+    kept = (evidence.seconds, evidence.throttles) if evidence else (None, None)
+    return SecondsRecord(
+        seconds=_of_frame(seconds, "second", AMOUNTS)
+        if seconds is not None
+        else _of_rows(kept[0], lambda row: (row.attempts, row.throttled, row.consumed), AMOUNTS),
+        throttles=_of_frame(throttles, "at", ())
+        if throttles is not None
+        else _of_rows(kept[1], lambda row: (), ()),
+    )
+
+
+def _of_frame(rows: "pd.DataFrame", moment: str, amounts: tuple[str, ...]) -> Rows:
+    return {
+        "second": rows[moment].astype("datetime64[s, UTC]").astype("int64").to_numpy(),
+        **{name: rows[name].to_numpy(object) for name in ("resource", "direction")},
+        **{name: rows[name].to_numpy(np.float64, na_value=0.0) for name in amounts},
+    }
+
+
+def _of_rows(rows: Iterable[Any] | None, read: Any, amounts: tuple[str, ...]) -> Rows | None:
+    if rows is None:
+        return None
+    found = list(rows)
+    numbers = np.array([read(row) for row in found], np.float64).reshape(len(found), len(amounts))
+    return {
+        "second": np.array([int(row.second.timestamp()) for row in found], np.int64),
+        "resource": np.array([label_of(row.index) for row in found], object),
+        "direction": np.array([row.direction.value for row in found], object),
+        **{name: numbers[:, place] for place, name in enumerate(amounts)},
+    }
+
+
+def read_latency(path: Path) -> "dict[str, HdrHistogram]":
+    """The histograms that have requests, by operation and outcome, in order. Raises `FileProblem`."""
+    from keyheat.runs.latencies import read_latencies
+
+    return {tag: one for tag, one in sorted(read_latencies(path).items()) if one.get_total_count()}
+
 
 Content = TypeVar("Content")
 
@@ -41,7 +126,7 @@ class ReportRun:
     manifest: Manifest | None = None
     seconds: "pd.DataFrame | None" = None  # as `runs.frames` has them
     throttles: "pd.DataFrame | None" = None  # the same; several of a second may be one row
-    latency: tuple[OperationLatency, ...] | None = None
+    latency: "Mapping[str, HdrHistogram] | None" = None  # by operation and outcome, those with requests
     keys: Keys | None = None
     partitions: "pd.DataFrame | None" = None  # the rows of `partitions.parquet`, in the service's time
     missing: tuple[MissingFile, ...] = ()
@@ -145,17 +230,16 @@ def load_run(run_dir: Path) -> ReportRun:
     diagnosis = read_diagnosis(run_dir / FILES[runfiles.DIAGNOSIS])
     evidence = optional(runfiles.EVIDENCE, read_evidence)
     manifest = optional(runfiles.RUN, lambda path: read_manifest(path.parent))
-    ahead_s = manifest.rows_ahead_s if manifest else 0
 
     return ReportRun(
         diagnosis=diagnosis,
         evidence=evidence,
         manifest=manifest,
         folder=run_dir,
-        seconds=optional(runfiles.SECONDS, lambda path: read_seconds(path.parent, ahead_s)),
-        throttles=optional(runfiles.THROTTLES, lambda path: read_counted_throttles(path.parent, ahead_s)),
+        seconds=optional(runfiles.SECONDS, lambda path: read_seconds(path.parent)),
+        throttles=optional(runfiles.THROTTLES, lambda path: read_counted_throttles(path.parent)),
         latency=optional(runfiles.LATENCY, read_latency),
-        keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent, ahead_s)),
+        keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent)),
         partitions=(
             optional(runfiles.PARTITIONS, lambda path: read_partitions(path.parent))
             if _has_partitions(run_dir, manifest)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from keyheat.analysis.advice.case import demand
 from keyheat.analysis.elsewhere import other_causes
-from keyheat.analysis.report.run import ReportRun
+from keyheat.analysis.report import ReportRun
 from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
 from keyheat.analysis.verdict import LEAST_UNSTATED, throttled_elsewhere

@@ -1,0 +1,55 @@
+"""The heaviest of however many names, in bounded memory.
+
+Misra and Gries, "Finding repeated elements", 1982: https://doi.org/10.1016/0167-6423(82)90012-0
+"""
+
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from typing import Generic, TypeVar
+
+SKETCH_KEYS = 3_072
+
+Name = TypeVar("Name", str, bytes)
+
+
+@dataclass(slots=True)
+class HeavyHitters(Generic[Name]):
+    """Weights by name, exact up to `most` names.
+
+    Beyond, the weight of the name in the middle is subtracted from all, and names without a rest are dropped.
+    `taken` sums that up: a held name weighed at most so much more, one that is not held at most so much. More
+    than half of the held names lose as much as is added to `taken`, so it is at most 2 / `most` of the total.
+    """
+
+    held: dict[Name, float] = field(default_factory=dict)
+    taken: float = 0.0
+    total: float = 0.0
+    most: int = SKETCH_KEYS
+
+    def add(self, name: Name, weight: float) -> None:
+        self.held[name] = self.held.get(name, 0.0) + weight
+        self.total += weight
+        if len(self.held) > self.most:
+            self._drop()
+
+    def merge(self, other: "HeavyHitters[Name]") -> None:
+        for name, weight in other.held.items():
+            self.held[name] = self.held.get(name, 0.0) + weight
+        self.taken += other.taken
+        self.total += other.total
+        if len(self.held) > self.most:
+            self._drop()
+
+    def _drop(self) -> None:
+        least = sorted(self.held.values(), reverse=True)[self.most // 2]
+        self.held = {name: weight - least for name, weight in self.held.items() if weight > least}
+        self.taken += least
+
+    def weight(self, name: Name) -> float:
+        """The most that a name can have weighed; 0 if it is not held."""
+        held = self.held.get(name)
+        return 0.0 if held is None else held + self.taken
+
+    def top(self, k: int) -> list[Name]:
+        """The heaviest `k` names, heaviest first."""
+        return nsmallest(k, self.held, key=lambda name: (-self.held[name], name))

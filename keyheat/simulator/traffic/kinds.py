@@ -1,0 +1,400 @@
+"""A load test, second by second: the flows of each task at the costs of that second.
+
+LoadTest (plain values) --this second--> TaskFlows of each user class --> Flow, Flow ...
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from math import fsum
+from typing import Any, Final
+
+from keyheat.model import limits
+from keyheat.model.units import write_units
+from keyheat.simulator.dryrun.requests import (
+    PATTERN,
+    KeyLaw,
+    LoadTest,
+    Prefix,
+    RequestKind,
+    Task,
+    UserClass,
+)
+from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
+from keyheat.simulator.masses import Masses, Within
+from keyheat.simulator.traffic.cost import (
+    QueryCost,
+    grown_units,
+    put_units,
+    read_sizes,
+    replacing_units,
+    write_sizes,
+)
+from keyheat.simulator.traffic.entries import (
+    ENTRY_BYTES,
+    entries,
+    found_bytes,
+    is_single,
+    is_whole,
+    moved,
+    own_units,
+    placed,
+    present,
+)
+from keyheat.simulator.traffic.keys import cached, masses_of_law
+from keyheat.simulator.traffic.setting import TrafficSetting
+from keyheat.simulator.traffic.written import Written
+from keyheat.words import Direction
+
+READS: Final = ("get", "query")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFlows:
+    """What one execution of a task sends in this second, in the mean."""
+
+    flows: Sequence[Flow]
+    weight: float = 1.0
+    spared: float = 0.0  # requests that a cache answers
+
+    @property
+    def due(self) -> float:
+        """Requests of the load that one execution stands for."""
+        return fsum(flow.requests for flow in self.flows if not flow.within) + self.spared
+
+
+def classes_of(setting: TrafficSetting, loadtest: LoadTest) -> Callable[[], list[list[TaskFlows]]]:
+    """The tasks of each user class, for the second that the setting has begun."""
+    setting.begin(0.0)
+    kinds = (kind for user in loadtest.users for task in user.tasks for kind in task.kinds)
+    puts = (kind.key for kind in kinds if kind.what == "put" and kind.table is None and not kind.key.written)
+    written = next(puts, PATTERN)
+    classes = [_Class(setting, user, written) for user in loadtest.users]
+    return lambda: [each.tasks() for each in classes]
+
+
+class _Class:
+    """The users of one class; `written` is the law of the keys that they write and come back to."""
+
+    def __init__(self, setting: TrafficSetting, sampled: UserClass, written: KeyLaw) -> None:
+        self._setting, self._sampled, self._law = setting, sampled, written
+        self._cache = setting.scenario.cache if sampled.cached else None
+        self._touched = Written(setting.keys)  # keys that a read-through has filled
+
+    def tasks(self) -> list[TaskFlows]:
+        """What each task sends in this second; no task without requests."""
+        if self._touched.keys is not self._setting.keys:  # the pattern's keys of the next day
+            self._touched = Written(self._setting.keys)
+        made = (self._task(task) for task in self._sampled.tasks)
+        return [task for task in made if task.flows]
+
+    def _task(self, task: Task) -> TaskFlows:
+        kinds = [kind for each in task.kinds if (kind := self._now(each)).times > 0]
+        if self._cache is None and not any(kind.if_missing for kind in kinds):
+            return TaskFlows(list(self._all(kinds)), task.weight)
+        reads = [kind for kind in kinds if kind.what in READS and kind.key == PATTERN]
+        flows, spared = self._filling(reads)
+        absent, keys = self._touched.missing(self._setting.coming)
+        times = absent * fsum(kind.times for kind in reads)
+        flows += [
+            replace(self._put(kind, keys, new=True), requests=times) for kind in kinds if kind.if_missing
+        ]
+        flows += self._all(kind for kind in kinds if kind not in reads and not kind.if_missing)
+        return TaskFlows(flows, task.weight, spared)
+
+    def _now(self, kind: RequestKind) -> RequestKind:
+        """The kind as often as it is sent in this second: it may begin or end in it."""
+        at_s = self._setting.at_s
+        until_s = at_s + 1.0 if kind.until_s is None else min(at_s + 1.0, kind.until_s)
+        part = max(0.0, until_s - max(at_s, kind.from_s))
+        return kind if part == 1.0 else replace(kind, times=kind.times * part)
+
+    def _filling(self, reads: Sequence[RequestKind]) -> tuple[list[Flow], float]:
+        """Reads that leave an item where there was none; and how many of them a cache answers."""
+        coming, touched = self._setting.coming, self._touched
+        there, present = touched.found(coming)
+        absent, missing = touched.missing(coming)
+        reaching = there
+        if self._cache is not None:  # of keys without an item every read is a miss
+            part, reread = cached(self._setting.keys, self._cache, coming * there)
+            of_part, present = touched.found(coming, reread)
+            reaching = part * of_part
+        flows = [
+            self._counted(self._read(kind, keys, found, touched), kind.times * sent, sent / due)
+            for due, sent, keys, found in ((there, reaching, present, 1.0), (absent, absent, missing, 0.0))
+            if sent
+            for kind in reads
+        ]
+        return flows, (there - reaching) * fsum(kind.times for kind in reads)
+
+    def _counted(self, read: Flow, times: float, part: float) -> Flow:
+        """Reads of which this part reaches the table: a cache answers the others."""
+        counts, touched = self._setting.counts, self._touched
+
+        def told(answer: FlowAnswer) -> None:
+            read.told(answer)
+            reads = answer.attempts / part
+            touched.items += reads
+            if self._cache is not None:
+                counts["cache.hits"] += reads - answer.attempts
+                counts["cache.misses"] += answer.attempts
+                counts["cache.units_saved"] += (reads - answer.attempts) * read.units
+
+        return replace(read, requests=read.requests * times, told=told)
+
+    def _all(self, kinds: Iterable[RequestKind]) -> Iterator[Flow]:
+        """The flows: of each kind by itself, of a transaction those on the same keys together."""
+
+        def name(kind: RequestKind) -> tuple[object, ...]:
+            return (kind.operation, kind.table, id(self._keys(kind).points)) if kind.together else (id(kind),)
+
+        for _name, group in groupby(kinds, name):
+            first, *others = group
+            if first.together:
+                yield self._transaction([first, *others])
+                continue
+            for flow in self._of(first):
+                made = replace(flow, requests=flow.requests * first.times) if first.times != 1.0 else flow
+                yield self._batch(first, made) if first.operation.startswith("Batch") else made
+
+    def _of(self, kind: RequestKind) -> list[Flow]:
+        """One item of a kind; two flows where it may be there or not, or a condition may fail."""
+        keys = self._keys(kind)
+        if kind.what in READS:
+            return self._reads(kind, keys)
+        if kind.table is not None:
+            load = self._setting.load
+            return [self._write(kind, keys, own_units(kind) if kind.own_bytes else load.mean_write_units)]
+        match kind.what:
+            case "put":
+                return self._puts(kind, keys)
+            case "delete":
+                return [self._delete(kind, keys)]
+            case _:
+                return [self._update(kind, keys)]
+
+    def _keys(self, kind: RequestKind) -> Masses:
+        return masses_of_law(self._setting, self._law if kind.key.written else kind.key)
+
+    def _write(
+        self, kind: RequestKind, keys: Masses, units: float, *, within: Within | None = None, **more: Any
+    ) -> Flow:
+        return Flow(
+            operation=kind.operation, direction=Direction.WRITE, units=units, table=kind.table,
+            keys=self._setting.placed(keys, within or kind.within), **more,
+        )  # fmt: skip
+
+    def _reads(self, kind: RequestKind, keys: Masses) -> list[Flow]:
+        """A read; two where some keys have an item by now and others do not: each has its price."""
+        by_then = kind.alone and not kind.key.written and not kind.just_written
+        if not (is_single(self._setting, kind) if kind.what == "query" else by_then):
+            return [self._read(kind, keys, kind.found)]
+        written, coming = self._setting.written(keys), self._setting.coming
+        parts = (1.0, written.found(coming)), (0.0, written.missing(coming))
+        return [
+            replace(self._read(kind, some, there), requests=part) for there, (part, some) in parts if part
+        ]
+
+    def _read(self, kind: RequestKind, keys: Masses, there: float, of: Written | None = None) -> Flow:
+        """One read, which finds its item with this probability; a query's `requests` are its pages.
+
+        `of`: what was written; None: what puts wrote on these keys.
+        """
+        if kind.what == "query" and not is_single(self._setting, kind):
+            flow = self._query(kind, keys, of)
+        else:
+            flow = self._get(kind, keys, 0.0 if found_bytes(self._setting, kind) <= ENTRY_BYTES else there)
+        if not kind.reads:
+            return flow
+        counts, of_each = self._setting.counts, kind.times / kind.reads * flow.requests
+
+        def told(answer: FlowAnswer) -> None:
+            counts["simulated.reads"] += answer.accepted / of_each
+            counts["simulated.read_requests"] += answer.attempts
+            counts["simulated.read_units"] += answer.units
+
+        return replace(flow, told=told)
+
+    def _get(self, kind: RequestKind, keys: Masses, there: float) -> Flow:
+        load, consistent = self._setting.load, kind.consistent
+        nothing = 1.0 if consistent else limits.EVENTUAL_READ_FACTOR
+        return self._read_flow(
+            kind, keys,
+            units=there * load.mean_read_units(consistent=consistent) + (1 - there) * nothing,
+            sizes=read_sizes(load, consistent=consistent) if there == 1.0 else (),
+        )  # fmt: skip
+
+    def _query(self, kind: RequestKind, keys: Masses, of: Written | None) -> Flow:
+        """One read of a collection, page by page."""
+        setting, prefix = self._setting, kind.prefix or Prefix()
+        part = prefix.part
+        if prefix.window_s is not None:
+            part = prefix.window_s / setting.at_s if setting.at_s > prefix.ago_s else 0.0
+        cost = QueryCost(
+            item_bytes=found_bytes(self._setting, kind),
+            limit=kind.limit or float("inf"),
+            consistent=kind.consistent,
+            first_page=not kind.reads,  # only a read of a whole collection follows its pages
+        )
+        written = of or setting.written(setting.keys if prefix.of_drawn_key else keys)
+        pages, units = written.means((cost.pages, cost.units), part, setting.coming)
+        return self._read_flow(kind, keys, units=units / pages, requests=pages)
+
+    def _read_flow(self, kind: RequestKind, keys: Masses, **more: Any) -> Flow:
+        return Flow(
+            operation=kind.operation, direction=Direction.READ, keys=self._setting.placed(keys, "point"),
+            eventual=not kind.consistent, index=kind.index, **more,
+        )  # fmt: skip
+
+    def _puts(self, kind: RequestKind, keys: Masses) -> list[Flow]:
+        if not kind.if_absent:
+            return [self._put(kind, keys)]
+        by_key, taken = kind.alone and not kind.key.written, 1.0 if kind.key.written else 0.0
+        if by_key:
+            taken = self._setting.written(keys).there(self._setting.coming)
+        flows = (
+            replace(self._put(kind, keys, new=True), requests=1 - taken),
+            self._failing(kind, keys, taken, by_key=by_key),
+        )
+        return [flow for flow in flows if flow.requests]
+
+    def _put(self, kind: RequestKind, keys: Masses, *, new: bool = False) -> Flow:
+        """A put, with its index entries; where the partition key alone names an item, it may replace one."""
+        setting, written = self._setting, self._setting.written(keys)
+        there = written.there(setting.coming) if kind.alone and not new else 0.0
+        chosen = {name: placed(setting, each) for name, each in kind.attributes if each.present}
+        writes = entries(setting, keys, chosen, there)
+        lists = [written, *(setting.written(each.keys) for each in writes)]
+        by_key = setting.written(setting.keys)
+        if any(each.of_drawn_key for _name, each in kind.attributes) and by_key.keys not in chosen.values():
+            lists.append(by_key)
+        made = self._write(
+            kind, keys, put_units(setting.table, setting.load, there),
+            sizes=self._sizes(there), index_writes=tuple(present(setting, writes, kind)),
+            told=partial(_tell, {id(each): each for each in lists}.values()),
+        )  # fmt: skip
+        return made if kind.own_bytes is None else self._own_size(made, kind.own_bytes)
+
+    def _sizes(self, there: float) -> tuple[tuple[float, float], ...]:
+        """What puts of each size cost, the entries of local indexes among them."""
+        table, load = self._setting.table, self._setting.load
+        local = put_units(table, load) - load.mean_write_units
+        return tuple((units + local, part) for units, part in write_sizes(load, there))
+
+    def _own_size(self, made: Flow, size_bytes: float) -> Flow:
+        """A put of an item whose size is not the scenario's."""
+        whole = {index.name for index in self._setting.table.indexes if is_whole(index)}
+        share = write_units(0, round(size_bytes)) / self._setting.load.mean_write_units
+        writes = (
+            replace(entry, units=entry.units * share) if entry.index in whole else entry
+            for entry in made.index_writes
+        )
+        return replace(made, units=made.units * share, sizes=(), index_writes=tuple(writes))
+
+    def _failing(self, kind: RequestKind, keys: Masses, times: float, *, by_key: bool) -> Flow:
+        """A put on a key that has an item: it costs what replacing it would, and no index entries."""
+        setting, whole = self._setting, kind.own_bytes is None
+
+        def told(answer: FlowAnswer) -> None:
+            if by_key:
+                setting.written(keys).told(answer)
+            setting.counts["conditions.failed"] += answer.accepted
+            setting.counts["conditions.failed_units"] += answer.units
+
+        return self._write(
+            kind, keys, replacing_units(setting.load) if whole else own_units(kind), requests=times,
+            within="rising" if setting.table.sort_key else "point",
+            sizes=write_sizes(setting.load, there=1.0) if whole else (), told=told,
+        )  # fmt: skip
+
+    def _delete(self, kind: RequestKind, keys: Masses) -> Flow:
+        """A delete of an item that is there, and of its index entries."""
+        setting, written = self._setting, self._setting.written(keys)
+
+        def told(answer: FlowAnswer) -> None:
+            written.items -= answer.accepted
+
+        return self._write(
+            kind, keys, put_units(setting.table, setting.load), sizes=self._sizes(0.0),
+            within="random" if setting.table.sort_key else "point",
+            index_writes=entries(setting, keys, {}), told=told,
+        )  # fmt: skip
+
+    def _update(self, kind: RequestKind, keys: Masses) -> Flow:
+        """An update in place: of the scenario's items, which it makes larger, or of its own."""
+        setting, written, old = self._setting, self._setting.written(keys), kind.key.written
+        there = 1.0 if old else written.there(setting.coming) if kind.alone else kind.found
+        units = (old and grown_units(setting.load, kind.more_bytes)) or own_units(kind)
+        made = self._write(kind, keys, units, index_writes=tuple(moved(setting, kind, keys, there)))
+        return made if old else replace(made, told=written.told)
+
+    def _batch(self, kind: RequestKind, item: Flow) -> Flow:
+        """Many items of one request, which are admitted one by one."""
+        counts = self._setting.counts
+
+        def told(answer: FlowAnswer) -> None:
+            item.told(answer)
+            counts["batch.requests"] += 0 if kind.beside else answer.attempts / answer.flow.items
+            counts["batch.items"] += answer.attempts
+            counts["batch.unprocessed"] += answer.attempts - answer.accepted
+
+        keys = self._setting.placed(item.keys, kind.within)
+        requests = item.requests / kind.items
+        return replace(
+            item, requests=requests, keys=keys, items=round(kind.items), within=kind.beside, told=told
+        )
+
+    def _transaction(self, kinds: Sequence[RequestKind]) -> Flow:
+        """Items that are done together: twice the units of all, and once those of their index entries."""
+        made = [(kind, item) for kind in kinds for item in self._of(kind)]
+        count = fsum(kind.items for kind in kinds)
+        parts = [kind.items * item.requests / count for kind, item in made]
+        by_index: dict[str, IndexFlow] = {}
+        for (_kind, item), part in zip(made, parts, strict=True):
+            for entry in item.index_writes:
+                before = by_index.get(entry.index)
+                units = entry.units * part + (before.units if before else 0.0)
+                by_index[entry.index] = replace(before or entry, units=units)
+        placed = {each.keys.within: each for _kind, each in made}
+        (first, item), factor = made[0], limits.TRANSACTION_FACTOR
+        return replace(
+            item,
+            keys=self._setting.placed(self._keys(first), placed.get("rising", item).keys.within),
+            units=factor * fsum(each.units * part for (_kind, each), part in zip(made, parts, strict=True)),
+            sizes=tuple((factor * units, part) for units, part in item.sizes) if len(made) == 1 else (),
+            index_writes=tuple(by_index.values()),
+            requests=first.times / first.items,
+            items=round(count),
+            together=True,
+            within=first.beside,
+            told=self._told_of_transaction(kinds, item.keys, count),
+        )
+
+    def _told_of_transaction(
+        self, kinds: Sequence[RequestKind], keys: Masses, count: float
+    ) -> Callable[[FlowAnswer], None]:
+        written, counts, first = self._setting.written(keys), self._setting.counts, kinds[0]
+        adds = {"put": 1, "delete": -1}  # items, of new keys
+        more = (
+            fsum(
+                kind.items * adds.get(kind.what, 0)
+                for kind in kinds
+                if not (kind.what == "put" and kind.key.written)
+            )
+            / count
+        )
+
+        def told(answer: FlowAnswer) -> None:
+            written.items += answer.accepted * more
+            begun = 0 if first.beside else answer.attempts / count
+            counts["transactions.requests"] += begun + answer.conflicts
+            for what in ("cancelled", "conflicts") if answer.conflicts else ():
+                counts[f"transactions.{what}"] += answer.conflicts
+
+        return told
+
+
+def _tell(written: Iterable[Written], answer: FlowAnswer) -> None:
+    for each in written:
+        each.told(answer)

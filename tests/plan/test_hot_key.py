@@ -1,0 +1,89 @@
+"""The hottest key by a scenario's numbers, the formula's shards, and the demand that a plan states."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.plan.hot_key import HotKey, hot_key_of, shards_needed
+from keyheat.plan.plan import plan_run
+from keyheat.plan.prices import load_prices
+from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.words import READ, WRITE, Direction
+
+SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+
+
+def scenario(name: str = "hotkey", **changes: dict[str, Any]) -> Scenario:
+    """A shipped scenario, with changed fields in some of its parts."""
+    raw = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json")
+    for part, fields in changes.items():
+        raw[part] = {name: value for name, value in (raw[part] | fields).items() if value is not None}
+    return scenario_from_dict(raw, name)
+
+
+def hot_key(name: str = "hotkey", **changes: dict[str, Any]) -> HotKey:
+    found = hot_key_of(scenario(name, **changes), margin=1.5)
+    assert found is not None
+    return found
+
+
+def test_a_hot_key_needs_more_than_its_partition_sustains() -> None:
+    key = hot_key()
+    assert (key.share, key.units_per_s, key.ceiling_per_s) == (0.9, 1_800, 1_000)
+    assert (key.needed, key.needed_with_margin, key.over_ceiling) == (2, 3, True)
+
+
+def test_shards_divide_the_hot_key() -> None:
+    key = hot_key("sharded")
+    assert (key.shards, key.shard_units_per_s, key.over_ceiling) == (20, 90, False)
+
+
+RAMP = {"shape": {"kind": "ramp", "from_per_s": 0.0, "to_per_s": 500.0}}
+READS = {"arrivals": "constant", "read_units_per_s": 5_000.0, "requests_per_s": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "units_per_s", "ceiling_per_s", "direction"),
+    [
+        ({"load": {"item_bytes": 2_500}}, 675, 1_000, WRITE),  # 3 units each
+        ({"load": READS}, 4_500, 3_000, READ),
+        ({"load": RAMP}, 3_600, 1_000, WRITE),  # at the peak
+        ({"local": {"scale": 0.1}}, 1_800, 100, WRITE),
+    ],
+)
+def test_its_demand_is_that_of_the_peak_in_the_units_of_the_target(
+    changes: dict[str, dict[str, Any]], units_per_s: float, ceiling_per_s: float, direction: Direction
+) -> None:
+    key = hot_key(**changes)
+    assert (key.units_per_s, key.ceiling_per_s, key.direction) == (units_per_s, ceiling_per_s, direction)
+
+
+def test_a_plan_states_mean_peak_and_total_of_the_target() -> None:
+    plan = plan_run(scenario(load=RAMP), load_prices(), margin=1.5)
+    assert (plan.target.mean_per_s, plan.target.peak_per_s, plan.target.total) == (250, 500, 12_500)
+
+
+def test_the_demand_of_a_trace_is_that_of_its_rows(tmp_path: Path) -> None:
+    rows = ["time,operation,key,size_bytes", "0.0,put,hot,2000", "0.5,put,hot,100", "1.0,delete,cold,"]
+    rows += ["2.0,get,hot,5000", "9.0,put,late,100"]
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "mine.csv").write_text("\n".join(rows))
+    raw = load_scenario(SCENARIOS / "replay.toml").model_dump(mode="json")
+    raw["keys"] |= {"trace": "traces/mine.csv", "speed": 2.0}
+    raw["load"]["duration_s"] = 4.0
+    made = scenario_from_dict(raw, "replay")
+    plan = plan_run(made, load_prices(), margin=1.5, folder=tmp_path)
+    assert (plan.target.total, plan.target.peak_per_s) == (4, 3)  # twice as fast; the last is too late
+    assert plan.hot_key is None
+    assert plan.sent is not None
+    # The second put replaces 2,000 bytes, and the get finds the 100 that it leaves.
+    assert (plan.sent.units(WRITE), plan.sent.units(READ)) == (5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("units", "margin", "shards"),
+    [(0, 1.0, 1), (1_000, 1.0, 1), (1_001, 1.0, 2), (1_800, 1.5, 3), (4_000, 1.0, 4), (1e12, 1.0, 100_000)],
+)
+def test_the_formula(units: float, margin: float, shards: int) -> None:
+    assert shards_needed(units, 1_000, margin) == shards
