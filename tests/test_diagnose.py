@@ -120,7 +120,7 @@ def test_a_hot_key_stands_in_the_first_sentence_with_its_demand(verb: Verb) -> N
     assert said.says(first)
     assert said.says("still going on at")
     assert said.says("more capacity would change nothing")
-    assert said.says("Shard the hot key (3 shards)")
+    assert said.says("Shard the hot key (6 shards)")
     assert {path.name for path in Path("found").iterdir()} == {
         "evidence.json", "diagnosis.json", "report.html",
     }  # fmt: skip

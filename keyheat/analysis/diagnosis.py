@@ -5,6 +5,7 @@ from pathlib import Path
 
 from keyheat import runfiles
 from keyheat.analysis.advice.advice import Advice, advise
+from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.analyzers import answers, further_findings, generator_of, labels_of
 from keyheat.analysis.checks import check, with_reads
 from keyheat.analysis.heat import RunHeat, heats_of, index_heats_of
@@ -86,13 +87,13 @@ def diagnosed(
     numbers: Thresholds | None = None,
     further: Sequence[Path] = (),
     billing: Billing | None = None,
-    simulate: bool = True,
+    replay_s: int = MOST_S,
 ) -> Diagnosis:
-    """Diagnose evidence of any load; without `simulate`, advice is by formula."""
+    """Diagnose evidence of any load; with `replay_s` 0, advice is by formula."""
     thresholds = numbers or load_thresholds()
     return diagnose(
         evidence, client=None, thresholds=thresholds, scenario=None, further=further,
-        billing=billing, simulate=simulate,
+        billing=billing, replay_s=replay_s,
     )  # fmt: skip
 
 
@@ -105,7 +106,7 @@ def diagnose(
     directory: Path | None = None,
     further: Sequence[Path] = (),
     billing: Billing | None = None,
-    simulate: bool = True,
+    replay_s: int = MOST_S,
 ) -> Diagnosis:
     """Run the analyzers, judge and advise; `client` is None if the load was not ours."""
     run = Run(evidence, directory, client=client)
@@ -126,7 +127,7 @@ def diagnose(
             client=client,
             scenario=scenario,
             billing=billing or Billing(load_prices()),
-            simulate=simulate,
+            replay_s=replay_s,
             scaling=(client and client.manifest and client.manifest.auto_scaling)
             or evidence.auto_scaling
             or NOT_SCALED,

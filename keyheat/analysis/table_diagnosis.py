@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from keyheat.analysis.changes import Changes, changes
 from keyheat.analysis.diagnosis import diagnosed
@@ -17,7 +18,7 @@ from keyheat.evidence.target import Target
 from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
 from keyheat.plan.prices import Billing
 from keyheat.runs.client import NO_RECORDS, Records
-from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.formats import Diagnosis, Evidence, TableFacts, Window
 from keyheat.runs.plausibility import sound
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.words import BROKEN, DONE, INVALID, Resource, index_of
@@ -64,9 +65,13 @@ Announce = Callable[[int], None]
 
 def diagnosed_alone(evidence: Evidence, region: str | None, billing: Billing) -> DiagnosedTable:
     """The diagnosis of evidence for which no account was asked."""
-    run = evidence_alone(evidence, diagnosed(evidence, billing=billing, simulate=False))
+    run = evidence_alone(evidence, _diagnosed(evidence, billing, REPLAY_S))
     options = f"--region {region}" if region else ""
     return DiagnosedTable(run=run, region=region or "", options=options, billing=billing)
+
+
+REPLAY_S: Final = 600
+"""Seconds of the demand on which a cure is tried, from 5 minutes before the throttles: 1 to 3 s of work."""
 
 
 def diagnosed_live(
@@ -78,19 +83,22 @@ def diagnosed_live(
     announce: Announce,
     show_keys: bool,
     records: Records | None = None,
+    replay_s: int = REPLAY_S,
 ) -> DiagnosedTable:
-    """Collect the evidence of one table, `records` of its clients included, and diagnose it."""
+    """Collect the evidence of one table, `records` of its clients included, and diagnose it.
+
+    The cure is tried on `replay_s` of its demand; with 0 it is by formula.
+    """
     collected = collect_table(
         TableFacts(name=table), window, endpoint_url=target.endpoint_url, client_factory=target.factory,
         clock=target.now.timestamp, show_keys=show_keys, wait=False, announce=announce,
         records=records or NO_RECORDS,
     )  # fmt: skip
     evidence = sound(collected)
-    found = diagnosed(evidence, billing=billing, simulate=False)
+    found = diagnosed(evidence, billing=billing, replay_s=0)
     if any(label.constraint == "table" for label in found.labels):  # whose capacity scaling may undo
         evidence = evidence.model_copy(update={"auto_scaling": _scaled(evidence, target)})
-        found = diagnosed(evidence, billing=billing, simulate=False)
-    run = evidence_alone(evidence, found)
+    run = evidence_alone(evidence, _diagnosed(evidence, billing, replay_s) if found.labels else found)
     refused = None
     if run.diagnosis.verdict.constraint == "none":
         announce(1)
@@ -99,6 +107,14 @@ def diagnosed_live(
         run=run, region=target.region, options=target.options, billing=billing,
         changes=_changes(run, evidence, target, announce), user_errors=refused,
     )  # fmt: skip
+
+
+def _diagnosed(evidence: Evidence, billing: Billing, replay_s: int) -> Diagnosis:
+    """Diagnose evidence, with the cure tried on a replay; by formula if that shows none of the throttles."""
+    found = diagnosed(evidence, billing=billing, replay_s=replay_s)
+    if any(one.foreseen or one.bill for one in found.recommendations):
+        return found
+    return diagnosed(evidence, billing=billing, replay_s=0)
 
 
 def _scaled(evidence: Evidence, target: Target) -> AutoScaling:

@@ -130,13 +130,14 @@ def _live(
     *,
     records: "Records | None" = None,
     announce: Callable[[int], None] | None = None,
+    first: bool = True,
 ) -> "DiagnosedTable":
-    """One table by its account, with what its clients recorded."""
-    from keyheat.analysis.table_diagnosis import diagnosed_live
+    """One table by its account, with what its clients recorded; the cure of the `first` one is tried."""
+    from keyheat.analysis.table_diagnosis import REPLAY_S, diagnosed_live
 
     return diagnosed_live(
         table, window, target, how.billing, records=records, show_keys=how.show_keys,
-        announce=announce or announced(target, how.billing),
+        announce=announce or announced(target, how.billing), replay_s=REPLAY_S if first else 0,
     )  # fmt: skip
 
 
@@ -176,7 +177,9 @@ def _by_logs(table: str | None, how: How) -> int:
     return _answered(_logged(table or logged_table(log), log, log.window, how), how)
 
 
-def _logged(table: str, log: "ThrottleLog", logged: "Window", how: How) -> "DiagnosedTable":
+def _logged(
+    table: str, log: "ThrottleLog", logged: "Window", how: How, *, first: bool = True
+) -> "DiagnosedTable":
     """One table by a log."""
     from keyheat.analysis.table_diagnosis import diagnosed_alone
     from keyheat.evidence.collection import from_cli_output
@@ -192,7 +195,7 @@ def _logged(table: str, log: "ThrottleLog", logged: "Window", how: How) -> "Diag
     around = None if any(values_of(how.window).values()) else log.around(target.now)
     window = around or how.window_until(target.now)
     records = log.records_of(table, None if target.local else target.region, window)
-    return _live(table, window, target, how, records=records)
+    return _live(table, window, target, how, records=records, first=first)
 
 
 def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
@@ -207,7 +210,10 @@ def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
     tables = tuple(SurveyedTable(name, throttles=minutes) for name, minutes in timed.items())
     survey = Survey(window=window, tables=tables, period_s=60, missing=tuple(left))
     folder = run_place(how.place, "diagnose")
-    diagnosed = tuple(_written(_logged(name, log, window, how), folder, "") for name in timed)
+    diagnosed = tuple(
+        _written(_logged(name, log, window, how, first=number == 0), folder, "")
+        for number, name in enumerate(timed)
+    )
     regions = [SurveyedRegion(region=how.account.region or "the logs", survey=survey, diagnosed=diagnosed)]
     return _surveyed(regions, (), window, folder, how, up_to_now=False)
 
@@ -281,7 +287,9 @@ def _close_look(
         metrics = sum(most_requested(table.indexes, window, target.now) for table in tables)
         announced(target, how.billing)(metrics)
     diagnosed = tuple(
-        _written(_live(table.name, window, target, how, announce=unannounced), top, below)
+        _written(
+            _live(table.name, window, target, how, announce=unannounced, first=table is tables[0]), top, below
+        )
         for table in counted(tables, len(tables), "tables to diagnose", bars)
     )
     return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=diagnosed)

@@ -140,12 +140,20 @@ def _what_to_do(found: DiagnosedTable, facts: Facts, one: Fact) -> Iterator[Fact
         yield _tonight(found, facts, now)
     if one.name == "Now":
         return
-    one = replace(one, command=one.command or _cure_command(found))
+    one = replace(one, command=one.command or _cure_command(found), beside=(*one.beside, *_by_formula(found)))
     if now is not None and diagnosis.cure is None and cures_now(diagnosis):
         others = other_cures(diagnosis)
         beside = (f"Or {others}",) if others else ()
         one = replace(one, name="For good", value=f"The same: {cure_of(diagnosis)}", beside=beside)
     yield one
+
+
+def _by_formula(found: DiagnosedTable) -> Iterator[str]:
+    """That a number of shards is not tried: chance may put several of them into one partition."""
+    diagnosis = found.run.diagnosis
+    cure = None if diagnosis.cure else first_cure(diagnosis)
+    if cure is not None and cure.shards and cure.foreseen is None:
+        yield "By formula, not simulated: shards that share a partition may take more"
 
 
 def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:

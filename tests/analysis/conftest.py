@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.evidence.cloudwatch import LOCAL_PACE, MetricSource
@@ -264,4 +265,6 @@ def diagnosed(
     found: Evidence, numbers: Thresholds, client: ClientFiles | None = None, *, simulate: bool = False
 ) -> Diagnosis:
     """The diagnosis of evidence beside what a client left; advice is by formula unless it is simulated."""
-    return diagnose(found, client=client, thresholds=numbers, scenario=None, simulate=simulate)
+    return diagnose(
+        found, client=client, thresholds=numbers, scenario=None, replay_s=MOST_S if simulate else 0
+    )

@@ -504,7 +504,7 @@ SITUATIONS: list[tuple[str, Evidence, str, str, str]] = [
 def test_a_situation_is_decided_by_its_rule(
     story: str, found: Evidence, rule: str, constraint: str, resource: str
 ) -> None:
-    heaviest = max(diagnosed(found, simulate=False).labels, key=lambda label: label.throttles)
+    heaviest = max(diagnosed(found, replay_s=0).labels, key=lambda label: label.throttles)
     assert (heaviest.rule, heaviest.constraint, heaviest.resource) == (rule, constraint, resource)
     assert any(character.isdigit() for line in heaviest.because for character in line)
 
@@ -536,7 +536,7 @@ def test_the_longer_the_average_the_less_sure() -> None:
         )
     )
     for surer, less in ((by_minutes, by_the_hour), (on_demand, hours_on_demand)):
-        (sure,), (unsure,) = (diagnosed(found, simulate=False).labels for found in (surer, less))
+        (sure,), (unsure,) = (diagnosed(found, replay_s=0).labels for found in (surer, less))
         assert sure.constraint == unsure.constraint == "partition"
         assert unsure.confidence < sure.confidence
 
@@ -549,7 +549,7 @@ def test_in_a_lost_minute_the_client_speaks_as_far_as_in_the_others(per_s: int, 
         throttles=throttled(None, range(125, 175), 20), seconds=client_seconds((range(180), 60, 20)),
     )  # fmt: skip
     (label,) = (
-        one for one in diagnosed(found, simulate=False).labels if one.start >= START + timedelta(minutes=2)
+        one for one in diagnosed(found, replay_s=0).labels if one.start >= START + timedelta(minutes=2)
     )
     assert label.rule == rule
 

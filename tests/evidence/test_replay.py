@@ -85,7 +85,7 @@ def test_auto_scaling_is_replayed_and_a_fix_says_why_it_does_not_try_its_maximum
     folder = incident(tmp_path / "inc", found.model_copy(update={"auto_scaling": pinned}))
     raw, _text = replayed(verb, folder)
     assert raw["table"]["auto_scaling"] == {"write": {"min": 100, "max": 1_000, "target": 0.7}}
-    by_formula = diagnosed(read_evidence(folder / "evidence.json"), simulate=False)
+    by_formula = diagnosed(read_evidence(folder / "evidence.json"), replay_s=0)
     assert by_formula.recommendations[1].action == "raise_maximum"
     write_diagnosis(folder / "diagnosis.json", by_formula)
     said = verb("fix", folder, "--out", tmp_path / "fix")

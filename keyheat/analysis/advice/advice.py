@@ -16,7 +16,7 @@ from keyheat.analysis.advice.case import (
 )
 from keyheat.analysis.advice.client_setting import client_setting
 from keyheat.analysis.advice.cures import cured
-from keyheat.analysis.advice.rerun import rerun_of
+from keyheat.analysis.advice.rerun import MOST_S, rerun_of
 from keyheat.analysis.advice.trial import advice_for
 from keyheat.analysis.advice.waiting import WAITING
 from keyheat.analysis.heat import RunHeat
@@ -54,23 +54,24 @@ def advise(
     client: ClientFiles | None,
     scenario: Scenario | None,
     billing: Billing,
-    simulate: bool = True,
+    replay_s: int = MOST_S,
     scaling: AutoScaling = NOT_SCALED,
 ) -> Advice:
     """Advice for every constraint that was found, each said once with its outlook.
 
     `client` is None where the load was not ours, `scenario` where nobody says what it was. `heats` are those
-    of the table's keys and of each index's. `billing` says what a month costs. Without `simulate`, which
-    takes seconds, no change is tried, and numbers are by formula. `scaling` is that of a table in AWS.
+    of the table's keys and of each index's. `billing` says what a month costs. Changes are tried
+    on `replay_s` of the demand at most; with 0 none is, and numbers are by formula. `scaling` is that of a
+    table in AWS.
     """
     arranged, by_limit = timeline(evidence), groups(labels)
     if not by_limit:
         return _foresight(arranged, evidence, heats, numbers, scenario)
     rerun = None
-    if simulate and len(evidence.table.indexes) <= MOST_INDEXES and has_capacity_model(evidence.endpoint):
+    if replay_s and len(evidence.table.indexes) <= MOST_INDEXES and has_capacity_model(evidence.endpoint):
         rerun = rerun_of(
             evidence, arranged, by_limit[0].heaviest, client=client, scenario=scenario, heats=heats,
-            billing=billing,
+            billing=billing, most_s=replay_s,
         )  # fmt: skip
     demands = scheduled(scenario) if scenario and rerun and rerun.by_schedule else {}
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"

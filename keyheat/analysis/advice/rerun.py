@@ -263,9 +263,10 @@ def rerun_of(
     scenario: Scenario | None,
     heats: Sequence[RunHeat],
     billing: Billing,
+    most_s: int = MOST_S,
 ) -> Rerun | None:
     """The run by its scenario; without one whose load test the simulator knows, the time around the heaviest
-    label by what was asked for then.
+    label by what was asked for then, of that `most_s` at most.
 
     None where neither can be repeated: a trace that is elsewhere, a table whose capacity is not known, more
     than any scenario asks for.
@@ -283,7 +284,7 @@ def rerun_of(
             known=_by_schedule,
         )
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
-    seconds = min(int(evidence.window.end.timestamp()) - first_s, MOST_S)
+    seconds = min(int(evidence.window.end.timestamp()) - first_s, most_s)
     table = as_it_was(evidence.table, arranged, heaviest.start.timestamp())
     made = scenario_of_table(table, seconds, scale=evidence.scale)
     if made is None:
