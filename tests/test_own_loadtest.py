@@ -65,7 +65,7 @@ def test_one_without_a_user_of_ours_is_refused_with_the_way_out(
     mine.with_name("orders.py").write_text(PLAIN)
     said = verb("run", mine, "--out", tmp_path / "run")
     assert said.code == 2
-    assert "no user class derives from keyheat.load.users.user.TableUser" in said.err
+    assert "derive it from keyheat.load.users.user.TableUser" in said.err
     assert "unrecognized" not in said.err
 
 
