@@ -65,7 +65,8 @@ Announce = Callable[[int], None]
 
 def diagnosed_alone(evidence: Evidence, region: str | None, billing: Billing) -> DiagnosedTable:
     """The diagnosis of evidence for which no account was asked."""
-    run = evidence_alone(evidence, _diagnosed(evidence, billing, REPLAY_S))
+    found = _with_tried_cure(evidence, billing, REPLAY_S) or diagnosed(evidence, billing=billing, replay_s=0)
+    run = evidence_alone(evidence, found)
     options = f"--region {region}" if region else ""
     return DiagnosedTable(run=run, region=region or "", options=options, billing=billing)
 
@@ -98,7 +99,8 @@ def diagnosed_live(
     found = diagnosed(evidence, billing=billing, replay_s=0)
     if any(label.constraint == "table" for label in found.labels):  # whose capacity scaling may undo
         evidence = evidence.model_copy(update={"auto_scaling": _scaled(evidence, target)})
-    run = evidence_alone(evidence, _diagnosed(evidence, billing, replay_s) if found.labels else found)
+    tried = _with_tried_cure(evidence, billing, replay_s) if replay_s and found.labels else None
+    run = evidence_alone(evidence, tried or found)
     refused = None
     if run.diagnosis.verdict.constraint == "none":
         announce(1)
@@ -109,12 +111,10 @@ def diagnosed_live(
     )  # fmt: skip
 
 
-def _diagnosed(evidence: Evidence, billing: Billing, replay_s: int) -> Diagnosis:
-    """Diagnose evidence, with the cure tried on a replay; by formula if that shows none of the throttles."""
+def _with_tried_cure(evidence: Evidence, billing: Billing, replay_s: int) -> Diagnosis | None:
+    """Diagnose evidence, with the cure tried on a replay; None if that shows none of the throttles."""
     found = diagnosed(evidence, billing=billing, replay_s=replay_s)
-    if any(one.foreseen or one.bill for one in found.recommendations):
-        return found
-    return diagnosed(evidence, billing=billing, replay_s=0)
+    return found if any(one.foreseen or one.bill for one in found.recommendations) else None
 
 
 def _scaled(evidence: Evidence, target: Target) -> AutoScaling:
