@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "your-table"
 PAGE = (ROOT / "docs" / "init.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^keyheat .+$", PAGE, re.MULTILINE)
-HOT, GLOBAL = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+HOT, *_, GLOBAL = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 Verb = Callable[..., Any]
 
 
