@@ -95,7 +95,6 @@ def test_a_cure_of_each_kind_fixes(
     assert tried in found["tried"]
 
 
-@pytest.mark.nightly
 def test_a_limit_that_moves_is_named_and_its_whole_cure_fixes_it(
     verb: Verb, runs: Callable[..., Path]
 ) -> None:
