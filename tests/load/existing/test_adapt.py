@@ -106,7 +106,6 @@ def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
     said = noted(plan)
     assert (said["existing"], said["items_marked"], said["auto_scaling"]["scaled"]) == (True, True, [])
     assert said["auto_scaling"]["why"]
-    assert any("KEYS_ONLY" in words for words in plan.notes)
     assert scenario_from_dict(plan.scenario.model_dump(mode="json"), "run.json") == plan.scenario
 
 
