@@ -10,8 +10,8 @@ from typing import Any
 
 from keyheat.intake.description import mixed_types, table_of, types_of
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
-from keyheat.load.tables.control import asking, auto_scaling_at
-from keyheat.load.tables.ownership import Standing, TableError, look_at, unusable
+from keyheat.load.tables.control import auto_scaling_at, look_at_tables
+from keyheat.load.tables.ownership import Standing, TableError
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
@@ -105,7 +105,7 @@ def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, i
 
     Raises `TableError` where there is no such table, or none that a scenario can state.
     """
-    seen = look_at_target(target, name)
+    seen = look_at_tables(target, [name])[name]
     if seen is None:
         raise TableError(_not_there(target, name))
     try:
@@ -114,22 +114,11 @@ def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, i
         raise TableError(*(f"--table {name}: {words}" for words in error.errors)) from error
 
 
-def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
-    """The plan for the table that `--table` names. Raises `InputError` or `TableError`."""
-    name = plan.guards.table
-    assert name is not None, "asked for with --table only"
-    if plan.target is None:
-        raise InputError(
-            [
-                f"--table {name} loads a table that is there, and the endpoint that a run starts by itself "
-                "has none: say where it is, with --target aws or --target URL"
-            ]
-        )
-    seen = look_at_target(plan.target, name)
+def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> LoadPlan:
+    """The plan for the table that `--table` names, as it was `seen`. Raises `InputError`."""
+    assert plan.target is not None, "a table that was seen is somewhere"
     if seen is None:
-        raise InputError([_not_there(plan.target, name)])
-    if why := unusable(seen.description):
-        raise TableError(f"table {name} cannot be loaded: {why}")
+        raise InputError([_not_there(plan.target, str(plan.guards.table))])
     scenario = _with_table(plan, seen, users)
     return replace(
         plan,
@@ -140,18 +129,13 @@ def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
     )
 
 
-def look_at_target(target: Target, name: str) -> Standing | None:
-    """Describe a table; None if it does not exist. It is foreign unless its tags say that a run made it."""
-    with asking(target, f"table {name}") as client:
-        return look_at(client, name)
-
-
 def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, Standing | None]) -> LoadPlan:
     """The plan, with its items marked where the scenario's table is `there` and is somebody else's.
 
     Companions have no items of ours alone, so they are our own. Raises `InputError`.
     """
-    if plan.target is None or plan.target.local:
+    assert plan.target is not None, "its tables are somewhere"
+    if plan.target.local:
         return plan
     marked, table_bytes = plan.marked, plan.table_bytes
     if plan.guards.table is None and (table := there[plan.scenario.table.name]) is not None:

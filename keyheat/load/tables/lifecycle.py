@@ -6,7 +6,7 @@ a tag says so (`claims`): written when it comes, renewed if its duration is unkn
 it leaves. Where others are still there it says instead that it ended, so that they know of it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in, live_in, refusal
-from keyheat.load.tables.control import asking, control_client, create
+from keyheat.load.tables.control import Connect, asking, control_client, create
 from keyheat.load.tables.description import (
     LOOK_S,
     TablePatience,
@@ -30,7 +30,6 @@ from keyheat.load.tables.obstacles import Allowed, check_tables, obstacles
 from keyheat.load.tables.ownership import (
     NO_ARN,
     RUN,
-    Standing,
     TableError,
     TableRefused,
     Unread,
@@ -51,24 +50,6 @@ from keyheat.words import WAITING
 POLL_S = 1.0
 LOCAL_POLL_S = 0.05
 LOOKS_IN_A_CLAIM = 4
-Connect = Callable[[Target], Any]
-
-
-def look_at_tables(
-    target: Target,
-    specs: Iterable[TableSpec],
-    allowed: Allowed,
-    connect: Connect = control_client,
-    now_s: Callable[[], float] = time,
-) -> dict[str, Standing | None]:
-    """The tables as they are, once the target has answered and all of them can and may be loaded.
-
-    Raises `TableRefused` or `TableError` with everything that is in the way.
-    """
-    with asking(target, "the scenario's tables", connect) as client:
-        tables = [(spec, look_at(client, spec.name)) for spec in specs]
-        check_tables(tables, allowed, datetime.fromtimestamp(now_s(), UTC))
-    return {spec.name: table for spec, table in tables}
 
 
 @dataclass(slots=True)

@@ -9,9 +9,9 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.claims import CLAIM_S
-from keyheat.load.tables.control import create
-from keyheat.load.tables.lifecycle import RunTables, look_at_tables, prepare_table
-from keyheat.load.tables.obstacles import Allowed
+from keyheat.load.tables.control import create, look_at_tables
+from keyheat.load.tables.lifecycle import RunTables, prepare_table
+from keyheat.load.tables.obstacles import Allowed, check_tables
 from keyheat.load.tables.ownership import TableError, TableRefused, as_text
 from keyheat.load.transport.target import target_at
 from keyheat.runs.table_facts import table_facts
@@ -61,8 +61,9 @@ def at(moment_s: float) -> str:
 
 
 def look(account: Account, *names: str, **allowed: Any) -> None:
-    specs = [a_spec(name=name) for name in names]
-    look_at_tables(ELSEWHERE, specs, Allowed(local=False, **allowed), account.connect, account.now_s)
+    there = look_at_tables(ELSEWHERE, names, account.connect)
+    now = datetime.fromtimestamp(account.now_s(), UTC)
+    check_tables([(a_spec(name=name), there[name]) for name in names], Allowed(local=False, **allowed), now)
 
 
 @pytest.mark.slow
@@ -318,7 +319,8 @@ def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> Non
     tables = RunTables(target=here, run_id="run-2", sleep=gevent.sleep)
     tables.prepare(a_spec(name="own"))
     tables.leave()
-    look_at_tables(here, [a_spec(name="made"), a_spec(name="own")], Allowed(local=True))
+    there = look_at_tables(here, ["made", "own"])
+    check_tables([(a_spec(name=name), there[name]) for name in there], Allowed(local=True), datetime.now(UTC))
 
 
 def test_a_creation_that_never_ends_is_given_up() -> None:
@@ -331,4 +333,4 @@ def test_a_creation_that_never_ends_is_given_up() -> None:
 @pytest.mark.opens
 def test_a_target_that_is_not_there_is_said() -> None:
     with pytest.raises(TableError, match=r"http://127\.0\.0\.1:1"):
-        look_at_tables(target_at("http://127.0.0.1:1"), [a_spec()], Allowed(local=True))
+        look_at_tables(target_at("http://127.0.0.1:1"), ["made"])
