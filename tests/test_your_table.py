@@ -178,6 +178,7 @@ def test_a_live_table_that_is_not_there_is_said_with_its_region(
 
 @pytest.mark.slow
 @pytest.mark.opens
+@pytest.mark.nightly
 def test_a_locust_file_sends_what_the_tasks_would(verb: Verb, empty_folder: Path) -> None:
     """The same demand, as methods that can be changed; and it runs."""
     rates = ("--writes-per-s", "60", "--reads-per-s", "20")
