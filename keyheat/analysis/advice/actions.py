@@ -1,4 +1,4 @@
-"""Every action that can be recommended: whether it eases or cures, what it counts, how it changes a scenario.
+"""Every action that can be recommended: what it counts, and how it changes a scenario.
 
 The search for a cure, `keyheat fix` and the page have actions from this table and nowhere else.
 """
@@ -90,15 +90,9 @@ class NotShown(ValueError):
 class Action:
     """One thing that can be changed. `take` changes a scenario; else `by_hand` says why no rerun shows it."""
 
-    kind: Literal["mitigation", "cure"] = "cure"
     take: Take | None = None
     counts: Literal["shards", "units"] | None = None  # what its number is of
     by_hand: str = "it is not an action of this version."
-
-
-def advise(action: str, *, why: str, expected: str, **facts: Any) -> Recommendation:
-    """Recommend an action; `facts` are its limit and its number."""
-    return Recommendation(action=action, kind=ACTIONS[action].kind, why=why, expected=expected, **facts)
 
 
 def apply(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
@@ -348,7 +342,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
         take=partial(_set_units, capacity.minimum, "at least {} provisioned"), counts="units"
     ),
     "raise_capacity": Action(
-        kind="mitigation", take=partial(_set_units, capacity.provisioned, "{} provisioned"), counts="units"
+        take=partial(_set_units, capacity.provisioned, "{} provisioned"), counts="units"
     ),
     "raise_max_on_demand": Action(
         take=partial(_set_units, capacity.max_on_demand, "an on-demand maximum of {}"), counts="units"
@@ -358,14 +352,12 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "replicate_reads": Action(take=_copy, counts="shards"),
     "on_demand": Action(take=_pay_by_request),
     "auto_scaling": Action(take=_scale, counts="units"),
-    "read_eventually_consistent": Action(kind="mitigation", take=_read_eventually),
+    "read_eventually_consistent": Action(take=_read_eventually),
     "back_off": Action(
-        kind="mitigation",
         by_hand=f"{_LATER}; `keyheat whatif NAME retries` shows what each policy makes of the same demand.",
     ),
-    "queue_writes": Action(kind="mitigation", by_hand=f"{_LATER}."),
+    "queue_writes": Action(by_hand=f"{_LATER}."),
     "collect_evidence": Action(
-        kind="mitigation",
         by_hand="there is nothing to rerun before the cause is known: `keyheat collect` asks for more.",
     ),
     "raise_account_quota": Action(
@@ -376,7 +368,6 @@ ACTIONS: Final[Mapping[str, Action]] = {
         "scenario, and hold both against each other with `keyheat run OLD NEW`."
     ),
     "ramp": Action(
-        kind="mitigation",
         by_hand="it is another demand, and a fix is shown with the same one: give the scenario a "
         "[load.shape] that at most doubles every 30 minutes.",
     ),

@@ -7,18 +7,19 @@ from typing import Final
 from keyheat.analysis.advice.case import MeasuredRun
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, rerun_of
-from keyheat.analysis.advice.schedule import on_burst, scheduled, stated_demands
+from keyheat.analysis.advice.schedule import Schedule, Scheduled, on_burst, stated_demands
 from keyheat.analysis.advice.search import billed, cured
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import LabelGroup, groups
 from keyheat.plan.prices import Billing
+from keyheat.plan.totals import total_load
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Cure, Demand, Evidence, Label, Recommendation
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
-from keyheat.words import has_capacity_model
+from keyheat.words import has_capacity_model, label_of
 
 MOST_INDEXES: Final = 50
 """Of a table that is simulated again. DynamoDB's quota is 20, each is simulated second by second."""
@@ -83,6 +84,24 @@ def advise(
         limits = [excess.limit for excess in carried]
         advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, by_limit[0].labels), limits)
     return Advice(_in_order(advice), cure, tuple(stated_demands(demands, evidence.scale, carried)))
+
+
+def scheduled(scenario: Scenario) -> Schedule:
+    """Return the load's demand on the table and on each index, as in a plan."""
+    scale = scenario.local.scale
+    sent = total_load(scenario, scale=scale)
+    return {
+        (label_of(side.index), side.direction): Scheduled(
+            per_s=float(needs.per_s.max()) / scale,
+            partition_per_s=needs.hottest.ceiling_per_s / scale,
+            partitions=needs.hottest.partitions,
+            mean_per_s=float(needs.per_s.mean()) / scale,
+            buffer_full_s=needs.full_from_s,
+            key_per_s=needs.hottest.key_per_s / scale,
+        )
+        for side, needs in (sent.sides if sent else {}).items()
+        if side.table == scenario.table.name and needs.hottest is not None
+    }
 
 
 def _certain(by_limit: Sequence[LabelGroup]) -> Iterator[LabelGroup]:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, prod
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from keyheat.analysis.advice.actions import advise
 from keyheat.analysis.advice.schedule import Limit, Schedule, is_buffered, owners_of, policy_of
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN
@@ -21,6 +20,11 @@ from keyheat.runs.manifest import RetryCost
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import Constraint, Direction, Resource, index_of, whose
+
+EASES: Final = frozenset(
+    ("back_off", "queue_writes", "raise_capacity", "read_eventually_consistent", "ramp", "collect_evidence")
+)
+"""Actions that help now; the others last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +131,15 @@ class AdviceCase:
 
     def advise(self, action: str, *, why: str, expected: str, **number: Any) -> Recommendation:
         """Recommend an action for this limit."""
-        side = {"resource": self.resource, "direction": self.direction}
-        return advise(action, why=why, expected=expected, **side, **number)
+        return Recommendation(
+            action=action,
+            kind="mitigation" if action in EASES else "cure",
+            why=why,
+            expected=expected,
+            resource=self.resource,
+            direction=self.direction,
+            **number,
+        )
 
     def wait(self, *, why: str, expected: str) -> Iterator[Recommendation]:
         """Advise retries, or for a retrying client a queue for the writes that it gives up.

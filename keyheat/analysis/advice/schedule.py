@@ -7,7 +7,6 @@ from typing import Final
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
-from keyheat.plan.totals import total_load
 from keyheat.runs.formats import Demand
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
@@ -39,24 +38,6 @@ class Scheduled:
 
 
 Schedule = Mapping[tuple[str, Direction], Scheduled]
-
-
-def scheduled(scenario: Scenario) -> Schedule:
-    """Return the load's demand on the table and on each index, as in a plan."""
-    scale = scenario.local.scale
-    sent = total_load(scenario, scale=scale)
-    return {
-        (label_of(side.index), side.direction): Scheduled(
-            per_s=float(needs.per_s.max()) / scale,
-            partition_per_s=needs.hottest.ceiling_per_s / scale,
-            partitions=needs.hottest.partitions,
-            mean_per_s=float(needs.per_s.mean()) / scale,
-            buffer_full_s=needs.full_from_s,
-            key_per_s=needs.hottest.key_per_s / scale,
-        )
-        for side, needs in (sent.sides if sent else {}).items()
-        if side.table == scenario.table.name and needs.hottest is not None
-    }
 
 
 def owners_of(scenario: Scenario) -> Mapping[str, TableSpec | IndexSpec]:
