@@ -169,9 +169,8 @@ class LiveView:
         if not total:
             return Sentence(f"No throttling{used}.", "good")
         ago_s = end - (self.tally.last or end)
-        return Sentence(
-            f"Not throttling now{used}. {total:,} throttles so far, the last {ago_s:,} s ago.", "good"
-        )
+        so_far = f"{some(total, 'throttle')} so far, the last {ago_s:,} s ago."
+        return Sentence(f"Not throttling now{used}. {so_far}", "good")
 
 
 def _ended(record: Record, total: Counter[Refuser], elapsed_s: float) -> Sentence:

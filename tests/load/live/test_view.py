@@ -114,9 +114,7 @@ def test_sentences_without_throttles() -> None:
     assert content(record, 30, free)["sentence"]["text"] == "No throttling."
     throttle(record, 18)
     later = content(record, 30, view)["sentence"]["text"]
-    assert later == (
-        "Not throttling now: 700 of 4,000 WCU/s are used. 1 throttles so far, the last 12 s ago."
-    )
+    assert later == ("Not throttling now: 700 of 4,000 WCU/s are used. 1 throttle so far, the last 12 s ago.")
 
 
 @pytest.mark.parametrize(("fell_behind", "about"), [(False, "invalid"), (True, "partition")])
