@@ -18,48 +18,25 @@ from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import lasting
 from keyheat.simulator.alterations import Altered
-from keyheat.simulator.fingerprint import files_fingerprint, scenario_fingerprint
-from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow, Traffic
+from keyheat.simulator.flow import Flow, IndexFlow, Recorded, Traffic
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
+from keyheat.simulator.whatif import files_fingerprint, scenario_fingerprint
 from keyheat.words import READ, WRITE, Direction, index_of
 
 OPERATIONS: dict[Direction, str] = {READ: "Query", WRITE: "PutItem"}
 
 
-@dataclass(frozen=True, slots=True)
-class Demanded:
-    """A recorded load, second by second, which does not react to responses."""
-
-    seconds: Sequence[Sequence[Flow]]
-
-    def second(self, at_s: float) -> Sequence[Flow]:
-        number = int(at_s)
-        return self.seconds[number] if number < len(self.seconds) else ()
-
-    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        return None
-
-    def peak_per_s(self) -> float:
-        """Highest demand on the table or one of its indexes within a second, units."""
-        return max((_most_units(flow) for flows in self.seconds for flow in flows), default=0.0)
-
-
-def _most_units(flow: Flow) -> float:
-    of_entries = max((entry.units for entry in flow.index_writes), default=0.0)
-    return flow.requests * max(flow.units, of_entries)
-
-
-def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Demanded:
+def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Recorded:
     """Return the demand on the table and its indexes in `seconds` from `first_s` on."""
     kinds = [
         (arranged, track, _keys(heats, track.direction, track.index), _entries(arranged, track, heats))
         for track in arranged.tracks
         if track.index is None or track.direction == "read"
     ]
-    return Demanded(
+    return Recorded(
         [
             [flow for kind in kinds if (flow := _flow(*kind, second)) is not None]
             for second in range(first_s, first_s + seconds)
@@ -221,8 +198,10 @@ class Rerun:
             return None
 
         def again() -> SimulationOutcome:
-            made = simulate(self.scenario, traffic=self.traffic(), counts_only=True, with_retries=True)
-            return outcome_of(made)
+            policy = self.scenario.client.retries
+            return outcome_of(
+                simulate(self.scenario, traffic=self.traffic(), counts_only=True, policy=policy)
+            )
 
         return self.known.of((scenario_fingerprint(self.scenario), self.traffic, "with retries"), again)
 
