@@ -32,10 +32,10 @@ help:
 	@echo "make gallery   every kind of page as pictures, wide, narrow, dark and on paper, in reports/samples (about 5 minutes)"
 	@echo "make attacks   what a hostile neighbour sends, where it takes too long for a test (about a minute)"
 	@echo "make soak      20 minutes at 3,000/s with a fault every few seconds: nothing leaks, hangs or is lost"
-	@echo "make accuracy  docs/accuracy.md: how often labels are right, on random tables (a few minutes)"
+	@echo "make accuracy  docs/trust.md: how often labels are right, on random tables (a few minutes)"
 	@echo "make trial     does the local table do what the model says? in an account: python -m tools.trial --target aws (less than \$$1)"
-	@echo "make fidelity  docs/fidelity.md: the model held against what others measured"
-	@echo "make clients   docs/clients.md: boto3, the JavaScript SDK and others on the local table (about 2 minutes)"
+	@echo "make fidelity  docs/trust.md: compare the model with what others measured"
+	@echo "make clients   docs/applications.md: boto3, the JavaScript SDK and others on the local table (about 2 minutes)"
 	@echo "make lock      bring both lock files up to date with pyproject.toml"
 	@echo "make schema    write configs/*.schema.json from the code"
 	@echo "make docs      the pages of docs/ as a site with navigation and search, in reports/out/docs"
@@ -128,16 +128,19 @@ bench: dev
 	$(BIN)/python -m benchmarks
 
 accuracy: dev
-	$(BIN)/python -m tools.accuracy --seed 31415 --scenarios 1000 --write docs/accuracy.md
+	$(BIN)/python -m tools.accuracy --seed 31415 --scenarios 1000 --write docs/data/accuracy.json
+	$(BIN)/python -m tools.pages
 
 trial: dev
 	$(BIN)/python -m tools.trial
 
 fidelity: dev
 	$(BIN)/python -m tests.calibration.fidelity --write
+	$(BIN)/python -m tools.pages
 
 clients: install-clients
-	$(BIN)/python -m tests.clients.page --write
+	$(BIN)/python -m tests.clients.kept
+	$(BIN)/python -m tools.pages
 
 # Each Python client has an environment of its own, since each wants another botocore. Go's SDK is Debian's: there is
 # nothing to build where that is not installed.
@@ -179,6 +182,7 @@ schema: install
 	$(BIN)/keyheat schema regression > configs/regression.schema.json
 	$(BIN)/keyheat schema faults > configs/faults.schema.json
 	$(BIN)/python docs/scenario.py
+	$(BIN)/python -m tools.pages
 
 # Strict: a page without a place in the navigation, or a broken link, fails the build. It needs no network.
 SITE := reports/out/docs

@@ -15,13 +15,13 @@ html_copy_source = False
 suppress_warnings = ["misc.highlighting_failure"]  # mermaid, and parts of JSON
 
 CHAPTERS: Final = {
-    "Ask without a load": ("simulate", "plan", "whatif", "fix"),
-    "Send a load": ("run", "watch", "aws", "tables"),
-    "Describe and design": ("init", "traffic", "scenario", "key-designs", "sharding"),
-    "Test an application": ("local-table", "applications", "pytest", "faults", "clients"),
+    "Ask without a load": ("simulate", "whatif"),
+    "Send a load": ("run", "watch", "aws"),
+    "Describe and design": ("init", "scenario", "key-designs", "sharding"),
+    "Test an application": ("local-table", "applications", "pytest"),
     "Find the cause": ("diagnose", "evidence", "labels", "report", "analyzers", "files"),
-    "Stay good": ("regress", "suites", "schedules"),
-    "How far to trust it": ("accuracy", "fidelity", "speed", "trial"),
+    "Stay good": ("regress", "schedules"),
+    "How far to trust it": ("trust", "speed"),
     "Look up": ("glossary", "architecture"),
 }
 """The navigation: every page of docs stands in one chapter, or the build fails."""

@@ -12,8 +12,8 @@ from keyheat.scenario.scenario import json_schema
 PAGE: Final = Path(__file__).with_suffix(".md")
 HEAD: Final = """# Look up a field of a scenario
 
-For everybody who writes a scenario. `keyheat init` writes one of [your table](init.md); [traffic.md](traffic.md) explains keys and operations. A file is checked whole
-before anything starts, and every mistake is listed with its line. `keyheat schema` prints the JSON Schema for editors: start a file with `#:schema PATH`.
+For everybody who writes a scenario. [init.md](init.md) writes one of your table, and explains keys and operations. A file is checked whole before
+anything starts, and every mistake is listed with its line. `keyheat schema` prints the JSON Schema for editors: start a file with `#:schema PATH`.
 
 A field without a default is required. Rates are per second; capacity is in units per second of an unscaled table.
 """
@@ -40,13 +40,13 @@ MEANT: Final[Mapping[tuple[str, str], str]] = {
     ("IndexSpec", "include"): "with INCLUDE: the attributes besides its keys",
     ("IndexSpec", "max_on_demand"): "maximum throughput; on-demand mode only",
     ("IndexSpec", "warm"): "requested warm throughput; on-demand mode only",
-    ("KeysSpec", "kind"): "the [key pattern](traffic.md#key-patterns)",
+    ("KeysSpec", "kind"): "the [key pattern](init.md#key-patterns)",
     ("KeysSpec", "first_day"): "date key: the day on which the run begins",
     ("LoadSpec", "users"): "Locust users",
     ("LoadSpec", "duration_s"): "seconds of load",
     ("ShapeSpec", "kind"): "how the [rate changes](run.md#closed-loop-or-open-loop) over time",
     ("ShardingSpec", "max_shards"): "most shards of one key",
-    ("SizeSpec", "kind"): "distribution of [item sizes](traffic.md#item-sizes)",
+    ("SizeSpec", "kind"): "distribution of [item sizes](init.md#item-sizes)",
     ("SizeSpec", "low"): "uniform: the smallest",
     ("SizeSpec", "high"): "uniform: the largest",
     ("SizeSpec", "median"): "lognormal: half of the items are smaller",
@@ -99,12 +99,17 @@ def _by_verb() -> Iterator[str]:
 
 
 def _sections(schema: Mapping[str, Any]) -> Iterator[str]:
+    """A section for each table of the file, at the first place that has it; the others are named with it."""
     yield from _table(schema, "Scenario", schema["properties"], "## At the top")
-    for name, head, part in _parts(schema, "", schema["properties"]):
-        definition = schema["$defs"][part]
-        about = f"`{head}`: {_small(definition.get('description', '').splitlines()[0])}"
+    places: dict[str, list[tuple[str, str]]] = {}
+    for path, head, definition in _parts(schema, "", schema["properties"]):
+        places.setdefault(definition, []).append((path, head))
+    for definition, heads in places.items():
+        spec = schema["$defs"][definition]
+        written = ", ".join(f"`{head}`" for _path, head in heads)
+        about = f"{written}: {_small(spec.get('description', '').splitlines()[0])}"
         yield ""
-        yield from _table(schema, part, definition["properties"], f"## {name}\n\n{about}")
+        yield from _table(schema, definition, spec["properties"], f"## {heads[0][0]}\n\n{about}")
 
 
 def _small(sentence: str) -> str:
@@ -127,10 +132,10 @@ def _parts(
 
 def _part(spec: Mapping[str, Any]) -> tuple[str | None, str]:
     """The part that a field holds, if it holds one: one of it, many, or some by their names."""
-    for one in (spec, *spec.get("anyOf", ()), *spec.get("oneOf", ())):
-        if "$ref" in one:
-            return one["$ref"].rpartition("/")[2], "one"
-        for kind, inner in (("many", one.get("items")), ("named", one.get("additionalProperties"))):
+    for choice in (spec, *spec.get("anyOf", ()), *spec.get("oneOf", ())):
+        if "$ref" in choice:
+            return choice["$ref"].rpartition("/")[2], "one"
+        for kind, inner in (("many", choice.get("items")), ("named", choice.get("additionalProperties"))):
             if isinstance(inner, Mapping) and "$ref" in inner:
                 return inner["$ref"].rpartition("/")[2], kind
     return None, "one"
@@ -151,8 +156,8 @@ def _table(
 
 def meaning(part: str, field: str, spec: Mapping[str, Any]) -> str:
     """What a field means."""
-    said = spec.get("description") or MEANT.get((part, field)) or ""
-    return " ".join(str(said).split()).replace("|", "\\|")
+    words = spec.get("description") or MEANT.get((part, field)) or ""
+    return " ".join(str(words).split()).replace("|", "\\|")
 
 
 def _default(value: object) -> str:
@@ -176,7 +181,7 @@ def _kind(spec: Mapping[str, Any]) -> str:
         return "`{ read, write }`"
     if part is not None:
         return {"one": "a table", "many": "tables", "named": "tables by name"}[kind]
-    names = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}
+    names = {"integer": "integer", "number": "number", "string": "text", "boolean": "boolean"}
     if spec.get("type") == "array":
         inner = spec.get("items") or {}
         return f"list of {_kind(inner)}" if inner else "list"
@@ -185,10 +190,11 @@ def _kind(spec: Mapping[str, Any]) -> str:
 
 def _range(spec: Mapping[str, Any]) -> str:
     least, most = spec.get("minimum", spec.get("exclusiveMinimum")), spec.get("maximum")
-    if least is None and most is None:
+    if least is None:
         return ""
-    above = "above " if "exclusiveMinimum" in spec else "from "
-    return f", {above}{least:,}" + (f" to {most:,}" if most is not None else "") if least is not None else ""
+    if "exclusiveMinimum" in spec:
+        return f" >{least:,}" + (f", ≤{most:,}" if most is not None else "")
+    return f" ≥{least:,}" if most is None else f" {least:,}–{most:,}"
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import at_scale
 from tests.small_runs import SAMPLED, SCENARIOS
 
-LONGEST_S = 300  # docs/simulate.md's test runs one of those that last longer
+LONGEST_S = 300  # docs/trust.md's test runs one of those that last longer
 SHORT = [path.stem for path in SAMPLED if load_scenario(path).load.duration_s <= LONGEST_S]
 Resource = tuple[int, str | None, str]
 

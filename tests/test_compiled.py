@@ -10,7 +10,7 @@ import pytest
 
 from tests.test_wheel_contents import BUILT_FROM
 
-pytestmark = [pytest.mark.opens, pytest.mark.long, pytest.mark.nightly]
+pytestmark = [pytest.mark.opens, pytest.mark.long, pytest.mark.nightly, pytest.mark.timeout(3_600)]
 
 ROOT = Path(__file__).parents[1]
 COMPILERS = ("cc", "gcc", "clang")

@@ -55,6 +55,7 @@ def runs(scenario: Path) -> Iterator[Callable[..., list[tuple[int, str]]]]:
 
 
 @pytest.mark.opens
+@pytest.mark.nightly
 def test_one_of_two_runs_at_once_has_the_folder_that_all_were_given(
     runs: Callable[..., list[tuple[int, str]]], tmp_path: Path
 ) -> None:

@@ -1,9 +1,10 @@
-"""docs/watch.md and deploy/grafana: a real load exports what they name.
+"""docs/data/metrics.csv and deploy/grafana: a real load exports what they name.
 
 There is no Grafana here: the dashboard is held against Grafana's own types of dashboards, and each of its
 queries, parsed as Prometheus would, against what a load exported.
 """
 
+import csv
 import json
 import re
 import signal
@@ -32,7 +33,7 @@ from tests.outside import PATIENCE_S, a_readers_environment, eventually, free_po
 ROOT = Path(__file__).parents[1]
 GRAFANA = ROOT / "deploy/grafana"
 BOARD: dict[str, Any] = json.loads((GRAFANA / "dashboards/keyheat-load.json").read_text(encoding="utf-8"))
-PAGE = (ROOT / "docs/watch.md").read_text(encoding="utf-8")
+LISTED = ROOT / "docs/data/metrics.csv"
 HOTKEY = ("-f", str(ROOT / "loadtests/hotkey.py"))
 MADE = (
     "--autostart", "--only-summary", "--scenario", "watched.toml", "--out", "run", "--no-report",
@@ -238,9 +239,10 @@ def test_the_dashboard_is_one_to_grafana() -> None:
 
 
 @pytest.mark.opens
-def test_the_page_names_the_labels_that_they_have(loaded: Loaded) -> None:
-    rows = re.findall(r"^\| `(keyheat_load_\w+)` \| \w+ \|([^|]*)\|", PAGE, re.MULTILINE)
-    told = {name: set(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
+def test_the_list_names_the_labels_that_they_have(loaded: Loaded) -> None:
+    with LISTED.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"].startswith("keyheat_load_")]
+    told = {row["metric"]: set(re.findall(r"\w+", row["labels"])) for row in rows}
     found = {
         one.name: {name for labels in points_of(loaded.after[family_of(one)]) for name, _value in labels}
         for one in LOAD_METRICS

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from keyheat.cli.main import MENU, cli, main
+from keyheat.shipped import MODULES
 from keyheat.show import console
 
 Verb = Callable[..., Any]
@@ -108,6 +109,18 @@ print([name for name in {HEAVY!r} if name in sys.modules], code)
     said = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
     assert said.stdout.splitlines()[-1] == "[] 0"
     assert all(name in said.stdout for name in NAMES)
+
+
+@pytest.mark.opens
+def test_help_of_a_verb_needs_no_extra() -> None:
+    source = f"""
+import sys
+sys.modules.update(dict.fromkeys({[module for modules in MODULES.values() for module in modules]!r}))
+from keyheat.cli.main import main
+print([main([name, "--help"]) for name in {NAMES!r}])
+"""
+    said = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == str([0] * len(NAMES)), said.stderr
 
 
 @pytest.mark.slow

@@ -110,6 +110,7 @@ BURST_HIDES_A_LIMIT = {
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_table_whose_burst_hides_a_second_limit_gets_both_cured(verb: Verb, tmp_path: Path) -> None:
     cure = cure_of(simulated(verb, tmp_path, **BURST_HIDES_A_LIMIT))
     assert {
@@ -189,6 +190,7 @@ READ_HOT = {
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_eventually_consistent_reads_have_one_ceiling_everywhere_and_copies_are_paid(
     verb: Verb, tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_one_without_a_user_of_ours_is_refused_with_the_way_out(
     assert "unrecognized" not in said.err
 
 
+@pytest.mark.nightly
 def test_its_hot_key_is_fixed_by_shards(
     verb: Callable[..., Said], mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

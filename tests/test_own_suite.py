@@ -131,6 +131,7 @@ def test_cron_makes_a_baseline_finds_it_as_good_and_names_the_change_that_made_i
 @pytest.mark.opens
 @pytest.mark.slow
 @pytest.mark.usefixtures("git")
+@pytest.mark.nightly
 def test_the_workflow_makes_a_baseline_and_a_pull_request_that_lowers_the_capacity_is_red(
     written: Path, scenario: Path, repository: Path
 ) -> None:

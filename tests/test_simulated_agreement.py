@@ -1,4 +1,4 @@
-"""The simulator agrees with the model asked one by one, and with the endpoint, as docs/simulate.md says."""
+"""The simulator agrees with the model asked one by one, and with the endpoint, as docs/trust.md says."""
 
 from collections import Counter
 from functools import partial

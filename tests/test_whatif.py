@@ -144,6 +144,7 @@ def test_the_answer_for_programs_and_as_a_page(verb: Verb, home: Path) -> None:
     assert f'<h1 id="verdict">{content["sentence"]}</h1>' in page
 
 
+@pytest.mark.nightly
 def test_runs_that_are_loaded_have_tables_and_files_of_their_own(
     verb: Verb, loads: list[Job], home: Path
 ) -> None:

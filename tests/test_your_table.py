@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "your-table"
 PAGE = (ROOT / "docs" / "init.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^keyheat .+$", PAGE, re.MULTILINE)
-HOT, GLOBAL = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+HOT, *_, GLOBAL = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 Verb = Callable[..., Any]
 
 
@@ -178,6 +178,7 @@ def test_a_live_table_that_is_not_there_is_said_with_its_region(
 
 @pytest.mark.slow
 @pytest.mark.opens
+@pytest.mark.nightly
 def test_a_locust_file_sends_what_the_tasks_would(verb: Verb, empty_folder: Path) -> None:
     """The same demand, as methods that can be changed; and it runs."""
     rates = ("--writes-per-s", "60", "--reads-per-s", "20")

@@ -120,7 +120,8 @@ def _with_generator(result: Verdict, generator: GeneratorFacts) -> Verdict:
     """
     if generator.shortfall and result.grade in ("reason", "cause_metric"):
         return result.model_copy(update={"because": (generator.shortfall, *result.because)})
-    warning = "The load generator was the limit: this run shows nothing about the table."
+    what = "The load generator was the limit" if generator.shortfall else "The load was not as stated"
+    warning = f"{what}: this run shows nothing about the table."
     return result.model_copy(
         update={"valid": False, "because": (warning, *generator.checks, *result.because)}
     )

@@ -3,13 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.fix import AFTER, BEFORE, remedy_of, turns
-from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
-from keyheat.analysis.advice.start import Start, start_of
 from keyheat.cli.answers import give, write_answer
 from keyheat.cli.guards import agreed, at_known_endpoint, guarded
 from keyheat.cli.options import (
@@ -32,6 +29,10 @@ from keyheat.show.console import bars
 from keyheat.show.questions import throttled_words
 from keyheat.simulator.jobs import Job, made
 from keyheat.words import BROKEN, DONE, INVALID
+
+if TYPE_CHECKING:
+    from keyheat.analysis.advice.actions import Applied
+    from keyheat.analysis.advice.start import Start
 
 NAME, FIXED = "fix", "fixed.json"
 EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": INVALID, "invalid": INVALID}
@@ -72,6 +73,9 @@ def fix(
     Exit code 1: it is not fixed, or another limit throttles now. 2: no rerun can show the recommendation.
     3: a run is invalid, or the original throttles no more.
     """
+    from keyheat.analysis.advice.fix import BEFORE, remedy_of, turns
+    from keyheat.analysis.advice.start import start_of
+
     if guards.table is not None:
         raise click.UsageError("each side creates its own table: leave out --table")
     billing = Billing(price_list(prices), hours_per_day)
@@ -100,8 +104,10 @@ def fix(
     return _compare(start, remedy, jobs, place, billing)
 
 
-def _compare(start: Start, remedy: Applied, jobs: Sequence[Job], place: Path, billing: Billing) -> int:
+def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], place: Path, billing: Billing) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
+    from keyheat.analysis.advice.fix import AFTER, BEFORE
+    from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
     from keyheat.show.figures import fix_figure
     from keyheat.show.fix import Fix, fix_answer
 

@@ -22,7 +22,7 @@ from keyheat.words import DONE
 if TYPE_CHECKING:
     from keyheat.intake.scenario import Demand
     from keyheat.intake.tables import Source, SourceTable
-    from keyheat.runs.formats import Verdict
+    from keyheat.words import Constraint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,9 +127,9 @@ def init(
     if replayed:
         demand = replace(demand, measured=replayed.traffic)
     origin = f"{path.name} ({source.format})" if path else "the live table"
-    verdict = replayed.verdict if replayed else None
-    text, problem = _write(chosen, demand, origin, target, locustfile, verdict)
-    notes += [f"Warning: {problem}"] if problem else []
+    constraint = replayed.verdict.constraint if replayed else None
+    text, differences = _write(chosen, demand, origin, target, locustfile, constraint)
+    notes += [f"Warning: {difference}" for difference in differences]
     return give(_answer(chosen, target, text, locustfile, notes), DONE)
 
 
@@ -155,32 +155,36 @@ def _write(
     origin: str,
     target: Path,
     locustfile: Path | None,
-    replayed: "Verdict | None",
-) -> tuple[str, str | None]:
-    """Write the scenario, and the Locust file that was asked for; gives the scenario's text, and a problem.
+    throttled_by: "Constraint | None",
+) -> tuple[str, list[str]]:
+    """Write the scenario, and the Locust file that was asked for.
 
-    Nothing is written that the next verb refuses.
+    Gives the scenario's text, and how its load differs from the measured one. Nothing is written that the
+    next verb refuses.
     """
     from keyheat.bounds import parsed_toml
     from keyheat.intake.locustfile import locustfile_text
     from keyheat.intake.scenario import scenario_text, with_locustfile
-    from keyheat.plan.plan import not_reproduced
+    from keyheat.plan.plan import differences_of_replay
     from keyheat.runfiles import write_atomically
     from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import schema_beside
 
-    text, problem = scenario_text(table, demand, origin, schema_beside("scenario", target)), None
+    text = scenario_text(table, demand, origin, schema_beside("scenario", target))
     raw = parsed_toml(text)
     scenario = scenario_from_dict(raw, str(target))
-    if replayed is not None and (problem := not_reproduced(scenario, target.parent, replayed.constraint)):
-        text = f"# {problem}\n{text}"
+    differences = []
+    if demand.measured is not None:
+        measured = demand.measured.index_units
+        differences = list(differences_of_replay(scenario, target.parent, throttled_by, measured))
+        text = "".join(f"# {difference}\n" for difference in differences) + text
     if locustfile is not None:
         text = with_locustfile(text, os.path.relpath(locustfile, target.parent), raw["tasks"])
         code = locustfile_text(table.name, target.name, raw["tasks"])
         scenario_from_dict(parsed_toml(text), str(target))
         write_atomically(locustfile, lambda written: written.write(code.encode()))
     write_atomically(target, lambda written: written.write(text.encode()))
-    return text, problem
+    return text, differences
 
 
 def _write_suite(

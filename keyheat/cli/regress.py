@@ -19,10 +19,8 @@ from keyheat.regression.exports import Exports, annotations, write_summary
 from keyheat.regression.outcome import RunMade, SessionOutcome
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, FileProblem
 from keyheat.show.console import err, in_words, print_lines
-from keyheat.show.html import html_of, save
 from keyheat.show.markdown import markdown_of
 from keyheat.show.regression import outcome_answer
-from keyheat.show.report import write_report
 
 GITHUB = Path("github")
 """Named among the files to write: annotations of GitHub Actions."""
@@ -64,7 +62,6 @@ def regress(
 
     Exit code 1: a gate failed, or a threshold. 3: a run is invalid, so nothing is decided.
     """
-    from keyheat.regression.exports import Exports
     from keyheat.regression.history import History
     from keyheat.regression.suite import find_suite
 
@@ -111,6 +108,8 @@ def comment(outcome: SessionOutcome) -> str:
 
 def _written(outcome: SessionOutcome, wanted: Exports, now: datetime) -> SessionOutcome:
     """Write pages, exports and the file of a session; gives the outcome with what could not be written."""
+    from keyheat.show.html import html_of, save
+
     folder = Path(outcome.folder)
     outcome, unwritten = with_reports(outcome, folder, now)
     page = html_of(outcome_answer(outcome, folder), now)
@@ -125,6 +124,8 @@ def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[
 
     The other runs have all their files; `keyheat report` writes their pages.
     """
+    from keyheat.show.report import write_report
+
     failed, problems = {finding.case for finding in outcome.failed}, list[str]()
 
     def reported(run: RunMade) -> RunMade:

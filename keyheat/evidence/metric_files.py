@@ -17,7 +17,7 @@ from keyheat.evidence.metric_units import FileSeries, convert_to_sums, infer_per
 from keyheat.evidence.series import MetricAnswers
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
-from keyheat.runs.metrics import SeriesKey
+from keyheat.runs.metrics import SeriesKey, split_label
 from keyheat.validation import Mistakes
 
 STATISTICS: Final = ("SampleCount", "Average", "Sum", "Minimum", "Maximum")
@@ -86,8 +86,11 @@ class MetricReader:
                     pages.append(self._zoned(path, self._of_data(path, page, request)))
                 case {"Table": {"TableName": _}} | {"TableName": _, "KeySchema": _}:
                     raise ValueError(f"{path} describes a table, and has no metrics; use --describe-json")
+                case {"MetricDataResults": [_, *_]} as page:
+                    if results := self._of_own_labels(page["MetricDataResults"]):
+                        pages.append(self._zoned(path, {**page, "MetricDataResults": results}))
                 case page:
-                    pages.append(self._zoned(path, page))
+                    pages.append(page)
         return self._merge_files(all_series, pages)
 
     def _merge_files(self, all_series: Iterable[FileSeries], pages: list[object]) -> MetricFiles:
@@ -135,6 +138,20 @@ class MetricReader:
                 note += ": CloudWatch averages over requests or events, not over seconds"
             self._notes[note] = None
         return key.statistic in statistics
+
+    def _of_own_labels(self, results: Iterable[Any]) -> list[Any]:
+        """Keep the series of this table in a GetMetricData response whose labels are ours."""
+        kept = []
+        for result in results:
+            label = result.get("Label") if isinstance(result, Mapping) else None
+            table, key = split_label(label) if isinstance(label, str) else (None, "")
+            if table not in (None, self.table.name):
+                self._others[table] += 1
+                continue
+            if table is None and SeriesKey.of_label(key):
+                self._notes[f"metrics whose labels name no table are read as of {self.table.name}"] = None
+            kept.append(result)
+        return kept
 
     def _of_data(self, path: Path, page: Mapping[str, Any], request: Any) -> object:
         """Label a GetMetricData response to custom queries as if the queries were ours."""

@@ -5,7 +5,7 @@ throttled ones. Its rates become a scenario. For an incident, the evidence's win
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -65,6 +65,7 @@ class MeasuredTraffic:
     hot_keys: tuple[HotKey, ...] = ()  # named by Contributor Insights in that hour
     period_s: int = MINUTE_S  # of the peak
     hot_share: float | None = None  # assumed for one key if a partition throttled and no key is named
+    index_units: Mapping[str, float] = field(default_factory=dict)  # written per write unit of the table
 
     @property
     def hour(self) -> Window:
@@ -140,6 +141,7 @@ def measure_traffic(
         units_per_write=_units_per_write(hours, busiest),
         throttled=throttled,
         metrics_asked=query.metrics_requested,
+        index_units=_index_units(hours, indexes),
         notes=tuple(_notes(hours, days)),
     )
 
@@ -227,6 +229,7 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
         metrics_asked=0,
         notes=() if tasks else ("no operation was counted; each request is assumed to take one unit",),
         period_s=period_s,
+        index_units=_index_units(points_of, indexes),
     )
 
 
@@ -300,6 +303,18 @@ def _read_shares(hours: Mapping[Metric, Points], indexes: Sequence[str]) -> dict
         units[None] = max(0.0, units[None] - gets * EVENTUAL_READ_FACTOR)
     total = sum(units.values())
     return {index: value / total for index, value in units.items() if value} if total else {None: 1.0}
+
+
+def _index_units(points_of: Mapping[Metric, Points], indexes: Sequence[str]) -> dict[str, float]:
+    """Write units of each index per write unit of the table, in the periods that have both."""
+    of_table = points_of.get(Metric(consumed(Direction.WRITE), "Sum"), {})
+    units = {}
+    for index in indexes:
+        of_index = points_of.get(Metric(consumed(Direction.WRITE), "Sum", index=index), {})
+        written = sum(of_table[at] for at in of_index.keys() & of_table.keys())
+        if written:
+            units[index] = sum(of_index[at] for at in of_index.keys() & of_table.keys()) / written
+    return units
 
 
 def _units_per_write(hours: Mapping[Metric, Points], at: datetime) -> float | None:

@@ -33,6 +33,7 @@ from keyheat.scenario.spec.tables import CapacityPair
 from keyheat.simulator.dryrun.ask import assumptions_of
 from keyheat.words import LIMITS, WRITES_FIRST, Capacity, Constraint, Direction, KnownConstraint
 
+MOST_INDEX_UNITS: Final = 1.25  # times the measured ones, above which a replay says so
 ROUNDING: Final = 1e-9  # relative difference at which numbers count as equal
 
 
@@ -295,15 +296,39 @@ def _target(scenario: Scenario, sent: LoadTotals | None) -> LoadDemand:
     return LoadDemand.of_shape(scenario.load.rate_shape(), duration_s)
 
 
-def not_reproduced(scenario: Scenario, folder: Path, constraint: Constraint) -> str | None:
-    """Why the scenario of an incident does not repeat its throttles; None if its plan expects them."""
-    if constraint == "none" or (sent := total_load(scenario, folder=folder)) is None:
-        return None
-    limits_exceeded = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS)
-    limits = {limit.constraint for limit in limits_exceeded if not limit.later}
-    if limits and constraint in (*limits, "undetermined"):
-        return None
-    return (
-        f"NOT REPRODUCED: the incident was throttled by {LIMITS[constraint]}, and this load does not exceed "
-        "that limit. A minute's mean hides its peaks: raise per_s, or the share of the hot key."
-    )
+def differences_of_replay(
+    scenario: Scenario, folder: Path, constraint: Constraint | None, index_units: Mapping[str, float]
+) -> Iterator[str]:
+    """How the load of a scenario differs from the measured one that it is to repeat.
+
+    `constraint` throttled the measured load (None: not known); `index_units` are the measured write units of
+    each index per write unit of the table.
+    """
+    sent = total_load(scenario, folder=folder)
+    if sent is None:
+        return
+    if constraint not in (None, "none"):
+        yield from _other_limits(scenario, sent, constraint)
+    table = scenario.table.name
+    of_table = sent.sides.get(ResourceSide(table, None, Direction.WRITE))
+    for index, measured in index_units.items():
+        of_index = sent.sides.get(ResourceSide(table, index, Direction.WRITE))
+        if of_table is None or of_index is None:
+            continue
+        replayed = of_index.total() / of_table.total()
+        if replayed > measured * MOST_INDEX_UNITS:
+            yield (
+                f"INDEX {index}: this load writes {replayed:.3g} WCU to the index for each WCU of the table; "
+                f"CloudWatch counted {measured:.3g}. Items that are overwritten move within the index: with "
+                "more keys, more of the items are new."
+            )
+
+
+def _other_limits(scenario: Scenario, sent: LoadTotals, constraint: Constraint) -> Iterator[str]:
+    exceeded = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS)
+    limits = {limit.constraint for limit in exceeded if not limit.later}
+    if not limits or constraint not in (*limits, "undetermined"):
+        yield (
+            f"NOT REPRODUCED: the incident was throttled by {LIMITS[constraint]}, and this load does not "
+            "exceed that limit. A minute's mean hides its peaks: raise per_s, or the share of the hot key."
+        )

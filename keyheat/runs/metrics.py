@@ -176,6 +176,12 @@ READ: Final[dict[str, frozenset[str]]] = {
 """The statistics that are read, by metric."""
 
 
+def split_label(label: str) -> tuple[str | None, str]:
+    """Split the label of a query into its table (None: not named) and the key of its series."""
+    table, colon, key = label.partition(":")
+    return (table, key) if colon and "/" not in table else (None, label)
+
+
 def is_dimension(text: str) -> bool:
     """Return whether it is a dimension with its value, as `Verb=PartiQLSelect`."""
     name, _, value = text.partition("=")
@@ -198,7 +204,7 @@ class SeriesKey:
 
     @property
     def label(self) -> str:
-        """The key as text. It travels as the query's Label, so an answer says what it is."""
+        """The key as text. With the table's name it is the query's Label, so an answer says what it is."""
         whose = (
             f"index={self.index}"
             if self.index
@@ -211,8 +217,8 @@ class SeriesKey:
 
     @classmethod
     def of_label(cls, label: str) -> "SeriesKey | None":
-        """The key that a label of ours stands for, None for any other text."""
-        metric, _, rest = label.partition("/")
+        """The key that a label of ours stands for, with or without its table; None for any other text."""
+        metric, _, rest = split_label(label)[1].partition("/")
         statistic, _, rest = rest.partition("/")
         period, _, rest = rest.partition("/")
         whose, slash, dimension = rest.partition("/")
@@ -244,7 +250,7 @@ class SeriesKey:
             dimensions.append({"Name": name, "Value": value})
         return {
             "Id": query_id,
-            "Label": self.label,
+            "Label": f"{table}:{self.label}",
             "MetricStat": {
                 "Metric": {"Namespace": NAMESPACE, "MetricName": self.metric, "Dimensions": dimensions},
                 "Period": self.period_s,

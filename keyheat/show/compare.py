@@ -1,5 +1,6 @@
 """Several runs beside each other: which throttled and by what, a card of each, every measure in a table."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -31,6 +32,7 @@ from keyheat.show.run import ON_A_VIRTUAL_CLOCK, TO_DO
 from keyheat.show.verdict import BURST, limit_of
 
 INDEX: Final = "index.html"
+MOST_PARTS: Final = 4  # of a path, in the name of a run
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
 
 
@@ -46,6 +48,20 @@ class ComparedRun:
     throttles: int = 0
     summary: RunSummary | None = None  # None: its manifest is missing
     problem: str = ""
+
+    @classmethod
+    def read_all(cls, folders: Sequence[Path]) -> "list[ComparedRun]":
+        """All run directories, each under as much of its path as tells it from the others."""
+        runs = list(map(cls.read, folders))
+        for parts in range(2, MOST_PARTS + 1):
+            alike = Counter(label for _folder, label in {(run.folder, run.label) for run in runs})
+            runs = [
+                replace(run, label="/".join(run.folder.absolute().parts[-parts:]))
+                if alike[run.label] > 1
+                else run
+                for run in runs
+            ]
+        return runs
 
     @classmethod
     def read(cls, folder: Path) -> "ComparedRun":
@@ -94,7 +110,7 @@ def write_comparison(path: Path, folders: Sequence[Path], generated_at: datetime
 
     Raises `CannotWrite`.
     """
-    runs = list(map(ComparedRun.read, folders))
+    runs = ComparedRun.read_all(folders)
     answer = comparison_answer(runs, path.parent)
     save(path, html_of(answer, generated_at))
     return answer, all(run.valid for run in runs)
@@ -102,7 +118,7 @@ def write_comparison(path: Path, folders: Sequence[Path], generated_at: datetime
 
 def write_index(out_dir: Path, folders: Sequence[Path], generated_at: datetime, *, title: str) -> Path:
     """Write `index.html` with a card for each run directory; gives its path. Raises `CannotWrite`."""
-    cards = comparison_answer(list(map(ComparedRun.read, folders)), out_dir)
+    cards = comparison_answer(ComparedRun.read_all(folders), out_dir)
     answer = replace(cards, title=title, sections=())
     return save(out_dir / INDEX, html_of(answer, generated_at))
 

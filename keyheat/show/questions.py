@@ -219,7 +219,10 @@ def _what_to_do(run: ReportRun) -> Fact:
         return answer(value=said, command=scenario and f"keyheat run {scenario}")
     if diagnosis.generator.bound:
         return answer(
-            value="Run it again with a generator that keeps up", beside=diagnosis.generator.checks[:1]
+            value="Run it again with a generator that keeps up"
+            if diagnosis.generator.shortfall
+            else "Correct what went wrong, and run it again",
+            beside=diagnosis.generator.checks[:1],
         )
     if verdict.valid and verdict.constraint == "none":
         command = f"keyheat whatif {scenario} load" if scenario else None

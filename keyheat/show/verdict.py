@@ -97,7 +97,9 @@ def verdict_sentence(verdict: Verdict, facts: Facts, generator: GeneratorFacts) 
     if verdict.rule == NO_CAPACITY_MODEL:
         return NO_MODEL
     if not verdict.valid and generator.bound:
-        return "This run says nothing about the table: the load generator was the limit, not DynamoDB."
+        fell_behind = generator.shortfall or not generator.checks
+        why = "the load generator was the limit, not DynamoDB." if fell_behind else generator.checks[0]
+        return f"This run says nothing about the table: {why[:1].lower()}{why[1:]}"
     said = f"{_said(verdict, facts)}{_beside(facts)}"
     return f"{said} {generator.shortfall}" if generator.bound else said
 

@@ -10,7 +10,7 @@ from urllib.request import Request
 
 
 class FaultFields(TypedDict, total=False):
-    """One rule, in the words of a file of rules: docs/faults.md explains each."""
+    """One rule, in the words of a file of rules: docs/local-table.md explains each."""
 
     name: str
     operations: Sequence[str]

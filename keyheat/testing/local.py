@@ -17,8 +17,7 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from keyheat.analysis.advice.as_it_was import scenario_of_table
-from keyheat.analysis.advice.rerun import OPERATIONS
+from keyheat.analysis.advice.replay import OPERATIONS, scenario_of_table
 from keyheat.endpoint.tables.catalog import region_in
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import percent, whole

@@ -331,7 +331,7 @@ def answer(tmp_path: Path) -> Answer:
     def write(name: str, series: dict[str, dict[int, float]], **more: Any) -> Path:
         results = [
             {
-                "Label": label, "Timestamps": [at(START + n * MINUTE) for n in points],
+                "Label": f"orders:{label}", "Timestamps": [at(START + n * MINUTE) for n in points],
                 "Values": list(points.values()), "StatusCode": "Complete", **more,
             }
             for label, points in series.items()

@@ -1,4 +1,4 @@
-"""The model against what others measured on real tables; the page that says so is what the command makes."""
+"""The model against what others measured on real tables; the table of docs is what the command makes."""
 
 import json
 from dataclasses import fields
@@ -12,7 +12,7 @@ from keyheat.model.behaviour import Behaviour
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.capacity import capacity_of
 from tests.calibration.cases import Case, all_cases
-from tests.calibration.fidelity import EXPLAINS, PAGE, page
+from tests.calibration.fidelity import EXPLAINS, TABLE, table
 from tests.calibration.simulated import FOLDER, Simulated, runs
 from tests.calibration.verdicts import simulated_verdicts, verdicts
 from tests.calibration.words import in_words
@@ -128,5 +128,5 @@ def test_parameters_and_the_cases_that_speak_for_them_exist():
 
 
 @pytest.mark.nightly  # it asks for every case
-def test_the_page_is_what_make_fidelity_writes():
-    assert PAGE.read_text() == page()
+def test_the_table_is_what_make_fidelity_writes():
+    assert TABLE.read_text(encoding="utf-8") == table()

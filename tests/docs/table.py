@@ -27,7 +27,7 @@ NIGHTLY = Needs(nightly=True)
 NEEDS: Mapping[str, Needs] = {
     "analyzers.md": Needs(files={"retry_cost.py": ("python", 0)}),
     "applications.md": Needs(world="local"),
-    "clients.md": Needs(world="local"),
+    "aws.md": Needs(world="orphans"),
     "evidence.md": Needs(
         world="incident",
         code={
@@ -35,21 +35,18 @@ NEEDS: Mapping[str, Needs] = {
             "keyheat diagnose orders --metrics export.csv --describe-json table.json --out seen": 1,
         },
     ),
-    "faults.md": Needs(
-        files={"tables.json": ("json", 0), "orders.jsonl": ("json", 1), "faults.toml": ("toml", 0)}
-    ),
     "files.md": Needs(world="hot_run"),
-    "fix.md": NIGHTLY,
     "init.md": Needs(world="your_table", nightly=True),
     "key-designs.md": NIGHTLY,
-    "plan.md": Needs(world="account"),
+    "local-table.md": Needs(
+        files={"tables.json": ("json", 0), "orders.jsonl": ("json", 1), "faults.toml": ("toml", 0)}
+    ),
     "pytest.md": Needs(world="project", code={"pytest --keyheat-report reports": 1}, nightly=True),
     "regress.md": Needs(world="suites"),
     "run.md": NIGHTLY,
     "schedules.md": Needs(world="team"),
     "sharding.md": Needs(world="local"),
-    "simulate.md": NIGHTLY,
-    "tables.md": Needs(world="orphans"),
+    "simulate.md": Needs(world="account", nightly=True),
     "watch.md": NIGHTLY,
 }
 
@@ -86,9 +83,7 @@ PROGRAMS = {
 }  # fmt: skip
 """Programs that reach an account or a cluster, need rights, or run these very tests."""
 NOT_HERE = {
-    "aws.md": "needs an account",
-    "accuracy.md": "takes minutes: make accuracy",
-    "trial.md": "six loads of a minute: make trial",
+    "trust.md": "takes minutes: make accuracy, make trial",
 }
 """Pages none of whose commands can be run here. They are still read as the command line reads them."""
 NEVER = re.compile(

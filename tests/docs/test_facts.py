@@ -1,10 +1,11 @@
 """What pages state of the code is so: links, words, tables and numbers."""
 
+import csv
 import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 import keyheat
 from benchmarks import _pool, regression
 from benchmarks._nights import MONTH
+from keyheat import terms
 from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
-from keyheat.analysis.measures import ABSENCES, MEASURES
+from keyheat.analysis.measures import MEASURES
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
 from keyheat.load.live.prometheus import LOAD_METRICS
@@ -36,7 +38,7 @@ from keyheat.model.partitions import MOST_CELLS
 from keyheat.model.retries import policy_of
 from keyheat.regression import trend
 from keyheat.regression.exports import metrics
-from keyheat.regression.outcome import EXIT_CODES, LEAST_EFFECTS, Gate
+from keyheat.regression.outcome import EXIT_CODES, Gate
 from keyheat.regression.suite_spec import CaseSpec, RunSpec, SuiteSpec
 from keyheat.runs.formats import Finding
 from keyheat.runs.frames import FRAMES
@@ -44,13 +46,12 @@ from keyheat.runs.partitions import MOST_ROWS
 from keyheat.runs.run import Run
 from keyheat.scenario.scenario import json_schema
 from keyheat.show.charts.base import MOST_POINTS
-from keyheat.terms import MEANINGS
 from keyheat.words import THROTTLE_CODES
-from tests.clients.page import kept, page_of
 from tests.docs.page import PAGES, ROOT
 from tests.faults.account import KILLED
 from tests.faults.kinds import FAULTS
 from tests.regression.outcomes import REGRESSED
+from tools import pages
 
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in PAGES.items()}
 FIELDS: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "scenario.py"))
@@ -99,10 +100,13 @@ def test_the_site_has_every_page_and_no_broken_link(tmp_path: Path) -> None:
 # Words
 
 
-def test_the_glossary_explains_words_as_pages_do_in_the_order_of_the_alphabet() -> None:
-    rows = dict(table("glossary.md", r"^\| (?!word|---)(.+?) \| (.+?) \| .*\|$"))
-    assert {word: rows.get(word) for word in MEANINGS} == dict(MEANINGS)
-    assert list(rows) == sorted(rows, key=str.lower)
+def test_the_glossary_defines_every_term_in_the_order_of_the_alphabet() -> None:
+    rows = [word for (word,) in table("glossary.md", r"^\| (?!word|---)(.+?) \| .+? \|.*\|$")]
+    defined = {word for row in rows for word in row.split(", ")}
+    named = {value for name, value in vars(terms).items() if name.isupper() and isinstance(value, str)}
+    assert named
+    assert named - defined == set()
+    assert rows == sorted(rows, key=str.lower)
 
 
 # Commands in the text
@@ -162,50 +166,25 @@ def test_make_runs_what_the_readme_says() -> None:
 # Pages that are made
 
 
-@pytest.mark.parametrize(
-    ("page", "made", "how"),
-    [
-        ("scenario.md", FIELDS["page"], "make schema"),
-        ("clients.md", lambda: page_of(kept()), "make clients"),
-    ],
-)
-def test_a_page_is_what_its_command_makes(page: str, made: Callable[[], str], how: str) -> None:
-    assert TEXTS[page] == made(), how
+def test_the_page_of_fields_is_what_its_command_makes() -> None:
+    assert TEXTS["scenario.md"] == FIELDS["page"](), "make schema"
 
 
-def measures_table() -> Iterator[str]:
-    yield "| measure | unit | kind | better | `least_effect` | what it is |"
-    yield "|---|---|---|---|---|---|"
-    for name, measure in MEASURES.items():
-        least = f"{LEAST_EFFECTS[name]:g}" if measure.kind == "statistical" else ""
-        yield f"| `{name}` | {measure.unit} | {measure.kind} | {measure.better} | {least} | {measure.says} |"
+@pytest.mark.parametrize("name", pages.BLOCKS)
+def test_a_block_of_a_page_is_made_of_its_data(name: str) -> None:
+    _page, make = pages.BLOCKS[name]
+    assert pages.block_of(name) == make(), "python -m tools.pages"
 
 
-def absences_table() -> Iterator[str]:
-    yield "| reason | in words | beside a run that has a number |"
-    yield "|---|---|---|"
-    for name, absence in ABSENCES.items():
-        stands = f"{absence.than_any} than any" if absence.than_any else "not to be compared"
-        yield f"| `{name}` | {absence.says} | {stands} |"
+def test_columns_of_frames_are_listed_as_they_are_declared() -> None:
+    assert (pages.DATA / "frames.csv").read_text(encoding="utf-8") == pages.frames(), "python -m tools.pages"
+    assert [name for name in FRAMES if f"`run.{name}`" not in TEXTS["files.md"]] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    [("measures", measures_table), ("absences", absences_table)],
-    ids=["measures", "absences"],
-)
-def test_tables_of_suites_are_the_codes(
-    name: str, lines: Callable[[], Iterator[str]], pytestconfig: pytest.Config
-) -> None:
-    block = re.compile(rf"(<!-- {name}: [^\n]*-->\n)(.*?)(<!-- end of {name} -->)", re.DOTALL)
-    wanted = "\n" + "\n".join(lines()) + "\n\n"
-    if pytestconfig.getoption("--update-golden"):
-        text = PAGES["suites.md"].read_text(encoding="utf-8")
-        new = block.sub(lambda match: match[1] + wanted + match[3], text)
-        PAGES["suites.md"].write_text(new, encoding="utf-8")
-    match = block.search(TEXTS["suites.md"])
-    assert match is not None
-    assert match[2] == wanted
+def test_metrics_are_listed_with_their_kinds_and_meanings() -> None:
+    with (pages.DATA / "metrics.csv").open(encoding="utf-8", newline="") as file:
+        rows = [(row["metric"], row["type"], row["what it is"]) for row in csv.DictReader(file)]
+    assert rows == [(metric.name, metric.kind, metric.says) for metric in (*LOAD_METRICS, *METRICS)]
 
 
 def test_every_field_of_a_scenario_has_a_meaning() -> None:
@@ -225,21 +204,6 @@ def test_every_field_of_a_scenario_has_a_meaning() -> None:
 
 
 # Tables by hand
-
-
-def test_the_columns_of_frames_are_listed_as_they_are_declared() -> None:
-    for name, columns in FRAMES.items():
-        section = re.split(r"^#+ ", TEXTS["files.md"].split(f"### `.{name}`")[1], flags=re.MULTILINE)[0]
-        rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| `")]
-        listed = [tuple(cell.strip() for cell in row) for row in rows]
-        assert listed == [
-            (f"`{column.name}`", f"`{column.dtype}`", column.unit, column.says) for column in columns
-        ]
-
-
-def test_metrics_are_named_with_their_kinds_and_meanings() -> None:
-    rows = table("watch.md", r"^\| `(keyheat_\w+)` \| (\w+) \|[^|]*\| (.*) \|$")
-    assert rows == [(metric.name, metric.kind, metric.says) for metric in (*LOAD_METRICS, *METRICS)]
 
 
 OF_SERVICES = {  # an answer for each kind of failure that a service sends
@@ -305,10 +269,10 @@ def test_exit_codes_and_metrics_of_regress_are_those_of_the_code() -> None:
         ("analyzers.md", {*Finding.model_fields} - {"analyzer"}),
         ("analyzers.md", {f"run.{name}" for name in Run.__dataclass_fields__}),
         ("run.md", THROTTLE_CODES),
-        ("fix.md", ACTIONS),
+        ("simulate.md", ACTIONS),
         ("pytest.md", {name for name in keyheat.__all__ if name.startswith("assert_")}),
         (
-            "suites.md",
+            "regress.md",
             {name for spec in (SuiteSpec, CaseSpec, Gate, RunSpec) for name in spec.model_fields},
         ),
     ],

@@ -156,6 +156,33 @@ def test_plain_csv_of_any_system(write: Write) -> None:
     assert any("carts (1)" in said for said in found.missing)
 
 
+@pytest.mark.parametrize(
+    ("labels", "read", "note"),
+    [
+        (("orders:", "carts:"), 1, "metrics of other tables, by their number of series: carts (1)"),
+        (("", ""), 2, "metrics whose labels name no table are read as of orders"),
+    ],
+    ids=["of-two-tables", "of-no-table"],
+)
+def test_answers_to_our_queries_are_read_for_the_table_that_their_labels_name(
+    write: Write, labels: tuple[str, str], read: int, note: str
+) -> None:
+    times = [at(0), at(1)]
+    results = [
+        {"Label": f"{table}{metric}/Sum/60/table", "Timestamps": times, "Values": [60, 120]}
+        for table, metric in zip(labels, (WRITES, THROTTLES), strict=True)
+    ]
+    found = evidence(write("answer.json", {"MetricDataResults": results}))
+    assert len(found.series) == read
+    assert note in found.missing
+
+
+def test_an_answer_to_our_queries_of_another_table_is_refused(write: Write) -> None:
+    result = {"Label": f"carts:{WRITES}/Sum/60/table", "Timestamps": [at(0)], "Values": [60]}
+    with pytest.raises(ValueError, match=r"the metrics are of carts \(1\), not of orders"):
+        evidence(write("answer.json", {"MetricDataResults": [result]}))
+
+
 def test_times_of_get_metric_data_without_a_zone_have_the_one_that_is_named(write: Write) -> None:
     times = [f"2026-11-20T14:0{minute}:00" for minute in range(2)]
     result = {"Label": f"{WRITES}/Sum/60/table", "Timestamps": times, "Values": [60, 120]}

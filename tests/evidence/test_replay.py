@@ -175,3 +175,18 @@ def test_a_replay_that_does_not_throttle_says_so(
     assert said.code == 0, said.err
     for text in (said.out, (tmp_path / "replay.toml").read_text()):
         assert ("NOT REPRODUCED: the incident was throttled by a partition limit" in text) is not reproduced
+
+
+@pytest.mark.parametrize(("index_per_s", "differs"), [(550.0, True), (2_200.0, False)])
+def test_a_replay_that_writes_more_to_an_index_than_was_measured_says_so(
+    verb: Verb, tmp_path: Path, index_per_s: float, differs: bool
+) -> None:
+    day = {"name": "day", "type": "S", "role": "HASH"}
+    table = UNKNOWN | {"indexes": [{"name": "by_day", "keys": [day]}]}
+    puts = [{**series, "operation": "PutItem"} for series in OPERATIONS]
+    by_day = [consumed(*[index_per_s] * 5, index="by_day"), provisioned(4_000, index="by_day")]
+    rates = consumed(*[1_100.0] * 5)
+    found = evidence(rates, THROTTLES, CAUSE, provisioned(4_000), READS, *by_day, *puts, table=table)
+    _raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
+    assert ("# INDEX by_day: this load writes 2 WCU" in text) is differs
+    assert ("CloudWatch counted 0.5." in text) is differs

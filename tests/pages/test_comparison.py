@@ -17,7 +17,7 @@ AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 
 
 def answer_of(*folders: Path):
-    return comparison_answer([ComparedRun.read(folder) for folder in folders], Path())
+    return comparison_answer(ComparedRun.read_all(folders), Path())
 
 
 def cells(*folders: Path):
@@ -128,3 +128,9 @@ def test_it_can_be_read_on_a_phone_and_axe_finds_nothing(visit, samples, tmp_pat
     page = visit((tmp_path / "compare.html").as_uri(), width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert (page.wrong, violations(page)) == ([], [])
+
+
+def test_runs_of_two_sessions_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+    folders = [tmp_path / night / case / "1" for night in ("mon", "tue") for case in ("hot", "cold")]
+    labels = [run.label for run in ComparedRun.read_all([*folders, folders[0], tmp_path / "alone"])]
+    assert labels == ["mon/hot/1", "mon/cold/1", "tue/hot/1", "tue/cold/1", "mon/hot/1", "alone"]

@@ -34,6 +34,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("none", {"run_throttles": 7}),
     ("none", {"run_throttles": 0, "consumed_per_s": None}),
     ("partition", {"valid": False, "bound": True}),
+    ("partition", {"valid": False, "bound": True, "checks": ("A user failed 75 times: TypeError('x').",)}),
 ]
 
 
@@ -42,7 +43,8 @@ def test_a_verdict_is_said_in_one_sentence(golden: Golden) -> None:
     for constraint, numbers in CASES:
         valid, bound = numbers.get("valid", True), numbers.get("bound", False)
         verdict = Verdict(constraint=constraint, grade="reason", confidence=1, valid=valid, because=())
-        more = {name: value for name, value in numbers.items() if name not in ("valid", "bound")}
+        checks = numbers.get("checks", ())
+        more = {name: value for name, value in numbers.items() if name not in ("valid", "bound", "checks")}
         facts = Facts(**{"resource": Resource(None, "write"), **NUMBERS, **more})
-        said.append(verdict_sentence(verdict, facts, GeneratorFacts(bound=bound)))
+        said.append(verdict_sentence(verdict, facts, GeneratorFacts(bound=bound, checks=checks)))
     golden(Path(__file__).parent / "golden" / "verdict-sentences.txt", "".join(f"{one}\n" for one in said))

@@ -27,10 +27,10 @@ from keyheat.regression.exports import (
     content,
     json_schema,
     metrics,
-    write_junit,
     write_prometheus,
     write_summary,
 )
+from keyheat.regression.junit import write_junit
 from keyheat.regression.outcome import EXIT_CODES, Gate, SessionOutcome
 from keyheat.regression.phrases import headline, relative, value
 from keyheat.show.regression import outcome_answer

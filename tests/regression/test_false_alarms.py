@@ -29,6 +29,7 @@ def test_a_tenth_less_is_found_on_a_busy_machine(measured: dict[str, float], how
     assert measured[f"{how}: hotkey lost 10 %"] == 30
 
 
+@pytest.mark.nightly
 def test_a_tenth_less_is_found_on_the_simulator() -> None:
     hotkey = {"hotkey": _simulated.SAME["hotkey"]}
     less = {"hotkey": _simulated.LESS["hotkey"]}

@@ -10,6 +10,7 @@ from benchmarks.month import counted, played, write_page
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_change_is_found_on_its_night_and_named_and_the_others_are_quiet(tmp_path: Path) -> None:
     orders = {**MONTH.scenarios[0], "load": {**MONTH.scenarios[0]["load"], "duration_s": 8}}
     plan = replace(

@@ -108,6 +108,7 @@ def test_the_tables_own_key_may_be_a_part() -> None:
 
 @pytest.mark.slow
 @pytest.mark.opens
+@pytest.mark.nightly
 def test_a_load_makes_the_index_and_counts_its_combinations(
     verb: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

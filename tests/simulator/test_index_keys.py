@@ -41,6 +41,7 @@ def diagnosed(scenario: Scenario) -> tuple[Keys, Diagnosis]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_hot_value_of_an_index_is_counted_and_sharded_and_not_only_pre_warmed() -> None:
     keys, found = diagnosed(events(values={"view": 50, "click": 30, "buy": 20}))
     hottest = keys.indexes["by-type"].overall["write"][0]  # type: ignore[index]
@@ -57,6 +58,7 @@ def test_a_hot_value_of_an_index_is_counted_and_sharded_and_not_only_pre_warmed(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_an_index_with_many_even_values_has_only_not_grown() -> None:
     keys, found = diagnosed(events(count=10_000))
     assert keys.indexes["by-type"].overall["write"][0].share < 0.001  # type: ignore[index]

@@ -10,7 +10,7 @@ from keyheat.runfiles import FileProblem
 from tests.trial.worlds import trial_of
 from tools.trial.record import Trial, observation, read_trial, region_of, write_trial
 
-PAGE = (Path(__file__).parents[2] / "docs" / "trial.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "trust.md").read_text(encoding="utf-8")
 SECRET = "arn:aws:dynamodb:eu-west-1:123456789012:table/orders"
 SENT = [(100 + second, 10, 8.0) for second in range(70)]
 REFUSED = [

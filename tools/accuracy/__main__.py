@@ -1,5 +1,6 @@
 """`python -m tools.accuracy`: how right the labels are, on random tables."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -16,7 +17,6 @@ from keyheat.show.progress import counted
 from keyheat.words import BROKEN, DONE
 from tools.accuracy import text as shown_as
 from tools.accuracy.draw import draw
-from tools.accuracy.page import markdown
 from tools.accuracy.run import labels_of, outcomes, play, together
 from tools.accuracy.score import BEST
 from tools.accuracy.tally import missed, score_all
@@ -35,10 +35,10 @@ from tools.accuracy.worlds import WorldsName, worlds_of
 )
 @click.option("--only", type=click.IntRange(min=0), help="explain this one: scenario, truth, labels")
 @click.option("--jobs", type=click.IntRange(min=1), help="processes  [default: one for each core]")
-@click.option("--write", "page", type=a_path, help="write the whole result as a Markdown page")
+@click.option("--write", "file", type=a_path, help="write the scores as JSON into this file")
 @in_json("the scores")
 def accuracy(
-    seed: int, count: int, worlds: WorldsName, only: int | None, jobs: int | None, page: Path | None
+    seed: int, count: int, worlds: WorldsName, only: int | None, jobs: int | None, file: Path | None
 ) -> int:
     """How right the labels are: random tables are simulated, evidence is hidden, labels are counted.
 
@@ -46,7 +46,7 @@ def accuracy(
     """
 
     if only is not None:
-        if page is not None or not in_words():
+        if file is not None or not in_words():
             raise click.UsageError("--only explains one scenario in words: leave --write and --json out")
         return _explain(seed, only, worlds)
     jobs = min(jobs or os.cpu_count() or 1, count)
@@ -55,14 +55,15 @@ def accuracy(
     )
     scores = score_all(found.answered, found.judged)
     short = tuple(missed(scores, worlds))
-    if page is not None:
-        text = markdown(scores, short, seed=seed, count=count, worlds=worlds).encode()
-        write_atomically(page, lambda file: file.write(text))
-        err.print(f"Page: {shown(page.resolve())}")
+    result = shown_as.plain(scores, short, seed=seed, count=count, worlds=worlds)
+    if file is not None:
+        text = (json.dumps(result, indent=1) + "\n").encode()
+        write_atomically(file, lambda open_file: open_file.write(text))
+        err.print(f"Scores: {shown(file.resolve())}")
     if in_words():
         out.print(shown_as.table(scores, worlds))
     else:
-        print_json(shown_as.plain(scores, short, seed=seed, count=count, worlds=worlds))
+        print_json(result)
     for goal in short:
         err.print(f"missed: {goal}")
     return BROKEN if short else DONE

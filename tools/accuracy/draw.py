@@ -12,7 +12,6 @@ from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series, ThrottleCount, Window
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import Direction
-from tools.accuracy import streams
 from tools.accuracy.draft import Draft, a_kind
 from tools.accuracy.situations import BESIDE, SITUATIONS, a_situation
 from tools.accuracy.streams import RandomTraffic, RequestStream, a_duration_s, between, some_keys
@@ -305,15 +304,3 @@ CHANCE_ROWS: Final[tuple[tuple[str, float, float], ...]] = (
     ),
 )
 """Each disturbance and its chance in each of the worlds."""
-
-SIZES: Final = (
-    "Capacities lie between 1 and 100,000 units/s, most between 50 and 20,000; items take 1 to 8 units. "
-    f"Loads last {streams.SHORTEST_S // 60} to {streams.LONGEST_S // 60} minutes, nine of ten at most 8 "
-    "(longer where a burst has to be spent first); half of them start in the middle of a minute, and one in "
-    "ten after an idle time. Demand is 1.1 to 6 times the limit that it presses against, in one of six to "
-    "eight scenarios 0.96 to 1.08 times. Three of five tables that are too small were larger once, and have "
-    "partitions for more. The load is constant (40 %), spikes of 3 to 25 seconds (18 %), a ramp "
-    "(12 %), steps (12 %), a day curve (10 %), or has pauses (8 %). Keys are even, a hot key, a hot set, "
-    "Zipf, a date that rolls over, or sharded; sort keys are one, at random, or rising. Reads, a third of "
-    "the loads, are eventually or strongly consistent."
-)

@@ -11,6 +11,7 @@ from rich.text import Text
 from keyheat.numbers import clock, some
 from keyheat.runs.formats import Label
 from keyheat.show.text import COLOURS, Paragraph
+from tools.accuracy.draw import CHANCE_ROWS, SITUATION_ROWS
 from tools.accuracy.run import SimulatedScenario
 from tools.accuracy.score import BEST, LEFT, Best
 from tools.accuracy.tally import SURE, GradeScore, Share, goal_of
@@ -77,6 +78,13 @@ def plain(
         "scenarios": count,
         "missed_goals": list(missed),
         "grades": grades,
+        "situations": [
+            {"name": name, "wide": wide, "nominal": nominal, "what": what}
+            for name, wide, nominal, what in SITUATION_ROWS
+        ],
+        "disturbances": [
+            {"what": what, "wide": wide, "nominal": nominal} for what, wide, nominal in CHANCE_ROWS
+        ],
     }
 
 

@@ -2,7 +2,7 @@
 
 The rules were written beside the model, and a table that behaves just as it does proves little: AWS gives
 burst on a best effort, loads come in spikes, others write too, and CloudWatch counts what it likes. In a wide
-world each of these is drawn, by chances that stand here and are argued in `docs/accuracy.md`.
+world each of these is drawn, by chances that stand here and are argued in `docs/trust.md`.
 """
 
 from collections import defaultdict

@@ -18,6 +18,7 @@ from tools.samples.cases import SampleCase
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TABLE = "orders"
+SHORTFALL = "The generator sent requests late and in bursts: the throttles are certain, their number is not."
 Ints = npt.NDArray[np.int64]
 
 
@@ -120,7 +121,11 @@ def diagnosis_of(case: SampleCase, sent: Ints, hot: Ints, refused: Ints, seconds
             "labels": labels,
             "hot_keys": hot_keys,
             "recommendations": [one.model_dump() for one in case.recommendations],
-            "generator": {"bound": case.generator_bound, "checks": checks_of(case)},
+            "generator": {
+                "bound": case.generator_bound,
+                "checks": checks_of(case),
+                "shortfall": SHORTFALL if case.generator_bound else "",
+            },
             "coverage": {"minutes": -(-seconds // 60) if case.published else 0, "missing": missing},
         }
     )
@@ -219,6 +224,7 @@ def _manifest(case: SampleCase, sent: Ints, refused: Ints, seconds: int) -> dict
         "users": 50,
         "generator": {
             "bound": case.generator_bound,
+            "fell_behind": case.generator_bound,
             "checks": checks_of(case),
             "cpu_percent_max": 99.2 if case.generator_bound else 41.0,
             "loop_lag_ms_max": 310.0 if case.generator_bound else 3.1,

@@ -96,10 +96,11 @@ def verdict_on(
     """Judge the generator by what it noted while it loaded."""
     judge = _Judge(health, load, users, processes, attempts)
     late = [*judge.faults()]
-    faults = [*late, *health.problems, *(["nothing was sent"] if not attempts else [])]
+    other = [*health.problems, *(["nothing was sent"] if not attempts else [])]
+    faults = [*other, *late]
     return GeneratorHealth(
         bound=bool(faults),
-        fell_behind=bool(late) and faults == late,
+        fell_behind=bool(late) and not other,
         checks=(*faults, *judge.facts()),
         missing=tuple(health.missing),
         cpu_percent_max=health.cpu_percent_max,

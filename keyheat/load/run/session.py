@@ -41,6 +41,7 @@ from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly
+from keyheat.numbers import some
 from keyheat.runfiles import FileProblem
 from keyheat.words import INTERRUPTED, INVALID, REFUSED, WAITING, WRONG_USE
 
@@ -268,7 +269,7 @@ class LocustSession:
 
     def _end(self, run: LoadRun) -> None:
         exceptions = self._environment.runner.exceptions.values()
-        problems = [f"{error['count']} times a user failed: {error['msg']}" for error in exceptions]
+        problems = [f"a user failed {some(error['count'], 'time')}: {error['msg']}" for error in exceptions]
         self._environment.process_exit_code = INVALID  # unless the run comes to its end
         self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
         self._ended_run = self._newest = None

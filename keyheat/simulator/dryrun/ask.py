@@ -37,7 +37,7 @@ ASSUMED: Final = (
 )
 FOUND: Final = "queries find what it has put by then, and not what your table holds"
 REPLACED: Final = "a put over an item whose index key changes writes that index twice, and there is none yet"
-WAY_OUT: Final = "A dry run cannot show what it sends: run it, with --target local"
+WAY_OUT: Final = "A dry run cannot show what it sends; if it works on a table, run it with --target local"
 NO_MATTER: Final = ("expects", "thresholds", "budget", "abort_on", "client", "timeline")
 CAPACITY: Final = ("provisioned", "max_on_demand", "warm", "auto_scaling", "regions", "on_end")
 REFUSED: Final = {

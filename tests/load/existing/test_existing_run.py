@@ -1,4 +1,4 @@
-"""docs/tables.md: its commands, on a table of other keys than the scenario's, with items in it."""
+"""docs/aws.md: its commands, on a table of other keys than the scenario's, with items in it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -91,7 +91,7 @@ def items_of(client: Any) -> list[dict[str, Any]]:
 def test_a_table_is_loaded_as_it_is_and_left_as_it_was(orders: tuple[Any, str], verb: Verb) -> None:
     """As the page says, but for the port, a shorter scenario, and cleaning up at once."""
     client, url = orders
-    load, clean = (command for command in commands_of("tables.md") if "reports/out/mine" in command)
+    load, clean = (command for command in commands_of("aws.md") if "reports/out/mine" in command)
     words = load.replace("http://127.0.0.1:8000", url).replace("run hotkey", "run short.toml").split()[1:]
     said = verb(*words, "--clean-up")
     assert said.code in (0, 3), said.err  # 3: this machine could not send all of it, and the run says so
