@@ -15,7 +15,6 @@ from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.variants import lasting, with_index_shards, with_shards
 from keyheat.simulator.alterations import Altered, in_shards, spread_traffic
-from keyheat.simulator.fingerprint import Files, files_fingerprint, scenario_fingerprint
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.questions import SHARDS_MOST, SHARE_MOST, STEADY_S, Question, shards_question
@@ -28,6 +27,7 @@ CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simul
 SEED: Final = 1
 """Seed of all repetitions of a scenario: the answer is the scenario's, not that of one run."""
 NotSearched = Literal["not_simulated", "too_long"]
+Files = tuple[tuple[str, int], ...]
 
 
 class SearchWatch(Protocol):
@@ -243,3 +243,19 @@ def divided_traffic(
 def most_throttled(outcome: SimulationOutcome) -> Direction:
     """The direction in which most attempts throttled; writes where none did."""
     return max(WRITES_FIRST, key=lambda side: outcome.throttled[side])
+
+
+def scenario_fingerprint(scenario: Scenario) -> bytes:
+    """Return all of a scenario that determines its simulation; `files_fingerprint` has its files."""
+    stated = scenario.model_dump(mode="json", exclude={"name", "question", "expects"})
+    return orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)
+
+
+def files_fingerprint(scenario: Scenario, folder: Path = Path()) -> Files:
+    """Return the files that determine the requests, as they are now: load test and trace.
+
+    `folder` is the scenario's. Raises `FileNotFoundError`.
+    """
+    trace = scenario.keys.trace
+    files = [scenario.locustfile(folder), *([] if trace is None else [folder / trace])]
+    return tuple((str(file.resolve()), file.stat().st_mtime_ns) for file in files)

@@ -9,7 +9,7 @@ from keyheat.model.resources import Cause
 from keyheat.scenario.keys import SingleHotKey, Uniform, digest_of
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow
+from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, Traffic
 from keyheat.simulator.masses import even_masses, masses_of
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.rows import seconds_table
@@ -22,7 +22,7 @@ HOT = masses_of(SingleHotKey(0.8, 100))
 INDEX = {"name": "tag", "partition_key": "tag", "provisioned": {"read": 10, "write": 200}}
 
 
-class Script:
+class Script(Traffic):
     """Traffic that sends the same flows every second, and keeps what became of them."""
 
     def __init__(self, *flows: Flow) -> None:

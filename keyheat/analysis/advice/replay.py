@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -13,44 +13,21 @@ from keyheat.numbers import percent, some
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, IndexFacts, Label, TableFacts
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
+from keyheat.simulator.flow import Flow, IndexFlow, Recorded
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.words import READ, WRITE, Capacity, Direction, Resource, index_of
 
 OPERATIONS: Final[dict[Direction, str]] = {READ: "Query", WRITE: "PutItem"}
 
 
-@dataclass(frozen=True, slots=True)
-class Demanded:
-    """A recorded load, second by second, which does not react to responses."""
-
-    seconds: Sequence[Sequence[Flow]]
-
-    def second(self, at_s: float) -> Sequence[Flow]:
-        number = int(at_s)
-        return self.seconds[number] if number < len(self.seconds) else ()
-
-    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        return None
-
-    def peak_per_s(self) -> float:
-        """Highest demand on the table or one of its indexes within a second, units."""
-        return max((_most_units(flow) for flows in self.seconds for flow in flows), default=0.0)
-
-
-def _most_units(flow: Flow) -> float:
-    of_entries = max((entry.units for entry in flow.index_writes), default=0.0)
-    return flow.requests * max(flow.units, of_entries)
-
-
-def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Demanded:
+def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Recorded:
     """Return the demand on the table and its indexes in `seconds` from `first_s` on."""
     kinds = [
         (arranged, track, _keys(heats, track.direction, track.index), _entries(arranged, track, heats))
         for track in arranged.tracks
         if track.index is None or track.direction == "read"
     ]
-    return Demanded(
+    return Recorded(
         [
             [flow for kind in kinds if (flow := _flow(*kind, second)) is not None]
             for second in range(first_s, first_s + seconds)

@@ -26,11 +26,11 @@ from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import lasting
 from keyheat.simulator.alterations import Altered
-from keyheat.simulator.fingerprint import files_fingerprint, scenario_fingerprint
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
+from keyheat.simulator.whatif import files_fingerprint, scenario_fingerprint
 
 MOST_S: Final = 3_600
 """Most seconds of a run that are simulated, which takes a few seconds."""
@@ -82,7 +82,11 @@ def _outcome(of: _Inputs) -> SimulationOutcome:
     traffic = altered(of.traffic(), of.alters)
     return outcome_of(
         simulate(
-            of.scenario, traffic=traffic, behaviour=of.behaviour, counts_only=True, with_retries=of.retries
+            of.scenario,
+            traffic=traffic,
+            behaviour=of.behaviour,
+            counts_only=True,
+            policy=of.scenario.client.retries if of.retries else None,
         )
     )
 

@@ -40,10 +40,6 @@ NOT_SCALED_HERE = (
     "auto scaling is simulated only (keyheat simulate): leave it out with {settings}; in AWS, register a "
     "policy for a table that is there with Application Auto Scaling, and load that with --table"
 )
-NOT_REPLICATED_HERE = (
-    "nothing of ours writes in other Regions: `keyheat plan` and `keyheat simulate` play those writes; for a "
-    "run leave it out, or load a global table that is there with --table"
-)
 NOT_GLOBAL_HERE = (
     "a run in AWS makes tables in one Region: load the global table that is there with --table, or leave this"
     " out"
@@ -157,8 +153,6 @@ def _unloadable(
     yield from dict.fromkeys(words for lack in lacks for words in lack(scenario))
     if (scaled := scaled_fields(scenario)) and not existing:
         yield f"{NOT_SCALED_HERE.format(settings=taken_out(scaled))} @ $.{scaled[0]}"
-    if scenario.load.replicated_per_write:
-        yield f"{NOT_REPLICATED_HERE} @ $.load.replicated_per_write"
 
 
 def _budget(guards: Guards, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:
