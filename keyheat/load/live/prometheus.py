@@ -14,10 +14,10 @@ from gevent.pywsgi import WSGIServer
 
 from keyheat.addresses import Hosts
 from keyheat.load import pacer
-from keyheat.load.live.readings import hottest_keys
+from keyheat.load.live.readings import consumed_in, hottest_keys
 from keyheat.load.live.view import LiveView
 from keyheat.load.record.record import Record
-from keyheat.load.record.rows import ACCEPTED, CONSUMED, ERRORS, THROTTLED, spans_of
+from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED, spans_of
 from keyheat.load.transport import retries
 from keyheat.metrics import PREFIX, TEXT, Distribution, Labels, Metric, own_version, prometheus_text
 from keyheat.words import label_of
@@ -109,10 +109,7 @@ def _outcomes(record: Record, view: LiveView) -> Points:
         if index is None
         for outcome, column in OUTCOMES.items()
     ]
-    consumed: dict[tuple[str | None, str], float] = {}
-    for (index, direction, _operation), row in counts.items():
-        consumed[index, direction] = consumed.get((index, direction), 0.0) + row[CONSUMED]
-    units = [(_resource(*resource), amount) for resource, amount in consumed.items()]
+    units = [(_resource(*resource), amount) for resource, amount in consumed_in(counts).items()]
     return {"attempts_total": attempts, "consumed_units_total": [*units]}
 
 

@@ -101,6 +101,14 @@ def of_requests(totals: Totals, what: int) -> int:
     return int(sum(counts[what] for (index, *_), counts in totals.items() if index is None))
 
 
+def consumed_in(totals: Totals) -> dict[tuple[str | None, str], float]:
+    """Return the units that each index, or the table, consumed in each direction."""
+    consumed: dict[tuple[str | None, str], float] = {}
+    for (index, direction, _operation), counts in totals.items():
+        consumed[index, direction] = consumed.get((index, direction), 0.0) + counts[CONSUMED]
+    return consumed
+
+
 def rates(record: Record, end: int) -> dict[str, float]:
     """Return requests per second by outcome, over the last seconds before `end`."""
     recent = [record.seconds.in_second(second) for second in range(end - RECENT_S, end)]

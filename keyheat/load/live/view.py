@@ -13,6 +13,7 @@ from keyheat.load.live.readings import (
     RunTotals,
     ThrottleTally,
     Totals,
+    consumed_in,
     consumption,
     hottest_throttled,
     of_requests,
@@ -106,14 +107,15 @@ class LiveView:
 
     def _capacity(self, record: Record, end: int) -> list[dict[str, Any]]:
         """The table and its indexes as far as they were used: units per second, and of how many."""
-        now, used = consumption(record.seconds, end), {row[:2] for row in self.counts(record, end)}
+        now, totals = consumption(record.seconds, end), consumed_in(self.counts(record, end))
         return [
             {
                 "index": resource.index, "direction": resource.direction, "unit": resource.direction.unit,
                 "limit": limit, "limit_is": limit_is, "consumed_per_s": now.get(resource, 0.0),
+                "consumed": totals[resource.index, resource.direction],
             }
             for resource, limit, limit_is in self.limits()
-            if (resource.index, resource.direction) in used
+            if (resource.index, resource.direction) in totals
         ]  # fmt: skip
 
     def limits(self) -> Iterator[tuple[Resource, float | None, str | None]]:

@@ -80,6 +80,7 @@ def test_it_says_first_that_one_key_throttles() -> None:
     ]  # fmt: skip
     table, index = shown["capacity"]
     assert (table["index"], table["limit"], table["consumed_per_s"]) == (None, 4_000, 698.0)
+    assert table["consumed"] == 6_980.0
     assert (index["index"], index["limit"], index["consumed_per_s"]) == ("by-day", 50, 2.0)
     assert shown["now"] == {"attempts": 21.0, "accepted": 1.0, "throttled": 20.0, "errors": 0.0}
     (by_units,), (by_throttles,) = shown["keys"]["by_units"], shown["keys"]["by_throttles"]

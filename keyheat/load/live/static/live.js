@@ -89,7 +89,7 @@ function showTable(now) {
   ]));
   rows("capacity", now.capacity.map(row => [
     barCell(resourceOf(row), row.limit === null ? 0 : row.consumed_per_s / row.limit, "accent", "bars"),
-    amount(`${number(row.consumed_per_s)} ${row.unit}`),
+    amount(`${number(row.consumed)} ${row.unit}`), amount(`${number(row.consumed_per_s)} ${row.unit}`),
     amount(row.limit === null ? "" : `${number(row.limit)} ${row.limit_is}`),
     amount(row.limit === null ? "" : `${number(100 * row.consumed_per_s / row.limit)} %`),
   ]));
