@@ -36,7 +36,6 @@ class _Noting(Traffic):
 
     name: str
     sent: Traffic
-    most: int
     seconds: list[Sequence[Flow]] = field(default_factory=list)
     requests: float = 0.0
 
@@ -44,9 +43,9 @@ class _Noting(Traffic):
         flows = self.sent.second(at_s)
         self.seconds.append(flows)
         self.requests += fsum(flow.requests for flow in flows)
-        if self.requests > self.most:
+        if self.requests > MOST_REQUESTS:
             raise TooManyRequests(
-                f"{self.name} asks for too many requests: at most {self.most:,} are tried one by one, "
+                f"{self.name} asks for too many requests: at most {MOST_REQUESTS:,} are tried one by one, "
                 f"and its first {at_s + 1:.0f} s have more: take a shorter time (--duration S), or less "
                 "of it (--set load.requests_per_s=N)"
             )
@@ -56,16 +55,13 @@ class _Noting(Traffic):
         self.sent.answered(at_s, answers)
 
 
-def demand_of(
-    scenario: Scenario, folder: Path = Path(), *, traffic: Traffic | None = None, most: int = MOST_REQUESTS
-) -> Seconds:
-    """Return what a scenario's load test, or `traffic`, sends without retries, second by second.
+def demand_of(scenario: Scenario, folder: Path = Path()) -> Seconds:
+    """Return what a scenario's load test sends without retries, second by second.
 
-    `folder` is the scenario's. Raises `TooManyRequests` for more than the `most`, and `ScenarioError` for a
-    load test that no dry run shows.
+    `folder` is the scenario's. Raises `TooManyRequests`, and `ScenarioError` for a load test that no dry run
+    shows.
     """
-    sent = traffic_of(scenario, scenario.seed, folder) if traffic is None else traffic
-    noting = _Noting(scenario.name, sent, most)
+    noting = _Noting(scenario.name, traffic_of(scenario, scenario.seed, folder))
     simulate(scenario, traffic=noting, folder=folder, counts_only=True)
     return noting.seconds
 

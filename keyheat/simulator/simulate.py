@@ -57,18 +57,16 @@ class ClientRecord:
     `seconds` has the columns of `seconds.parquet`. `throttles` has, for each second: second, index,
     direction, reason, operation, key (a digest; None: one of the keys that are not hot), units of each
     attempt, and how many attempts. With `counts_only` there are none, nor keys: the files of a run need them,
-    and `attempts` and `throttled`, by direction, are enough to hold one run against another. Unless it
-    `names_keys`, there is only what a second had.
+    and `attempts` and `throttled`, by direction, are enough to hold one run against another.
     """
 
     __slots__ = (
-        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s", "names_keys",
+        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s",
         "seconds", "throttled", "throttles",
     )  # fmt: skip
 
-    def __init__(self, *, counts_only: bool = False, names_keys: bool = True) -> None:
+    def __init__(self, *, counts_only: bool = False) -> None:
         self.counts_only = counts_only
-        self.names_keys = names_keys and not counts_only
         self.attempts = dict.fromkeys(Direction, 0)
         self.throttled = dict.fromkeys(Direction, 0)
         self.conflicts = 0
@@ -96,8 +94,6 @@ class ClientRecord:
                 continue
             _count(rows, answer)
             self._throttles(second, answer)
-            if not self.names_keys:
-                continue
             self._keys(answer.flow.index, answer.flow.direction).add(second, answer)
             for entry in answer.flow.index_writes:
                 self._keys(entry.index, Direction.WRITE).add_entries(second, answer, entry)
@@ -218,9 +214,7 @@ def simulate(
     folder: Path = Path(),
     behaviour: Behaviour = DEFAULT,
     progress: Callable[[float], None] | None = None,
-    seen: Callable[[ClientRecord], None] | None = None,
     counts_only: bool = False,
-    names_keys: bool = True,
     until: Callable[[ClientRecord], bool] | None = None,
     policy: RetryPolicy | None = None,
     clients: int | None = None,
@@ -229,10 +223,9 @@ def simulate(
     """Send the scenario's load to a model of its tables: the same seed gives the same result, bit by bit.
 
     `traffic` is sent in place of what the scenario's load test sends; `folder` is the scenario's, where its
-    trace is. `progress` is told every second how much of the run is done, from 0 to 1, and `seen` what the
-    client has seen until then. `counts_only`: for its outcome, and not for its files (see `ClientRecord`);
-    without `names_keys`: for its seconds, and not for its keys, which take a quarter of the time. A run for
-    which `until` becomes true ends there. `policy`: what is throttled is sent again by it, request by
+    trace is. `progress` is told every second how much of the run is done, from 0 to 1. `counts_only`: for
+    its outcome, and not for its files (see `ClientRecord`). A run for which `until` becomes true ends there.
+    `policy`: what is throttled is sent again by it, request by
     request, by this many `clients` (absent: the scenario's), and for `tail_s` after the load; absent: each
     request is sent once.
     """
@@ -246,7 +239,7 @@ def simulate(
         )
         for number, table in enumerate((scenario.table, *scenario.companions))
     }  # fmt: skip
-    client = ClientRecord(counts_only=counts_only, names_keys=names_keys)
+    client = ClientRecord(counts_only=counts_only)
     stated_s = scenario.local.transaction_s
     tables = SimulatedTables(
         models,
@@ -256,7 +249,7 @@ def simulate(
         policy=policy,
         clients=scenario.client.clients if clients is None else clients,
         transaction_s=behaviour.transaction_s if stated_s is None else stated_s,
-        names_keys=client.names_keys,
+        names_keys=not counts_only,
     )
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
     at_s, seconds = 0, int(np.ceil(scenario.load.duration_s))
@@ -268,8 +261,6 @@ def simulate(
         traffic.answered(at_s, answers[: len(flows)])
         client.saw(int(now_s), answers)
         at_s += 1
-        if seen is not None:
-            seen(client)
         if progress is not None:
             progress(min(1.0, at_s / seconds))
         if until is not None and until(client):

@@ -154,7 +154,6 @@ def smallest_shards(
     measure: Callable[[Scenario, int], SimulationOutcome] | None = None,
     share_of: Callable[[SimulationOutcome], float] = SimulationOutcome.share,
     folder: Path = Path(),
-    watch: SearchWatch | None = None,
 ) -> Search:
     """The smallest number of shards of every hot key with which hardly an attempt (`share_most`) throttles.
 
@@ -164,7 +163,7 @@ def smallest_shards(
     """
     asked = shards_question(scenario, index=index, most=most, share_most=share_most, burst=burst)
     if measure is None:
-        return simulated_search(asked, folder, watch)
+        return simulated_search(asked, folder)
 
     def tried(value: float, again: int) -> Step:
         candidate = asked.candidate(value)
@@ -251,11 +250,8 @@ def scenario_fingerprint(scenario: Scenario) -> bytes:
     return orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)
 
 
-def files_fingerprint(scenario: Scenario, folder: Path = Path()) -> Files:
-    """Return the files that determine the requests, as they are now: load test and trace.
-
-    `folder` is the scenario's. Raises `FileNotFoundError`.
-    """
+def files_fingerprint(scenario: Scenario) -> Files:
+    """Return the files that determine the requests, as they are now. Raises `FileNotFoundError`."""
     trace = scenario.keys.trace
-    files = [scenario.locustfile(folder), *([] if trace is None else [folder / trace])]
+    files = [scenario.locustfile(Path()), *([] if trace is None else [Path(trace)])]
     return tuple((str(file.resolve()), file.stat().st_mtime_ns) for file in files)

@@ -65,21 +65,6 @@ def test_the_same_seed_is_the_same_run() -> None:
     assert (first.seed, simulate(scenario(1), traffic=Script()).seed) == (1, 3)
 
 
-def test_without_keys_a_run_has_the_same_seconds() -> None:
-    flows = put(poisson=True), put(100, index_writes=(IndexFlow(index="tag", units=1, keys=HOT),))
-    named, nameless = (
-        simulate(scenario(30, indexes=[INDEX]), traffic=Script(*flows), names_keys=names)
-        for names in (True, False)
-    )
-    assert rows(nameless) == rows(named)
-    assert outcome_of(nameless) == outcome_of(named)
-    throttles = [sum(run.client.throttles.columns[7]) for run in (named, nameless)]
-    assert throttles[0] == throttles[1] > 0
-    assert any(named.client.throttles.columns[5])
-    assert not any(nameless.client.throttles.columns[5])
-    assert (nameless.client.keys[WRITE].run, nameless.client.index_keys) == ({}, {})
-
-
 def test_counts_alone_give_the_outcome_of_the_whole_record() -> None:
     flows = put(poisson=True), put(300, ours=False), put(50, table="beside", index_writes=())
     scripts = Script(*flows), Script(*flows)
