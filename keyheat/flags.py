@@ -17,7 +17,7 @@ class Within(click.FloatRange):
     """A number in a range. `nan` is in none, though no comparison finds it outside; nor is infinity."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number. Ends the command where it is none, or outside."""
+        """Parse the number. Ends the command if it is no number, or out of range."""
         number = float(super().convert(value, param, ctx))
         if not isfinite(number):
             self.fail(f"{value} is no number.", param, ctx)

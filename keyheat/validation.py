@@ -43,7 +43,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Part(BaseModel):
-    """A part of a file that is read strictly: frozen, and a field that nobody knows is a mistake."""
+    """A part of a file that is read strictly: frozen, and an unknown field is a mistake."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 

@@ -87,7 +87,7 @@ CONTENTION_ERRORS: Final = frozenset(
 
 
 class NotNegative:
-    """What a reader of files, pydantic, holds a number to; said so that nobody else has to load it."""
+    """Bounds that pydantic checks in files; plain, so that other code need not load pydantic."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return {**handler(source), "ge": 0}
@@ -98,7 +98,7 @@ UnitsPerS = Annotated[float, NotNegative()]
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """A read and a write rate in units per second; None where there is none or it is not known."""
+    """A read and a write rate in units per second; None if unknown or not set."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}  # of one read from a file
 

@@ -68,7 +68,7 @@ def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) ->
 
 
 def _person() -> Ask | None:
-    """Asks the person at the terminal; None if there is none."""
+    """Ask at the terminal; None without a terminal."""
     return functools.partial(err.input, markup=False) if somebody_there() else None
 
 

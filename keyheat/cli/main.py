@@ -60,7 +60,7 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The verb that is called. Raises `UsageError` with similar ones if there is none."""
+        """Return the verb of the command line. Raises `UsageError` with similar names."""
         if args and args[0] not in self._module_of and not args[0].startswith("-"):
             raise click.UsageError(f"no command {args[0]!r}. {self._hint(args[0])}", ctx)
         if not (ctx.resilient_parsing or set(HELP) & set(args)):  # help and completion need nothing

@@ -86,7 +86,7 @@ class ScenarioName(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names that begin so; where there is none, the shell looks for files."""
+        """Names with this beginning; without any the shell completes files."""
         names = sorted(file.stem for file in SCENARIOS.glob("*.toml"))
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
@@ -157,7 +157,7 @@ def series_place(asked: Path | None, name: str) -> Path:
 
 
 def same_place(folder: Path) -> Path:
-    """A folder whose earlier runs are replaced, and which nobody else has meanwhile. Raises `Taken`."""
+    """A folder whose earlier runs are replaced, locked meanwhile. Raises `Taken`."""
     return _until_the_end(hold(folder))
 
 
@@ -181,7 +181,7 @@ def price_list(path: Path) -> Prices:
 
 
 def says_yes(question: str) -> bool | None:
-    """Whether the person at the terminal says yes; None where nobody can be asked."""
+    """Ask at the terminal for a yes; None without a terminal."""
     from keyheat.load.guard.consent import somebody_there
 
     return confirmed(question) if somebody_there() else None

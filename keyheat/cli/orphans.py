@@ -78,7 +78,7 @@ def _found(search: OrphanSearch) -> OrphanSearchResult:
 
 
 def _asked(found: OrphanSearchResult) -> bool | None:
-    """Show the tables and ask; None where nobody can be asked."""
+    """Show the tables and ask; None without a terminal."""
     tables = some(len(found.removable), "table")
     err.print(text_of(_answer(found, set(), {})))
     agreed = says_yes(f"Delete {tables}?")

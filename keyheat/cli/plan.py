@@ -58,7 +58,7 @@ def plan(
         raise click.UsageError("--region and --profile are those of an account: add --target aws, too")
     loaded, path = find_scenario(scenario, settings)
     if loaded.load.arrivals != "trace":
-        loadtest_of(loaded, path.parent)  # raises with the reason if nobody can say what it sends
+        loadtest_of(loaded, path.parent)  # raises with the reason if its requests cannot be learnt
         check_shards(loaded, path.parent)
     told = _Told(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)
     made = plan_for(

@@ -135,7 +135,7 @@ class SuiteSession:
     def _on_table(self, case: SuiteCase) -> SuiteCase:
         if self.guards.table is None or case.target == SIMULATED:
             return case
-        if (target := target_of(case.target)) is None:  # an endpoint of our own, where there is none
+        if (target := target_of(case.target)) is None:  # an endpoint of our own, without one
             return case
         return replace(case, scenario=on_existing(case.scenario, target, self.guards)[0])
 

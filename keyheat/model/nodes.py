@@ -5,7 +5,7 @@
 
 DynamoDB's request routers keep tokens of their own, which a global admission control replenishes every few
 seconds; a router admits a request while it has any token left, and may end up in debt. A large table's chunks
-are large and nobody notices. On a table of a few units a client sees about a hundred requests at full speed,
+are large and no client notices. On a table of a few units a client sees a hundred requests at full speed,
 then nothing for some seconds, and another connection is served while the first one is refused. Source:
 https://www.usenix.org/system/files/atc22-elhemali.pdf (section 4.3, "Global admission control")
 
@@ -35,7 +35,7 @@ from keyheat.model.bucket import Bucket, TokenBucket
 class Caller:
     """Whose request is being admitted: the number of the connection that it came on.
 
-    None is a client with so many connections that it finds the node with the most tokens.
+    None is a client with enough connections to find the node with the most tokens.
     """
 
     connection: int | None = None

@@ -102,7 +102,7 @@ class PartitionLog:
         self._cells = array("d", (value for cell, counts in merged.items() for value in (*cell, *counts)))
 
     def _merged(self, steps: int) -> dict[tuple[int, int], Counts]:
-        """The counts by step and number, so many steps in one."""
+        """The counts by step and number, several steps in one."""
         merged: dict[tuple[int, int], Counts] = {}
         for step, number, *counts in zip(*[iter(self._cells)] * WIDTH, strict=True):
             cell = (int(step) // steps, int(number))

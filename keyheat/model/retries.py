@@ -92,7 +92,7 @@ class RetryPolicy:
         return max(pause_s, min(asked_s, pause_s + RETRY_AFTER_MOST_S))
 
     def given_back(self, paid_tokens: float) -> float:
-        """Tokens that an accepted request gives back, whose last retry took so many; 0: it had none."""
+        """Tokens that an accepted request gives back, by what its last retry took; 0: no retry."""
         return paid_tokens + self.more_tokens if paid_tokens else self.unretried_tokens
 
     def retries(self, cause: Cause) -> bool:
@@ -201,7 +201,7 @@ _SDKS: Final[Mapping[str, Mapping[Mode, RetryPolicy]]] = {
 That of JavaScript before 2026 is as @smithy/core 3.39 does it."""
 POLICIES: Final = (NONE, *(policy for modes in _SDKS.values() for policy in modes.values()))
 CLIENTS: Final = 10
-"""Among which a load is taken to be shared, where nobody says how many processes an application has."""
+"""Clients that share a load by default."""
 USUAL: Final = ("boto3-2026", "boto3-2025", "boto3-2026-adaptive")
 
 
@@ -294,7 +294,7 @@ class AdaptiveRate:
         self._step_s = floor(self.now_s)
 
     def wait_s(self, at_s: float, before: int = 0) -> float:
-        """Seconds until the next in line may send, after so many others, at the rate as it is now.
+        """Seconds until a request may send that waits behind `before` others, at the current rate.
 
         0: at once.
         """

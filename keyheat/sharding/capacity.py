@@ -59,10 +59,10 @@ class ProvisionedCapacity:
     def _increase(self) -> None:
         table = self._client.describe_table(TableName=self._table)["Table"]
         now = table["ProvisionedThroughput"]
-        wanted = min(self._most_write_units, ceil(now["WriteCapacityUnits"] * self._factor))
-        if table["TableStatus"] != "ACTIVE" or wanted <= now["WriteCapacityUnits"]:
+        units = min(self._most_write_units, ceil(now["WriteCapacityUnits"] * self._factor))
+        if table["TableStatus"] != "ACTIVE" or units <= now["WriteCapacityUnits"]:
             return
-        throughput = {"ReadCapacityUnits": now["ReadCapacityUnits"], "WriteCapacityUnits": wanted}
+        throughput = {"ReadCapacityUnits": now["ReadCapacityUnits"], "WriteCapacityUnits": units}
         try:
             self._client.update_table(TableName=self._table, ProvisionedThroughput=throughput)
         except ClientError as error:

@@ -63,10 +63,10 @@ def throttle_of(response: Mapping[str, Any]) -> Throttle | None:
     """
     if response.get("Error", {}).get("Code") not in THROTTLE_CODES:
         return None
-    found = [_of_reason(reason) for reason in _reasons(response)]
+    reasons = [_of_reason(reason) for reason in _reasons(response)]
     # With several reasons, all of them hold: as long as the table is too small, more shards are in vain.
     for limit in (Limit.TABLE, Limit.INDEX, Limit.PARTITION):
-        for throttle in found:
+        for throttle in reasons:
             if throttle.limit is limit:
                 return throttle
     return Throttle(Limit.UNKNOWN)

@@ -110,13 +110,13 @@ class KnownShards:
         if self.shards.number >= policy.max_shards:
             return self, ShardStep.AT_MOST
         cooled_s = self.cooled_s(policy)
-        known = self._with_turn(max(now_s, cooled_s), policy, now_s, rng)
+        shards_known = self._with_turn(max(now_s, cooled_s), policy, now_s, rng)
         if now_s < cooled_s:
-            return known, ShardStep.COOLING
-        assert known.try_at_s is not None
-        if now_s < known.try_at_s:
-            return known, ShardStep.BACKING_OFF
-        return replace(known, try_at_s=now_s + _backoff(policy, rng)), ShardStep.RAISE
+            return shards_known, ShardStep.COOLING
+        assert shards_known.try_at_s is not None
+        if now_s < shards_known.try_at_s:
+            return shards_known, ShardStep.BACKING_OFF
+        return replace(shards_known, try_at_s=now_s + _backoff(policy, rng)), ShardStep.RAISE
 
     def _with_turn(self, from_s: float, policy: Policy, now_s: float, rng: Random) -> "KnownShards":
         """A turn that was drawn and not used for a whole cooldown was for another burst of errors."""
@@ -147,9 +147,9 @@ class Knowledge:
     def learn(self, key: str, shards: Shards, *, read_s: float, now_s: float) -> KnownShards:
         """Take in an answer; gives what is known now."""
         with self._lock:
-            known = KnownShards.learned(shards, self._known.get(key), read_s=read_s, now_s=now_s)
-            self._known[key] = known
-            return known
+            shards_known = KnownShards.learned(shards, self._known.get(key), read_s=read_s, now_s=now_s)
+            self._known[key] = shards_known
+            return shards_known
 
     def on_partition_error(
         self, key: str, before: KnownShards, policy: Policy, now_s: float, rng: Random
@@ -157,6 +157,6 @@ class Knowledge:
         """What to do about a partition error of a write that went by `before`, and by what that was decided:
         an update has to start from there, for what another thread learns meanwhile has its own cooldown."""
         with self._lock:
-            known, step = self._known.get(key, before).on_partition_error(policy, now_s, rng)
-            self._known[key] = known
-            return known, step
+            shards_known, step = self._known.get(key, before).on_partition_error(policy, now_s, rng)
+            self._known[key] = shards_known
+            return shards_known, step

@@ -72,11 +72,11 @@ class ShardReader:
         def items_of(shard: str) -> list[Item]:
             return list(islice(self._items(shard, limit, descending), limit))
 
-        found = list(self._each(items_of, self.shard_keys(key)))
+        items = list(self._each(items_of, self.shard_keys(key)))
         sort_key = self._sort_key
         if sort_key is None:
-            return list(islice(chain.from_iterable(found), limit))
-        ordered = merge(*found, key=lambda item: sort_value(item[sort_key]), reverse=descending)
+            return list(islice(chain.from_iterable(items), limit))
+        ordered = merge(*items, key=lambda item: sort_value(item[sort_key]), reverse=descending)
         return list(islice(ordered, limit))
 
     def _items(self, shard: str, limit: int | None, descending: bool) -> Iterator[Item]:

@@ -13,19 +13,19 @@ BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
 
 def by_action(advice: Iterable[Recommendation]) -> Mapping[str, list[Recommendation]]:
     """Recommendations by what is to be done, in their order: several resources may need the same."""
-    found: dict[str, list[Recommendation]] = {}
-    for one in advice:
-        found.setdefault(one.action, []).append(one)
-    return found
+    groups: dict[str, list[Recommendation]] = {}
+    for step in advice:
+        groups.setdefault(step.action, []).append(step)
+    return groups
 
 
-def amount_words(one: Recommendation) -> str:
+def amount_words(advice: Recommendation) -> str:
     """How much of it: 4 shards, 2,000 WCU/s; nothing where it has no number."""
-    if one.shards:
-        return _counted(one.action, one.shards)
-    maximum = ", the maximum of its auto scaling as well" if one.max_units else ""
-    unit = UNITS[one.direction] if one.direction else "units"
-    return f"{whole(one.units)} {unit}/s{maximum}" if one.units else ""
+    if advice.shards:
+        return _counted(advice.action, advice.shards)
+    maximum = ", the maximum of its auto scaling as well" if advice.max_units else ""
+    unit = UNITS[advice.direction] if advice.direction else "units"
+    return f"{whole(advice.units)} {unit}/s{maximum}" if advice.units else ""
 
 
 def _counted(action: str, shards: int) -> str:
@@ -34,10 +34,10 @@ def _counted(action: str, shards: int) -> str:
     return some(shards, "copy" if copies else "shard", "copies" if copies else None)
 
 
-def side_words(one: Recommendation) -> str:
+def side_words(advice: Recommendation) -> str:
     """Whose it is: writes of the table, reads of index by-day."""
-    who = whose(one.resource)
-    return f"{one.direction}s of {who}" if one.direction else who
+    who = whose(advice.resource)
+    return f"{advice.direction}s of {who}" if advice.direction else who
 
 
 def cure_of(diagnosis: Diagnosis) -> str | None:
@@ -54,21 +54,21 @@ def now_of(diagnosis: Diagnosis) -> Recommendation | None:
     """What eases it tonight, if anything does: also where the limit is not known, if it helps under each."""
     if not diagnosis.verdict.valid and diagnosis.verdict.constraint != "undetermined":
         return None
-    return next((one for one in diagnosis.recommendations if one.kind == "mitigation"), None)
+    return next((option for option in diagnosis.recommendations if option.kind == "mitigation"), None)
 
 
 def cures_now(diagnosis: Diagnosis) -> bool:
     """Whether what eases it tonight is the cure itself."""
     cures = diagnosis.cure.steps if diagnosis.cure else filter(None, [first_cure(diagnosis)])
     now = now_of(diagnosis)
-    return now is not None and now.action in {one.action for one in cures}
+    return now is not None and now.action in {option.action for option in cures}
 
 
 def can_be_tried(diagnosis: Diagnosis) -> bool:
     """Whether `keyheat fix` can rerun the cure, or else any recommendation: without a number, none can."""
     if diagnosis.cure is not None:
         return all(step.action != "read_eventually_consistent" for step in diagnosis.cure.steps)
-    advice = (one for one in diagnosis.recommendations if one.kind != "insufficient")
+    advice = (option for option in diagnosis.recommendations if option.kind != "insufficient")
     return any(map(_has_number, advice))
 
 
@@ -78,16 +78,20 @@ def _has_number(advice: Recommendation) -> bool:
 
 def first_cure(diagnosis: Diagnosis) -> Recommendation | None:
     """Where no cure was simulated, what `keyheat fix` tries first, else the first that lasts."""
-    advice = [one for one in diagnosis.recommendations if one.kind != "insufficient" and _may_cure(one)]
+    advice = [
+        option for option in diagnosis.recommendations if option.kind != "insufficient" and _may_cure(option)
+    ]
     numbered = filter(_has_number, in_order(advice, diagnosis))
-    return next(numbered, None) or next((one for one in advice if one.kind == "cure"), None)
+    return next(numbered, None) or next((option for option in advice if option.kind == "cure"), None)
 
 
 def other_cures(diagnosis: Diagnosis) -> str:
     """What else lasts, as commands within a sentence; empty if nothing does."""
     first = first_cure(diagnosis)
-    others = [one for one in diagnosis.recommendations if one.kind == "cure" and _may_cure(one)]
-    return " or ".join(in_short(one) for one in others if first is None or one.action != first.action)
+    others = [option for option in diagnosis.recommendations if option.kind == "cure" and _may_cure(option)]
+    return " or ".join(
+        in_short(option) for option in others if first is None or option.action != first.action
+    )
 
 
 def in_short(advice: Recommendation) -> str:
@@ -99,13 +103,21 @@ def in_short(advice: Recommendation) -> str:
 def carried_words(diagnosis: Diagnosis) -> Iterator[str]:
     """What burst or a write buffer kept from throttling in this run, and for how long it does."""
     throttled = {(label.resource, label.direction) for label in diagnosis.labels}
-    for one in diagnosis.demands:
-        if one.carried_s is None or (one.resource, one.direction) in throttled or not diagnosis.verdict.valid:
+    for demand in diagnosis.demands:
+        if (
+            demand.carried_s is None
+            or (demand.resource, demand.direction) in throttled
+            or not diagnosis.verdict.valid
+        ):
             continue
-        saved = "saved burst" if one.resource == TABLE or one.direction == READ else "burst and write buffer"
+        saved = (
+            "saved burst"
+            if demand.resource == TABLE or demand.direction == READ
+            else "burst and write buffer"
+        )
         yield (
-            f"{saved} carried {whose(one.resource)}, for {span(one.carried_s)} at most: a load that goes on "
-            "will be throttled"
+            f"{saved} carried {whose(demand.resource)}, for {span(demand.carried_s)} at most: a load that "
+            "goes on will be throttled"
         )
 
 
@@ -116,13 +128,13 @@ def _may_cure(advice: Recommendation) -> bool:
 
 def step_words(step: CureStep) -> str:
     """One change of a cure, with its number, as a command within a sentence."""
-    said = _within(step.action, step.resource)
+    command = _within(step.action, step.resource)
     if step.shards:
-        return f"{said} ({_counted(step.action, step.shards)})"
+        return f"{command} ({_counted(step.action, step.shards)})"
     if step.units:
         maximum = " (and the maximum of its auto scaling to as much)" if step.max_units else ""
-        return f"{said} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}{maximum}"
-    return said
+        return f"{command} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}{maximum}"
+    return command
 
 
 def _within(action: str, resource: str | None) -> str:
@@ -145,8 +157,8 @@ def cure_steps(cure: Cure) -> str:
 
 def simulated_words(cure: Cure) -> str:
     """What is throttled with it, and what is without it, when it is simulated."""
-    left, before = cure.throttle_share_after, percent(cure.throttle_share_before)
-    after = percent(left) if left else "no attempt"
+    share, before = cure.throttle_share_after, percent(cure.throttle_share_before)
+    after = percent(share) if share else "no attempt"
     return f"Simulated{_without_retries(cure)}: {after} throttled then, instead of {before}."
 
 
@@ -161,19 +173,19 @@ def outlook(advice: Recommendation) -> str:
 
 
 def _foreseen(advice: Recommendation) -> str:
-    found = advice.foreseen
-    if found is None:
+    foreseen = advice.foreseen
+    if foreseen is None:
         return ""
-    before, after = percent(found.throttle_share_before), percent(found.throttle_share_after)
-    left = "no attempt" if not found.throttle_share_after else f"{after} of the attempts"
-    change = f"still {left}" if before == after else left
-    alone = "this step of the cure alone" if found.in_cure else "this alone"
-    said = f"Simulated{_without_retries(found)}: with {alone}, {change} would be throttled"
-    said += "." if before == after else f", instead of {before}."
-    if found.formula_shards is not None and found.formula_share_after:
-        left = percent(found.formula_share_after)
-        said += f" With the formula's {found.formula_shards:,} it would be {left}."
-    return said
+    before, after = percent(foreseen.throttle_share_before), percent(foreseen.throttle_share_after)
+    outcome = "no attempt" if not foreseen.throttle_share_after else f"{after} of the attempts"
+    change = f"still {outcome}" if before == after else outcome
+    alone = "this step of the cure alone" if foreseen.in_cure else "this alone"
+    sentence = f"Simulated{_without_retries(foreseen)}: with {alone}, {change} would be throttled"
+    sentence += "." if before == after else f", instead of {before}."
+    if foreseen.formula_shards is not None and foreseen.formula_share_after:
+        outcome = percent(foreseen.formula_share_after)
+        sentence += f" With the formula's {foreseen.formula_shards:,} it would be {outcome}."
+    return sentence
 
 
 def how_long_a_day(bill: MonthlyBill) -> str:

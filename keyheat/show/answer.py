@@ -17,7 +17,7 @@ from keyheat.words import Constraint
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as Drawing
 else:
-    Drawing = Any  # whoever draws one has loaded it: an answer without any does without
+    Drawing = Any  # loaded by the code that draws; an answer without figures does without plotly
 
 AMOUNT: Final = re.compile(r"[$x±]? ?\d[\d,.]*( ?[a-zA-Z%/]+){0,2}|none|–|always|under 0\.1 %")
 Tone = Constraint | Literal["burst", "invalid", "failed"]
@@ -71,8 +71,8 @@ class Table:
         """The places of the columns that hold amounts, which are set right."""
         columns = list(zip(*self.cells, strict=True))
         return frozenset(
-            place
-            for place, cells in enumerate(columns)
+            number
+            for number, cells in enumerate(columns)
             if all(map(AMOUNT.fullmatch, cells)) and any(map(str.isdigit, "".join(cells)))
         )
 

@@ -151,8 +151,10 @@ def sentence_of(runs: Sequence[ComparedRun]) -> str:
     throttled = [run for run in runs if run.throttled]
     calm = [run for run in runs if run.valid and not run.throttled and run.tone in ("none", BURST)]
     silent = [run for run in runs if run not in throttled and run not in calm]
-    on_burst = [f"{one.label} (on saved burst)" if one.tone == BURST else one.label for one in calm]
-    why = [f"{one.label} ({one.card.label.lower() if one.card else 'no diagnosis'})" for one in silent]
+    on_burst = [f"{other.label} (on saved burst)" if other.tone == BURST else other.label for other in calm]
+    why = [
+        f"{other.label} ({other.card.label.lower() if other.card else 'no diagnosis'})" for other in silent
+    ]
     words = {
         "Throttled": _listed([*map(_by_what, throttled)]),
         "Not throttled": _listed(on_burst),
@@ -166,12 +168,12 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
 
 
-def _by_what(one: ComparedRun) -> str:
+def _by_what(run: ComparedRun) -> str:
     """A throttled run with its limit: `hotkey by a partition limit of the table (37 %)`."""
-    assert one.run is not None, "a run that cannot be read is not valid"
-    verdict, share = one.run.diagnosis.verdict, one.throttled_share
-    part = f" ({percent(share)})" if share is not None else ""
-    return f"{one.label} by {limit_of(verdict.constraint, verdict.resource)}{part}"
+    assert run.run is not None, "a run that cannot be read is not valid"
+    verdict, share = run.run.diagnosis.verdict, run.throttled_share
+    of_all = f" ({percent(share)})" if share is not None else ""
+    return f"{run.label} by {limit_of(verdict.constraint, verdict.resource)}{of_all}"
 
 
 def _tone(runs: Sequence[ComparedRun], throttled: Sequence[ComparedRun]) -> Tone:
@@ -191,16 +193,16 @@ def _expected(stated: int, surprises: int) -> str:
 
 def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """What makes runs hard to compare: invalid ones, other scales, other places."""
-    for one in runs:
-        generator = one.run.diagnosis.generator if one.run else None
-        if not one.valid:
+    for compared in runs:
+        generator = compared.run.diagnosis.generator if compared.run else None
+        if not compared.valid:
             why = "the load generator was the limit." if generator and generator.bound else (
-                one.problem or "evidence is missing."
+                compared.problem or "evidence is missing."
             )  # fmt: skip
-            yield f"{one.label}: the run says nothing about its table; {why}"
+            yield f"{compared.label}: the run says nothing about its table; {why}"
         elif generator and generator.bound:
-            yield f"{one.label}: {generator.shortfall}"
-    read = [one.run for one in runs if one.run is not None]
+            yield f"{compared.label}: {generator.shortfall}"
+    read = [compared.run for compared in runs if compared.run is not None]
     if len({run.scale for run in read}) > 1:
         yield "The runs have different scales: their rates cannot be compared."
     targets = {run.manifest.target for run in read if run.manifest}
@@ -213,9 +215,11 @@ def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:
 
 def _numbers(runs: Sequence[ComparedRun]) -> Section:
     wrong = (
-        f"{one.label}: wrong reads: {reads}."
-        for one in runs
-        if one.run and one.run.manifest and (reads := counts.wrong_reads(one.run.manifest.counted))
+        f"{compared.label}: wrong reads: {reads}."
+        for compared in runs
+        if compared.run
+        and compared.run.manifest
+        and (reads := counts.wrong_reads(compared.run.manifest.counted))
     )
     table = Table(title="Every measure that one of the runs has", rows=tuple(_rows(runs)))
     return Section(id="numbers", title="Side by side", short="Numbers", wrong=tuple(wrong), tables=(table,))
@@ -225,15 +229,17 @@ def _rows(runs: Sequence[ComparedRun]) -> Iterator[dict[str, str]]:
     """A row for each measure; a run may be there twice."""
     labels = [run.label for run in runs]
     columns = [
-        label if labels.count(label) == 1 else f"{label} ({place})"
-        for place, label in enumerate(labels, start=1)
+        label if labels.count(label) == 1 else f"{label} ({number})"
+        for number, label in enumerate(labels, start=1)
     ]
     summaries = [run.summary for run in runs]
-    have = [one.measures.keys() for one in summaries if one is not None]
+    have = [measured.measures.keys() for measured in summaries if measured is not None]
     for name, measure in MEASURES.items():
         exact = name.removeprefix("mean_")
-        if any(name in one and (name == exact or exact not in one) for one in have):  # else said twice
-            cells = (_cell(one, name) for one in summaries)
+        if any(
+            name in measured and (name == exact or exact not in measured) for measured in have
+        ):  # else said twice
+            cells = (_cell(measured, name) for measured in summaries)
             yield {"measure": measure.title, **dict(zip(columns, cells, strict=True))}
 
 

@@ -81,19 +81,19 @@ def shown(name: str, number: float | None) -> str:
 
 def listed(counted: Iterable[str]) -> list[str]:
     """The names that are shown here, by group."""
-    places = {group: place for place, group in enumerate(GROUPS)}
+    places = {group: position for position, group in enumerate(GROUPS)}
     mine = (name for name in counted if _group(name) not in ELSEWHERE)
     return sorted(mine, key=lambda name: (places.get(_group(name), len(places)), name))
 
 
 def wrong_reads(counted: Mapping[str, float]) -> str:
     """The checked reads that were wrong: `3 items were not found`; empty if none was."""
-    found = (
+    rows = (
         f"{number:,} {single if number == 1 else several}"
         for name, (single, several) in WRONG.items()
         if (number := round(counted.get(name, 0.0)))
     )
-    return ", ".join(found)
+    return ", ".join(rows)
 
 
 def _wrong(counted: Mapping[str, float]) -> list[str]:
@@ -114,8 +114,8 @@ def _right(counted: Mapping[str, float]) -> Iterable[str]:
     if placed and "orders.counted" in counted:
         in_totals = f"{whole(counted['orders.counted'])} of {whole(placed)} orders"
         yield f"{in_totals} were in the totals when the load ended."
-    if asked := counted.get("cache.hits", 0.0) + counted.get("cache.misses", 0.0):
-        yield f"The cache answered {percent(counted.get('cache.hits', 0.0) / asked)} of the reads."
+    if reads := counted.get("cache.hits", 0.0) + counted.get("cache.misses", 0.0):
+        yield f"The cache answered {percent(counted.get('cache.hits', 0.0) / reads)} of the reads."
 
 
 MEANINGS: Final[Mapping[str, str]] = {

@@ -20,45 +20,47 @@ from keyheat.show.verdict import in_two_words, tone_of, verdict_sentence
 from keyheat.words import capital, index_of, key_name, title_of, whose
 
 
-def diagnosis_answer(found: DiagnosedTable) -> Answer:
+def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
     """Which limit of which resource, since when, how bad, what to do now and for good, and how sure."""
-    facts, diagnosis = facts_of(found.run), found.run.diagnosis
+    facts, diagnosis = facts_of(diagnosed.run), diagnosed.run.diagnosis
     return Answer(
-        title=found.table.name,
+        title=diagnosed.table.name,
         label=_label(diagnosis.verdict, facts),
         tone=_tone(diagnosis.verdict, facts),
-        sentence=_sentence(found, facts),
-        context=context_of(found.region, found.evidence.window, up_to_now=found.evidence.up_to_now),
-        facts=tuple(_answers(found, facts)),
-        tables=tuple(_tables(found)),
-        notes=tuple(_notes(found)),
+        sentence=_sentence(diagnosed, facts),
+        context=context_of(
+            diagnosed.region, diagnosed.evidence.window, up_to_now=diagnosed.evidence.up_to_now
+        ),
+        facts=tuple(_answers(diagnosed, facts)),
+        tables=tuple(_tables(diagnosed)),
+        notes=tuple(_notes(diagnosed)),
         data={
-            "exit_code": exit_code_of(found.run), "region": found.region,
+            "exit_code": exit_code_of(diagnosed.run), "region": diagnosed.region,
             "diagnosis": diagnosis_json(diagnosis),
         },
     )  # fmt: skip
 
 
-def page_of(found: DiagnosedTable, generated_at: datetime) -> str:
+def page_of(diagnosed: DiagnosedTable, generated_at: datetime) -> str:
     """The report of the table, whose first screen says what the terminal says."""
     from keyheat.show.html import html_of
     from keyheat.show.report import report_answer
 
-    whole, short = report_answer(found.run), diagnosis_answer(found)
+    whole, short = report_answer(diagnosed.run), diagnosis_answer(diagnosed)
     before = Section(id="before", title="Now and before", short="Before", tables=short.tables)
     answer = replace(
         whole, title=short.title, label=short.label, tone=short.tone, sentence=short.sentence,
         facts=short.facts, sections=(*([before] if short.tables else []), *whole.sections),
-        warnings=(*whole.warnings, *_beyond_the_evidence(found)),
+        warnings=(*whole.warnings, *_beyond_the_evidence(diagnosed)),
     )  # fmt: skip
     return html_of(answer, generated_at)
 
 
-def in_brief(found: DiagnosedTable, link: str) -> Answer:
+def in_brief(diagnosed: DiagnosedTable, link: str) -> Answer:
     """The same without the cost and the reasons, beside other tables; `link` leads to the whole of it."""
-    whole = diagnosis_answer(found)
+    whole = diagnosis_answer(diagnosed)
     facts = tuple(fact for fact in whole.facts if fact.id != "cost")
-    return replace(whole, context=found.region, facts=facts, tables=(), notes=(), link=link)
+    return replace(whole, context=diagnosed.region, facts=facts, tables=(), notes=(), link=link)
 
 
 def _label(verdict: Verdict, facts: Facts) -> str:
@@ -72,13 +74,13 @@ def _label(verdict: Verdict, facts: Facts) -> str:
     return f"{verdict.direction.capitalize()}s{of_index}, {limit[0].lower()}{limit[1:]}"
 
 
-def _sentence(found: DiagnosedTable, facts: Facts) -> str:
-    verdict, evidence = found.run.diagnosis.verdict, found.evidence
+def _sentence(diagnosed: DiagnosedTable, facts: Facts) -> str:
+    verdict, evidence = diagnosed.run.diagnosis.verdict, diagnosed.evidence
     later = next((line for line in evidence.missing if line.startswith(CREATED_LATER)), None)
     if evidence.is_empty and later is not None:
         when = later.removeprefix(CREATED_LATER)
         return f"Nothing is known of this window: the table was created at{when}; choose a later one."
-    return verdict_sentence(verdict, facts, found.run.diagnosis.generator)
+    return verdict_sentence(verdict, facts, diagnosed.run.diagnosis.generator)
 
 
 def _tone(verdict: Verdict, facts: Facts) -> Tone:
@@ -99,67 +101,69 @@ def _span(start: datetime, end: datetime) -> str:
     return f"{start:%F %R} to {day}{end:{'%T' if end.second else '%R'}}"
 
 
-def _answers(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
+def _answers(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """What a report's first screen says, what changed, and the commands that ease it and try the cure."""
-    for one in first_facts(found.run, facts):
-        if one.id == "do":
-            yield from _what_to_do(found, facts, one)
-        elif one.id != "now":  # that is said with its command
-            yield one
-        if one.id == "bad":
-            yield from _which_key(found, facts)
-            yield from _indexes(found)
-            yield from _changed(found)
+    for fact in first_facts(diagnosed.run, facts):
+        if fact.id == "do":
+            yield from _what_to_do(diagnosed, facts, fact)
+        elif fact.id != "now":  # that is said with its command
+            yield fact
+        if fact.id == "bad":
+            yield from _which_key(diagnosed, facts)
+            yield from _indexes(diagnosed)
+            yield from _changed(diagnosed)
 
 
-def _indexes(found: DiagnosedTable) -> Iterator[Fact]:
+def _indexes(diagnosed: DiagnosedTable) -> Iterator[Fact]:
     """The indexes that are no part of the trouble, where CloudWatch counts no throttle of theirs."""
-    tracks = found.run.arranged.tracks if found.run.arranged else ()
+    tracks = diagnosed.run.arranged.tracks if diagnosed.run.arranged else ()
     counted = {track.index: 0.0 for track in tracks if track.index and track.events is not None}
     for track in tracks:
         if track.index in counted:
             counted[track.index] += sum((track.events or {}).values())
     calm = [index for index, events in counted.items() if not events]
-    if calm and found.run.diagnosis.labels:
+    if calm and diagnosed.run.diagnosis.labels:
         yield Fact(id="indexes", name="Indexes", value=f"No throttle events of {', '.join(map(str, calm))}")
 
 
-def _changed(found: DiagnosedTable) -> Iterator[Fact]:
-    if found.changes is not None:
-        unknown = filter(None, [not_held(found.changes)])
+def _changed(diagnosed: DiagnosedTable) -> Iterator[Fact]:
+    if diagnosed.changes is not None:
+        unknown = filter(None, [not_held(diagnosed.changes)])
         yield Fact(
-            id="changed", name="What changed", value=changed_words(found.changes), beside=tuple(unknown)
+            id="changed", name="What changed", value=changed_words(diagnosed.changes), beside=tuple(unknown)
         )
 
 
-def _what_to_do(found: DiagnosedTable, facts: Facts, one: Fact) -> Iterator[Fact]:
+def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator[Fact]:
     """What eases it tonight, and what cures it, with the command that tries the cure."""
-    diagnosis = found.run.diagnosis
+    diagnosis = diagnosed.run.diagnosis
     now = now_of(diagnosis)
     if now is not None:
-        yield _tonight(found, facts, now)
-    if one.name == "Now":
+        yield _tonight(diagnosed, facts, now)
+    if cure.name == "Now":
         return
-    one = replace(one, command=one.command or _cure_command(found), beside=(*one.beside, *_by_formula(found)))
+    cure = replace(
+        cure, command=cure.command or _cure_command(diagnosed), beside=(*cure.beside, *_by_formula(diagnosed))
+    )
     if now is not None and diagnosis.cure is None and cures_now(diagnosis):
         others = other_cures(diagnosis)
         beside = (f"Or {others}",) if others else ()
-        one = replace(one, name="For good", value=f"The same: {cure_of(diagnosis)}", beside=beside)
-    yield one
+        cure = replace(cure, name="For good", value=f"The same: {cure_of(diagnosis)}", beside=beside)
+    yield cure
 
 
-def _by_formula(found: DiagnosedTable) -> Iterator[str]:
+def _by_formula(diagnosed: DiagnosedTable) -> Iterator[str]:
     """That a number of shards is not tried: chance may put several of them into one partition."""
-    diagnosis = found.run.diagnosis
+    diagnosis = diagnosed.run.diagnosis
     cure = None if diagnosis.cure else first_cure(diagnosis)
     if cure is not None and cure.shards and cure.foreseen is None:
         yield "By formula, not simulated: shards that share a partition may take more"
 
 
-def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
+def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """How to have the keys named, where a partition throttles and nothing names them."""
-    resource, evidence = facts.resource, found.evidence
-    limits = {label.constraint for label in found.run.labels_of(resource)}
+    resource, evidence = facts.resource, diagnosed.evidence
+    limits = {label.constraint for label in diagnosed.run.labels_of(resource)}
     if facts.hot_key is not None or limits.isdisjoint(("partition", "undetermined")):
         return
     counted = {rule.counts for rule in evidence.contributors or () if rule.index == resource.index}
@@ -169,7 +173,7 @@ def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     if names_them or unknown or (evidence.contributors is None and not off):
         return
     lacks = "does not count accesses" if counted else "is off"
-    prices = found.billing.prices.contributor_insights
+    prices = diagnosed.billing.prices.contributor_insights
     price = (
         f"{a_month(prices.rule_per_month)} a month for each rule, {a_month(prices.events_per_million)} for a "
         f"million {'requests' if needs_accesses(resource) else 'throttled requests'}"
@@ -181,25 +185,25 @@ def _which_key(found: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         name="Which key",
         value=f"Not known: Contributor Insights of {resource.place} {lacks}",
         beside=(f"This turns it on for what comes; {price}",),
-        command=insights_command(found.table, resource, found.options),
+        command=insights_command(diagnosed.table, resource, diagnosed.options),
     )
 
 
-def _cure_command(found: DiagnosedTable) -> str | None:
+def _cure_command(diagnosed: DiagnosedTable) -> str | None:
     """The command that does what cures it, else the one that tries it, as where it is done already."""
-    diagnosis = found.run.diagnosis
+    diagnosis = diagnosed.run.diagnosis
     cure = first_cure(diagnosis)
     if cure is None or cure_of(diagnosis) is None or diagnosis.verdict.constraint == "none":
         return None
     command = None
     if not cures_now(diagnosis):
-        command = command_of(cure, found.table, found.options, found.scaled)
-    if command is None and found.folder is not None and can_be_tried(diagnosis):
-        command = f"keyheat fix {typed(found.folder)}"
+        command = command_of(cure, diagnosed.table, diagnosed.options, diagnosed.scaled)
+    if command is None and diagnosed.folder is not None and can_be_tried(diagnosis):
+        command = f"keyheat fix {typed(diagnosed.folder)}"
     return command
 
 
-def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
+def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
     """What eases it now: in words, as a command to paste, with what a month costs before and after."""
     bill, price, value = now.bill, "", capital(in_short(now))
     if bill is not None:
@@ -216,20 +220,20 @@ def _tonight(found: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
         name="Now",
         value=value,
         beside=tuple(filter(None, (now.why, price))),
-        command=command_of(now, found.table, found.options, found.scaled),
+        command=command_of(now, diagnosed.table, diagnosed.options, diagnosed.scaled),
     )
 
 
-def _tables(found: DiagnosedTable) -> Iterator[Table]:
-    if found.changes is not None and found.changes.reference is not None:
-        yield Table(title="Now and before (UTC)", rows=tuple(changed_rows(found.changes)))
+def _tables(diagnosed: DiagnosedTable) -> Iterator[Table]:
+    if diagnosed.changes is not None and diagnosed.changes.reference is not None:
+        yield Table(title="Now and before (UTC)", rows=tuple(changed_rows(diagnosed.changes)))
 
 
-def _notes(found: DiagnosedTable) -> Iterator[str]:
+def _notes(diagnosed: DiagnosedTable) -> Iterator[str]:
     """Why, what else it may be, and what could not be had."""
-    diagnosis = found.run.diagnosis
+    diagnosis = diagnosed.run.diagnosis
     yield from diagnosis.verdict.because
-    yield from _beyond_the_evidence(found)
+    yield from _beyond_the_evidence(diagnosed)
     if diagnosis.verdict.settled_by:
         yield diagnosis.verdict.settled_by
     for line in diagnosis.coverage.missing:
@@ -237,47 +241,47 @@ def _notes(found: DiagnosedTable) -> Iterator[str]:
             yield f"Missing: {line}"
 
 
-def _beyond_the_evidence(found: DiagnosedTable) -> Iterator[str]:
+def _beyond_the_evidence(diagnosed: DiagnosedTable) -> Iterator[str]:
     """What the account says that no evidence of this table has."""
-    if found.user_errors:
+    if diagnosed.user_errors:
         yield (
-            f"UserErrors counts {some(round(found.user_errors), 'request')} that DynamoDB refused as wrong, "
-            "of any table in the Region: look for ValidationException in the logs."
+            f"UserErrors counts {some(round(diagnosed.user_errors), 'request')} that DynamoDB refused as "
+            "wrong, of any table in the Region: look for ValidationException in the logs."
         )
-    if found.scaled.why is not None:
-        yield f"Missing: auto scaling, which may undo a change: {found.scaled.why}"
+    if diagnosed.scaled.why is not None:
+        yield f"Missing: auto scaling, which may undo a change: {diagnosed.scaled.why}"
 
 
-def changed_words(found: Changes) -> str:
+def changed_words(changes: Changes) -> str:
     """What changed in a sentence or two: the demand, then capacity, mode, maximum, indexes, operations."""
-    reference = found.reference
+    reference = changes.reference
     if reference is None:
         return "CloudWatch holds nothing of the time before."
-    return " ".join(_sentences(found, reference))
+    return " ".join(_sentences(changes, reference))
 
 
-def _sentences(found: Changes, reference: Period) -> Iterator[str]:
-    yield f"{_demand(found, reference)}{_what_stayed(found.now, reference)}."
-    yield from _capacity(found, reference)
-    for name in found.new_indexes:
+def _sentences(changes: Changes, reference: Period) -> Iterator[str]:
+    yield f"{_demand(changes, reference)}{_what_stayed(changes.now, reference)}."
+    yield from _capacity(changes, reference)
+    for name in changes.new_indexes:
         yield f"Index {name} is new."
-    for operation, before, now in found.shifted():
+    for operation, before, now in changes.shifted():
         yield f"{operation} is {percent(now)} of the requests, and was {percent(before)}."
 
 
-def _demand(found: Changes, reference: Period) -> str:
-    unit, who = UNITS[found.resource.direction], f"{found.resource.direction.capitalize()}s"
-    who += f" of {found.resource.place}" if found.resource.index is not None else ""
-    before, now = reference.demand_per_s or 0.0, found.now.demand_per_s or 0.0
+def _demand(changes: Changes, reference: Period) -> str:
+    unit, who = UNITS[changes.resource.direction], f"{changes.resource.direction.capitalize()}s"
+    who += f" of {changes.resource.place}" if changes.resource.index is not None else ""
+    before, now = reference.demand_per_s or 0.0, changes.now.demand_per_s or 0.0
     if abs(now - before) <= NOTABLE * max(before, now):
         return f"{who} were at {rate(before, unit)} {reference.name} as well"
-    verb, least = "rose" if now > before else "fell", "at least " if found.now.at_least else ""
-    since = clock(found.rose_s)[:5]
+    verb, least = "rose" if now > before else "fell", "at least " if changes.now.at_least else ""
+    since = clock(changes.rose_s)[:5]
     rise = f"{who} {verb} from {rate(before, unit)} {reference.name} to {least}{rate(now, unit)} at {since}"
-    throttled = clock(found.now.start_s)[:5]
+    throttled = clock(changes.now.start_s)[:5]
     if throttled == since:
         return rise
-    burst = found.now.provisioned_per_s is not None and now > found.now.provisioned_per_s
+    burst = changes.now.provisioned_per_s is not None and now > changes.now.provisioned_per_s
     return f"{rise}, and {'burst capacity served them until' if burst else 'throttled from'} {throttled}"
 
 
@@ -290,9 +294,9 @@ def _what_stayed(now: Period, reference: Period) -> str:
     return ""
 
 
-def _capacity(found: Changes, reference: Period) -> Iterator[str]:
+def _capacity(changes: Changes, reference: Period) -> Iterator[str]:
     """What is different of capacity, mode and maximum, as far as both are known."""
-    unit, now = UNITS[found.resource.direction], found.now
+    unit, now = UNITS[changes.resource.direction], changes.now
     if now.provisioned_per_s is None and reference.provisioned_per_s is not None:
         yield f"It is on demand now, and had {whole(reference.provisioned_per_s)} {unit} provisioned."
     elif reference.provisioned_per_s not in (None, now.provisioned_per_s):
@@ -310,30 +314,32 @@ def _moved(what: str, before: float | None, now: float | None, unit: str) -> str
     )
 
 
-def changed_rows(found: Changes) -> list[dict[str, str]]:
+def changed_rows(changes: Changes) -> list[dict[str, str]]:
     """A row for each measure, with a column for each time of which something is known."""
-    unit = UNITS[found.resource.direction]
-    periods = [found.now, *(period for period in found.before if period.is_known)]
+    unit = UNITS[changes.resource.direction]
+    periods = [changes.now, *(period for period in changes.before if period.is_known)]
     rows = {
-        f"demand, {unit}/s": [measured(one.demand_per_s) for one in periods],
-        f"provisioned, {unit}/s": [whole(one.provisioned_per_s) for one in periods],
-        f"maximum, {unit}/s": [whole(one.maximum_per_s) for one in periods],
-        "throttles": [whole(one.throttles) for one in periods],
+        f"demand, {unit}/s": [measured(column.demand_per_s) for column in periods],
+        f"provisioned, {unit}/s": [whole(column.provisioned_per_s) for column in periods],
+        f"maximum, {unit}/s": [whole(column.maximum_per_s) for column in periods],
+        "throttles": [whole(column.throttles) for column in periods],
     }
-    for operation in sorted({name for one in periods for name in one.per_operation}):
-        rows[f"{operation} accepted/s"] = [measured(one.per_operation.get(operation, 0.0)) for one in periods]
+    for operation in sorted({name for column in periods for name in column.per_operation}):
+        rows[f"{operation} accepted/s"] = [
+            measured(column.per_operation.get(operation, 0.0)) for column in periods
+        ]
     return [
-        {found.resource.title: name, **dict(zip((one.name for one in periods), values, strict=True))}
+        {changes.resource.title: name, **dict(zip((column.name for column in periods), values, strict=True))}
         for name, values in rows.items()
         if set(values) != {NOTHING}
     ]
 
 
-def not_held(found: Changes) -> str | None:
-    """Of which times before CloudWatch holds nothing; None if that is none of them, or all: then
+def not_held(changes: Changes) -> str | None:
+    """Name the earlier periods without CloudWatch data; None if all or no periods have data: then
     `changed_words` says so.
     """
-    if found.reference is None:
+    if changes.reference is None:
         return None
-    unknown = [period.name for period in found.before if not period.is_known]
+    unknown = [period.name for period in changes.before if not period.is_known]
     return f"CloudWatch holds nothing of it {', nor '.join(unknown)}." if unknown else None

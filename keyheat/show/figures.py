@@ -18,12 +18,12 @@ HEIGHT, ROW_PX, AROUND_PX = 250, 46, 96
 MOST_POINTS: Final = 600
 
 
-def search_figure(found: Found) -> Figure:
+def search_figure(result: Found) -> Figure:
     """The throttled share of each number that was tried, against what is allowed; the answer is green."""
-    steps, answer = found.search.in_order, found.search.answer
-    allowed = found.search.question.share_most
-    made = figure(HEIGHT, ["% of the attempts throttled"])
-    made.add_hline(
+    steps, answer = result.search.in_order, result.search.answer
+    allowed = result.search.question.share_most
+    chart = figure(HEIGHT, ["% of the attempts throttled"])
+    chart.add_hline(
         allowed * 100, line={"color": LIGHT["ink"], "dash": "dash", "width": 1.5},
         name=f"allowed: {exact_percent(allowed)}",
     )  # fmt: skip
@@ -31,24 +31,24 @@ def search_figure(found: Found) -> Figure:
     at = [step for step in steps if step not in rest]
     for name, role, drawn in (("throttled", "throttled", rest), ("the answer", "good", at)):
         if drawn:
-            made.add_trace(
+            chart.add_trace(
                 go.Scatter(
                     name=name, x=[number(step.value) for step in drawn],
                     y=compact([step.share * 100 for step in drawn]), mode="markers", cliponaxis=False,
                     marker={"size": 12, "color": LIGHT[role]}, customdata=list(map(share_words, drawn)),
-                    hovertemplate=f"%{{x}} {found.unit}: %{{customdata}} throttled<extra></extra>",
+                    hovertemplate=f"%{{x}} {result.unit}: %{{customdata}} throttled<extra></extra>",
                 )
             )  # fmt: skip
-    made.update_xaxes(
-        type="category", showgrid=False, ticklabelstandoff=8, title_text=found.unit,
+    chart.update_xaxes(
+        type="category", showgrid=False, ticklabelstandoff=8, title_text=result.unit,
         categoryorder="array", categoryarray=[number(step.value) for step in steps],
     )  # fmt: skip
-    made.update_yaxes(rangemode="tozero")
+    chart.update_yaxes(rangemode="tozero")
     worst = max(step.share for step in steps)
     summary = f"At most {percent(worst)} of the attempts throttled." if worst else "Nothing throttled."
     if answer is not None:
-        summary += f" The answer is {found.amount(answer.value)}."
-    return Figure(title="Throttled, by what was tried", summary=summary, figure=made)
+        summary += f" The answer is {result.amount(answer.value)}."
+    return Figure(title="Throttled, by what was tried", summary=summary, figure=chart)
 
 
 FATES: Final = (
@@ -65,17 +65,17 @@ def retry_figure(runs: Sequence[RetriedRun]) -> Figure:
     """What becomes of the requests under each policy."""
     names = [run.policy.name for run in runs]
     places, notes, rows = named_rows(names)
-    made = figure(AROUND_PX + ROW_PX * len(runs))
-    made.update_layout(barmode="stack", bargap=0.5, annotations=notes, yaxis=rows)
-    made.update_xaxes(range=[0, 100], title_text="% of the requests")
+    chart = figure(AROUND_PX + ROW_PX * len(runs))
+    chart.update_layout(barmode="stack", bargap=0.5, annotations=notes, yaxis=rows)
+    chart.update_xaxes(range=[0, 100], title_text="% of the requests")
     counts = zip(*((run.accepted, run.given_up, run.conflicts, run.waiting) for run in runs), strict=True)
     for fate, of_runs in zip(FATES, counts, strict=True):
         if any(of_runs):
             shares = [count / run.requests for count, run in zip(of_runs, runs, strict=True)]
-            made.add_trace(_fate(fate, shares, names, places))
+            chart.add_trace(_fate(fate, shares, names, places))
     lost = "; ".join(f"{run.policy.name}: {percent(run.lost / run.requests)}" for run in runs if run.lost)
     summary = f"Given up or still waiting: {lost or 'none'}."
-    return Figure(title="What becomes of the requests", summary=summary, figure=made)
+    return Figure(title="What becomes of the requests", summary=summary, figure=chart)
 
 
 def _fate(fate: tuple[str, ...], shares: Sequence[float], names: Sequence[str], places: list[int]) -> go.Bar:
@@ -96,7 +96,7 @@ def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
     """Throttles per second of the first run of each side; nothing if a side has no run."""
     if not all(sides):
         return
-    made, most = figure(HEIGHT, ["throttles per second"]), []
+    chart, most = figure(HEIGHT, ["throttles per second"]), []
     for name, role, dash, side in zip(
         ("before", "after"), ("muted", "good"), ("dash", "solid"), sides, strict=True
     ):
@@ -105,7 +105,7 @@ def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
         throttled = (write["throttled"] + read["throttled"]).reset_index(drop=True)
         width_s = width_for(len(throttled), MOST_POINTS)
         means = coarser(throttled.to_frame(), width_s)["throttled"]
-        made.add_trace(
+        chart.add_trace(
             go.Scatter(
                 name=name, x0=0, dx=width_s, y=compact([*means, *means[-1:]]), mode="lines",
                 line={"color": LIGHT[role], "width": 2, "shape": "hv", "dash": dash},
@@ -113,7 +113,7 @@ def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
             )
         )  # fmt: skip
         most.append(rate(float(throttled.max()), "throttles"))
-    made.update_xaxes(ticksuffix=" s", showgrid=False, ticklabelstandoff=5)
-    made.update_yaxes(rangemode="tozero")
+    chart.update_xaxes(ticksuffix=" s", showgrid=False, ticklabelstandoff=5)
+    chart.update_yaxes(rangemode="tozero")
     summary = f"At most {most[0]} before, {most[1]} after."
-    yield Figure(title="Throttles over time", summary=summary, figure=made)
+    yield Figure(title="Throttles over time", summary=summary, figure=chart)

@@ -74,19 +74,19 @@ def fix_answer(fix: Fix) -> Answer:
             Table(title=steps_title(fix.remedy.actions), rows=tuple(map(asdict, fix.changes))),
         ),
         notes=tuple(warnings_of(fix)),
-        parts=tuple(_part(one) for side in fix.sides for one in side),
+        parts=tuple(_part(run) for side in fix.sides for run in side),
         data=_data(fix, measures),
     )
 
 
-def _part(one: Tried) -> Answer:
-    verdict = one.diagnosis.verdict
+def _part(run: Tried) -> Answer:
+    verdict = run.diagnosis.verdict
     return Answer(
-        title=one.folder.name,
-        label=in_two_words(verdict, on_burst=False, throttles=one.throttles),
+        title=run.folder.name,
+        label=in_two_words(verdict, on_burst=False, throttles=run.throttles),
         tone=tone_of(verdict, on_burst=False),
-        sentence=f"{whole(one.throttles)} of {some(one.attempts, 'attempt')} throttled.",
-        link=f"{one.folder.name}/{REPORT}",
+        sentence=f"{whole(run.throttles)} of {some(run.attempts, 'attempt')} throttled.",
+        link=f"{run.folder.name}/{REPORT}",
     )
 
 
@@ -97,7 +97,7 @@ def _data(fix: Fix, measures: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         "recommendation": " + ".join(fix.remedy.actions), "tried": fix.remedy.says,
         "limit": _limit(proof.limit), "now": proof.now and _limit(proof.now), "on_burst": proof.on_burst,
         "changes": fix.changes, "measures": measures,
-        "before": [_run(one) for one in proof.before], "after": [_run(one) for one in proof.after],
+        "before": [_run(run) for run in proof.before], "after": [_run(run) for run in proof.after],
     }  # fmt: skip
 
 
@@ -105,14 +105,14 @@ def _limit(limit: Limit) -> dict[str, str]:
     return dict(zip(("constraint", "resource", "direction"), limit, strict=True))
 
 
-def _run(one: Tried) -> dict[str, Any]:
+def _run(run: Tried) -> dict[str, Any]:
     return {
-        "folder": one.folder, "seed": one.manifest.seed, "valid": one.valid,
-        "constraint": one.diagnosis.verdict.constraint, "attempts": one.attempts,
-        "throttles": one.throttles, "throttle_share": one.throttled_share,
-        "accepted_write_units_per_s": one.measured.write.units_per_s,
-        "accepted_read_units_per_s": one.measured.read.units_per_s,
-        "units_per_read": one.measured.units_per_read, "dollars_per_month": one.dollars_per_month,
+        "folder": run.folder, "seed": run.manifest.seed, "valid": run.valid,
+        "constraint": run.diagnosis.verdict.constraint, "attempts": run.attempts,
+        "throttles": run.throttles, "throttle_share": run.throttled_share,
+        "accepted_write_units_per_s": run.measured.write.units_per_s,
+        "accepted_read_units_per_s": run.measured.read.units_per_s,
+        "units_per_read": run.measured.units_per_read, "dollars_per_month": run.dollars_per_month,
     }  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def sentence_of(fix: Fix) -> str:
         which = ", ".join(folder.name for folder in proof.invalid) or "a run"
         return f"Nothing is proved: {which} is invalid."
     limit = limit_words(*proof.limit)
-    counts = " → ".join(whole(middle([one.throttles for one in side])) for side in fix.sides)
+    counts = " → ".join(whole(middle([run.throttles for run in side])) for side in fix.sides)
     if proof.kind == "not_shown":
         return f"Nothing is proved: rerun unchanged, {limit} hardly throttles ({counts})."
     verdict = f"{LABELS[proof.kind]}: with {fix.remedy.says}"
@@ -148,7 +148,7 @@ def sentence_of(fix: Fix) -> str:
 
 def _too_few(fix: Fix) -> str:
     """That the replay throttles far less than the table did, so a fix of it may not be enough."""
-    replayed = middle([one.throttles for one in fix.proof.before]) if fix.proof.before else 0.0
+    replayed = middle([run.throttles for run in fix.proof.before]) if fix.proof.before else 0.0
     if replayed >= NEAR_RATIO * fix.observed_throttles:
         return ""
     return (
@@ -159,18 +159,18 @@ def _too_few(fix: Fix) -> str:
 def _accepted(fix: Fix) -> str:
     """Units of the direction that was throttled."""
     direction = fix.proof.limit[2]
-    before, after = (_values(side, lambda one: _traffic(one, direction).units_per_s) for side in fix.sides)
+    before, after = (_values(side, lambda run: _traffic(run, direction).units_per_s) for side in fix.sides)
     unit = UNITS[direction]
     first, then = (rate(middle(values) if values else None, unit) for values in (before, after))
     return f"{first} → {then} accepted"
 
 
-def _traffic(one: Tried, direction: str) -> RunTraffic:
-    return one.measured.write if direction == "write" else one.measured.read
+def _traffic(run: Tried, direction: str) -> RunTraffic:
+    return run.measured.write if direction == "write" else run.measured.read
 
 
 def _values(side: Sequence[Tried], of: Callable[[Tried], float | None]) -> list[float]:
-    return [value for one in side if (value := of(one)) is not None]
+    return [value for run in side if (value := of(run)) is not None]
 
 
 def _measures(fix: Fix) -> Iterator[dict[str, str]]:
@@ -187,10 +187,10 @@ def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
         before, after = (_in_words(_values(side, of), say) for side in fix.sides)
         return name, before, after
 
-    yield numbers("Throttles", lambda one: one.throttles, whole)
+    yield numbers("Throttles", lambda run: run.throttles, whole)
     yield numbers(
         "Throttled attempts",
-        lambda one: one.throttled_share,
+        lambda run: run.throttled_share,
         lambda share: percent(share) if share else "none",
     )
     if fix.observed:
@@ -203,29 +203,29 @@ def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
     for percentile in (P50, P99):
         of = partial(_service_time_ms, percentile)
         yield numbers(f"{titled(SERVICE_TIME)}, {percentile}", of, milliseconds)
-    yield numbers("Dollars per month", lambda one: one.dollars_per_month, a_month)
+    yield numbers("Dollars per month", lambda run: run.dollars_per_month, a_month)
     if fix.remedy.queries_per_read is not None:
         before, after = (some(count, "query", "queries") for count in fix.remedy.queries_per_read)
         yield "Reading one key back", before, after
-        yield numbers("RCU of that read", lambda one: one.measured.units_per_read, measured)
+        yield numbers("RCU of that read", lambda run: run.measured.units_per_read, measured)
     before, after = map(_labels, fix.sides)
     yield titled(THROTTLED_BY), before, after
 
 
-def _attempts_per_s(direction: str, one: Tried) -> float | None:
-    return _traffic(one, direction).attempts_per_s or None
+def _attempts_per_s(direction: str, run: Tried) -> float | None:
+    return _traffic(run, direction).attempts_per_s or None
 
 
-def _units_per_s(direction: str, one: Tried) -> float | None:
-    return _traffic(one, direction).units_per_s or None
+def _units_per_s(direction: str, run: Tried) -> float | None:
+    return _traffic(run, direction).units_per_s or None
 
 
 def _rate(direction: str, units_per_s: float) -> str:
     return rate(units_per_s, UNITS[direction])
 
 
-def _service_time_ms(percentile: str, one: Tried) -> float | None:
-    return one.measures.get(f"{percentile}_ms")
+def _service_time_ms(percentile: str, run: Tried) -> float | None:
+    return run.measures.get(f"{percentile}_ms")
 
 
 def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:
@@ -236,7 +236,7 @@ def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:
 
 
 def _labels(runs: Sequence[Tried]) -> str:
-    seen = dict.fromkeys(limit for one in runs if one.throttles_notably for limit in one.limits)
+    seen = dict.fromkeys(limit for run in runs if run.throttles_notably for limit in run.limits)
     return "; ".join(starmap(limit_words, seen)) or "nothing"
 
 
@@ -244,7 +244,7 @@ def warnings_of(fix: Fix) -> Iterator[str]:
     """Notes on the verdict."""
     yield from (f"Not tried: {skipped.words}" for skipped in fix.remedy.not_tried)
     yield from fix.remedy.notes
-    before, after = (_values(side, lambda one: one.measured.write.attempts_per_s) for side in fix.sides)
+    before, after = (_values(side, lambda run: run.measured.write.attempts_per_s) for side in fix.sides)
     if fix.proof.limit[2] == "write" and before and after:
         first, then = middle(before), middle(after)
         if first and abs(then / first - 1) > OTHER_DEMAND:

@@ -23,12 +23,12 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
     """Sessions, the newest first; the next session of a suite is compared with one of `good`."""
     rows = [
         {
-            "session": str(one.id), "suite": one.suite, "started, UTC": f"{one.started_at:%Y-%m-%d %H:%M}",
-            "took": NOTHING if one.ended_at is None else span((one.ended_at - one.started_at).seconds),
-            "runs": str(one.runs), "verdict": one.verdict or "not ended",
-            "": ", ".join(_marks(one, good)),
+            "session": str(session.id), "suite": session.suite,
+            "started, UTC": f"{session.started_at:%Y-%m-%d %H:%M}", "took": _took(session),
+            "runs": str(session.runs), "verdict": session.verdict or "not ended",
+            "": ", ".join(_marks(session, good)),
         }
-        for one in sessions
+        for session in sessions
     ]  # fmt: skip
     none = f"{shown(file)} has no sessions yet. The first one: keyheat regress SUITE"
     return Answer(
@@ -36,21 +36,25 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
         sentence=f"{shown(file)}, the newest {some(len(rows), 'session')}." if rows else none,
         tables=(Table(title="Sessions", rows=tuple(rows)),) if rows else (),
         notes=tuple(
-            f"Session {one.id} has no verdict: it is running, or it was killed. Its {some(one.runs, 'run')} "
-            "can be read; it is never a baseline."
-            for one in sessions
-            if one.verdict is None
+            f"Session {session.id} has no verdict: it is running, or it was killed. Its "
+            f"{some(session.runs, 'run')} can be read; it is never a baseline."
+            for session in sessions
+            if session.verdict is None
         ),
-        data={"format": FORMAT, "history": str(file), "sessions": [asdict(one) for one in sessions]},
+        data={"format": FORMAT, "history": str(file), "sessions": [asdict(session) for session in sessions]},
     )
 
 
-def _marks(one: Session, good: set[int]) -> Iterator[str]:
-    if one.id in good:
+def _took(session: Session) -> str:
+    return NOTHING if session.ended_at is None else span((session.ended_at - session.started_at).seconds)
+
+
+def _marks(session: Session, good: set[int]) -> Iterator[str]:
+    if session.id in good:
         yield "last good"
-    yield from (f"pinned {name}" for name in one.pins)
-    if one.label:
-        yield one.label
+    yield from (f"pinned {name}" for name in session.pins)
+    if session.label:
+        yield session.label
 
 
 def session_answer(
@@ -95,10 +99,10 @@ def run_row(run: Kept) -> dict[str, str]:
 
 def trends_answer(file: Path, suite: str, trends: Sequence[Trend], *, drawn: bool) -> Answer:
     """Measures over sessions: a table for each case, what changed, and figures."""
-    cases = {trend.case: [one for one in trends if one.case == trend.case] for trend in trends}
+    cases = {trend.case: [other for other in trends if other.case == trend.case] for trend in trends}
     notes = [line for trend in trends for line in _changes(trend)]
     sessions = sorted({session for trend in trends for session in trend.sessions})
-    changed = sorted(trends, key=lambda one: (not one.regressed, not one.changes, one.constant))
+    changed = sorted(trends, key=lambda other: (not other.regressed, not other.changes, other.constant))
     return Answer(
         title=suite,
         label=f"{some(len(notes), 'change')}" if notes else "No change",
@@ -108,7 +112,7 @@ def trends_answer(file: Path, suite: str, trends: Sequence[Trend], *, drawn: boo
         context=shown(file),
         tables=tuple(_trend_table(case, of_case) for case, of_case in cases.items()),
         notes=tuple(notes),
-        figures=tuple(_figure(one) for one in changed[:MOST_DRAWN]) if drawn else (),
+        figures=tuple(_figure(other) for other in changed[:MOST_DRAWN]) if drawn else (),
         data={"format": FORMAT, "history": str(file), "suite": suite, "trends": [*map(_data, trends)]},
     )
 
@@ -118,10 +122,10 @@ def _trend_table(case: str, trends: Sequence[Trend]) -> Table:
     ends = {"newest": lambda values: values[-1], "lowest": min, "highest": max}
     rows = (
         {
-            "measure": one.measure.name,
-            **{end: value(of(one.values), one.measure.name) for end, of in ends.items()},
+            "measure": trend.measure.name,
+            **{end: value(of(trend.values), trend.measure.name) for end, of in ends.items()},
         }
-        for one in trends
+        for trend in trends
     )
     return Table(title=case, rows=tuple(rows))
 
@@ -129,15 +133,17 @@ def _trend_table(case: str, trends: Sequence[Trend]) -> Table:
 def _changes(trend: Trend) -> Iterator[str]:
     """Changes of the level, and regressions."""
     name = trend.measure.name
-    for one in trend.changes:
-        levels = f"{value(one.before, name)} before, {value(one.after, name)} after"
-        worse = "worse" if trend.is_worse(one) else "not worse"
-        session = trend.sessions[one.index]
-        by = relative(one.change)
+    for change in trend.changes:
+        levels = f"{value(change.before, name)} before, {value(change.after, name)} after"
+        worse = "worse" if trend.is_worse(change) else "not worse"
+        session = trend.sessions[change.index]
+        by = relative(change.change)
         yield f"{trend.case}: {name} changed with session {session}: {by} ({levels}), {worse}"
     if trend.regressed:
-        lacking = {one: "" if one in trend.sessions else " (it had no number)" for one in trend.regressed}
-        sessions = ", ".join(f"{one}{why}" for one, why in lacking.items())
+        lacking = {
+            change: "" if change in trend.sessions else " (it had no number)" for change in trend.regressed
+        }
+        sessions = ", ".join(f"{change}{why}" for change, why in lacking.items())
         yield f"{trend.case}: {name} regressed in session {sessions}"
 
 
@@ -172,7 +178,7 @@ def _data(trend: Trend) -> dict[str, Any]:
         "case": trend.case, "measure": trend.measure.name, "sessions": trend.sessions,
         "values": trend.values, "regressed": trend.regressed,
         "changes": [
-            asdict(one) | {"session": trend.sessions[one.index], "worse": trend.is_worse(one)}
-            for one in trend.changes
+            asdict(change) | {"session": trend.sessions[change.index], "worse": trend.is_worse(change)}
+            for change in trend.changes
         ],
     }  # fmt: skip

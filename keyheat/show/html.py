@@ -26,7 +26,7 @@ PAGE = "show.html.j2"
 def html_of(answer: Answer, generated_at: datetime, *, library: str | None = None) -> str:
     """The page. Links are relative to it; `library` takes the place of the packed plotly, as in a test."""
     ids = _ids(figures_in(answer))
-    drawn = {ids[id(one)]: _plotly_json(one) for one in figures_in(answer)}
+    drawn = {ids[id(figure)]: _plotly_json(figure) for figure in figures_in(answer)}
     content = {
         "figures": drawn, "template": style.TEMPLATE, "dark": style.dark_partners(),
         "ticket": markdown_of(answer, whole=False),
@@ -36,7 +36,7 @@ def html_of(answer: Answer, generated_at: datetime, *, library: str | None = Non
         _environment()
         .get_template(PAGE)
         .render(
-            answer=answer, id_of=lambda one: ids[id(one)], content=_embedded(content),
+            answer=answer, id_of=lambda figure: ids[id(figure)], content=_embedded(content),
             styles=Markup(style.css_variables() + _template("style.css")), library=Markup(packed),
             script=Markup("".join(map(_template, SCRIPTS))),
             generated_at=generated_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -52,18 +52,18 @@ def save(path: Path, text: str) -> Path:
 
 def figures_in(answer: Answer) -> list[Figure]:
     """Every figure of an answer, of its sections and of its parts."""
-    sections = (one for section in answer.sections for one in section.figures)
-    parts = (one for part in answer.parts for one in part.figures)
+    sections = (figure for section in answer.sections for figure in section.figures)
+    parts = (figure for answer_part in answer.parts for figure in answer_part.figures)
     return [*parts, *sections, *answer.figures]
 
 
 def _ids(figures: list[Figure]) -> Mapping[int, str]:
     """An id for each figure, made of its title."""
     names: dict[int, str] = {}
-    for one in figures:
-        name = re.sub(r"[^a-z0-9]+", "-", f"chart-{one.title}".lower()).strip("-")
+    for figure in figures:
+        name = re.sub(r"[^a-z0-9]+", "-", f"chart-{figure.title}".lower()).strip("-")
         taken = set(names.values())
-        names[id(one)] = next(each for each in _numbered(name) if each not in taken)
+        names[id(figure)] = next(each for each in _numbered(name) if each not in taken)
     return names
 
 
@@ -72,16 +72,16 @@ def _numbered(name: str) -> Iterator[str]:
     yield from (f"{name}-{number}" for number in range(2, 10_000))
 
 
-def _plotly_json(one: Figure) -> dict[str, Any]:
+def _plotly_json(figure: Figure) -> dict[str, Any]:
     """A figure without the template, which the page has once."""
-    made: dict[str, Any] = one.figure.to_plotly_json()
-    layout = made["layout"]
+    spec: dict[str, Any] = figure.figure.to_plotly_json()
+    layout = spec["layout"]
     layout.pop("template", None)
-    drawn = [*made["data"], *layout.get("shapes", ())]
+    drawn = [*spec["data"], *layout.get("shapes", ())]
     layout["showlegend"] = any(each.get("name") for each in drawn)
     for each in drawn:  # what has no name would stand there as `trace 1`
         each.setdefault("showlegend", bool(each.get("name")))
-    return made
+    return spec
 
 
 def _embedded(value: Mapping[str, Any]) -> Markup:

@@ -67,7 +67,7 @@ def _unscaled_copies(table: TableSpec) -> Iterator[str]:
 
 def foretold_sentence(limit: ThrottleForecast) -> str:
     """One limit that is asked for more than it has, and which label its throttles will have."""
-    asked, has = rate(limit.asked_per_s, UNITS[limit.direction]), whole(limit.limit_per_s)
+    demand, has = rate(limit.asked_per_s, UNITS[limit.direction]), whole(limit.limit_per_s)
     label = f"{_carried(limit)}expect throttles with the constraint {limit.constraint}"
     if limit.index and limit.direction is Direction.WRITE:
         label += ", of every write to the table"
@@ -75,17 +75,16 @@ def foretold_sentence(limit: ThrottleForecast) -> str:
         partition, cure = _partition(limit, limit.hottest), _cure(limit, limit.hottest)
         return f"Behind that: {partition}. {cure}." if limit.behind else f"{partition}: {label}. {cure}."
     if limit.constraint == "table":
-        return (
-            f"{capital(limit.name)} has {has} {UNITS[limit.direction]}/s, and the demand is {asked}: {label}."
-        )
+        unit = UNITS[limit.direction]
+        return f"{capital(limit.name)} has {has} {unit}/s, and the demand is {demand}: {label}."
     who = (
         f"After {span(limit.from_s)} {limit.name}"
         if limit.from_s >= 1 and not limit.later
         else capital(limit.name)
     )
     if limit.constraint == "max_on_demand":
-        return f"{who} has a maximum of {has}, and the demand is {asked}: {label}."
-    return f"{who} with its indexes has a quota of {has}, and the demand is {asked}: {label}."
+        return f"{who} has a maximum of {has}, and the demand is {demand}: {label}."
+    return f"{who} with its indexes has a quota of {has}, and the demand is {demand}: {label}."
 
 
 def _carried(limit: ThrottleForecast) -> str:
@@ -102,10 +101,10 @@ def _carried(limit: ThrottleForecast) -> str:
 
 
 def _partition(limit: ThrottleForecast, hottest: HottestPartition) -> str:
-    asked, count = rate(hottest.asked_per_s, UNITS[limit.direction]), hottest.partitions
+    demand, count = rate(hottest.asked_per_s, UNITS[limit.direction]), hottest.partitions
     which = "its only partition" if count == 1 else f"the hottest of {count:,} partitions"
     sustains = whole(hottest.ceiling_per_s)
-    return f"{capital(limit.name)}: the demand on {which} is {asked}, and one sustains {sustains}"
+    return f"{capital(limit.name)}: the demand on {which} is {demand}, and one sustains {sustains}"
 
 
 def _cure(limit: ThrottleForecast, hottest: HottestPartition) -> str:
@@ -123,7 +122,7 @@ def _cure(limit: ThrottleForecast, hottest: HottestPartition) -> str:
 
 
 def _guessed(plan: ScenarioPlan) -> Iterator[str]:
-    """What the scenario's numbers alone say, where nobody knows what the load test sends."""
+    """Warnings from the scenario's numbers alone, for a load test whose requests are unknown."""
     why = f"The requests of {plan.scenario.loadtest} are not known"
     if plan.scenario.load.duration_s > LONGEST_S:
         why = f"A load of more than {span(LONGEST_S)} is not simulated"
@@ -159,15 +158,15 @@ def _over_budget(plan: ScenarioPlan) -> Iterator[str]:
     """Caps of the scenario's budget that refuse a run in AWS."""
     bill, budget = plan.bill, plan.scenario.budget
     units, minutes = bill.write_units + bill.read_units, plan.scenario.load.duration_s / 60
-    for asked, cap, what, flag in (
+    for demand, cap, what, flag in (
         (bill.dollars, budget.dollars, "costs up to {} dollars", "dollars"),
         (units, budget.units, "consumes {} units", "units"),
         (minutes, budget.minutes, "lasts {} minutes", "minutes"),
     ):
-        if cap is not None and asked > cap * (1 + 1e-9):
-            said = what.format(_number(asked))
+        if cap is not None and demand > cap * (1 + 1e-9):
+            words = what.format(_number(demand))
             yield (
-                f"Over budget: a run in AWS {said}, and budget.{flag} is {_number(cap)}; allow it with "
+                f"Over budget: a run in AWS {words}, and budget.{flag} is {_number(cap)}; allow it with "
                 f"--max-{flag}."
             )
 
@@ -192,5 +191,5 @@ def shortly(plan: ScenarioPlan, text: str) -> str:
     return re.sub(rf"(?<![\w-])([Tt])able {re.escape(name)}(?![\w-]|\.\w)", _the_table, text)
 
 
-def _the_table(found: re.Match[str]) -> str:
-    return "The table" if found[1] == "T" else "the table"
+def _the_table(match: re.Match[str]) -> str:
+    return "The table" if match[1] == "T" else "the table"

@@ -71,7 +71,7 @@ class Bar:
 
 
 def working(what: str, console: Console) -> Bar:
-    """A bar that moves for as long as one thing is done whose end nobody can foretell."""
+    """Show a moving bar during a step of unknown length."""
     return Bar(console, what, *SPINNER, TimeElapsedColumn(), total=None)
 
 

@@ -53,8 +53,15 @@ def first_facts(run: ReportRun, facts: Facts) -> tuple[Fact, ...]:
     if run.alone and verdict.valid and verdict.constraint == "none" and not facts.run_throttles:
         return tuple(_calm(run, facts))
     now, todo = _now(run.diagnosis), _what_to_do(run)
-    found = (_since(run, facts), _how_bad(run, facts), now, todo, _cost(run.diagnosis), _how_sure(run, facts))
-    return tuple(one for one in found if one is not None)
+    answers = (
+        _since(run, facts),
+        _how_bad(run, facts),
+        now,
+        todo,
+        _cost(run.diagnosis),
+        _how_sure(run, facts),
+    )
+    return tuple(fact for fact in answers if fact is not None)
 
 
 def _calm(run: ReportRun, facts: Facts) -> Iterator[Fact]:
@@ -65,15 +72,15 @@ def _calm(run: ReportRun, facts: Facts) -> Iterator[Fact]:
         began, ended = (say(at_s).removesuffix(":00") for at_s in (began_s, ended_s))
         what = "None of a read or write" if facts.elsewhere else "None"
         beside = (NOT_YET,) if run.evidence is not None and run.evidence.up_to_now else ()
-        said = f"{what} from {began} to {ended} UTC"
-        yield Fact(id="bad", name="Throttles", value=said, beside=beside)
+        value = f"{what} from {began} to {ended} UTC"
+        yield Fact(id="bad", name="Throttles", value=value, beside=beside)
     used = [words for track in (run.arranged.tracks if run.arranged else ()) if (words := _used(track))]
     if used:
         yield Fact(id="used", name="Used", value=used[0], beside=tuple(used[1:]))
     if run.evidence is not None and (latency_ms := usual_latency_ms(run.evidence)) is not None:
-        said = f"{milliseconds(latency_ms)} at most, in the mean of any minute"
+        value = f"{milliseconds(latency_ms)} at most, in the mean of any minute"
         waits = "A client that waits longer waits for its network, its connections or its own retries."
-        yield Fact(id="sure", name="Latency", value=said, beside=(waits,))
+        yield Fact(id="sure", name="Latency", value=value, beside=(waits,))
 
 
 def _used(track: EvidenceTrack) -> str | None:
@@ -190,8 +197,8 @@ def _with_retries(cost: RetryCost) -> Iterator[str]:
     waiting = f", {whole(cost.waiting)} still waiting at the end" if cost.waiting else ""
     yield f"with retries: {attempts} a request, {given_up} given up{waiting}"
     if cost.held_s:
-        held = milliseconds(cost.held_each_s * 1000)
-        yield f"each request was held back {held} on average by its client's rate"
+        pause = milliseconds(cost.held_each_s * 1000)
+        yield f"each request was held back {pause} on average by its client's rate"
 
 
 def _now(diagnosis: Diagnosis) -> Fact | None:
@@ -199,8 +206,8 @@ def _now(diagnosis: Diagnosis) -> Fact | None:
     now = now_of(diagnosis)
     if now is None or cure_of(diagnosis) is None or cures_now(diagnosis):
         return None
-    said = capital(in_short(now))
-    return Fact(id="now", name="Now", value=said, beside=("Eases it; the cause stays.",))
+    value = capital(in_short(now))
+    return Fact(id="now", name="Now", value=value, beside=("Eases it; the cause stays.",))
 
 
 def _what_to_do(run: ReportRun) -> Fact:
@@ -215,8 +222,8 @@ def _what_to_do(run: ReportRun) -> Fact:
         command = f"keyheat fix {typed(run.folder)}" if tried and run.folder else None
         return Fact(id="do", name=question, value=capital(cure), beside=simulated, command=command)
     if verdict.rule in SHORT:
-        said = "Run it where throttles can come"
-        return answer(value=said, command=scenario and f"keyheat run {scenario}")
+        value = "Run it where throttles can come"
+        return answer(value=value, command=scenario and f"keyheat run {scenario}")
     if diagnosis.generator.bound:
         return answer(
             value="Run it again with a generator that keeps up"
@@ -241,27 +248,27 @@ def _what_to_do(run: ReportRun) -> Fact:
 
 def _scenario_of(run: ReportRun) -> str | None:
     """The run's scenario as a verb takes it; one of ours by its name."""
-    said = run.manifest.scenario_path if run.manifest else None
-    if said is None:
+    stated = run.manifest.scenario_path if run.manifest else None
+    if stated is None:
         return None
-    path = Path(said)
+    path = Path(stated)
     if path.parent == shipped("configs") / "scenarios":
         return path.stem
-    return shlex.quote(path.name if path.is_absolute() else said)
+    return shlex.quote(path.name if path.is_absolute() else stated)
 
 
 def _cost(diagnosis: Diagnosis) -> Fact | None:
     answer = partial(Fact, id="cost", name="What it costs")
     bills = (
         diagnosis.cure.bill if diagnosis.cure else None,
-        *(one.bill for one in diagnosis.recommendations),
+        *(advice.bill for advice in diagnosis.recommendations),
     )
-    bill = next((one for one in bills if one is not None), None)
+    bill = next((priced for priced in bills if priced is not None), None)
     if bill is None:
         return None
     before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
-    said = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
-    return answer(value=said, beside=(_priced(bill),))
+    value = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
+    return answer(value=value, beside=(_priced(bill),))
 
 
 def _priced(bill: MonthlyBill) -> str:

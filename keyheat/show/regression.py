@@ -33,19 +33,21 @@ FAR: Final = 4.0  # least effects on each side, beyond which a change is drawn a
 
 def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answer:
     """The whole answer; links of its page are relative to `folder`, where the page stands."""
-    told = [one for one in worst_first(outcome.measured) if one.decision != "same"]
-    made = outcome.verdict != "not_compared"
+    changed = [finding for finding in worst_first(outcome.measured) if finding.decision != "same"]
+    compared = outcome.verdict != "not_compared"
     return Answer(
         title=outcome.suite,
         label=SHOWN[outcome.verdict],
         tone=TONES[outcome.verdict],
         sentence=headline(outcome),
-        context=f"{capital(baseline_phrase(outcome))}." if made else "Nothing was sent; no session began.",
+        context=f"{capital(baseline_phrase(outcome))}."
+        if compared
+        else "Nothing was sent; no session began.",
         question=outcome.question,
         warnings=tuple(_shortened(outcome.because)),
-        facts=tuple(_facts(outcome)) if made else (),
+        facts=tuple(_facts(outcome)) if compared else (),
         sections=(
-            *_differences(outcome), *_gates(outcome, told),
+            *_differences(outcome), *_gates(outcome, changed),
             *(_case(outcome, case, folder) for case in outcome.cases),
         ),
         notes=tuple(outcome.problems),
@@ -79,25 +81,35 @@ def _facts(outcome: SessionOutcome) -> Iterator[Fact]:
 def _differences(outcome: SessionOutcome) -> Iterator[Section]:
     if outcome.differences:
         columns = ("case", "what", "before", "now")
-        rows = [(one.case, one.what, one.before, one.after) for one in outcome.differences]
+        rows = [
+            (difference.case, difference.what, difference.before, difference.after)
+            for difference in outcome.differences
+        ]
         table = Table(title="Setup", rows=tuple(dict(zip(columns, row, strict=True)) for row in rows))
         yield Section(id="differences", title="What differs from the baseline", tables=(table,))
 
 
-def _gates(outcome: SessionOutcome, told: Sequence[GateFinding]) -> Iterator[Section]:
+def _gates(outcome: SessionOutcome, changed: Sequence[GateFinding]) -> Iterator[Section]:
     """The gates that are not as before, in a terminal, too; those with an interval as a picture."""
     if not outcome.findings:
         return
     facts = [
-        Fact(name=f"{decision(one).capitalize()}: {one.case}, {one.gate.measure}", value=one.because)
-        for one in told[:MOST]
+        Fact(
+            name=f"{decision(finding).capitalize()}: {finding.case}, {finding.gate.measure}",
+            value=finding.because,
+        )
+        for finding in changed[:MOST]
     ]
-    held = len(outcome.of("same"))
-    lines = [f"{some(held, 'gate')} {'is' if held == 1 else 'are'} as good as before."] if held else []
-    lines += [f"{len(told) - MOST} more are below."] if len(told) > MOST else []
-    drawn = [one for one in worst_first(outcome.measured) if one.low is not None and one.gate.least_effect]
+    same = len(outcome.of("same"))
+    lines = [f"{some(same, 'gate')} {'is' if same == 1 else 'are'} as good as before."] if same else []
+    lines += [f"{len(changed) - MOST} more are below."] if len(changed) > MOST else []
+    drawn = [
+        finding
+        for finding in worst_first(outcome.measured)
+        if finding.low is not None and finding.gate.least_effect
+    ]
     yield Section(
-        id="gates", title="Gates that are not as before" if told else "Gates", short="Gates",
+        id="gates", title="Gates that are not as before" if changed else "Gates", short="Gates",
         facts=tuple(facts), lines=tuple(lines),
         figures=(_intervals(drawn[:MOST_DRAWN]),) if drawn else (),
     )  # fmt: skip
@@ -105,16 +117,17 @@ def _gates(outcome: SessionOutcome, told: Sequence[GateFinding]) -> Iterator[Sec
 
 def _case(outcome: SessionOutcome, case: CaseMade, folder: Path | None) -> Section:
     """A case: every gate, the worst first, and every run."""
-    findings = worst_first(one for one in outcome.findings if one.case == case.name)
+    findings = worst_first(finding for finding in outcome.findings if finding.case == case.name)
     rows = [
         {
-            "gate": one.gate.measure, "decided": decision(one), "change": change_phrase(one),
-            "before": value(one.before, one.gate.measure), "now": value(one.after, one.gate.measure),
+            "gate": finding.gate.measure, "decided": decision(finding), "change": change_phrase(finding),
+            "before": value(finding.before, finding.gate.measure),
+            "now": value(finding.after, finding.gate.measure),
         }
-        for one in findings
-        if not is_idle(one)
+        for finding in findings
+        if not is_idle(finding)
     ]  # fmt: skip
-    idle = ", ".join(one.gate.measure for one in findings if is_idle(one))
+    idle = ", ".join(finding.gate.measure for finding in findings if is_idle(finding))
     scenario = f"Scenario {case.scenario}. " if case.scenario != case.name else ""
     lines = (f"{scenario}Target: {case.target}. {case.question}".rstrip(),)
     return Section(
@@ -122,7 +135,7 @@ def _case(outcome: SessionOutcome, case: CaseMade, folder: Path | None) -> Secti
         lines=(*lines, *([f"Nothing to measure: {idle}."] if idle else [])),
         tables=(
             *([Table(title=f"Gates of {case.name}", rows=tuple(rows))] if rows else []),
-            *_runs(case, {one.gate.measure for one in findings if not is_idle(one)}, folder),
+            *_runs(case, {finding.gate.measure for finding in findings if not is_idle(finding)}, folder),
         ),
     )  # fmt: skip
 
@@ -162,18 +175,18 @@ def _intervals(findings: Sequence[GateFinding]) -> Figure:
     from keyheat.show.style import LIGHT
 
     colours = {"worse": "failed", "missing": "failed", "better": "good", "same": "accent"}
-    places, notes, rows = named_rows([f"{one.case}: {one.gate.measure}" for one in findings])
+    places, notes, rows = named_rows([f"{finding.case}: {finding.gate.measure}" for finding in findings])
     drawn = figure(120 + 44 * len(findings))
     lay_out(drawn, annotations=notes)
     drawn.add_vrect(x0=-1, x1=1, fillcolor=LIGHT["soft"], line_width=0, layer="below")
     drawn.add_vline(x=0, line={"color": LIGHT["muted"], "width": 1})
-    for place, one in zip(places, findings, strict=True):
-        at, low, high = (_effects(one, end) for end in (one.change, one.low, one.high))
-        colour = LIGHT[colours.get(one.decision, "ceiling")]
+    for position, finding in zip(places, findings, strict=True):
+        at, low, high = (_effects(finding, end) for end in (finding.change, finding.low, finding.high))
+        colour = LIGHT[colours.get(finding.decision, "ceiling")]
         drawn.add_scatter(
-            x=[low, at, high], y=[place] * 3, mode="lines+markers", showlegend=False,
+            x=[low, at, high], y=[position] * 3, mode="lines+markers", showlegend=False,
             line={"color": colour, "width": 3}, marker={"color": colour, "size": [0, 10, 0]},
-            hovertemplate=f"{safe(one.gate.measure)}: {change_phrase(one)}<extra></extra>",
+            hovertemplate=f"{safe(finding.gate.measure)}: {change_phrase(finding)}<extra></extra>",
         )  # fmt: skip
     drawn.update_yaxes(rows)
     drawn.update_xaxes(
@@ -187,7 +200,7 @@ def _intervals(findings: Sequence[GateFinding]) -> Figure:
     )
 
 
-def _effects(one: GateFinding, change: float | None) -> float:
+def _effects(finding: GateFinding, change: float | None) -> float:
     """A change in least effects, for the worse to the left, at the edge if it is far."""
-    way = -1.0 if MEASURES[one.gate.measure].better == "lower" else 1.0
-    return max(-FAR, min(FAR, way * (change or 0.0) / one.gate.least_effect))
+    way = -1.0 if MEASURES[finding.gate.measure].better == "lower" else 1.0
+    return max(-FAR, min(FAR, way * (change or 0.0) / finding.gate.least_effect))

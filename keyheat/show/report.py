@@ -81,8 +81,8 @@ def card_of(run: ReportRun) -> Answer:
 
 def _picture(facts: Facts, rates: Sequence[Rates]) -> Picture | None:
     """The picture of the verdict's resource, by its seconds if they are known."""
-    mine = (one for one in rates if one.resource == facts.resource)
-    return next((picture_of(one) for one in mine), None)
+    mine = (candidate for candidate in rates if candidate.resource == facts.resource)
+    return next((picture_of(candidate) for candidate in mine), None)
 
 
 def _with_charts(
@@ -120,14 +120,19 @@ def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[R
     """
     seen, published = run.record.resources(), published_resources(run)
     resources = sorted(
-        {*seen, *published}, key=lambda one: (one != facts.resource, one.index or "", one.direction != WRITE)
+        {*seen, *published},
+        key=lambda resource: (resource != facts.resource, resource.index or "", resource.direction != WRITE),
     )
     short = _lasts_s(run) < LEAST_MINUTES_S
-    found: list[Rates | None] = []
-    for one in resources[:most]:
-        found.append(client_rates(run, one) if one in seen else None)
-        found.append(published_rates(run, one) if one in published and not (short and one in seen) else None)
-    return [_under(run, facts, one) for one in found if one is not None]
+    candidates: list[Rates | None] = []
+    for resource in resources[:most]:
+        candidates.append(client_rates(run, resource) if resource in seen else None)
+        candidates.append(
+            published_rates(run, resource)
+            if resource in published and not (short and resource in seen)
+            else None
+        )
+    return [_under(run, facts, resource) for resource in candidates if resource is not None]
 
 
 def _under(run: ReportRun, facts: Facts, rates: Rates) -> Rates:
@@ -136,26 +141,26 @@ def _under(run: ReportRun, facts: Facts, rates: Rates) -> Rates:
     return rates.under(facts.ceiling_per_s) if partition else rates
 
 
-def _capacity(run: ReportRun, facts: Facts, found: Sequence[Rates]) -> Iterator[Section]:
+def _capacity(run: ReportRun, facts: Facts, rates_by_resource: Sequence[Rates]) -> Iterator[Section]:
     """The table, and each of its indexes; first what the verdict is about."""
     figures: dict[bool, list[Figure]] = {True: [], False: []}
-    told: set[Resource] = set()  # whose rate stands in words below its first chart
-    for rates in found:
-        words = consumed_of(run, facts, rates.resource) if rates.resource not in told else None
-        told.add(rates.resource)
+    described: set[Resource] = set()  # whose rate stands in words below its first chart
+    for rates in rates_by_resource:
+        words = consumed_of(run, facts, rates.resource) if rates.resource not in described else None
+        described.add(rates.resource)
         each = "Second by second" if rates.step_s == 1 else "Minute by minute"
         figure = capacity_figure(
             rates, f"{each}: {rates.resource.title}", consumed=words,
             changes_s=changes_of(run, rates.resource) if rates.step_s == 1 else (),
         )  # fmt: skip
         figures[rates.resource.index is None].append(figure)
-    lines = [*_capacity_lines(run, len(told))]
+    lines = [*_capacity_lines(run, len(described))]
     table = _section("capacity", "Consumed against provisioned", "Capacity", figures[True], lines)
     table = replace(table, tables=_tables(change_table(run)))
     lines = ["An index is a resource of its own: it has its own capacity, partitions and throttles."]
     indexes = _section("indexes", "Index by index", "Indexes", figures[False], lines)
     sections = (table, indexes) if facts.resource.index is None else (indexes, table)
-    yield from (one for one in sections if one is table or one.figures)
+    yield from (section for section in sections if section is table or section.figures)
 
 
 def _lasts_s(run: ReportRun) -> float:
@@ -193,8 +198,8 @@ def _keys(run: ReportRun, facts: Facts) -> Section:
     keys = [key_figure(run, side, ceilings[side]) for side in sides]
     lines = []
     if facts.resource.index is not None and first == "write":
-        met = f"Which keys of {facts.resource.place} the writes met on is not recorded."
-        lines.append(f"These are the table's keys. {met}")
+        unknown_keys = f"Which keys of {facts.resource.place} the writes met on is not recorded."
+        lines.append(f"These are the table's keys. {unknown_keys}")
     if run.keys is None:
         lines.append("keys.json is missing, so where the heat was over time cannot be shown.")
     elif not any(heat):
@@ -212,7 +217,7 @@ def _partitions(run: ReportRun, facts: Facts) -> Section:
     if rows is None:
         lines.append("partitions.parquet is missing or damaged." if local else NOT_TOLD)
     else:
-        resources = sorted(partition_resources(rows), key=lambda one: one != facts.resource)
+        resources = sorted(partition_resources(rows), key=lambda other: other != facts.resource)
         for resource in resources[:MOST_RESOURCES]:
             worth = _unit_worth(run, rows, resource)
             ceiling = partition_ceiling(resource.direction, run.scale) * worth
@@ -255,8 +260,8 @@ def _numbers(run: ReportRun) -> Iterator[Table]:
     if (manifest := run.manifest) is not None:
         stated |= {"run": {name: getattr(manifest, name) for name in SHOWN}, "scenario": manifest.scenario}
         stated |= {"versions": dict(manifest.versions)}
-    known = ((name, value) for name, value in flat(stated).items() if value not in (None, "", [], ()))
-    rows = tuple({"name": name, "value": str(value)} for name, value in known)
+    stated_values = ((name, value) for name, value in flat(stated).items() if value not in (None, "", [], ()))
+    rows = tuple({"name": name, "value": str(value)} for name, value in stated_values)
     if rows:
         yield Table(title="Table, run, scenario and versions", rows=rows, folded=True)
 
@@ -266,7 +271,7 @@ def flat(content: Any, before: str = "") -> dict[str, Any]:
     if isinstance(content, dict):
         pairs = [(f"{before}.{name}" if before else str(name), value) for name, value in content.items()]
     elif isinstance(content, list) and any(isinstance(value, dict | list) for value in content):
-        pairs = [(f"{before}[{place}]", value) for place, value in enumerate(content)]
+        pairs = [(f"{before}[{index}]", value) for index, value in enumerate(content)]
     else:
         return {before: content}
     return {name: value for path, inner in pairs for name, value in flat(inner, path).items()}
@@ -316,8 +321,8 @@ def reason_table(run: ReportRun) -> Table | None:
 def partition_words(facts: PartitionFacts) -> str | None:
     """All of it in one sentence, as a report says it; None where nothing is known."""
     parts = [_how_many(facts), _which_split(facts)]
-    said = [part for part in parts if part]
-    return f"{'; '.join(said)}." if said else None
+    sentences = [words for words in parts if words]
+    return f"{'; '.join(sentences)}." if sentences else None
 
 
 def _how_many(facts: PartitionFacts) -> str:

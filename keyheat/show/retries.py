@@ -114,8 +114,8 @@ def _of_conflicts(run: RetriedRun) -> str:
 def _lost(run: RetriedRun) -> str:
     if not run.waiting:
         return _given_up(run)
-    left = percent(run.lost / run.requests)
-    return f"{left}, given up or still waiting {span(LONGEST_TAIL_S)} after the load"
+    lost = percent(run.lost / run.requests)
+    return f"{lost}, given up or still waiting {span(LONGEST_TAIL_S)} after the load"
 
 
 def duration(seconds: float | None) -> str:
@@ -124,8 +124,8 @@ def duration(seconds: float | None) -> str:
 
 
 def _table(runs: Runs) -> Table:
-    met = any(run.conflicts for run in runs)
-    rows = ({name: cell for name, cell in _row(run).items() if met or name != CONFLICT} for run in runs)
+    conflicts = any(run.conflicts for run in runs)
+    rows = ({name: cell for name, cell in _row(run).items() if conflicts or name != CONFLICT} for run in runs)
     return Table(title="Policy by policy", rows=tuple(rows))
 
 
@@ -163,10 +163,10 @@ def found_in(runs: Runs) -> Iterator[str]:
 def _worked_out(scenario: Scenario, clients: int) -> Iterator[str]:
     """How the answer was found, and what it leaves out."""
     tokens = scenario.client.quota_tokens
-    own = "" if tokens is None else f", the scenario's own with {f'{tokens:g}' if tokens else 'none'}"
+    of_scenario = "" if tokens is None else f", the scenario's own with {f'{tokens:g}' if tokens else 'none'}"
     yield (
         f"The demand of {scenario.name}, request by request on the simulator; {some(clients, 'client')}, "
-        f"each with a retry quota of {QUOTA_TOKENS:.0f} tokens{own} (--clients N). An attempt takes "
+        f"each with a retry quota of {QUOTA_TOKENS:.0f} tokens{of_scenario} (--clients N). An attempt takes "
         f"{duration(SERVICE_S)}; response times are from when a request was due to its answer, "
         "goodput is while the load lasts."
     )

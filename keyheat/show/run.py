@@ -134,19 +134,21 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
         yield Section(id="labels", title=title, short="Limits", tables=(spans,))
     yield from _findings(diagnosis)
     if diagnosis.thresholds:
-        broken = tuple(f"Broken: {_threshold(one)}" for one in diagnosis.thresholds if one.broken)
+        broken = tuple(
+            f"Broken: {_threshold(threshold)}" for threshold in diagnosis.thresholds if threshold.broken
+        )
         yield Section(
             id="thresholds", title="Thresholds", short="Thresholds", wrong=broken,
             lines=(
                 *(
-                    f"Held: {_threshold(one)}"
-                    for one in diagnosis.thresholds
-                    if one.decided and not one.broken
+                    f"Held: {_threshold(threshold)}"
+                    for threshold in diagnosis.thresholds
+                    if threshold.decided and not threshold.broken
                 ),
                 *_undecided(diagnosis),
             ),
         )  # fmt: skip
-    files = (f"`{one.name}` {one.why}" for one in run.missing)
+    files = (f"`{file.name}` {file.why}" for file in run.missing)
     if missing := (*files, *diagnosis.coverage.missing):
         yield Section(id="missing", title="Missing", short="Missing", lines=missing)
 
@@ -154,7 +156,7 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
 def _advice(run: ReportRun) -> Iterator[Section]:
     """A section for what eases it, for what cures it, and for what was tried and is not enough."""
     for kind, (name, title, short) in ADVICE.items():
-        chosen = by_action(one for one in run.diagnosis.recommendations if one.kind == kind)
+        chosen = by_action(option for option in run.diagnosis.recommendations if option.kind == kind)
         if chosen:
             steps = tuple(_step(action, advice) for action, advice in chosen.items())
             yield Section(id=name, title=title, short=short, facts=steps)
@@ -162,36 +164,36 @@ def _advice(run: ReportRun) -> Iterator[Section]:
 
 def _step(action: str, advice: Sequence[Recommendation]) -> Fact:
     """One thing to do, for one resource or several: why, what the simulator says of it, what comes of it."""
-    expected = tuple(dict.fromkeys(f"Expected: {one.expected}" for one in advice))
+    expected = tuple(dict.fromkeys(f"Expected: {only.expected}" for only in advice))
     if len(advice) > 1:
         return Fact(name=title_of(action), value="", beside=(*map(_of_resource, advice), *expected))
-    (one,) = advice
-    name, amount = title_of(action, one.resource), amount_words(one)
-    simulated = tuple(filter(None, [outlook(one)]))
-    return Fact(name=f"{name}: {amount}" if amount else name, value=one.why, beside=(*simulated, *expected))
+    (only,) = advice
+    name, amount = title_of(action, only.resource), amount_words(only)
+    simulated = tuple(filter(None, [outlook(only)]))
+    return Fact(name=f"{name}: {amount}" if amount else name, value=only.why, beside=(*simulated, *expected))
 
 
-def _of_resource(one: Recommendation) -> str:
-    amount = amount_words(one)
-    return f"{capital(side_words(one))}{f', {amount}' if amount else ''}: {one.why} {outlook(one)}".strip()
+def _of_resource(advice: Recommendation) -> str:
+    name = ", ".join(filter(None, (capital(side_words(advice)), amount_words(advice))))
+    return f"{name}: {advice.why} {outlook(advice)}".strip()
 
 
 def span_table(labels: tuple[Label, ...]) -> Table | None:
     """The spans with most throttles, in order of time; without any, all of them. None without labels."""
     throttled = [label for label in labels if label.throttles]
-    most = sorted(throttled or labels, key=lambda one: -one.throttles)[:MOST_SPANS]
+    most = sorted(throttled or labels, key=lambda span: -span.throttles)[:MOST_SPANS]
     if not most:
         return None
-    ends = (min(one.start for one in labels).timestamp(), max(one.end for one in labels).timestamp())
+    ends = (min(span.start for span in labels).timestamp(), max(span.end for span in labels).timestamp())
     days = crosses_midnight(*ends)
     rows = tuple(
         {
-            "from": _when(one.start.timestamp(), days), "to": _when(one.end.timestamp(), days),
-            "resource": f"{one.resource} {one.direction}s", THROTTLED_BY: NAMES[one.constraint].lower(),
-            "throttles": whole(one.throttles),
-            CONFIDENCE: f"{percent(one.confidence)} {one.grade.removeprefix('cause_')}",
+            "from": _when(span.start.timestamp(), days), "to": _when(span.end.timestamp(), days),
+            "resource": f"{span.resource} {span.direction}s", THROTTLED_BY: NAMES[span.constraint].lower(),
+            "throttles": whole(span.throttles),
+            CONFIDENCE: f"{percent(span.confidence)} {span.grade.removeprefix('cause_')}",
         }
-        for one in sorted(most, key=lambda one: (one.start, one.resource, one.direction))
+        for span in sorted(most, key=lambda span: (span.start, span.resource, span.direction))
     )  # fmt: skip
     return Table(title="Spans with throttles" if throttled else "Spans", rows=rows)
 
@@ -205,10 +207,11 @@ def _findings(diagnosis: Diagnosis) -> Iterator[Section]:
     """What other analyzers found, and on a page which of them failed: a verb says that by itself."""
     rows = tuple(
         Fact(
-            name=f"{one.analyzer}: {one.label} ({about(one)}; {CONFIDENCE} {percent(one.confidence)})",
-            value=" ".join(one.because), beside=tuple(filter(None, [numbers(one)])),
+            name=f"{finding.analyzer}: {finding.label} ({about(finding)}; "
+            f"{CONFIDENCE} {percent(finding.confidence)})",
+            value=" ".join(finding.because), beside=tuple(filter(None, [numbers(finding)])),
         )
-        for one in diagnosis.findings
+        for finding in diagnosis.findings
     )  # fmt: skip
     if rows:
         yield Section(id="findings", title="What else was found", short="Findings", facts=rows)
@@ -217,14 +220,14 @@ def _findings(diagnosis: Diagnosis) -> Iterator[Section]:
         yield Section(id="failed", title=title, short="Failed", wrong=diagnosis.problems, page_only=True)
 
 
-def _threshold(one: ThresholdResult) -> str:
-    return f"{one.name}: {one.measured} measured, {one.allowed} allowed"
+def _threshold(threshold: ThresholdResult) -> str:
+    return f"{threshold.name}: {threshold.measured} measured, {threshold.allowed} allowed"
 
 
 def _undecided(diagnosis: Diagnosis) -> list[str]:
     """The thresholds that a run of this kind cannot measure, a line each."""
     return [
-        f"{one.name}, {one.allowed}, is not decided: {one.measured}"
-        for one in diagnosis.thresholds
-        if not one.decided
+        f"{threshold.name}, {threshold.allowed}, is not decided: {threshold.measured}"
+        for threshold in diagnosis.thresholds
+        if not threshold.decided
     ]

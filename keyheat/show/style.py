@@ -54,7 +54,7 @@ PATTERNS: dict[Constraint, str] = {
 
 
 def colour_of(constraint: Constraint) -> str:
-    """The light colour of a constraint; calm grey where there is none."""
+    """The light colour of a constraint; grey without one."""
     return LIGHT["calm" if constraint == "none" else constraint]
 
 

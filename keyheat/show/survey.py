@@ -35,12 +35,12 @@ class SurveyedRegion:
     @property
     def troubled(self) -> tuple[tuple[DiagnosedTable, str], ...]:
         """Those of which the close look says so, too."""
-        return tuple(one for one in self.diagnosed if exit_code_of(one[0].run) != DONE)
+        return tuple(pair for pair in self.diagnosed if exit_code_of(pair[0].run) != DONE)
 
 
 def survey_exit_code(regions: Sequence[SurveyedRegion], missing: Sequence[str] = ()) -> int:
     """0: nothing throttled; 1: something did, or failed inside DynamoDB; 3: the evidence does not decide."""
-    codes = {exit_code_of(found.run) for region in regions for found, _link in region.troubled}
+    codes = {exit_code_of(diagnosed.run) for region in regions for diagnosed, _link in region.troubled}
     if BROKEN in codes:
         return BROKEN
     unknown = missing or any(region.survey.undecided for region in regions) or not _there(regions)
@@ -51,16 +51,16 @@ def survey_answer(
     regions: Sequence[SurveyedRegion], window: Window, *, up_to_now: bool, missing: Sequence[str] = ()
 ) -> Answer:
     """Which tables throttled, the worst first. `missing` says which Regions could not be asked."""
-    found = sorted(
-        (one for region in regions for one in region.troubled), key=lambda one: -_throttles(one[0])
+    troubled = sorted(
+        (pair for region in regions for pair in region.troubled), key=lambda pair: -_throttles(pair[0])
     )
-    parts = tuple(in_brief(table, link) for table, link in found)
+    parts = tuple(in_brief(table, link) for table, link in troubled)
     total = _there(regions)
     code = survey_exit_code(regions, missing)
     names = ", ".join(region.region for region in regions)
-    failed = [table.table.name for table, _link in found if _only_failed(table)]
-    throttled = [table.table.name for table, _link in found if not _only_failed(table)]
-    sentence = _sentence(len(throttled), len(failed), sum(map(_goes_on, found)), total, code)
+    failed = [table.table.name for table, _link in troubled if _only_failed(table)]
+    throttled = [table.table.name for table, _link in troubled if not _only_failed(table)]
+    sentence = _sentence(len(throttled), len(failed), sum(map(_goes_on, troubled)), total, code)
     return Answer(
         title="Throttled tables",
         sentence=f"{sentence} {NOT_YET}" if up_to_now and not parts else sentence,
@@ -83,20 +83,20 @@ def _there(regions: Sequence[SurveyedRegion]) -> int:
     return sum(len(region.survey.tables) - len(region.survey.created_later) for region in regions)
 
 
-def _throttles(found: DiagnosedTable) -> int:
-    return sum(label.throttles for label in found.run.diagnosis.labels)
+def _throttles(diagnosed: DiagnosedTable) -> int:
+    return sum(label.throttles for label in diagnosed.run.diagnosis.labels)
 
 
-def _goes_on(found: tuple[DiagnosedTable, str]) -> bool:
+def _goes_on(linked: tuple[DiagnosedTable, str]) -> bool:
     """Whether a table throttled in the newest minute."""
-    evidence, labels = found[0].evidence, found[0].run.diagnosis.labels
+    evidence, labels = linked[0].evidence, linked[0].run.diagnosis.labels
     return evidence.up_to_now and any(label.end >= evidence.window.end for label in labels)
 
 
-def _only_failed(found: DiagnosedTable) -> bool:
+def _only_failed(diagnosed: DiagnosedTable) -> bool:
     """Whether requests failed inside DynamoDB, and no throttle is known."""
-    throttled = found.run.diagnosis.labels or throttled_elsewhere(found.evidence)
-    return not throttled and has_errors(found.evidence)
+    throttled = diagnosed.run.diagnosis.labels or throttled_elsewhere(diagnosed.evidence)
+    return not throttled and has_errors(diagnosed.evidence)
 
 
 def _sentence(throttled: int, failed: int, going_on: int, total: int, code: int) -> str:
@@ -122,7 +122,7 @@ def _calm(regions: Sequence[SurveyedRegion]) -> Iterator[str]:
     """The tables that did not throttle, by name where they are few."""
     for region in regions:
         later = {table.name: table.created for table in region.survey.created_later}
-        throttled = {found.table.name for found, _link in region.troubled}
+        throttled = {diagnosed.table.name for diagnosed, _link in region.troubled}
         calm = [t.name for t in region.survey.tables if t.name not in throttled and t.name not in later]
         if calm:
             yield f"No throttle events in {region.region}: {_named(calm)}."
@@ -139,30 +139,32 @@ def _named(names: Sequence[str]) -> str:
 def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figure]:
     """Throttle events of each table over the window."""
     every = [(region, table) for region in regions for table in region.survey.troubled if table.total]
-    found = every[:MOST_DRAWN]
-    if not found:
+    pairs = every[:MOST_DRAWN]
+    if not pairs:
         return
 
     start_s, end_s = window.start.timestamp(), window.end.timestamp()
-    made = figure(290)
-    lay_out(made, barmode="stack")
-    made.update_xaxes(time_axis(start_s, end_s), overwrite=True)
-    for region, table in found:
-        made.add_trace(_bars(region, table.name, dict(table.throttles)))
+    chart = figure(290)
+    lay_out(chart, barmode="stack")
+    chart.update_xaxes(time_axis(start_s, end_s), overwrite=True)
+    for region, table in pairs:
+        chart.add_trace(_bars(region, table.name, dict(table.throttles)))
     yield Figure(
         title="Throttle events by table",
-        summary=f"{whole(sum(table.total for _region, table in found))} throttle events, each table in the "
+        summary=f"{whole(sum(table.total for _region, table in pairs))} throttle events, each table in the "
         "colour of its limit.",
-        figure=made,
+        figure=chart,
         table=Table(
             title="Throttle events by table",
-            rows=tuple({"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in found),
+            rows=tuple({"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in pairs),
         ),
     )
 
 
 def _bars(region: SurveyedRegion, name: str, throttles: dict[datetime, float]) -> go.Bar:
-    verdicts = {one.table.name: one.run.diagnosis.verdict for one, _link in region.diagnosed}
+    verdicts = {
+        diagnosed.table.name: diagnosed.run.diagnosis.verdict for diagnosed, _link in region.diagnosed
+    }
     constraint = verdicts[name].constraint if name in verdicts else "undetermined"
     width_ms = region.survey.period_s * 1000
     moments = sorted(throttles)

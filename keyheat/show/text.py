@@ -114,18 +114,18 @@ def _rows(table: Table, indent: str, most: int) -> Iterator[RenderableType]:
     cells = table.cells
     widths = [max(map(len, column)) for column in zip(table.columns, *cells, strict=True)]
     gap = 1 if len(widths) <= NARROW - len(indent) - sum(widths) < 2 * len(widths) else 2
-    made = RichTable(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
-    made.add_column("", width=len(indent) + 2 - gap)
-    for place, name in enumerate(table.columns):
-        right = place in table.amounts
-        short = all(len(row[place]) <= SHORT for row in cells)
-        made.add_column(
+    grid = RichTable(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
+    grid.add_column("", width=len(indent) + 2 - gap)
+    for number, name in enumerate(table.columns):
+        right = number in table.amounts
+        short = all(len(row[number]) <= SHORT for row in cells)
+        grid.add_column(
             name, justify="right" if right else "left", overflow="fold",
-            no_wrap=right or (short and not place),
+            no_wrap=right or (short and not number),
         )  # fmt: skip
     for row in cells[:most]:
-        made.add_row("", *row)
-    yield made
+        grid.add_row("", *row)
+    yield grid
     if len(cells) > most:
         yield Text(f"{indent}  and {some(len(cells) - most, 'more row')}")
 

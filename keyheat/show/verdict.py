@@ -108,10 +108,10 @@ def _beside(facts: Facts) -> str:
     """The other limits that throttled a good part, with the parts of all that is labelled."""
     if not facts.beside:
         return ""
-    own = 1 - sum(share for _, share in facts.beside)
+    of_verdict = 1 - sum(share for _, share in facts.beside)
     others = " and ".join(f"{percent(share)} {what}" for what, share in facts.beside)
     throttles = "throttles" if facts.all_labelled else "labelled throttles"
-    return f" That is {percent(own)} of the {throttles}; {others}."
+    return f" That is {percent(of_verdict)} of the {throttles}; {others}."
 
 
 def sureness(verdict: "Verdict | RunSummary") -> str:
@@ -243,8 +243,8 @@ def about(finding: Finding) -> str:
 
 def rival_words(verdict: Verdict) -> tuple[str, ...]:
     """What each other constraint would take, and what would settle an inferred verdict."""
-    said = [f"{capital(LIMITS[one.constraint])}: {one.needs}." for one in verdict.rivals]
-    return (*said, verdict.settled_by) if verdict.settled_by else tuple(said)
+    lines = [f"{capital(LIMITS[rival.constraint])}: {rival.needs}." for rival in verdict.rivals]
+    return (*lines, verdict.settled_by) if verdict.settled_by else tuple(lines)
 
 
 def numbers(finding: Finding) -> str:

@@ -80,7 +80,7 @@ class Found:
 
 
 def at_last(search: Search) -> Step:
-    """The answer; where there is none, the last resort: the largest number, of a load the smallest."""
+    """The answer; without one the last number tried: the largest, of a load the smallest."""
     return search.answer or search.in_order[0 if search.question.kind == "load" else -1]
 
 
@@ -115,90 +115,92 @@ def together(answers: Sequence[Answer]) -> Answer:
     )
 
 
-def search_answer(found: Found) -> Answer:
+def search_answer(result: Found) -> Answer:
     """The number, what throttles beyond it, and every number that was tried."""
-    search = found.search
+    search = result.search
     allowed = f"at most {exact_percent(search.question.share_most)} throttled"
     return Answer(
         title=search.question.scenario.name,
-        label=_label(found),
-        tone=_tone(found),
-        sentence=_sentence(found),
-        context=f"{target_words(found.target)} · {some(len(search.in_order), 'number')} tried · {allowed}",
-        facts=tuple(_facts(found)),
-        tables=(_steps_table(found),),
-        notes=(*found.assumed, *_notes(found)),
-        parts=tuple(_runs(found)),
-        data=_data(found),
+        label=_label(result),
+        tone=_tone(result),
+        sentence=_sentence(result),
+        context=f"{target_words(result.target)} · {some(len(search.in_order), 'number')} tried · {allowed}",
+        facts=tuple(_facts(result)),
+        tables=(_steps_table(result),),
+        notes=(*result.assumed, *_notes(result)),
+        parts=tuple(_runs(result)),
+        data=_data(result),
     )
 
 
-def _label(found: Found) -> str:
-    edge, answer = found.edge, found.search.answer
+def _label(result: Found) -> str:
+    edge, answer = result.edge, result.search.answer
     if edge is not None and edge.state in NOT_OF_THE_TABLE:
         return NOT_OF_THE_TABLE[edge.state]
-    return found.amount(answer.value) if answer else "None carried" if found.kind == "load" else "Not enough"
+    return (
+        result.amount(answer.value) if answer else "None carried" if result.kind == "load" else "Not enough"
+    )
 
 
-def _tone(found: Found) -> Tone:
+def _tone(result: Found) -> Tone:
     """The colour of the limit that throttles; none where everything holds or a number is enough."""
-    edge = found.edge
+    edge = result.edge
     if edge is not None and edge.state in NOT_OF_THE_TABLE:
         return "invalid"
-    if edge is None or (found.kind != "load" and found.search.answer is not None):
+    if edge is None or (result.kind != "load" and result.search.answer is not None):
         return "none"
-    left = edge.left(found.direction)
-    return "undetermined" if left is None else left.cause.constraint
+    refused = edge.left(result.direction)
+    return "undetermined" if refused is None else refused.cause.constraint
 
 
-def _sentence(found: Found) -> str:
+def _sentence(result: Found) -> str:
     """The number, and what happens with the next one."""
-    answer, edge = found.search.answer, found.edge
-    outcome = "carried" if found.kind == "load" else "enough"
+    answer, edge = result.search.answer, result.edge
+    outcome = "carried" if result.kind == "load" else "enough"
     so_far = "No number that was tried is"
     if answer is not None:
-        so_far = f"{found.amount(answer.value)} {'is' if answer.value == 1 else 'are'}"
-    most = ", the most that was tried" if found.kind == "load" else ""
-    return f"{so_far} {outcome}; {_beyond(found, edge)}." if edge else f"{so_far} {outcome}{most}."
+        so_far = f"{result.amount(answer.value)} {'is' if answer.value == 1 else 'are'}"
+    most = ", the most that was tried" if result.kind == "load" else ""
+    return f"{so_far} {outcome}; {_beyond(result, edge)}." if edge else f"{so_far} {outcome}{most}."
 
 
-def _beyond(found: Found, step: Step) -> str:
-    amount, left = found.amount(step.value), step.left(found.direction)
+def _beyond(result: Found, step: Step) -> str:
+    amount, refused = result.amount(step.value), step.left(result.direction)
     if step.state == "generator":
         return f"with {amount}, the load generator is the limit, not the table"
     if step.state == "undecided":
         return f"the run with {amount} is not valid"
     limit = limit_of("undetermined", None)
-    if left is not None:
-        limit = f"{limit_of(left.cause.constraint, label_of(left.index))} ({left.direction}s)"
+    if refused is not None:
+        limit = f"{limit_of(refused.cause.constraint, label_of(refused.index))} ({refused.direction}s)"
     if step.on_burst:
         return f"with {amount}, only burst capacity carries the load, beyond {limit}"
-    attempts = "attempts" if found.direction is None else f"{found.direction}s"
+    attempts = "attempts" if result.direction is None else f"{result.direction}s"
     return f"with {amount}, {percent(step.share)} of the {attempts} throttle, by {limit}"
 
 
-def _facts(found: Found) -> Iterator[Fact]:
+def _facts(result: Found) -> Iterator[Fact]:
     """What the answer rests on, the present number, and what the number costs: queries, dollars a month."""
-    search, edge, last = found.search, found.edge, at_last(found.search)
+    search, edge, last = result.search, result.edge, at_last(result.search)
     if edge is not None and edge.verdict is not None and edge.state == "limited":
         grade = "inferred" if edge.on_burst else edge.verdict.grade
-        words = capital(grade_words(grade, "local" if found.target == "local" else "aws"))
+        words = capital(grade_words(grade, "local" if result.target == "local" else "aws"))
         yield Fact(name="Evidence", value=words, beside=(f"confidence {percent(edge.verdict.confidence)}",))
-    if found.kind == "load":
+    if result.kind == "load":
         return
     present = next((step for step in search.in_order if step.value == search.question.present), None)
     if present is not None:
-        name = f"With {found.amount(present.value)}, as now"
+        name = f"With {result.amount(present.value)}, as now"
         yield Fact(name=name, value=f"{share_words(present)} throttled")
-    costs = monthly(last, found.prices)
-    if found.kind == "shards" and search.direction is Direction.READ:
+    costs = monthly(last, result.prices)
+    if result.kind == "shards" and search.direction is Direction.READ:
         yield Fact(name="One write of a copied item", value=some(costs.queries_per_read, "write"))
-    elif found.kind == "shards":
+    elif result.kind == "shards":
         value = some(costs.queries_per_read, "query", "queries")
         least = f"{costs.units_per_read:g} RCU at least"
         yield Fact(name="One read of a whole collection", value=value, beside=(least,))
-    if found.target == SIMULATED and costs.provisioned_dollars is not None:
-        was = None if present is None else monthly(present, found.prices).provisioned_dollars
+    if result.target == SIMULATED and costs.provisioned_dollars is not None:
+        was = None if present is None else monthly(present, result.prices).provisioned_dollars
         beside = (f"{a_month(was)} as now",) if was is not None else ()
         yield Fact(name="Provisioned, a month", value=a_month(costs.provisioned_dollars), beside=beside)
 
@@ -216,46 +218,46 @@ def _limited_by(step: Step, direction: Direction | None) -> str:
     """What throttled most, in few letters; in brackets what is no limit of the table."""
     if step.state in NOT_OF_THE_TABLE:
         return f"({NOT_OF_THE_TABLE[step.state].lower()})"
-    left = step.left(direction)
-    if left is None:
+    refused = step.left(direction)
+    if refused is None:
         return "undetermined" if step.state == "limited" else NOTHING
-    owner = "" if left.index is None else f" ({left.index})"
-    return f"{left.cause.constraint.replace('_', ' ')}{owner}{', on burst' if step.on_burst else ''}"
+    owner = "" if refused.index is None else f" ({refused.index})"
+    return f"{refused.cause.constraint.replace('_', ' ')}{owner}{', on burst' if step.on_burst else ''}"
 
 
-def _steps_table(found: Found) -> Table:
+def _steps_table(result: Found) -> Table:
     """Every number with what it throttles, by what, what is accepted and what that costs."""
-    steps = found.search.in_order
-    sides = [side for side in WRITES_FIRST if any(found.accepted_per_s(step, side) for step in steps)]
+    steps = result.search.in_order
+    sides = [side for side in WRITES_FIRST if any(result.accepted_per_s(step, side) for step in steps)]
     rows = [
         {
-            found.unit: number(step.value),
+            result.unit: number(step.value),
             "throttled": share_words(step),
-            THROTTLED_BY: _limited_by(step, found.direction),
-            **{f"{UNITS[side]}/s accepted": measured(found.accepted_per_s(step, side)) for side in sides},
-            **_month(found, step),
+            THROTTLED_BY: _limited_by(step, result.direction),
+            **{f"{UNITS[side]}/s accepted": measured(result.accepted_per_s(step, side)) for side in sides},
+            **_month(result, step),
         }
         for step in steps
     ]
     return Table(title="Numbers tried", rows=tuple(rows))
 
 
-def _month(found: Found, step: Step) -> dict[str, str]:
+def _month(result: Found, step: Step) -> dict[str, str]:
     """Dollars a month; on demand only where no part of the load throttles."""
-    if found.kind == "load" or step.folder is not None:
+    if result.kind == "load" or step.folder is not None:
         return {}
-    costs = monthly(step, found.prices)
-    first = {"provisioned": a_month(costs.provisioned_dollars)} if found.kind == "capacity" else {}
+    costs = monthly(step, result.prices)
+    first = {"provisioned": a_month(costs.provisioned_dollars)} if result.kind == "capacity" else {}
     return first | {"on demand": a_month(costs.on_demand_dollars if step.holds else None)}
 
 
-def _runs(found: Found) -> Iterator[Answer]:
+def _runs(result: Found) -> Iterator[Answer]:
     """Each run that was loaded, with the link to its report, relative to the folder of all of them."""
-    for step in sorted(found.search.steps, key=lambda step: step.value):
+    for step in sorted(result.search.steps, key=lambda step: step.value):
         if step.folder is None or step.verdict is None:
             continue
         yield Answer(
-            title=f"{found.amount(step.value)}, seed {step.scenario.seed}",
+            title=f"{result.amount(step.value)}, seed {step.scenario.seed}",
             label="Holds" if step.holds else _limited_by(step, None),
             tone="invalid" if step.state in NOT_OF_THE_TABLE else step.verdict.constraint,
             sentence=next(iter(step.verdict.because), "Nothing was throttled."),
@@ -264,68 +266,68 @@ def _runs(found: Found) -> Iterator[Answer]:
         )
 
 
-def _notes(found: Found) -> Iterator[str]:
+def _notes(result: Found) -> Iterator[str]:
     """What a reader has to know beside the answer."""
-    search, scenario, edge = found.search, found.search.question.scenario, found.edge
-    yield from _instead(found)
-    if found.kind == "load" and search.answer is not None and not search.confirmed:
+    search, scenario, edge = result.search, result.search.question.scenario, result.edge
+    yield from _instead(result)
+    if result.kind == "load" and search.answer is not None and not search.confirmed:
         yield "The answer was not tried with a second seed: the search had no steps left."
-    if found.kind == "load" and search.answer is None and edge is not None and edge.state == "limited":
-        yield f"Nothing below {found.amount(edge.value)} was tried: the knee is there, or below."
-    if found.kind == "load" and scenario.load.shape is not None:
+    if result.kind == "load" and search.answer is None and edge is not None and edge.state == "limited":
+        yield f"Nothing below {result.amount(edge.value)} was tried: the knee is there, or below."
+    if result.kind == "load" and scenario.load.shape is not None:
         yield "The load's shape is left out: every step is a constant demand."
-    if found.kind == "load" and scenario.local.scale != 1:
+    if result.kind == "load" and scenario.local.scale != 1:
         yield f"At scale {scenario.local.scale:g} of every rate limit: divide by it for a real table."
-    if found.formula is not None:
-        yield FORMULA.format(some(found.formula, "shard"))
-    if found.target == SIMULATED:
+    if result.formula is not None:
+        yield FORMULA.format(some(result.formula, "shard"))
+    if result.target == SIMULATED:
         yield BURST if search.question.burst else STEADY
-    if found.target == SIMULATED and found.kind != "load":
-        yield f"Dollars are a month of this load, around the clock; {found.prices.title}."
-    if found.kind != "shards" and scenario.changes_capacity:
+    if result.target == SIMULATED and result.kind != "load":
+        yield f"Dollars are a month of this load, around the clock; {result.prices.title}."
+    if result.kind != "shards" and scenario.changes_capacity:
         yield "Timeline and auto scaling are left out: the capacity stays the same."
 
 
-def _instead(found: Found) -> Iterator[str]:
+def _instead(result: Found) -> Iterator[str]:
     """What to ask where no number is enough, or where a load is held to a limit."""
-    question, edge = found.search.question, found.edge
-    left = edge.left(found.direction) if edge is not None else None
-    if left is None or (found.kind != "load" and found.search.answer is not None):
+    question, edge = result.search.question, result.edge
+    refused = edge.left(result.direction) if edge is not None else None
+    if refused is None or (result.kind != "load" and result.search.answer is not None):
         return
-    scenario, of_key = question.scenario.name, left.cause is Cause.KEY_RANGE
+    scenario, of_key = question.scenario.name, refused.cause is Cause.KEY_RANGE
     typed = scenario if (SCENARIOS / f"{scenario}.toml").exists() else "SCENARIO"
-    other = f" --index {left.index}" if left.index is not None else ""
+    other = f" --index {refused.index}" if refused.index is not None else ""
     ask = f"ask keyheat whatif {typed} {'shards' if of_key else 'capacity'}{other}"
-    if found.kind == "load":
+    if result.kind == "load":
         yield f"To carry more, {ask}."
-    elif of_key is not (found.kind == "shards"):
+    elif of_key is not (result.kind == "shards"):
         more = "More capacity does not help with a partition's limit" if of_key else "More shards do not help"
         yield f"{more}: {ask}. If both are short, keyheat simulate {typed} tries their cures together."
-    elif left.index != question.index:
-        owner = whose(label_of(left.index))
-        yield f"That is a limit of {owner}, unchanged here: keyheat whatif {typed} {found.kind}{other}."
+    elif refused.index != question.index:
+        owner = whose(label_of(refused.index))
+        yield f"That is a limit of {owner}, unchanged here: keyheat whatif {typed} {result.kind}{other}."
 
 
-def _data(found: Found) -> dict[str, Any]:
+def _data(result: Found) -> dict[str, Any]:
     """The search for programs; times in seconds, rates per second."""
-    search, question = found.search, found.search.question
+    search, question = result.search, result.search.question
     return {
-        "question": question.kind, "scenario": question.scenario.name, "target": found.target,
-        "unit": found.unit, "index": question.index, "direction": search.direction,
+        "question": question.kind, "scenario": question.scenario.name, "target": result.target,
+        "unit": result.unit, "index": question.index, "direction": search.direction,
         "throttle_share_most": question.share_most, "burst": question.burst,
         "answer": search.answer and search.answer.value, "failing": search.failing and search.failing.value,
-        "confirmed": search.confirmed, "formula": found.formula,
-        "steps": [_step_data(found, step) for step in search.steps],
+        "confirmed": search.confirmed, "formula": result.formula,
+        "steps": [_step_data(result, step) for step in search.steps],
     }  # fmt: skip
 
 
-def _step_data(found: Found, step: Step) -> dict[str, Any]:
-    left = [{"constraint": each.cause.constraint, "index": each.index, "direction": each.direction,
+def _step_data(result: Found, step: Step) -> dict[str, Any]:
+    refused = [{"constraint": each.cause.constraint, "index": each.index, "direction": each.direction,
              "throttle_events": each.events} for each in step.outcome.left]  # fmt: skip
     return {
         "value": step.value, "seed": step.outcome.seed, "state": step.state, "throttle_share": step.share,
         "attempts_per_s": step.attempts_per_s, "throttled_per_s": step.throttled_per_s,
-        "accepted_units_per_s": {side.value: found.accepted_per_s(step, side) for side in Direction},
-        "limited_by": left, "on_burst": step.on_burst, "folder": step.folder,
-        **({} if step.folder else asdict(monthly(step, found.prices))),
+        "accepted_units_per_s": {side.value: result.accepted_per_s(step, side) for side in Direction},
+        "limited_by": refused, "on_burst": step.on_burst, "folder": step.folder,
+        **({} if step.folder else asdict(monthly(step, result.prices))),
     }  # fmt: skip

@@ -1,7 +1,7 @@
 """The checks. Each takes a scenario file, a scenario, its parts in Python, or requests that were recorded.
 
 They return nothing where it is so, and raise `CheckFailed` where it is not; `ScenarioError`, a `ValueError`,
-says every mistake in a scenario, and `TypeError` an option that there is none of. Beside its own numbers each
+says every mistake in a scenario, and `TypeError` an unknown option. Beside its own numbers each
 takes `keyheat.testing.subject.CheckOptions`. All run on the simulator, with a seed: the same every time.
 """
 
@@ -28,9 +28,9 @@ def assert_no_hot_partition(source: Source | None = None, /, **options: Unpack[C
     """No request meets the limit of a partition, of the table or of an index."""
     __tracebackhide__ = True
     sent = asked_of(source, options)
-    made = sent.simulated()
-    if any(left.cause is Cause.KEY_RANGE for left in outcome_of(made).left):
-        raise failed("no hot partition", sent, made)
+    simulation = sent.simulated()
+    if any(refusal.cause is Cause.KEY_RANGE for refusal in outcome_of(simulation).left):
+        raise failed("no hot partition", sent, simulation)
 
 
 def assert_no_throttles(
@@ -40,11 +40,11 @@ def assert_no_throttles(
     __tracebackhide__ = True
     require_share(at_most)
     sent = asked_of(source, options)
-    made = sent.simulated()
-    outcome = outcome_of(made)
+    simulation = sent.simulated()
+    outcome = outcome_of(simulation)
     if outcome.share() > at_most or (not at_most and outcome.left):
         allowed = f"at most {percent(at_most)} throttled" if at_most else "no throttles"
-        raise failed(allowed, sent, made)
+        raise failed(allowed, sent, simulation)
 
 
 def assert_label(
@@ -55,11 +55,11 @@ def assert_label(
     labels = get_args(Constraint)
     _require(label in labels, f"label is one of {', '.join(labels)}, not {label!r}")
     sent = asked_of(source, options)
-    made = sent.simulated()
-    found = diagnosed(sent, made).diagnosis.verdict.constraint
-    if found != label:
-        because = f"The label is {found}, and should be {label}."
-        raise failed(f"label {label}", sent, made, because=because)
+    simulation = sent.simulated()
+    constraint = diagnosed(sent, simulation).diagnosis.verdict.constraint
+    if constraint != label:
+        because = f"The label is {constraint}, and should be {label}."
+        raise failed(f"label {label}", sent, simulation, because=because)
 
 
 def assert_shards_suffice(
@@ -70,12 +70,16 @@ def assert_shards_suffice(
     _require(shards >= 1, f"shards is a whole number from 1 on, not {shards}")
     require_share(at_most)
     sent = asked_of(source, options)
-    found = _smallest_shards(sent, at_most)
-    if found.answer is not None and found.answer.value <= shards:
+    constraint = _smallest_shards(sent, at_most)
+    if constraint.answer is not None and constraint.answer.value <= shards:
         return
-    enough = f"{found.answer.value} are" if found.answer else f"not even {found.question.within.most} are"
+    enough = (
+        f"{constraint.answer.value} are"
+        if constraint.answer
+        else f"not even {constraint.question.within.most} are"
+    )
     because = f"{shards} shards are not enough: {enough}, for at most {percent(at_most)} throttled."
-    if any(step.value == shards and step.holds for step in found.in_order):
+    if any(step.value == shards and step.holds for step in constraint.in_order):
         because += f" With {shards} it is luck that no two of them share a partition."
     tried = _with_shards(sent, shards)
     raise failed(f"{shards} shards suffice", tried, tried.simulated(), because=because)
@@ -95,12 +99,12 @@ def assert_units_per_operation(
     _require(direction in UNITS, f"direction is one of {', '.join(UNITS)}, not {direction!r}")
     side = Direction(direction)
     sent = asked_of(source, options)
-    made = sent.simulated()
-    outcome = outcome_of(made)
+    simulation = sent.simulated()
+    outcome = outcome_of(simulation)
     accepted = outcome.attempts[side] - outcome.throttled[side]
     if not accepted:
         raise failed(
-            f"at most {measured(at_most)} {UNITS[direction]} per {direction}", sent, made,
+            f"at most {measured(at_most)} {UNITS[direction]} per {direction}", sent, simulation,
             because=f"No {direction} was accepted, so what one costs is not known.",
         )  # fmt: skip
     units = outcome.consumed_per_s(side) * outcome.seconds / accepted
@@ -110,7 +114,10 @@ def assert_units_per_operation(
             f"{measured(at_most)}: {_by_resource(outcome, side, accepted)}."
         )
         raise failed(
-            f"at most {measured(at_most)} {UNITS[direction]} per {direction}", sent, made, because=because
+            f"at most {measured(at_most)} {UNITS[direction]} per {direction}",
+            sent,
+            simulation,
+            because=because,
         )
 
 
@@ -122,13 +129,13 @@ def assert_headroom(
     _require(0 < times < inf, f"times is a number above 0, not {times}")
     require_share(at_most)
     sent = asked_of(source, options)
-    made = sent.simulated(_times(times))
-    if not _over(made, at_most):
+    simulation = sent.simulated(_times(times))
+    if not _over(simulation, at_most):
         return
     held = _most_headroom(sent, times, at_most)
     because = f"At {measured(times)} times the demand requests are throttled; {held}."
     loaded = replace(sent, named=f"{measured(times)} times {sent.named}")
-    raise failed(f"headroom for {measured(times)} times the demand", loaded, made, because=because)
+    raise failed(f"headroom for {measured(times)} times the demand", loaded, simulation, because=because)
 
 
 def require_share(at_most: float) -> None:
@@ -137,14 +144,14 @@ def require_share(at_most: float) -> None:
     _require(0.0 <= at_most <= 1.0, f"at_most is a share from 0 to 1, not {at_most}")
 
 
-def _require(holds: bool, said: str) -> None:
+def _require(holds: bool, message: str) -> None:
     __tracebackhide__ = True
     if not holds:
-        raise ValueError(said)
+        raise ValueError(message)
 
 
-def _over(made: Simulation, at_most: float) -> bool:
-    outcome = outcome_of(made)
+def _over(simulation: Simulation, at_most: float) -> bool:
+    outcome = outcome_of(simulation)
     return outcome.share() > at_most or (not at_most and bool(outcome.left))
 
 

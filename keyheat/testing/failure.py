@@ -83,11 +83,11 @@ class CheckFailed(AssertionError):
     """
 
     def __init__(
-        self, said: str, *, sent: CheckedLoad | None = None, simulation: Simulation | None = None
+        self, message: str, *, sent: CheckedLoad | None = None, simulation: Simulation | None = None
     ) -> None:
         self.sent = sent
         self.simulation = simulation
-        super().__init__(plain(said))
+        super().__init__(plain(message))
 
 
 CheckFailed.__module__ = "keyheat"  # where a test finds it, and what pytest shows
@@ -104,16 +104,16 @@ def failed(
     head, rows = _verdict(sent, simulation)
     if because is not None:
         head, rows = because, [("simulated", head), *rows]
-    said = text_of(head, [("check", check), ("of", _of(sent, simulation)), *rows])
-    return CheckFailed(said, sent=sent, simulation=simulation)
+    message = text_of(head, [("check", check), ("of", _of(sent, simulation)), *rows])
+    return CheckFailed(message, sent=sent, simulation=simulation)
 
 
 def text_of(head: str, rows: Rows) -> str:
     """A sentence, and lines below it with a word before each."""
     lines = ["\n".join(textwrap.wrap(head, WIDTH)), ""]
-    for word, said in rows:
+    for word, words in rows:
         wide = " " * 14
-        lines += textwrap.wrap(said, WIDTH, initial_indent=f"  {word:<12}", subsequent_indent=wide)
+        lines += textwrap.wrap(words, WIDTH, initial_indent=f"  {word:<12}", subsequent_indent=wide)
     return "\n".join(lines)
 
 
@@ -134,9 +134,9 @@ def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple
         rows.append(("hottest key", _key(max(hot, key=lambda key: key.units_per_s))))
     if run.diagnosis.cure is not None:
         rows.append(("cure", cure_words(run.diagnosis.cure)))
-    offered = [one for one in run.diagnosis.recommendations if one.kind != "insufficient"]
-    lasting = sorted(offered, key=lambda one: one.kind != "cure")
-    rows += [("what to do", _advice(one)) for one in lasting[:MOST_ADVICE]]
+    offered = [advice for advice in run.diagnosis.recommendations if advice.kind != "insufficient"]
+    lasting = sorted(offered, key=lambda advice: advice.kind != "cure")
+    rows += [("what to do", _advice(advice)) for advice in lasting[:MOST_ADVICE]]
     rows.append((CONFIDENCE, f"{sureness(verdict)}, {SURE[verdict.grade]}, on the simulator"))
     return f"{verdict.constraint}: {sentence}", rows
 
@@ -155,7 +155,8 @@ def _throttled(simulation: Simulation) -> str:
         if outcome.attempts[side]
     ]
     where = [
-        f"{whole(left.events)} x {left.cause.value} on {whose(label_of(left.index))}" for left in outcome.left
+        f"{whole(refusal.events)} x {refusal.cause.value} on {whose(label_of(refusal.index))}"
+        for refusal in outcome.left
     ]
     return "; ".join([", ".join(sides) or "nothing was sent", *where])
 

@@ -68,8 +68,8 @@ class LocalFaults:
 
     def _ask(self, method: str, content: object = None) -> Any:
         body = None if content is None else json.dumps(content).encode()
-        asked = Request(self._url, body, {"Content-Type": "application/json"}, method=method)
-        return self._opened(asked)
+        request = Request(self._url, body, {"Content-Type": "application/json"}, method=method)
+        return self._opened(request)
 
     def __enter__(self) -> Self:
         return self

@@ -53,11 +53,11 @@ Rows = Sequence[RecordedRow]
 def less(after: Rows, before: Rows) -> tuple[RecordedRow, ...]:
     """What was asked between two moments."""
     then = {_who(row): row for row in before}
-    return tuple(found for row in after if (found := _since(row, then.get(_who(row))))["requests"])
+    return tuple(counts for row in after if (counts := _since(row, then.get(_who(row))))["requests"])
 
 
 def requests_in(rows: Rows) -> int:
-    """Requests of clients: the entries that writes put into indexes are none."""
+    """Requests of clients, without the index entries of writes."""
     return sum(row["requests"] for row in rows if not row["entry"])
 
 
@@ -229,7 +229,7 @@ class LocalDynamoDB:
         return less(self._recorded().get(table, ()), self._rows.get(table, ()))
 
     def sent(self, requests_per_s: float, *, table: str | None = None, seconds: int = SECONDS) -> CheckedLoad:
-        """What was asked of a table, in the same proportions, so many requests a second, for a check.
+        """The requests to a table, in the same proportions at another rate, for a check.
 
         The table can be left out where only one was asked for anything. Raises `ValueError`.
         """
@@ -305,12 +305,12 @@ class LocalDynamoDB:
         """Ask, about a table in its own Region."""
         self._requests[operation] += 1
         region = region_in(request.get("TableName", "")) or ""
-        asked = urllib.request.Request(
+        http_request = urllib.request.Request(
             self.url,
             json.dumps(request).encode(),
             {"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Authorization": SIGNED.format(region=region)},
         )
-        return self._opened(asked)
+        return self._opened(http_request)
 
     def _said(self, page: str, content: bytes | Mapping[str, Any]) -> None:
         """Tell the endpoint something. Raises `ValueError` with what is wrong with it."""
@@ -323,14 +323,14 @@ class LocalDynamoDB:
         except HTTPError as refused:
             raise _not_done(refused) from None
 
-    def _opened(self, asked: urllib.request.Request) -> Any:
+    def _opened(self, http_request: urllib.request.Request) -> Any:
         """The JSON that the endpoint answers."""
-        return json.loads(self._read(asked))
+        return json.loads(self._read(http_request))
 
-    def _read(self, asked: urllib.request.Request) -> bytes:
+    def _read(self, http_request: urllib.request.Request) -> bytes:
         """What the endpoint answers; no proxy stands between."""
         straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with straight.open(asked, timeout=TIMEOUT_S) as answer:
+        with straight.open(http_request, timeout=TIMEOUT_S) as answer:
             content: bytes = answer.read()
             return content
 
@@ -338,8 +338,8 @@ class LocalDynamoDB:
 def _not_done(refused: HTTPError) -> ValueError:
     """Why the endpoint refused, in the words of a page, or of any request that is too large."""
     with refused:
-        said = json.load(refused)
-    return ValueError(said.get("error") or said["message"])
+        content = json.load(refused)
+    return ValueError(content.get("error") or content["message"])
 
 
 def _past_proxies(url: str) -> str:
@@ -358,10 +358,11 @@ def _counted(table: str, rows: tuple[RecordedRow, ...], at_most: float, *, show_
     assert parsed is not None, "the endpoint uses DynamoDB's words"
     cause = parsed[2]
     hottest = max(rows, key=lambda row: row["refused"].get(first, 0))
-    throttled, asked = throttled_in(rows), requests_in(rows)
-    share = percent(throttled / asked)
+    throttled, requests = throttled_in(rows), requests_in(rows)
+    share = percent(throttled / requests)
     return text_of(
-        f"{cause.constraint}: {share} of {whole(asked)} requests to {table} met {LIMITS[cause.constraint]}.",
+        f"{cause.constraint}: {share} of {whole(requests)} requests to {table} "
+        f"met {LIMITS[cause.constraint]}.",
         [
             ("check", f"at most {percent(at_most)} throttled" if at_most else "no throttles"),
             ("of", "the requests that this test sent to the local endpoint; SDKs retry, so it may not show"),

@@ -77,9 +77,9 @@ def pytest_runtest_makereport(
     report = yield
     folder: Path | None = item.config.getoption(REPORTS)
     if folder is not None and call.excinfo is not None:
-        said = _written(call.excinfo.value, folder / _slug(item.nodeid))
-        if said is not None:
-            report.sections.append(("keyheat", said))
+        message = _written(call.excinfo.value, folder / _slug(item.nodeid))
+        if message is not None:
+            report.sections.append(("keyheat", message))
     return report
 
 

@@ -105,8 +105,8 @@ def asked_of(source: Source | None, options: CheckOptions) -> CheckedLoad:
     """The load that a check is asked about. Raises `ScenarioError`, and `TypeError` for wrong options."""
     unknown = options.keys() - KNOWN
     if unknown:
-        known = ", ".join(sorted(KNOWN))
-        raise TypeError(f"no option is called {', '.join(sorted(unknown))}; there are {known}")
+        fields = ", ".join(sorted(KNOWN))
+        raise TypeError(f"no option is called {', '.join(sorted(unknown))}; there are {fields}")
     if isinstance(options.get("set"), str):
         raise TypeError(f"set is a list, such as [{options['set']!r}]")
     if isinstance(source, CheckedLoad):
@@ -135,8 +135,8 @@ def _scenario(source: Source | None, options: CheckOptions) -> tuple[Scenario, s
     if source is None:
         if "table" not in options or "keys" not in options:
             raise TypeError("what is to be checked? Give a scenario file, or table= and keys= (and load=)")
-        made = scenario_from_dict(_in_python(options), "this check")
-        return overridden(made, changes, "this check"), f"table {made.table.name}", Path()
+        checked = scenario_from_dict(_in_python(options), "this check")
+        return overridden(checked, changes, "this check"), f"table {checked.table.name}", Path()
     assert not isinstance(source, CheckedLoad), "handled by the caller"
     path = scenario_file(source)
     scenario = overridden(load_scenario(path), changes, str(path))
@@ -155,8 +155,8 @@ def _in_python(options: CheckOptions) -> dict[str, Any]:
     }
 
 
-def _plain(part: Part) -> dict[str, Any]:
-    return part.model_dump(mode="json", exclude_unset=True) if isinstance(part, BaseModel) else dict(part)
+def _plain(spec: Part) -> dict[str, Any]:
+    return spec.model_dump(mode="json", exclude_unset=True) if isinstance(spec, BaseModel) else dict(spec)
 
 
 def _as_recorded(sent: CheckedLoad, options: CheckOptions) -> CheckedLoad:

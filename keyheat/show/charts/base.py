@@ -24,28 +24,28 @@ def figure(height: int, headings: Sequence[str] = (), heights: Sequence[float] =
     A page gives it the template of `keyheat.show.style`: to set one here takes plotly most of its time.
     """
     empty = go.Figure(layout={"template": go.layout.Template(), "height": height, "minreducedheight": 26})
-    made, tops = empty, [1.0]
+    chart, tops = empty, [1.0]
     if len(heights) > 1:
-        made = make_subplots(
+        chart = make_subplots(
             rows=len(heights),
             shared_xaxes=True,
             row_heights=list(heights),
             vertical_spacing=0.14,
             figure=empty,
         )
-        tops = [axis.domain[1] for axis in made.select_yaxes()]
+        tops = [axis.domain[1] for axis in chart.select_yaxes()]
     font = {"size": 11, "color": LIGHT["muted"]}
-    lay_out(made, annotations=[
+    lay_out(chart, annotations=[
         {"text": text, "x": 0, "xref": "paper", "xanchor": "left", "y": top, "yref": "paper",
          "yanchor": "bottom", "showarrow": False, "font": font}
         for text, top in zip(headings, tops, strict=False)
     ])  # fmt: skip
-    return made
+    return chart
 
 
-def lay_out(made: go.Figure, **layout: Any) -> None:
+def lay_out(chart: go.Figure, **layout: Any) -> None:
     """Set parts of the layout, in place of what they were: to merge them takes six times as long."""
-    made.update_layout(layout, overwrite=True)
+    chart.update_layout(layout, overwrite=True)
 
 
 def time_axis(start_s: float, end_s: float) -> dict[str, Any]:
@@ -111,14 +111,14 @@ def named_rows(names: Sequence[str]) -> tuple[list[int], list[dict[str, Any]], d
 
     A name above its bar costs no width, as one beside it would.
     """
-    places = [-place for place in range(len(names))]
+    places = [-position for position in range(len(names))]
     notes = [
         {
             "text": safe(name), "showarrow": False, "x": 0, "xref": "paper", "xanchor": "left",
-            "y": place, "yref": "y", "yanchor": "bottom", "yshift": 14,
+            "y": position, "yref": "y", "yanchor": "bottom", "yshift": 14,
             "font": {"size": 11, "color": LIGHT["muted"]},
         }
-        for place, name in zip(places, names, strict=True)
+        for position, name in zip(places, names, strict=True)
     ]  # fmt: skip
     return places, notes, {"visible": False, "range": [places[-1] - 0.5, 0.65]}
 

@@ -27,29 +27,29 @@ def capacity_figure(
     drawn, unit = rates.within(MOST_POINTS), UNITS[rates.resource.direction]
     throttled = drawn.constraints
     headings = (f"{unit} per second", "throttled per second")[: 2 if throttled else 1]
-    made = figure(390 if throttled else 300, headings, (0.62, 0.38) if throttled else (1.0,))
+    chart = figure(390 if throttled else 300, headings, (0.62, 0.38) if throttled else (1.0,))
     if drawn.known("consumed"):
         area = go.Scatter(
             **stepped(drawn.frame["consumed"], drawn.step_s), name="consumed", fill="tozeroy",
             line={"color": LIGHT["accent"], "width": 1.5}, fillcolor=LIGHT["soft"],
             hovertemplate=f"%{{x}}<br>%{{y:,}} {unit} consumed<extra></extra>",
         )  # fmt: skip
-        made.add_trace(area)
+        chart.add_trace(area)
     for name, limit in drawn.limits():
         line = {"color": LIGHT[limit.role], "dash": limit.mark, "width": 1.5}
         values = stepped(drawn.frame[name], drawn.step_s)
         trace = go.Scatter(**values, line=line, name=drawn.limit_words(name), hoverinfo="skip")
-        made.add_trace(trace)
+        chart.add_trace(trace)
     for constraint in throttled:
-        made.add_trace(_throttled(drawn, constraint), row=2, col=1)
+        chart.add_trace(_throttled(drawn, constraint), row=2, col=1)
     for number, at_s in enumerate(changes_s):
-        made.add_shape(
+        chart.add_shape(
             type="line", x0=iso(at_s), x1=iso(at_s), yref="paper", y0=0, y1=1, name="capacity changed",
             showlegend=not number, line={"color": LIGHT["muted"], "dash": "dot", "width": 1.5},
         )  # fmt: skip
-    made.update_xaxes(time_axis(drawn.start_s, drawn.end_s), overwrite=True)
+    chart.update_xaxes(time_axis(drawn.start_s, drawn.end_s), overwrite=True)
     return Figure(
-        title=title, summary=" ".join(_sentences(rates, drawn.step_s, consumed)), figure=made,
+        title=title, summary=" ".join(_sentences(rates, drawn.step_s, consumed)), figure=chart,
         table=rate_table(rates.within(MOST_ROWS)),
     )  # fmt: skip
 
@@ -118,7 +118,7 @@ def changes_of(run: ReportRun, resource: Resource) -> list[float]:
 
 
 def change_table(run: ReportRun) -> Table | None:
-    """Every change of capacity that was asked for, with what came of it; None if there is none."""
+    """Every requested change of capacity with its outcome; None without changes."""
     changes = _changes(run)
     last_s = max((max(change.at_s, change.in_force_s or 0.0) for change in changes), default=0.0)
     say = saying(_epoch_s(run, 0.0), _epoch_s(run, last_s)) if changes else str
@@ -184,7 +184,7 @@ def _line(values: pd.Series, top: float) -> str:
     width = WIDTH / len(values)
     levels = values.reset_index(drop=True)
     pieces = levels.groupby((levels.diff() != 0).cumsum())
-    spans = ((one.index[0] * width, (one.index[-1] + 1) * width, one.iloc[0]) for _, one in pieces)
+    spans = ((piece.index[0] * width, (piece.index[-1] + 1) * width, piece.iloc[0]) for _, piece in pieces)
     return "".join(
         f"M{start:.1f} {HEIGHT * (1 - value / top):.1f}H{end:.1f}"
         for start, end, value in spans

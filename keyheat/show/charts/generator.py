@@ -48,11 +48,11 @@ def generator_figure(run: ReportRun) -> Figure | None:
     if finest is None:
         return None
     step_s = width_for(len(finest), MOST_POINTS)
-    sent, made = coarser(finest, step_s), figure(300, ["attempts per second"])
+    sent, chart = coarser(finest, step_s), figure(300, ["attempts per second"])
     start_s, end_s = int(finest.index[0]), int(finest.index[-1]) + 1
     for name, role in OUTCOMES.items():
         if sent[name].any():
-            made.add_trace(
+            chart.add_trace(
                 go.Scatter(
                     **stepped(sent[name], step_s), name=name, stackgroup="attempts",
                     line={"color": LIGHT[role], "width": 1},
@@ -61,10 +61,10 @@ def generator_figure(run: ReportRun) -> Figure | None:
                 )
             )  # fmt: skip
     if (line := _demand(run, sent.index, step_s)) is not None:
-        made.add_trace(line)
-    made.update_xaxes(time_axis(start_s, end_s), overwrite=True)
+        chart.add_trace(line)
+    chart.update_xaxes(time_axis(start_s, end_s), overwrite=True)
     title = "What was sent, on a virtual clock" if run.simulated else "What the load generator sent"
-    return Figure(title=title, summary=generator_words(run, step_s), figure=made)
+    return Figure(title=title, summary=generator_words(run, step_s), figure=chart)
 
 
 def _demand(run: ReportRun, seconds: pd.Index, step_s: int) -> go.Scatter | None:
@@ -102,8 +102,8 @@ def _sentences(run: ReportRun, step_s: int) -> Iterator[str]:
     if health.asked_per_s and health.achieved_per_s is not None:
         sent = f"{measured(health.achieved_per_s)} ({percent(health.achieved_per_s / health.asked_per_s)})"
         kept = f"; {measured(health.held_back_per_s)} held back by the client's own rate until the load ended"
-        asked = rate(health.asked_per_s, health.target_unit)
-        yield f"{titled(DEMAND)} {asked}, sent {sent}{kept if health.held_back_per_s else ''}."
+        target = rate(health.asked_per_s, health.target_unit)
+        yield f"{titled(DEMAND)} {target}, sent {sent}{kept if health.held_back_per_s else ''}."
     if health.cpu_percent_max is not None:
         yield f"Its busiest process used {measured(health.cpu_percent_max)} % of a core at most."
     if health.loop_lag_ms_max is not None:
@@ -135,16 +135,18 @@ POINTS_PER_NINE: Final = 20
 
 def latency_figure(histograms: Mapping[str, HdrHistogram]) -> Figure | None:
     """Service time and response time at every percentile; each nine has the same width."""
-    drawn = [(*tag.split("."), one) for tag, one in histograms.items() if tag.partition(".")[2] in ROLES]
+    drawn = [
+        (*tag.split("."), recorded) for tag, recorded in histograms.items() if tag.partition(".")[2] in ROLES
+    ]
     if not drawn:
         return None
-    made = figure(350, ["milliseconds"])
+    chart = figure(350, ["milliseconds"])
     operations, furthest = sorted({operation for operation, _, _ in drawn}), 0.0
     for operation, outcome, histogram in drawn:
         name = f"{safe(operation)}, {IN_WORDS.get(outcome, outcome)}"
         at = curve(histogram)
         furthest = max(furthest, *at)
-        made.add_trace(
+        chart.add_trace(
             go.Scatter(
                 x=compact(map(_nines, at)), y=compact(at.values()), mode="lines", name=name,
                 line={
@@ -155,17 +157,17 @@ def latency_figure(histograms: Mapping[str, HdrHistogram]) -> Figure | None:
                 hovertemplate=f"{name}: p%{{customdata}} %{{y:,}} ms<extra></extra>",
             )
         )  # fmt: skip
-    shown = [nine for nine in NINES if nine <= furthest + 1e-9]
-    made.update_xaxes(
-        tickvals=list(map(_nines, shown)), ticktext=["min", *(f"p{nine:g}" for nine in shown[1:])],
+    nines = [nine for nine in NINES if nine <= furthest + 1e-9]
+    chart.update_xaxes(
+        tickvals=list(map(_nines, nines)), ticktext=["min", *(f"p{nine:g}" for nine in nines[1:])],
         hoverformat=None, overwrite=True)  # fmt: skip
-    made.update_yaxes(type="log", rangemode="normal", tickformat=",~r", dtick="D2", nticks=0, overwrite=True)
+    chart.update_yaxes(type="log", rangemode="normal", tickformat=",~r", dtick="D2", nticks=0, overwrite=True)
     rows = tuple(map(_latency_row, latency_of(histograms).itertuples()))
     title = "Service time of one attempt, by its outcome"
     if any(outcome == RESPONSE for _, outcome, _ in drawn):
         title += f"; {RESPONSE_TIME} of a request, with queueing and retries"
     return Figure(
-        title="Latency by percentile", summary=" ".join(map(_latency_words, rows)), figure=made,
+        title="Latency by percentile", summary=" ".join(map(_latency_words, rows)), figure=chart,
         table=Table(title=title, rows=rows, folded=True),
     )  # fmt: skip
 
@@ -186,13 +188,13 @@ def _nines(percentile: float) -> float:
     return -math.log10(max(1 - percentile / 100, 1e-9))
 
 
-def _latency_row(one: Any) -> dict[str, str]:
+def _latency_row(row: Any) -> dict[str, str]:
     times = {
-        "p50": one.p50_ms, "p90": one.p90_ms, "p95": one.p95_ms, "p99": one.p99_ms, "p99.9": one.p999_ms,
-        "max": one.max_ms,
+        "p50": row.p50_ms, "p90": row.p90_ms, "p95": row.p95_ms, "p99": row.p99_ms, "p99.9": row.p999_ms,
+        "max": row.max_ms,
     }  # fmt: skip
-    words = {"operation": one.operation, "outcome": IN_WORDS.get(one.outcome, one.outcome)}
-    return {**words, "requests": whole(one.count), **{name: milliseconds(at) for name, at in times.items()}}
+    words = {"operation": row.operation, "outcome": IN_WORDS.get(row.outcome, row.outcome)}
+    return {**words, "requests": whole(row.count), **{name: milliseconds(at) for name, at in times.items()}}
 
 
 def _latency_words(row: Mapping[str, str]) -> str:

@@ -44,14 +44,14 @@ def key_windows(run: ReportRun, direction: Direction) -> pd.DataFrame | None:
     Keys stand in the order in which they were first hot; rows are by epoch second.
     """
     keys = keys_of(run.keys) if run.keys is not None else None
-    found = None if keys is None else keys[keys["window"].notna() & (keys["direction"] == direction)]
-    if found is None or found["window"].nunique() < 2:
+    windows = None if keys is None else keys[keys["window"].notna() & (keys["direction"] == direction)]
+    if windows is None or windows["window"].nunique() < 2:
         return None
-    start_s = found["window"].astype("datetime64[us, UTC]").astype("int64") / 1e6
-    width_s = float(found["window_s"].iloc[0])
-    first_s, end_s = float(start_s.min()), float((start_s + found["window_s"].astype("float64")).max())
+    start_s = windows["window"].astype("datetime64[us, UTC]").astype("int64") / 1e6
+    width_s = float(windows["window_s"].iloc[0])
+    first_s, end_s = float(start_s.min()), float((start_s + windows["window_s"].astype("float64")).max())
     column = ((start_s - first_s) // width_s).astype("int64")
-    rates = found.assign(column=column, rate=found["units"].astype("float64") / width_s).pivot_table(
+    rates = windows.assign(column=column, rate=windows["units"].astype("float64") / width_s).pivot_table(
         index="column", columns="key", values="rate", aggfunc="sum"
     )
     rates = rates.reindex(range(max(1, round((end_s - first_s) / width_s)))).fillna(0.0)
@@ -69,21 +69,21 @@ def key_heat_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) 
         return None
     rates, step_s = _fitting(finest)
     assert run.keys is not None
-    shown = {use.key: use.shown for uses in run.keys.overall.values() for use in uses}
-    names = [key_name(key, shown.get(key), 8).removeprefix("sha256:") for key in map(str, rates)]
-    made = figure(104 + 26 * len(names))
+    value_of = {use.key: use.shown for uses in run.keys.overall.values() for use in uses}
+    names = [key_name(key, value_of.get(key), 8).removeprefix("sha256:") for key in map(str, rates)]
+    chart = figure(104 + 26 * len(names))
     most = max(highest(rates), ceiling_per_s)  # so that an even load looks as cool as it is
-    made.add_trace(heat_map(rates, step_s, most, UNITS[direction]))
-    made.update_xaxes(time_axis(rates.index[0], rates.index[-1] + step_s), overwrite=True)
-    made.update_yaxes(row_axis(names), overwrite=True)
+    chart.add_trace(heat_map(rates, step_s, most, UNITS[direction]))
+    chart.update_xaxes(time_axis(rates.index[0], rates.index[-1] + step_s), overwrite=True)
+    chart.update_yaxes(row_axis(names), overwrite=True)
     return Figure(
-        title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=made,
+        title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=chart,
         table=_hottest_table(rates, names, direction),
     )  # fmt: skip
 
 
 def _fitting(rates: pd.DataFrame, most: int = MOST_COLUMNS) -> tuple[pd.DataFrame, float]:
-    """The rates in at most so many steps, and how long one is."""
+    """Return the rates in at most that many steps, and the length of a step in seconds."""
     step_s = float(rates.index[1] - rates.index[0]) if len(rates) > 1 else 1.0
     step_s *= -(-len(rates) // most)
     return coarser(rates, step_s), step_s
@@ -113,10 +113,10 @@ def _hottest_table(rates: pd.DataFrame, names: list[str], direction: Direction) 
     hottest = means.to_numpy().argmax(axis=1)
     rows = tuple(
         {
-            "from (UTC)": say(at_s), "key": shortened(names[place], 40),
+            "from (UTC)": say(at_s), "key": shortened(names[position], 40),
             f"{DEMAND}, {UNITS[direction]}/s": measured(most),
         }
-        for at_s, place, most in zip(means.index, hottest, means.max(axis=1), strict=True)
+        for at_s, position, most in zip(means.index, hottest, means.max(axis=1), strict=True)
     )  # fmt: skip
     return Table(title="Hottest key of each window", rows=rows, folded=True)
 
@@ -170,23 +170,23 @@ def partition_figure(
     step_s = float(units.index[1] - units.index[0]) if len(units) > 1 else 1.0
     end_s = units.index[-1] + step_s
     busiest = set((units.sum() + refused.sum()).nlargest(MOST_PARTITIONS).index)
-    shown = [number for number in born.index if number in busiest]
-    heat, width_s = _fitting(units[shown])
-    made = figure(104 + max(120, len(shown) * (22 if len(shown) <= NAMED_PARTITIONS else 8)))
-    unit, gap = UNITS[resource.direction], 2 if len(shown) <= NAMED_PARTITIONS else 0
+    numbers = [number for number in born.index if number in busiest]
+    heat, width_s = _fitting(units[numbers])
+    chart = figure(104 + max(120, len(numbers) * (22 if len(numbers) <= NAMED_PARTITIONS else 8)))
+    unit, gap = UNITS[resource.direction], 2 if len(numbers) <= NAMED_PARTITIONS else 0
     most = max(highest(heat), ceiling_per_s)
-    made.add_trace(heat_map(heat, width_s, most, unit, ygap=gap))
+    chart.add_trace(heat_map(heat, width_s, most, unit, ygap=gap))
     if highest(refused):
-        made.add_trace(_refusals(_fitting(refused[shown])[0], width_s, gap))
-    made.update_xaxes(time_axis(units.index[0], end_s), overwrite=True)
-    names = [f"{number}: from {percent(born.loc[number, 'from_share'])}" for number in shown]
+        chart.add_trace(_refusals(_fitting(refused[numbers])[0], width_s, gap))
+    chart.update_xaxes(time_axis(units.index[0], end_s), overwrite=True)
+    names = [f"{number}: from {percent(born.loc[number, 'from_share'])}" for number in numbers]
     axis, every = row_axis(names), -(-len(names) // NAMED_PARTITIONS)
-    made.update_yaxes(
+    chart.update_yaxes(
         {**axis, "tickvals": axis["tickvals"][::every], "ticktext": axis["ticktext"][::every]}, overwrite=True
     )
     return Figure(
-        title=f"Partitions: {resource.title}", figure=made,
-        summary=_partition_sentences(units, refused * step_s, born, step_s, len(shown)),
+        title=f"Partitions: {resource.title}", figure=chart,
+        summary=_partition_sentences(units, refused * step_s, born, step_s, len(numbers)),
         table=_partition_table(units, refused * step_s, born, unit, step_s),
     )  # fmt: skip
 
@@ -202,7 +202,7 @@ def _refusals(refused: pd.DataFrame, step_s: float, gap: int) -> go.Heatmap:
 
 
 def _partition_sentences(
-    units: pd.DataFrame, refused: pd.DataFrame, born: pd.DataFrame, step_s: float, shown: int
+    units: pd.DataFrame, refused: pd.DataFrame, born: pd.DataFrame, step_s: float, count: int
 ) -> str:
     totals, lost, parents = units.sum(), refused.sum(), born["parent"].dropna()
     present = len(born) - parents.nunique()
@@ -219,8 +219,8 @@ def _partition_sentences(
     if splits:
         moments = ", ".join(map(saying(units.index[0], units.index[-1]), splits[:6]))
         words.append(f"{some(len(splits), 'split')} (at {moments}{', ...' if len(splits) > 6 else ''}).")
-    if shown < len(born):
-        words.append(f"The {shown} busiest are drawn.")
+    if count < len(born):
+        words.append(f"The {count} busiest are drawn.")
     return " ".join(words)
 
 
@@ -263,25 +263,27 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
     top = keys[: min(max(FEWEST_BARS, seen), MOST_BARS)]
     names = [f"{shortened(_name(row), 24)}  {percent(row.share)}" for row in rows_of(top)]
     places, notes, axis = named_rows(names)
-    made = figure(84 + 44 * len(top))
+    chart = figure(84 + 44 * len(top))
     for throttled, role in ((True, "throttled"), (False, "accent")):
-        mine = [place for place, row in enumerate(rows_of(top)) if bool(row.throttles) == throttled]
+        mine = [position for position, row in enumerate(rows_of(top)) if bool(row.throttles) == throttled]
         if mine:
-            made.add_trace(_bars(top.iloc[mine], [places[place] for place in mine], unit, role, throttled))
+            chart.add_trace(
+                _bars(top.iloc[mine], [places[position] for position in mine], unit, role, throttled)
+            )
     if ceiling_per_s <= FAR_ABOVE * top["units_per_s"].max():
-        made.add_trace(
+        chart.add_trace(
             go.Scatter(
                 x=[ceiling_per_s, ceiling_per_s], y=[places[-1] - 0.5, 0.65], mode="lines", hoverinfo="skip",
                 line={"color": LIGHT["ceiling"], "dash": "dot", "width": 1.5},
                 name=f"one partition admits: {whole(ceiling_per_s)} {unit}/s",
             )
         )  # fmt: skip
-    lay_out(made, annotations=notes, barmode="overlay")
-    made.update_xaxes({"rangemode": "tozero", "gridcolor": LIGHT["line"], "nticks": 5}, overwrite=True)
-    made.update_yaxes(axis, overwrite=True)
+    lay_out(chart, annotations=notes, barmode="overlay")
+    chart.update_xaxes({"rangemode": "tozero", "gridcolor": LIGHT["line"], "nticks": 5}, overwrite=True)
+    chart.update_yaxes(axis, overwrite=True)
     return Figure(
         title=f"Hottest keys, {direction}s", summary=_sentence(keys.iloc[0], direction, ceiling_per_s),
-        figure=made, table=_table(keys, unit),
+        figure=chart, table=_table(keys, unit),
     )  # fmt: skip
 
 
@@ -301,10 +303,10 @@ def _name(row: Any) -> str:
 
 def _sentence(first: Any, direction: Direction, ceiling_per_s: float) -> str:
     unit = UNITS[direction]
-    met = f"It met {some(first.throttles, 'throttle')}." if first.throttles else "It was never throttled."
+    outcome = f"It met {some(first.throttles, 'throttle')}." if first.throttles else "It was never throttled."
     return (
         f"The {DEMAND} for the hottest key was {rate(first.units_per_s, unit)} while it was hot, "
-        f"{percent(first.share)} of all; one partition admits {whole(ceiling_per_s)} {unit}/s. {met}"
+        f"{percent(first.share)} of all; one partition admits {whole(ceiling_per_s)} {unit}/s. {outcome}"
     )
 
 
@@ -323,7 +325,9 @@ def throttled_key_table(run: ReportRun) -> Table | None:
     """The keys that were throttled most, by our record, else by Contributor Insights; None: unknown."""
     if run.keys is None:
         return _throttled_by_insights(run)
-    uses = [(side, use) for side, found in run.keys.by_throttles.items() for use in found if use.throttles]
+    uses = [
+        (side, use) for side, heaviest in run.keys.by_throttles.items() for use in heaviest if use.throttles
+    ]
     uses.sort(key=lambda pair: (-pair[1].throttles, pair[1].key))
     rows = tuple(
         {

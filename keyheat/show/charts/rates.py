@@ -74,7 +74,7 @@ class Rates:
         """The limits that can be drawn beside what was consumed, by their column."""
         highest = FAR_ABOVE * self.most("consumed") or np.inf
         return (
-            (name, one) for name, one in LIMITS.items() if self.known(name) and self.most(name) <= highest
+            (name, limit) for name, limit in LIMITS.items() if self.known(name) and self.most(name) <= highest
         )
 
     def limit_words(self, column: str) -> str:
@@ -176,14 +176,14 @@ def client_throttles(run: ReportRun, resource: Resource | None = None) -> pd.Dat
         seconds = client_seconds(run)
         kept = _as_throttles(seconds) if seconds is not None else frame_of("throttles", [])
     rows = kept if resource is None else _rows_of(kept, resource)
-    found = rows.assign(second=_epoch_s(rows["at"]), constraint=rows["constraint"].astype(object))
-    found = found[found["count"] > 0]
-    unnamed = found["constraint"].isna()
+    refused = rows.assign(second=_epoch_s(rows["at"]), constraint=rows["constraint"].astype(object))
+    refused = refused[refused["count"] > 0]
+    unnamed = refused["constraint"].isna()
     if unnamed.any():
-        found.loc[unnamed, "constraint"] = [
-            _label_at(run.diagnosis.labels, row) for row in found[unnamed].itertuples()
+        refused.loc[unnamed, "constraint"] = [
+            _label_at(run.diagnosis.labels, row) for row in refused[unnamed].itertuples()
         ]
-    return found
+    return refused
 
 
 def _as_throttles(seconds: pd.DataFrame) -> pd.DataFrame:
