@@ -70,7 +70,6 @@ VERBS: Final[Mapping[str, str]] = {
     "timeline": "`run` changes the table; `simulate`, `plan` and `whatif NAME shards` play it; `whatif NAME capacity` and `load` leave it out",
     "table.auto_scaling": "`simulate` and `whatif NAME shards`; `plan` leaves it out and says so; `run` refuses it",
     "table.regions": "`plan` prices the copies, `simulate` plays the first Region; a run in AWS loads an existing global table (`--table`)",
-    "load.replicated_per_write": "`plan`, `simulate` and `whatif`; `run` refuses it",
     "dynamic_sharding": "`run`; `plan`, `simulate` and `whatif` refuse it",
     "budget": "`run`, `whatif`, `fix` and `regress` on an account",
     "abort_on": "real loads only",

@@ -45,13 +45,13 @@ Model = TypeVar("Model", bound=BaseModel)
 class Part(BaseModel):
     """A part of a file that is read strictly: frozen, and an unknown field is a mistake."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class LenientPart(BaseModel):
     """A part of a file that a later version may say more in: frozen, and what is not known is let be."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 _BRIEFLY: Final = Repr()  # whatever the input is, a short text soon

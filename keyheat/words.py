@@ -166,8 +166,6 @@ TITLES: Final = {
     "back_off": "Retry with jitter, or queue",
     "cache_reads": "Cache the popular items",
     "change_index_key": "Shard the index's partition key",
-    "change_retries": "Change how the SDK retries",
-    "client_retries": "Let the SDK send again",
     "collect_evidence": "Collect more evidence",
     "on_demand": "Switch to on-demand mode",
     "pre_warm": "Pre-warm the table",

@@ -2,8 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.aggregation import OrderUser
-from keyheat.load.users.stream import StreamUser
+from keyheat.load.users.aggregation import OrderUser, StreamUser
 
 
 class PlacingUser(OrderUser):

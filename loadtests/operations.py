@@ -40,15 +40,9 @@ class OperationsUser(BatchUser, TransactionUser):
         }
 
         def get_item() -> None:
-            self.get_item(consistent=spec.consistent, projection=spec.projection)
+            self.get_item(consistent=spec.consistent)
 
         def query_items() -> None:
-            self.query_items(
-                index=spec.index,
-                limit=spec.limit,
-                newest_first=spec.newest_first,
-                consistent=spec.consistent,
-                projection=spec.projection,
-            )
+            self.query_items(index=spec.index, limit=spec.limit, consistent=spec.consistent)
 
         return {**of_name, "get": get_item, "query": query_items}[spec.operation]

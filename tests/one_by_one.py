@@ -23,8 +23,7 @@ from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer, sent_together
 from keyheat.simulator.masses import Floats, Masses
 from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation
-from keyheat.simulator.traffic import traffic_of
-from keyheat.simulator.traffic.pace import Sending
+from keyheat.simulator.traffic import Sending, traffic_of
 from keyheat.words import Direction
 
 

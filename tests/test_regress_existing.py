@@ -12,8 +12,8 @@ import keyheat.cli.suite
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import How, diagnosed
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.tables.control import creation
-from keyheat.load.tables.existing import look_at_target, on_table
+from keyheat.load.tables.control import creation, look_at_tables
+from keyheat.load.tables.existing import on_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.runfiles import FILES, RUN
@@ -97,7 +97,7 @@ def loaded(job: Job, target: Target, name: str, warm: float | None) -> int:
     """A run whose files say what those of a load on the table say of it."""
     scenario, _bytes = on_table(job.scenario, target, name)
     code = make_run(replace(job, scenario=scenario), How(target="simulated", report=False, quiet=True))
-    seen, path = look_at_target(target, name), job.folder / FILES[RUN]
+    seen, path = look_at_tables(target, [name])[name], job.folder / FILES[RUN]
     assert seen is not None
     facts = table_facts(seen.description).model_dump(mode="json") | (
         {"warm": {"read": warm, "write": warm}} if warm else {}

@@ -21,7 +21,7 @@ from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.found import find_runs
 from keyheat.cli.main import main as keyheat
-from keyheat.load.live.view import LiveView, Subject
+from keyheat.load.live.view import LiveView
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.plan.prices import Billing, load_prices
@@ -142,23 +142,23 @@ def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
         reason = "TableWriteKeyRangeThroughputExceeded"
         record.add(attempt._replace(outcome="throttled", units=1.0, reason=reason) if refused else attempt)
     list(record.heat["write"].close_windows(float("inf")))
-    subject = Subject(
-        run_id="hotkey", scenario="hotkey", question="How much does one key take?", beside=(),
-        table={"name": "orders", "billing_mode": "PROVISIONED", "provisioned": {"read": 100, "write": 4_000},
-               "max_on_demand": None, "indexes": []},
-        target="local", scale=1.0, started_s=float(began), duration_s=600.0, users=10,
-    )  # fmt: skip
-    me = {"name": "this process", "state": "running", "users": 10, "cpu_percent": 41.0, "memory_bytes": 1e8}
-    me |= {"silent_s": None}
-    now = LiveView(subject).content(record, None, [me], missing=[], state="loading", end=began + seconds)
-    style, charts, script = (
-        (STATIC / name).read_text(encoding="utf-8") for name in ("live.css", "charts.js", "live.js")
-    )
+    run: dict[str, Any] = {
+        "run_id": "hotkey", "target": "local", "scale": 1.0, "users": 10,
+        "scenario": {"name": "hotkey", "question": "How much does one key take?"},
+        "table": {
+            "name": "orders", "billing_mode": "PROVISIONED", "provisioned": {"read": 100, "write": 4_000},
+            "max_on_demand": None, "indexes": [],
+        },
+    }  # fmt: skip
+    me = {"name": "this process", "state": "running", "users": 10, "cpu_percent": 41.0, "silent_s": None}
+    view = LiveView(run, float(began), duration_s=600.0)
+    now = view.content(record, None, [me], missing=[], state="loading", end=began + seconds)
+    style, script = ((STATIC / name).read_text(encoding="utf-8") for name in ("live.css", "live.js"))
     answers = f"window.fetch = async () => new Response({json.dumps(json.dumps(now))});"
     text = (STATIC / "live.html").read_text(encoding="utf-8")
     text = re.sub(r"<link rel=.stylesheet.*>|<script .*</script>\n", "", text)
     text = text.replace("</head>", f"<style>{style}</style>\n</head>")
-    text = text.replace("</body>", f"<script>{answers}{charts}{script}</script>\n</body>")
+    text = text.replace("</body>", f"<script>{answers}{script}</script>\n</body>")
     path = folder / "live.html"
     path.write_text(text, encoding="utf-8")
     return path

@@ -20,7 +20,6 @@ from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat, key_spread
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
-from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import clock, consumed_units, measured, percent, span, units, whole
 from keyheat.runs.formats import Evidence, Label
 from keyheat.words import Direction, index_of
@@ -61,7 +60,7 @@ def with_circumstances(
             label = _with_event(label, starts_s[key], track, splits_s)
             seconds = recorded[track.index, track.direction]
             spread = _spread(evidence, track, heats)
-            label = _not_grown(label, track, seconds, spread, arranged.scale, numbers)
+            label = _not_grown(label, track, seconds, spread, numbers)
         result.append(label)
     return result
 
@@ -204,7 +203,6 @@ def _not_grown(
     track: EvidenceTrack,
     seconds: Sequence[int],
     spread: KeySharing,
-    scale: float,
     numbers: Thresholds,
 ) -> Label:
     """Change the label's rule if the table has not grown yet and no key is hot."""
@@ -212,10 +210,9 @@ def _not_grown(
         return label
     peak = _peak(label, track, seconds)
     hottest = spread.hottest_per_s
-    ceiling = partition_ceiling(label.direction, scale)
     if peak is None or peak < numbers.inferred.warm_share * track.warm:
         return label
-    if hottest is not None and hottest >= numbers.inferred.at_limit * ceiling:
+    if hottest is not None and hottest >= numbers.inferred.at_limit * track.ceiling:
         return label
     if not spread.even:
         return label.model_copy(update={"because": (*label.because, spread.words)}) if spread.words else label

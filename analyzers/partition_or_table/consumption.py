@@ -12,7 +12,7 @@ from typing import Final
 from keyheat.analysis.rules import CHANGED, NEITHER, RULES, WHOSE
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
-from keyheat.evidence.settings import Steps, partition_ceiling
+from keyheat.evidence.settings import Steps
 from keyheat.model.behaviour import DEFAULT
 from keyheat.words import WRITE
 
@@ -168,8 +168,8 @@ class Consumption:
         near = [units_at.get(s, 0.0) for s in range(at - NEAR_S, at + NEAR_S + 1) if s in minute.throttled]
         return AroundSecond(
             capacity=capacity,
-            ceiling=partition_ceiling(self.track.direction, self.timeline.scale),
-            in_chunks_below=DEFAULT.nodes_below_units_per_s * self.timeline.scale,
+            ceiling=self.track.ceiling,
+            in_chunks_below=self.track.in_chunks_below,
             rate=sum(near) / len(near),
             most=self.rates.most(at),
             two=self.rates.two(at),
@@ -184,9 +184,8 @@ class Consumption:
     def _minute(self, cell: int, capacity: float) -> ThrottledMinute:
         minute = self._minutes.get((cell, capacity))
         if minute is None:
-            ceiling = partition_ceiling(self.track.direction, self.timeline.scale)
             seconds = [second for second, _ in self.throttled[cell]]
-            minute = throttled_minute(self.rates, seconds, cell, self.track.step_s, capacity, ceiling)
+            minute = throttled_minute(self.rates, seconds, cell, self.track, capacity)
             self._minutes[cell, capacity] = minute
         return minute
 
@@ -208,35 +207,31 @@ def consumption(timeline: EvidenceTimeline, track: EvidenceTrack, numbers: Thres
         track=track,
         numbers=numbers,
         readings=tuple(
-            _reading(timeline, track, numbers, provisioned, used, throttled)
+            _reading(track, numbers, provisioned, used, throttled)
             for provisioned in track.provisioned.readings or (track.provisioned,)
         ),
         full_indexes=_full_indexes(timeline, track, throttled, numbers),
         rates=used,
         throttled=throttled,
         pinned_to_maximum=pinned_share(throttled, used, track.maximum.at) if track.on_demand else 0.0,
-        too_few=_too_few(throttled, used, track, partition_ceiling(track.direction, timeline.scale)),
+        too_few=_too_few(throttled, used, track),
     )
 
 
 def _reading(
-    timeline: EvidenceTimeline,
     track: EvidenceTrack,
     numbers: Thresholds,
     provisioned: Steps,
     used: SecondRates,
     throttled: Throttled,
 ) -> Reading:
-    extra, ceiling = _extra(timeline, track), partition_ceiling(track.direction, timeline.scale)
-    by_cell = (track.consumed or {}).items()
-    highest = highest_of(track)
-    chunks = DEFAULT.nodes_below_units_per_s * timeline.scale
-    seconds = used.by_second.items()
+    extra, highest = _extra(track), highest_of(track)
+    by_cell, seconds = (track.consumed or {}).items(), used.by_second.items()
     banks = burst.banks(seconds, provisioned, step_s=1, extra=extra, certain=used.own, highest=highest)
     in_minutes = burst.banks(by_cell, provisioned, step_s=track.step_s, extra=extra, highest=highest)
     return Reading(
         provisioned=provisioned,
-        by_minute=MinuteReading(track, provisioned, in_minutes, ceiling, chunks, numbers),
+        by_minute=MinuteReading(track, provisioned, in_minutes, numbers),
         banks=banks,
         pinned=pinned_share(throttled, used, provisioned.at),
     )
@@ -258,14 +253,14 @@ def pinned_share(
     return exact / counted if counted else 0.0
 
 
-def _too_few(throttled: Throttled, used: SecondRates, track: EvidenceTrack, ceiling: float) -> float:
+def _too_few(throttled: Throttled, used: SecondRates, track: EvidenceTrack) -> float:
     """Return the share of throttled seconds without a full partition, if others consumed evenly."""
     counted = few = 0
     for cell, moments in throttled.items():
         others = 2 * used.others.get(cell, 0.0) / track.step_s
         for second in (at for at, _ in moments if at in used.own):
             counted += 1
-            few += not_a_partition(used.two(second), others, ceiling).holds
+            few += not_a_partition(used.two(second), others, track.ceiling).holds
     return few / counted if counted else 0.0
 
 
@@ -305,12 +300,12 @@ def _full(indexes: Sequence[str]) -> str:
     )
 
 
-def _extra(timeline: EvidenceTimeline, track: EvidenceTrack) -> Extra:
+def _extra(track: EvidenceTrack) -> Extra:
     """Return the bucket depth beyond 300 s, at the scale of a local table."""
     waits = track.index is not None and track.direction == "write"
     return Extra(
-        floor_units=DEFAULT.burst_floor_units * timeline.scale,
-        buffer_units=DEFAULT.index_buffer_units * timeline.scale if waits else 0.0,
+        floor_units=DEFAULT.burst_floor_units * track.scale,
+        buffer_units=DEFAULT.index_buffer_units * track.scale if waits else 0.0,
     )
 
 

@@ -50,8 +50,6 @@ class MinuteReading:
     track: EvidenceTrack
     provisioned: Steps
     banks: Mapping[int, Bank]
-    ceiling: float  # of one partition, units/s
-    in_chunks_below: float  # units/s of a table whose capacity is handed out in chunks
     numbers: Thresholds
 
     @cached_property
@@ -111,7 +109,7 @@ class Minute:
     @property
     def whole_partitions(self) -> bool:
         """Whether a number of partitions at their ceiling serve the rate."""
-        return of_whole_partitions(self.rate, self.reading.ceiling, self.capacity)
+        return of_whole_partitions(self.rate, self.track.ceiling, self.capacity)
 
     @property
     def conclusive(self) -> bool:
@@ -120,7 +118,7 @@ class Minute:
 
     @property
     def partition(self) -> Bound:
-        return not_a_partition(self.used, 0.0, self.reading.ceiling)
+        return not_a_partition(self.used, 0.0, self.track.ceiling)
 
     @property
     def later(self) -> Bound:
@@ -208,16 +206,16 @@ def _changed(minutes: list[Minute]) -> Opinion:
 def _too_few(minute: Minute) -> Opinion | None:
     if not minute.partition.holds:
         return None
-    if minute.capacity >= minute.reading.in_chunks_below and minute.used < BELOW * minute.capacity:
-        return neither(minute.consumed, minute.reading.ceiling, minute.track.direction)
+    if minute.capacity >= minute.track.in_chunks_below and minute.used < BELOW * minute.capacity:
+        return neither(minute.consumed, minute.track.ceiling, minute.track.direction)
     few = f": {whole(minute.used)} units in all, fewer than one partition serves within a second"
     return minute.says("minutes-too-few-units", f"{few}.")
 
 
 def _in_chunks(minute: Minute) -> Opinion | None:
-    if minute.capacity >= minute.reading.in_chunks_below:
+    if minute.capacity >= minute.track.in_chunks_below:
         return None
-    full_s = minute.used / minute.reading.ceiling
+    full_s = minute.used / minute.track.ceiling
     filled = f"all units together fill a partition for at most {full_s:.1f} s of {minute.track.step_s}"
     chunks = "so small a table gets its capacity and its burst in chunks, with pauses between them"
     return minute.says("minutes-in-chunks", f": {chunks}, and {filled}.")
@@ -285,14 +283,14 @@ def _while_burst_lasted(minute: Minute) -> float:
 
 
 def _below(minute: Minute) -> Opinion:
-    partition = units(minute.reading.ceiling, minute.track.direction)
-    if minute.capacity < minute.reading.ceiling:
+    partition = units(minute.track.ceiling, minute.track.direction)
+    if minute.capacity < minute.track.ceiling:
         small = f". Less is provisioned than the {partition} of a partition, which needs burst to be full"
         return leaning(f"{minute.consumed}{small}.", "table")
     burst = f", with an estimated {minute.bank.likely_after:,.0f} units of burst left"
     rule = "minutes-below-estimated" if minute.share < HALF else "minutes-near-provisioned"
     opinion = minute.says(rule, f"{burst}, if it was granted.")
-    if minute.share < HALF and minute.capacity < FEW_PARTITIONS * minute.reading.ceiling:
+    if minute.share < HALF and minute.capacity < FEW_PARTITIONS * minute.track.ceiling:
         few = f"Little more is provisioned than the {partition} that a partition serves."
         opinion = opinion.weaker(LITTLE_MORE, few)
     if minute.track.step_s <= limits.BURST_S:

@@ -12,7 +12,6 @@ from typing import Final
 from keyheat.analysis.rules import OTHERS_UNKNOWN
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
-from keyheat.evidence.settings import QUOTAS, partition_ceiling
 from keyheat.model import limits
 from keyheat.numbers import consumed_units, measured, span, units
 
@@ -36,7 +35,6 @@ class OnDemandUse:
     maximum: float | None
     quota: float
     quota_known: bool
-    ceiling: float  # of one partition
     numbers: Thresholds
 
     @property
@@ -59,7 +57,7 @@ def use(
     timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, rate: float, numbers: Thresholds
 ) -> OnDemandUse:
     """Return the use of one resource at a rate within a cell, its table's other resources in proportion."""
-    resource_per_s, quota = track.consumed_per_s(cell), timeline.quota.of(track.direction)
+    resource_per_s = track.consumed_per_s(cell)
     together = sum(t.consumed_per_s(cell) or 0.0 for t in timeline.tracks if t.direction == track.direction)
     return OnDemandUse(
         timeline=timeline,
@@ -68,9 +66,8 @@ def use(
         rate=rate,
         total=rate * max(1.0, together / resource_per_s) if resource_per_s else max(rate, together),
         maximum=track.maximum.at(cell),
-        quota=quota or QUOTAS[track.direction] * timeline.scale,
-        quota_known=bool(quota),
-        ceiling=partition_ceiling(track.direction, timeline.scale),
+        quota=timeline.quota_of(track.direction),
+        quota_known=bool(timeline.quota.of(track.direction)),
         numbers=numbers,
     )
 
@@ -106,9 +103,9 @@ def _at_maximum(seen: OnDemandUse) -> Opinion | None:
 
 
 def _small_maximum(seen: OnDemandUse) -> Opinion | None:
-    if not seen.maximum or seen.maximum >= seen.ceiling:
+    if not seen.maximum or seen.maximum >= seen.track.ceiling:
         return None
-    why = f"a maximum below the {units(seen.ceiling, seen.track.direction)} that one partition serves"
+    why = f"a maximum below the {units(seen.track.ceiling, seen.track.direction)} that one partition serves"
     return seen.says(
         "on-demand-small-maximum",
         f"{seen.of_maximum} set as the on-demand maximum were consumed on average: {why}.",

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from keyheat.analysis.rules import WHOSE
-from keyheat.evidence.settings import QUOTAS, partition_ceiling
 from keyheat.numbers import measured, units, whole
 from keyheat.runs.formats import Evidence, Rival
 from keyheat.words import Constraint
@@ -86,13 +85,12 @@ def _on_demand(ready: Consumption, cell: int) -> Iterator[tuple[Constraint, str]
         yield "max_on_demand", f"the load came in spikes: {units(maximum, track.direction)}{seconds}"
     elif not track.maximum_asked:
         yield "max_on_demand", "a maximum is set that was not collected"
-    quota = ready.timeline.quota.of(track.direction) or QUOTAS[track.direction] * ready.timeline.scale
+    quota = ready.timeline.quota_of(track.direction)
     yield "account", f"the table with its indexes came to {units(quota, track.direction)} within a second"
 
 
 def _of_partition(ready: Consumption, rate: float | None, *, by_chance: bool) -> str:
-    track = ready.track
-    ceiling = partition_ceiling(track.direction, ready.timeline.scale)
+    track, ceiling = ready.track, ready.track.ceiling
     needs = f"one key range took {units(ceiling, track.direction)} for a second or more"
     if rate is not None:
         needs += f", and {_at_most(rate / ceiling, track.step_s)}"

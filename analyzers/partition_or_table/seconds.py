@@ -168,16 +168,16 @@ FEW_OF_THEM: Final = 0.3  # of the distance of all throttled seconds: others fil
 
 
 def throttled_minute(
-    used: SecondRates, seconds: Sequence[int], cell: int, step_s: int, capacity: float, ceiling: float
+    used: SecondRates, seconds: Sequence[int], cell: int, track: EvidenceTrack, capacity: float
 ) -> ThrottledMinute:
-    """Summarize the throttled seconds of one cell; `capacity` and `ceiling` are the two limits."""
+    """Summarize the throttled seconds of one cell of a track with that capacity."""
     others = used.others.get(cell, 0.0)
     table = sum(max(0.0, given_at_least(capacity, used.item_units) - used.most(at)) for at in seconds)
-    partition = sum(max(0.0, FEW * ceiling - used.two(at)) for at in seconds)
+    partition = sum(max(0.0, FEW * track.ceiling - used.two(at)) for at in seconds)
     return ThrottledMinute(
         throttled=frozenset(seconds),
         mean=sum(used.own.get(at, 0.0) for at in seconds) / len(seconds),
-        others_per_s=others / step_s,
+        others_per_s=others / track.step_s,
         of_table=others / (FEW_OF_THEM * table) if table else 0.0,
         of_partition=others / (FEW_OF_THEM * partition) if partition else 0.0,
     )

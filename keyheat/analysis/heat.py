@@ -13,7 +13,6 @@ from typing import Final, Literal
 
 from keyheat.analysis.timeline import EvidenceTrack, timeline
 from keyheat.evidence.contributors import created_of
-from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
 from keyheat.runs import metrics
 from keyheat.runs.client import ClientFiles
@@ -214,7 +213,6 @@ def insight_keys(evidence: Evidence, index: str | None = None) -> Keys | None:
     demand = KeyDemand(
         track=track,
         period_s=max(rule.period_s for rule in rules),
-        ceiling_per_s=partition_ceiling(direction, evidence.scale),
         refused=_by_time(throttled, 1.0),
         used=_by_time(accessed, WEIGHTS[direction]) if accessed in rules else None,
     )
@@ -240,7 +238,6 @@ class KeyDemand:
 
     track: EvidenceTrack
     period_s: int
-    ceiling_per_s: float
     refused: TimesByKey  # throttled requests by key
     used: TimesByKey | None  # units by key; None: accesses were not counted
 
@@ -275,7 +272,7 @@ class KeyDemand:
             return used * self.of_all(at) / consumed
         if not refused:
             return 0.0
-        most = min(self.consumed(at), self.ceiling_per_s * self.period_s)
+        most = min(self.consumed(at), self.track.ceiling * self.period_s)
         return refused / self.throttled(at) * most + self._each * refused
 
     def use(self, key: str, shown: str | None, total: float) -> KeyUse:

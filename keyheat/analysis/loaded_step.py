@@ -1,15 +1,16 @@
 """Numbers that are tried on an endpoint: their runs, what these came to, and whether the table carries it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from keyheat.analysis.run_result import RunTraffic, most_provisioned, traffic_of
+from keyheat.analysis.run_result import OF, RunTraffic, most_provisioned, traffic_of
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT, Cause
-from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
-from keyheat.runs.formats import BEYOND, Diagnosis, SecondCount, Verdict, read_diagnosis
+from keyheat.runfiles import DIAGNOSIS, FILES
+from keyheat.runs.formats import BEYOND, Diagnosis, Verdict, read_diagnosis
 from keyheat.runs.manifest import read_manifest
+from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import with_files_of, with_index_shards, with_own_tables, write_scenario
 from keyheat.simulator.alterations import check_shards
@@ -18,7 +19,7 @@ from keyheat.simulator.outcome import Left, SimulationOutcome
 from keyheat.simulator.questions import Question
 from keyheat.simulator.search import State, Step
 from keyheat.simulator.whatif import Search, searched
-from keyheat.words import Direction, index_of, label_of
+from keyheat.words import WRITE, Direction, index_of
 
 Burst = tuple[str, Direction, str]
 """A resource that consumed more than its capacity, and a sentence about it."""
@@ -77,24 +78,20 @@ def _ending(question: Question, value: float, again: int) -> str:
 
 def loaded_step(question: Question, value: float, scenario: Scenario, folder: Path) -> Step:
     """Read a step from the files of its run. Raises `FileProblem`."""
-    from keyheat.runs.frames import seconds_of  # pandas and pyarrow: a search on the simulator needs none
-    from keyheat.runs.records import second_counts
-
     manifest, diagnosis = read_manifest(folder), read_diagnosis(folder / FILES[DIAGNOSIS])
-    rows = second_counts(folder / FILES[SECONDS])
-    traffic = traffic_of(manifest, seconds_of(rows))
+    traffic = traffic_of(manifest, read_seconds(folder))
     attempts = {side: side_traffic.attempts for side, side_traffic in traffic.items()}
     throttled = {side: side_traffic.throttled for side, side_traffic in traffic.items()}
     share = _share(attempts, throttled, question.direction)
     throttles = diagnosis.verdict.constraint != "none" and share > question.share_most
-    on_burst = beyond_provisioned(rows, most_provisioned(manifest, scenario))
+    on_burst = beyond_provisioned(traffic, most_provisioned(manifest, scenario))
     state = state_of(diagnosis, throttles=throttles, on_burst=on_burst is not None)
     burst = on_burst if state == "limited" and not throttles else None
     return Step(
         value=value, scenario=scenario, state=state, share=share, on_burst=burst is not None,
         verdict=diagnosis.verdict, folder=folder,
         attempts_per_s=sum(side_traffic.attempts_per_s or 0.0 for side_traffic in traffic.values()),
-        throttled_per_s=sum(side_traffic.throttled_per_s or 0.0 for side_traffic in traffic.values()),
+        throttled_per_s=sum(side_traffic.per_s("throttled") or 0.0 for side_traffic in traffic.values()),
         outcome=SimulationOutcome(
             seed=scenario.seed, seconds=scenario.load.duration_s, loaded_s=round(scenario.load.duration_s),
             attempts=attempts, throttled=throttled, accepted_per_s=_accepted_per_s(traffic),
@@ -144,25 +141,20 @@ def _limits_of(verdict: Verdict, burst: Burst | None, events: int) -> tuple[Left
 
 
 def beyond_provisioned(
-    rows: Iterable[SecondCount], most: Mapping[tuple[str, Direction], float]
-) -> tuple[str, Direction, str] | None:
-    """Return the resource that exceeded its capacity in `most` the furthest in the second half.
+    traffic: Mapping[Direction, RunTraffic], most: Mapping[tuple[str, Direction], float]
+) -> Burst | None:
+    """Return the resource that exceeded its capacity in `most` the furthest in the second half of the load.
 
-    With a sentence about it; None if no resource exceeded it by more than `BEYOND`.
+    None if no resource exceeded it by more than `BEYOND`.
     """
-    listed = sorted(rows, key=lambda row: row.second)
-    if not listed:
+    used = {}
+    for (resource, direction), has in most.items():
+        units = traffic[direction].by_second.get(f"{OF}{resource}")
+        if units is not None and len(units):
+            used[resource, direction] = float(units[len(units) // 2 :].mean()), has
+    (resource, direction), (per_s, has) = max(
+        used.items(), key=lambda item: item[1][0] / item[1][1], default=(("", WRITE), (0.0, 0.0))
+    )
+    if per_s <= has * (1 + BEYOND):
         return None
-    first, last = listed[0].second.timestamp(), listed[-1].second.timestamp() + 1
-    half_s = first + (last - first) // 2
-    units = dict.fromkeys(most, 0.0)
-    for row in listed:
-        key = label_of(row.index), row.direction
-        if key in units and row.second.timestamp() >= half_s:
-            units[key] += row.consumed
-    per_s = {key: amount / (last - half_s) for key, amount in units.items()}
-    beyond = [key for key in most if per_s[key] > most[key] * (1 + BEYOND)]
-    if not beyond:
-        return None
-    key = max(beyond, key=lambda key: per_s[key] / most[key])
-    return *key, f"{per_s[key]:,.0f} units/s were consumed where {most[key]:,.0f} are provisioned."
+    return resource, direction, f"{per_s:,.0f} units/s were consumed where {has:,.0f} are provisioned."

@@ -7,26 +7,20 @@
                  |    |          |..........| ten seconds of load without a throttle: recovered
                  +--->|<-------->|          recovery_s: from the first throttle to the end of the last one
 
-Every function returns a number, or an `Absence`. A second without a row is no proof of recovery.
+Each function returns a number, or raises `NotMeasured` with an `Absence`. A second without a row is no proof
+of recovery.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
 from keyheat import runfiles
 from keyheat.analysis.measures import Absence
-from keyheat.analysis.run_result import (
-    Numbers,
-    RunTraffic,
-    most_provisioned,
-    throttled_seconds,
-    traffic_of,
-)
+from keyheat.analysis.run_result import RunTraffic, most_provisioned, throttled_seconds, traffic_of
 from keyheat.runfiles import US_PER_MS, FileProblem
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
@@ -35,6 +29,7 @@ from keyheat.simulator.whatif import shards_enough
 from keyheat.words import READ, TABLE, WRITE, Direction, has_capacity_model
 
 if TYPE_CHECKING:
+    import pandas as pd
     from hdrh.histogram import HdrHistogram
 
 Measured = float | Absence
@@ -73,190 +68,188 @@ def measures_of(folder: Path, manifest: Manifest) -> tuple[dict[str, float], dic
     )
 
 
-def _trusted_traffic(run: RunMeasured, side: Direction) -> RunTraffic | Absence:
-    """Return one side of the load, if the endpoint counts units as DynamoDB does."""
+class NotMeasured(Exception):
+    """A run that has no such number; the reason is its argument."""
+
+
+def _sides(run: RunMeasured) -> Mapping[Direction, RunTraffic]:
     if isinstance(run.traffic, str):
-        return run.traffic
-    return "wrong_units" if run.counts_wrongly else run.traffic[side]
+        raise NotMeasured(run.traffic)
+    return run.traffic
 
 
-def exact_units(run: RunMeasured, side: Direction) -> Measured:
+def _trusted_traffic(run: RunMeasured, side: Direction, *, accepted: bool = False) -> RunTraffic:
+    """Return one side of the load, if the endpoint counts units as DynamoDB does."""
+    traffic = _sides(run)[side]
+    if run.counts_wrongly:
+        raise NotMeasured("wrong_units")
+    if accepted and not traffic.accepted:
+        raise NotMeasured("none_accepted")
+    return traffic
+
+
+def exact_units(run: RunMeasured, side: Direction) -> float:
     """Units per accepted operation, if every second of the run agrees.
 
     For a simulated run, the mean over the run: nothing in it is random.
     """
-    side_traffic = _trusted_traffic(run, side)
-    if isinstance(side_traffic, str):
-        return side_traffic
-    if not side_traffic.accepted:
-        return "none_accepted"
-    seconds = side_traffic.by_second
-    return _exactly(seconds.units, seconds.accepted, simulated=run.manifest.simulated)
+    seconds = _trusted_traffic(run, side, accepted=True).by_second
+    return _exactly(seconds["units"], seconds["accepted"], simulated=run.manifest.simulated)
 
 
-def mean_units(run: RunMeasured, side: Direction) -> Measured:
+def mean_units(run: RunMeasured, side: Direction) -> float:
     """Units per accepted operation, of the table and its indexes, over the whole run."""
-    side_traffic = _trusted_traffic(run, side)
-    if isinstance(side_traffic, str):
-        return side_traffic
-    return side_traffic.units / side_traffic.accepted if side_traffic.accepted else "none_accepted"
+    traffic = _trusted_traffic(run, side, accepted=True)
+    return traffic.units / traffic.accepted
 
 
-def write_amplification(run: RunMeasured) -> Measured:
+def write_amplification(run: RunMeasured) -> float:
     """Write units of the table and its indexes per write unit of the table; 1 without indexes."""
-    side_traffic = _trusted_traffic(run, WRITE)
-    if isinstance(side_traffic, str):
-        return side_traffic
-    seconds = side_traffic.by_second
-    if not seconds.own_units.any():
-        return "none_accepted"
-    return _exactly(seconds.units, seconds.own_units, simulated=run.manifest.simulated)
+    seconds = _trusted_traffic(run, WRITE).by_second
+    if not seconds["own_units"].any():
+        raise NotMeasured("none_accepted")
+    return _exactly(seconds["units"], seconds["own_units"], simulated=run.manifest.simulated)
 
 
-def _exactly(of: Numbers, per: Numbers, *, simulated: bool) -> Measured:
+def _exactly(of: "pd.Series[float]", per: "pd.Series[float]", *, simulated: bool) -> float:
     """Divide one amount by another, if the ratio is the same in every second."""
     mean = float(of.sum() / per.sum())
     if simulated or np.allclose(of, per * mean, rtol=SAME, atol=SAME):
         return mean
-    return "varies"
+    raise NotMeasured("varies")
 
 
-def shards_needed(run: RunMeasured) -> Measured:
+def shards_needed(run: RunMeasured) -> float:
     """Smallest number of shards per hot key with at most 0.1 % simulated throttles.
 
     Simulated from the scenario, on a table without burst. A constant load is simulated for a minute, a
     changing one as a whole, if that is at most ten minutes.
     """
-    if isinstance(run.scenario, str):
-        return run.scenario
-    shards = shards_enough(run.scenario)
-    if shards is None:
-        return "no_number"
-    return shards if isinstance(shards, str) else float(shards)
+    shards = run.scenario if isinstance(run.scenario, str) else shards_enough(run.scenario)
+    if shards is None or isinstance(shards, str):
+        raise NotMeasured(shards or "no_number")
+    return float(shards)
 
 
-def accepted_units_per_s(run: RunMeasured, side: Direction) -> Measured:
+def accepted_units_per_s(run: RunMeasured, side: Direction) -> float:
     """Units/s over the whole seconds of the load: for writes the table's, for reads with indexes.
 
     A write is accepted once, whatever the number of indexes that copy it.
     """
-    side_traffic = _trusted_traffic(run, side)
-    if isinstance(side_traffic, str):
-        return side_traffic
-    if not side_traffic.attempts:
-        return "not_sent"
-    if side_traffic.units_per_s is None or side_traffic.own_units_per_s is None:
-        return "too_short"
-    return side_traffic.own_units_per_s if side is WRITE else side_traffic.units_per_s
+    traffic = _trusted_traffic(run, side)
+    if not traffic.attempts:
+        raise NotMeasured("not_sent")
+    per_s = traffic.per_s("own_units" if side is WRITE else "units")
+    if per_s is None:
+        raise NotMeasured("too_short")
+    return per_s
 
 
-def knee_units_per_s(run: RunMeasured) -> Measured:
+def knee_units_per_s(run: RunMeasured) -> float:
     """Highest units/s in any ten consecutive whole seconds before the first throttle.
 
     In the direction that throttled most, for writes the table's. Without throttles the knee was not reached.
     """
-    if isinstance(run.traffic, str):
-        return run.traffic
-    traffic, throttled = run.traffic, throttled_seconds(run.traffic)
-    if not len(throttled):
-        return "no_throttles"
-    worst: Direction = max(traffic, key=lambda side: traffic[side].throttled)
-    if run.counts_wrongly:
-        return "wrong_units"
-    seconds = traffic[worst].by_second
-    units = seconds.own_units if worst is WRITE else seconds.units
-    before = units[: throttled[0]][seconds.whole[: throttled[0]]]
-    if len(before) < QUIET_S:
-        return "throttled_at_once"
-    return float(np.convolve(before, np.ones(QUIET_S), mode="valid").max() / QUIET_S)
+    traffic, first = _sides(run), _first_throttle(run)
+    worst = max(traffic, key=lambda side: traffic[side].throttled)
+    before = _trusted_traffic(run, worst).by_second[:first]
+    units = before.loc[before["whole"], "own_units" if worst is WRITE else "units"]
+    if len(units) < QUIET_S:
+        raise NotMeasured("throttled_at_once")
+    return float(units.rolling(QUIET_S).mean().max())
 
 
-def throttle_share(run: RunMeasured) -> Measured:
+def throttle_share(run: RunMeasured) -> float:
     """Share of throttled attempts, of both directions, over the whole run."""
-    if isinstance(run.traffic, str):
-        return run.traffic
-    attempts = sum(side_traffic.attempts for side_traffic in run.traffic.values())
-    return (
-        sum(side_traffic.throttled for side_traffic in run.traffic.values()) / attempts
-        if attempts
-        else "not_sent"
-    )
+    sides = _sides(run).values()
+    attempts = sum(traffic.attempts for traffic in sides)
+    if not attempts:
+        raise NotMeasured("not_sent")
+    return sum(traffic.throttled for traffic in sides) / attempts
 
 
-def capacity_used(run: RunMeasured, side: Direction, *, index: bool) -> Measured:
+def capacity_used(run: RunMeasured, side: Direction, *, index: bool) -> float:
     """Share of its capacity that the table, or its most used index, consumed in a direction.
 
     The capacity is the provisioned one, or the maximum of auto scaling. Above 1 the load runs on burst
     capacity and will be throttled if it continues.
     """
-    if isinstance(run.traffic, str):
-        return run.traffic
-    scenario = run.scenario if isinstance(run.scenario, Scenario) else None
+    sides, scenario = _sides(run), run.scenario if isinstance(run.scenario, Scenario) else None
     if scenario is not None and scenario.timeline:
-        return "varies"
-    if run.counts_wrongly:
-        return "wrong_units"
-    if all(side_traffic.units_per_s is None for side_traffic in run.traffic.values()):
-        return "too_short"
-    most = most_provisioned(run.manifest, scenario)
-    per_s = run.traffic[side].units_per_s_of
-    used = (
+        raise NotMeasured("varies")
+    per_s = _trusted_traffic(run, side).units_per_s_of
+    if all(traffic.units_per_s is None for traffic in sides.values()):
+        raise NotMeasured("too_short")
+    used = [
         per_s.get(resource, 0.0) / has
-        for (resource, direction), has in most.items()
+        for (resource, direction), has in most_provisioned(run.manifest, scenario).items()
         if direction == side and (resource != TABLE) == index
-    )
-    return max(used, default="not_provisioned")
+    ]
+    if not used:
+        raise NotMeasured("not_provisioned")
+    return max(used)
 
 
-def percentile_ms(run: RunMeasured, percentile: float) -> Measured:
+def percentile_ms(run: RunMeasured, percentile: float) -> float:
     """Percentile of the service time of all accepted requests, milliseconds."""
     if isinstance(run.accepted, str):
-        return cast(Absence, run.accepted)
+        raise NotMeasured(run.accepted)
     return float(run.accepted.get_value_at_percentile(percentile)) / US_PER_MS
 
 
-def first_throttle_s(run: RunMeasured) -> Measured:
-    """Seconds from the first second with an attempt to the first with a throttle."""
-    if isinstance(run.traffic, str):
-        return run.traffic
-    throttled = throttled_seconds(run.traffic)
-    return float(throttled[0]) if len(throttled) else "no_throttles"
-
-
-def recovery_s(run: RunMeasured) -> Measured:
-    """Seconds from the first throttle to the last one before ten throttle-free seconds of load."""
-    if isinstance(run.traffic, str):
-        return run.traffic
-    throttled = throttled_seconds(run.traffic)
+def _first_throttle(run: RunMeasured) -> int:
+    throttled = throttled_seconds(_sides(run))
     if not len(throttled):
-        return "no_throttles"
-    attempts = sum(side_traffic.by_second.attempts for side_traffic in run.traffic.values())
+        raise NotMeasured("no_throttles")
+    return int(throttled[0])
+
+
+def first_throttle_s(run: RunMeasured) -> float:
+    """Seconds from the first second with an attempt to the first with a throttle."""
+    return float(_first_throttle(run))
+
+
+def recovery_s(run: RunMeasured) -> float:
+    """Seconds from the first throttle to the last one before ten throttle-free seconds of load."""
+    first, throttled = _first_throttle(run), throttled_seconds(_sides(run))
+    attempts = sum(traffic.by_second["attempts"].to_numpy() for traffic in _sides(run).values())
     loaded = np.cumsum(attempts > 0)  # seconds with attempts so far
     nexts = np.append(throttled[1:], len(loaded))
-    quiet = loaded[nexts - 1] - loaded[throttled]
-    ended = throttled[quiet >= QUIET_S]
-    return float(ended[0] + 1 - throttled[0]) if len(ended) else "not_recovered"
+    ended = throttled[loaded[nexts - 1] - loaded[throttled] >= QUIET_S]
+    if not len(ended):
+        raise NotMeasured("not_recovered")
+    return float(ended[0] + 1 - first)
+
+
+def _taken(measure: Callable[..., float], **of: Any) -> Callable[[RunMeasured], Measured]:
+    def take(run: RunMeasured) -> Measured:
+        try:
+            return measure(run, **of)
+        except NotMeasured as absence:
+            return cast(Absence, absence.args[0])
+
+    return take
 
 
 TAKEN: Final[dict[str, Callable[[RunMeasured], Measured]]] = {
-    "units_per_operation.write": partial(exact_units, side=WRITE),
-    "units_per_operation.read": partial(exact_units, side=READ),
-    "write_amplification": write_amplification,
-    "shards_needed": shards_needed,
-    "mean_units_per_operation.write": partial(mean_units, side=WRITE),
-    "mean_units_per_operation.read": partial(mean_units, side=READ),
-    "accepted_units_per_s.write": partial(accepted_units_per_s, side=WRITE),
-    "accepted_units_per_s.read": partial(accepted_units_per_s, side=READ),
-    "knee_units_per_s": knee_units_per_s,
-    "throttle_share": throttle_share,
-    "capacity_used.write": partial(capacity_used, side=WRITE, index=False),
-    "capacity_used.read": partial(capacity_used, side=READ, index=False),
-    "index_capacity_used.write": partial(capacity_used, side=WRITE, index=True),
-    "index_capacity_used.read": partial(capacity_used, side=READ, index=True),
-    "p50_ms": partial(percentile_ms, percentile=50),
-    "p99_ms": partial(percentile_ms, percentile=99),
-    "first_throttle_s": first_throttle_s,
-    "recovery_s": recovery_s,
+    "units_per_operation.write": _taken(exact_units, side=WRITE),
+    "units_per_operation.read": _taken(exact_units, side=READ),
+    "write_amplification": _taken(write_amplification),
+    "shards_needed": _taken(shards_needed),
+    "mean_units_per_operation.write": _taken(mean_units, side=WRITE),
+    "mean_units_per_operation.read": _taken(mean_units, side=READ),
+    "accepted_units_per_s.write": _taken(accepted_units_per_s, side=WRITE),
+    "accepted_units_per_s.read": _taken(accepted_units_per_s, side=READ),
+    "knee_units_per_s": _taken(knee_units_per_s),
+    "throttle_share": _taken(throttle_share),
+    "capacity_used.write": _taken(capacity_used, side=WRITE, index=False),
+    "capacity_used.read": _taken(capacity_used, side=READ, index=False),
+    "index_capacity_used.write": _taken(capacity_used, side=WRITE, index=True),
+    "index_capacity_used.read": _taken(capacity_used, side=READ, index=True),
+    "p50_ms": _taken(percentile_ms, percentile=50),
+    "p99_ms": _taken(percentile_ms, percentile=99),
+    "first_throttle_s": _taken(first_throttle_s),
+    "recovery_s": _taken(recovery_s),
 }
 
 
@@ -274,7 +267,7 @@ def _traffic(folder: Path, manifest: Manifest) -> dict[Direction, RunTraffic] | 
         traffic = traffic_of(manifest, read_seconds(folder))
     except FileProblem:
         return "no_file"
-    return traffic if any(side_traffic.attempts for side_traffic in traffic.values()) else "not_sent"
+    return traffic if any(side.attempts for side in traffic.values()) else "not_sent"
 
 
 def _accepted(path: Path, manifest: Manifest) -> "HdrHistogram | Absence":

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from keyheat.analysis.advice.as_it_was import as_it_was, assumed_share
+from keyheat.analysis.advice.replay import as_it_was, assumed_share
 from keyheat.analysis.heat import insight_heats
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.analysis.timeline import timeline

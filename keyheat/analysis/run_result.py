@@ -9,7 +9,7 @@ A simulated load begins on a whole second, so that its burst is in the mean. Not
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING, Final
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Numbers = NDArray[np.float64]
-
 LEAST_WHOLE_S: Final = 3
+OF: Final = "units of "
 STILL_S = 2.0  # seconds before the run's end; a later throttle means that throttling had not ended
 
 
@@ -66,41 +65,62 @@ def _scaling_maxima(
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RunTraffic:
     """One direction of a run: attempts on the table, units of the table and its indexes.
 
-    `by_second` covers the first to the last second with an attempt in either direction. Rates are None if the
-    load lasted less than three whole seconds.
+    Rates are None if the load lasted less than three whole seconds.
     """
 
-    attempts: int
-    accepted: int
-    throttled: int
-    units: float
-    units_per_s: float | None
-    own_units_per_s: float | None  # of the table
-    attempts_per_s: float | None
-    throttled_per_s: float | None
-    by_second: "RunSide"
-    units_per_s_of: Mapping[str, float] = field(default_factory=dict)  # by resource, as in labels
+    seconds: "pd.DataFrame"
+    """By second: attempts, accepted, throttled and own_units of the table; units of the table and its
+    indexes, of each also by itself, as `units of NAME`; whole: seconds with load from beginning to end."""
+    loaded: slice  # from the first to the last second with an attempt in either direction
+
+    @property
+    def by_second(self) -> "pd.DataFrame":
+        """The seconds of the load."""
+        return self.seconds.loc[self.loaded]
+
+    @property
+    def attempts(self) -> int:
+        return int(self.seconds["attempts"].sum())
+
+    @property
+    def accepted(self) -> int:
+        return int(self.seconds["accepted"].sum())
+
+    @property
+    def throttled(self) -> int:
+        return int(self.seconds["throttled"].sum())
+
+    @property
+    def units(self) -> float:
+        return float(self.seconds["units"].sum())
 
     @property
     def throttled_share(self) -> float | None:
         """Share of throttled attempts; None without attempts."""
         return self.throttled / self.attempts if self.attempts else None
 
+    def per_s(self, column: str) -> float | None:
+        """Mean of a column over the whole seconds."""
+        whole = self.seconds.loc[self.seconds["whole"], column]
+        return float(whole.mean()) if len(whole) >= LEAST_WHOLE_S else None
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSide:
-    """One direction second by second."""
+    @property
+    def units_per_s(self) -> float | None:
+        return self.per_s("units")
 
-    attempts: Numbers
-    accepted: Numbers
-    throttled: Numbers  # attempts, throttled by any limit
-    own_units: Numbers  # of the table
-    units: Numbers  # of the table and its indexes
-    whole: NDArray[np.bool_]  # seconds with load from beginning to end
+    @property
+    def attempts_per_s(self) -> float | None:
+        return self.per_s("attempts")
+
+    @property
+    def units_per_s_of(self) -> dict[str, float]:
+        """Units per second by resource, as in labels."""
+        of = [name for name in map(str, self.seconds) if name.startswith(OF)]
+        return {name.removeprefix(OF): self.per_s(name) or 0.0 for name in of}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +130,10 @@ class RunResult:
     write: RunTraffic
     read: RunTraffic
     counted: Mapping[str, float]
+
+    @property
+    def sides(self) -> Mapping[Direction, RunTraffic]:
+        return {Direction.WRITE: self.write, Direction.READ: self.read}
 
     @property
     def attempts(self) -> int:
@@ -142,11 +166,18 @@ def measure(manifest: Manifest, seconds: "pd.DataFrame") -> RunResult:
 
 def traffic_of(manifest: Manifest, seconds: "pd.DataFrame") -> dict[Direction, RunTraffic]:
     """Compute both directions of a run from its frame of seconds."""
-    attempted = seconds.loc[seconds["attempts"] > 0, "second"]
-    epoch_s = attempted.astype("int64")
-    span = _seconds(epoch_s.min(), epoch_s.max() + 1) if len(epoch_s) else _seconds(0, 0)
-    whole = _seconds(*whole_seconds(manifest, epoch_s.max() if len(epoch_s) else None))
-    return {side: _traffic(seconds[seconds["direction"] == side], span, whole) for side in WRITES_FIRST}
+    import pandas as pd
+
+    epoch_s = seconds["second"].astype("int64")
+    loaded = epoch_s[seconds["attempts"] > 0]
+    first, last = (int(loaded.min()), int(loaded.max())) if len(loaded) else (0, -1)
+    whole = range(*whole_seconds(manifest, last if len(loaded) else None))
+    moments = [*epoch_s, first, last, *whole[:1], *whole[-1:]]
+    index = pd.RangeIndex(min(moments), max(moments) + 1)
+    return {
+        side: RunTraffic(_traffic(seconds[seconds["direction"] == side], index, whole), slice(first, last))
+        for side in WRITES_FIRST
+    }
 
 
 def whole_seconds(manifest: Manifest, last: int | None) -> tuple[int, int]:
@@ -160,48 +191,17 @@ def whole_seconds(manifest: Manifest, last: int | None) -> tuple[int, int]:
     return first, first if last is None else last  # it was killed, within the last second that is known
 
 
-def _seconds(first: int, after: int) -> "pd.DatetimeIndex":
-    """Return the seconds of a range in the form of a frame's `second`."""
-    import pandas as pd
-
-    return pd.DatetimeIndex(np.arange(first, after).astype("datetime64[s]"), tz="UTC")
-
-
-def _traffic(rows: "pd.DataFrame", span: "pd.DatetimeIndex", whole: "pd.DatetimeIndex") -> RunTraffic:
-    of_table = rows[rows["resource"] == TABLE]
-    counts = of_table.groupby("second")[["attempts", "accepted", "throttled", "consumed_units"]].sum()
-    units = rows.groupby("second")["consumed_units"].sum()
-
-    def at(moments: "pd.DatetimeIndex", column: "pd.Series[float]") -> Numbers:
-        return np.asarray(column.reindex(moments, fill_value=0), np.float64)
-
-    def rate(column: "pd.Series[float]") -> float | None:
-        return float(at(whole, column).mean()) if len(whole) >= LEAST_WHOLE_S else None
-
-    return RunTraffic(
-        attempts=int(of_table["attempts"].sum()),
-        accepted=int(of_table["accepted"].sum()),
-        throttled=int(of_table["throttled"].sum()),
-        units=float(rows["consumed_units"].sum()),
-        units_per_s=rate(units),
-        own_units_per_s=rate(counts["consumed_units"]),
-        attempts_per_s=rate(counts["attempts"]),
-        throttled_per_s=rate(counts["throttled"]),
-        by_second=RunSide(
-            attempts=at(span, counts["attempts"]),
-            accepted=at(span, counts["accepted"]),
-            throttled=at(span, counts["throttled"]),
-            own_units=at(span, counts["consumed_units"]),
-            units=at(span, units),
-            whole=span.isin(whole),
-        ),
-        units_per_s_of={
-            str(resource): rate(of_resource.groupby("second")["consumed_units"].sum()) or 0.0
-            for resource, of_resource in rows.groupby("resource")
-        },
-    )
+def _traffic(rows: "pd.DataFrame", index: "pd.RangeIndex", whole: range) -> "pd.DataFrame":
+    second = rows["second"].astype("int64")
+    of_table = rows["resource"] == TABLE
+    amounts = rows[["attempts", "accepted", "throttled", "consumed_units"]].astype("float64")
+    table = amounts[of_table].groupby(second[of_table]).sum().rename(columns={"consumed_units": "own_units"})
+    units = amounts["consumed_units"].groupby([second, rows["resource"]]).sum().unstack()
+    frame = table.reindex(index, fill_value=0.0).fillna(0.0)
+    by_resource = units.reindex(index).fillna(0.0).add_prefix(OF)
+    return frame.assign(units=by_resource.sum(axis=1), whole=index.isin(whole)).join(by_resource)
 
 
 def throttled_seconds(traffic: Mapping[Direction, RunTraffic]) -> NDArray[np.int64]:
     """Return the seconds with a throttle, counted from the first second of the load."""
-    return np.flatnonzero(sum(side.by_second.throttled for side in traffic.values()))
+    return np.flatnonzero(sum(side.by_second["throttled"].to_numpy() for side in traffic.values()))

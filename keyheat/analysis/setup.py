@@ -20,7 +20,7 @@ WARM: Final = "warm"
 class Setup(BaseModel):
     """What a run was measured on; on an existing table, the scenario has that table's capacity."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     target: str  # simulated | local | aws | the endpoint's URL
     region: str | None = None

@@ -19,7 +19,7 @@ NAME = runfiles.FILES[SUMMARY]
 class RunSummary(BaseModel):
     """One run in a few numbers; unknown values are absent, never zero."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     run_id: str
     scenario: str

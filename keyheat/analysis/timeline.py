@@ -12,8 +12,9 @@ from functools import cached_property, lru_cache
 from statistics import median
 from typing import Final
 
-from keyheat.evidence.settings import LARGEST, Steps, since_throttled, steps
+from keyheat.evidence.settings import LARGEST, QUOTAS, Steps, partition_ceiling, since_throttled, steps
 from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import span
 from keyheat.runs import metrics
@@ -44,11 +45,22 @@ class EvidenceTrack:
     warm: float | None
     on_demand: bool | None
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
+    scale: float = 1.0  # of a local table
 
     @property
     def resource(self) -> str:
         """Its name in labels: `table`, or the name of the index."""
         return label_of(self.index)
+
+    @property
+    def ceiling(self) -> float:
+        """Units/s of one partition."""
+        return partition_ceiling(self.direction, self.scale)
+
+    @property
+    def in_chunks_below(self) -> float:
+        """Units/s below which a table gets its capacity in chunks."""
+        return DEFAULT.nodes_below_units_per_s * self.scale
 
     @property
     def cell_name(self) -> str:
@@ -125,6 +137,10 @@ class EvidenceTimeline:
     step_s: int
     scale: float  # of a local table; the settings here are multiplied already
     requests: Mapping[Direction, Cells]  # throttled requests by cell, of the table with its indexes
+
+    def quota_of(self, direction: Direction) -> float:
+        """The account's quota for the table with its indexes, units/s; the default if unknown."""
+        return self.quota.of(direction) or QUOTAS[direction] * self.scale
 
     def track(self, index: str | None, direction: Direction) -> EvidenceTrack | None:
         """The track of one resource and direction."""
@@ -243,6 +259,7 @@ def _track(
         warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,
         on_demand=_on_demand(evidence, provisioned),
         units_per_request=units_per_request(evidence.series, direction, index) if counted else None,
+        scale=evidence.scale,
     )
 
 

@@ -65,7 +65,7 @@ def _found(search: OrphanSearch) -> OrphanSearchResult:
     try:
         names = search.names()
     except ClientError as error:
-        raise FileProblem(f"the tables cannot be listed: {why_unread(error, 'ListTables')}") from error
+        raise FileProblem(f"the tables cannot be listed: {why_unread(error)}") from error
     except NoCredentialsError as error:
         raise click.UsageError(
             "no AWS credentials found: say --profile, set AWS_PROFILE, or log in"

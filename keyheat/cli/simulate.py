@@ -188,7 +188,7 @@ def simulated(
         with under_way(scenario, seed, job.folder, path) as written:
             simulation = simulate(
                 scenario, seed=seed, traffic=traffic, folder=folder, behaviour=behaviour,
-                progress=bar.simulated, with_retries=True,
+                progress=bar.simulated, policy=scenario.client.retries,
             )  # fmt: skip
             bar.show(1.0, PHASES["analyzing"])
             named = how.show_keys or (sent is None and scenario.invents_keys)

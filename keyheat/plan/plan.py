@@ -5,10 +5,11 @@ Leaves out shards that share a partition, splits and retries, which a simulation
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf
+from itertools import product
+from math import ceil
 from pathlib import Path
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from keyheat.plan.totals import (
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair
 from keyheat.simulator.dryrun.ask import assumptions_of
-from keyheat.words import LIMITS, Capacity, Constraint, Direction, KnownConstraint
+from keyheat.words import LIMITS, WRITES_FIRST, Capacity, Constraint, Direction, KnownConstraint
 
 MOST_INDEX_UNITS: Final = 1.25  # times the measured ones, above which a replay says so
 ROUNDING: Final = 1e-9  # relative difference at which numbers count as equal
@@ -68,16 +69,23 @@ def predict_throttles(
             of_partitions.append(limit)
         elif limit.hottest is not None and limit.hottest.key_per_s > limit.limit_per_s:
             behind.append(replace(limit, behind=True))
-    return (
-        *of_partitions,
-        *of_tables,
-        *behind,
-        *_maxima(sent, given, scale),
-        *_account(sent, given, quotas, scale),
-    )
+    beyond = (*_maxima(sent, given, scale), *_account(sent, given, quotas, scale))
+    return (*of_partitions, *of_tables, *behind, *beyond)
 
 
 GivenCapacities = Mapping[tuple[str, str | None], GivenCapacity]
+
+
+def _limit(
+    constraint: KnownConstraint, resource: GivenCapacity, direction: Direction, **more: Any
+) -> ThrottleForecast:
+    return ThrottleForecast(
+        constraint=constraint,
+        name=resource.name,
+        index=resource.index is not None,
+        direction=direction,
+        **more,
+    )
 
 
 def _partitions(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[ThrottleForecast]:
@@ -88,19 +96,12 @@ def _partitions(sent: LoadTotals, given: GivenCapacities, scale: float) -> Itera
         resource = given[side.table, side.index]
         start = max(resource.at_start.of(side.direction) or 0.0, resource.warm.of(side.direction) or 0.0)
         peak = totals.demand(sent.duration_s).peak_per_s
-        yield ThrottleForecast(
-            constraint="partition",
-            name=resource.name,
-            index=side.index is not None,
-            direction=side.direction,
-            asked_per_s=hottest.asked_per_s,
-            limit_per_s=hottest.ceiling_per_s,
-            from_s=from_s,
-            later=from_s >= len(totals.per_s),
-            hottest=hottest,
-            divisible=resource.divisible,
+        yield _limit(
+            "partition", resource, side.direction,
+            asked_per_s=hottest.asked_per_s, limit_per_s=hottest.ceiling_per_s, from_s=from_s,
+            later=from_s >= len(totals.per_s), hottest=hottest, divisible=resource.divisible,
             grows=resource.starts_on_demand and peak > start * scale,
-        )
+        )  # fmt: skip
 
 
 def _capacity(
@@ -108,26 +109,22 @@ def _capacity(
 ) -> Iterator[ThrottleForecast]:
     """Predict throttles by provisioned throughput, after burst capacity and index buffers."""
     for side, totals in sent.sides.items():
-        rates = provisioned_per_s(scenario, side, len(totals.per_s))
+        rates, demand = provisioned_per_s(scenario, side, len(totals.per_s)), totals.per_s
         if rates is None:
             continue
-        resource, rates_per_s = given[side.table, side.index], rates * scale
-        limit = ThrottleForecast(
-            constraint="table",
-            name=resource.name,
-            index=side.index is not None,
-            direction=side.direction,
-            asked_per_s=float(totals.per_s.mean()),
-            limit_per_s=float(rates_per_s.mean()),
-            from_s=inf,
-        )
         saved = [DEFAULT.saved_units(rate, index_writes=side.buffered) * scale for rate in rates]
-        from_s = _exhaustion_s(totals.per_s, rates_per_s, saved)
-        if from_s is not None and (second := int(from_s)) < len(rates_per_s):
-            lasts = _mean_until_below(totals.per_s[second:], rates_per_s[second:])
-            yield replace(limit, from_s=from_s, asked_per_s=lasts, limit_per_s=float(rates_per_s[second]))
-        elif from_s is not None:
-            yield replace(limit, from_s=from_s, later=True)
+        limits = rates * scale
+        from_s = _exhaustion_s(demand, limits, saved)
+        if from_s is None:
+            continue
+        second, later = int(from_s), from_s >= len(limits)
+        asked, limit = float(demand.mean()), float(limits.mean())
+        if not later:
+            asked, limit = _mean_until_below(demand[second:], limits[second:]), float(limits[second])
+        yield _limit(
+            "table", given[side.table, side.index], side.direction, from_s=from_s, later=later,
+            asked_per_s=asked, limit_per_s=limit,
+        )  # fmt: skip
 
 
 def provisioned_per_s(scenario: Scenario, side: ResourceSide, seconds: int) -> Floats | None:
@@ -186,47 +183,36 @@ def spent_at(demand: Floats, rates: Floats, most_saved: Sequence[float]) -> int 
 
 def _maxima(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[ThrottleForecast]:
     for side, totals in sent.sides.items():
-        resource = given[side.table, side.index]
+        resource, seconds = given[side.table, side.index], len(totals.per_s)
         most = resource.max_on_demand.of(side.direction)
         if most is None:
             continue
-        seconds = len(totals.per_s)
         saved = DEFAULT.saved_units(most, index_writes=side.buffered, on_demand=True) * scale
         from_s = _exhaustion_s(totals.per_s, np.full(seconds, most * scale), [saved] * seconds)
         if from_s is not None:
-            yield ThrottleForecast(
-                constraint="max_on_demand",
-                name=resource.name,
-                index=side.index is not None,
-                direction=side.direction,
-                asked_per_s=totals.demand(sent.duration_s).peak_per_s,
-                limit_per_s=most * scale,
-                from_s=from_s,
-                later=from_s >= seconds,
-            )
+            yield _limit(
+                "max_on_demand", resource, side.direction, from_s=from_s, later=from_s >= seconds,
+                asked_per_s=totals.demand(sent.duration_s).peak_per_s, limit_per_s=most * scale,
+            )  # fmt: skip
 
 
 def _account(
     sent: LoadTotals, given: GivenCapacities, quotas: Quotas, scale: float
 ) -> Iterator[ThrottleForecast]:
     """Check the quota of an on-demand table with its indexes."""
-    for table in dict.fromkeys(side.table for side in sent.sides):
-        if given[table, None].on_demand_from_s is None:
+    tables = [
+        table for (table, index), part in given.items() if index is None and part.on_demand_from_s is not None
+    ]
+    for table, direction in product(tables, WRITES_FIRST):
+        quota, total = quotas.table.of(direction), sent.together_per_s(table, direction)
+        if given[table, None].on_demand_from_s is None or quota is None or total is None:
             continue
-        for direction in (Direction.WRITE, Direction.READ):
-            quota, total = quotas.table.of(direction), sent.together_per_s(table, direction)
-            if quota is None or total is None:
-                continue
-            if total.max() > quota * scale * (1 + ROUNDING):
-                yield ThrottleForecast(
-                    constraint="account",
-                    name=given[table, None].name,
-                    index=False,
-                    direction=direction,
-                    asked_per_s=float(total.max()),
-                    limit_per_s=quota * scale,
-                    from_s=float((total > quota * scale).argmax()),
-                )
+        if total.max() <= quota * scale * (1 + ROUNDING):
+            continue
+        yield _limit(
+            "account", given[table, None], direction, asked_per_s=float(total.max()),
+            limit_per_s=quota * scale, from_s=float((total > quota * scale).argmax()),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.variants import lasting, without_scaling
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
-from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
+from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.simulator.masses import Masses
 from keyheat.simulator.shares import PartitionShares, TableShares
 from keyheat.simulator.traffic import traffic_of
@@ -162,10 +162,8 @@ CEILINGS: Final = {
 }
 
 
-def total_load(
-    scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0, traffic: Traffic | None = None
-) -> LoadTotals | None:
-    """Total what the scenario's load test, or `traffic`, sends; `folder` holds the scenario's trace.
+def total_load(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0) -> LoadTotals | None:
+    """Total what the scenario's load test sends; `folder` holds the scenario's trace.
 
     `scale` multiplies partition limits. A load longer than `LONGEST_S` repeats its first hour. None if the
     load is unknown: it changes for longer than that, or no dry run shows what is sent. Raises `TraceError`.
@@ -173,7 +171,7 @@ def total_load(
     if scenario.load.duration_s > LONGEST_S and scenario.load.arrivals != "trace":
         return _repeat_first_hour(scenario, folder, scale) if repeats_first_hour(scenario) else None
     try:
-        traffic = traffic or traffic_of(scenario, seed=scenario.seed, folder=folder)
+        traffic = traffic_of(scenario, seed=scenario.seed, folder=folder)
         tally = _Tally(scenario, scale)
         for second in range(ceil(scenario.load.duration_s)):
             flows = traffic.second(second)

@@ -193,7 +193,6 @@ class Manifest(LenientPart):
     items_marked: bool = False  # whether they name the run: the table is somebody else's
     shared_with: tuple[SharedWith, ...] = ()
     auto_scaling: AutoScaling | None = None  # of such a table
-    table_notes: tuple[str, ...] = ()  # what else writes to it do, and what may change it meanwhile
     processes: int | None = None
     users: int | None = None
     generator: GeneratorHealth | None = None

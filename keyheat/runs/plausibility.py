@@ -63,9 +63,7 @@ def _check_kind(series: Series, indexes: set[str], where: str, mistakes: Mistake
     _check_period(series.period_s, f"{where}.period_s", mistakes)
     if series.index is not None and series.operation is not None:
         mistakes.add("a series is of an index or of an operation, not of both", where)
-    if series.index is not None and indexes and series.index not in indexes:
-        has = ", ".join(sorted(indexes)[:10])
-        mistakes.add(f"the table has no index {series.index[:255]!r}; it has {has[:500]}", f"{where}.index")
+    check_index(series.index, indexes, f"{where}.index", mistakes)
     if series.dimension is not None and not metrics.is_dimension(series.dimension):
         message = f"a dimension is written as Name=Value, got {series.dimension[:80]!r}"
         mistakes.add(message, f"{where}.dimension")

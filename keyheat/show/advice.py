@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from keyheat.analysis.advice.order import in_order
+from keyheat.analysis.advice.actions import in_order
 from keyheat.numbers import UNITS, a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
 from keyheat.words import READ, TABLE, title_of, whose

@@ -31,7 +31,6 @@ WORDS: Final[Mapping[str, str]] = {
     "reads.missing": "items written and not found",
     "reads.unchecked": "not checked: a part was throttled",
     "cache.stale": "answers older than the last write",
-    "totals.repeated": "updates that an earlier try had made",
     "totals.incomplete_reports": "reports that lack a throttled part",
     "shards.ended_with": "shards of the most sharded key, at the end",
     "shards.cooling": "throttles within the cooldown, only retried",

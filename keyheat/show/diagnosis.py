@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from keyheat.analysis.advice.commands import bill_of, command_of, insights_command, needs_accesses
+from keyheat.analysis.advice.commands import command_of, insights_command, needs_accesses
 from keyheat.analysis.changes import NOTABLE, Changes, Period
 from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
@@ -205,8 +205,7 @@ def _cure_command(diagnosed: DiagnosedTable) -> str | None:
 
 def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
     """What eases it now: in words, as a command to paste, with what a month costs before and after."""
-    bill = now.bill or bill_of(now, diagnosed.table, diagnosed.billing)
-    price, value = "", capital(in_short(now))
+    bill, price, value = now.bill, "", capital(in_short(now))
     if bill is not None:
         before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
         price = f"{before} → {after} a month ({bill.prices})"

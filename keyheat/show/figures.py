@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.analysis.advice.proof import Tried
@@ -102,9 +101,10 @@ def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
         ("before", "after"), ("muted", "good"), ("dash", "solid"), sides, strict=True
     ):
         measured = side[0].measured
-        throttled = pd.Series(measured.write.by_second.throttled + measured.read.by_second.throttled)
+        write, read = measured.write.by_second, measured.read.by_second
+        throttled = (write["throttled"] + read["throttled"]).reset_index(drop=True)
         width_s = width_for(len(throttled), MOST_POINTS)
-        means = coarser(throttled.to_frame(), width_s)[0]
+        means = coarser(throttled.to_frame(), width_s)["throttled"]
         chart.add_trace(
             go.Scatter(
                 name=name, x0=0, dx=width_s, y=compact([*means, *means[-1:]]), mode="lines",

@@ -7,9 +7,9 @@ from itertools import starmap
 from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.case import Limit
-from keyheat.analysis.advice.cures import NEAR_RATIO
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
+from keyheat.analysis.advice.schedule import Limit
+from keyheat.analysis.advice.search import NEAR_RATIO
 from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (
     NOTHING,

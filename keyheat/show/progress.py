@@ -28,7 +28,6 @@ PHASES = {
     "simulating": "simulating",
     "collecting": "asking CloudWatch what it counted",
     "analyzing": "labelling throttles, writing the report",
-    "reporting": "writing the report",
     "cleaning": "deleting the items of the run",
     "deleting": "deleting what the run made",
     "done": "done",

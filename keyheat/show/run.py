@@ -101,7 +101,8 @@ def _warnings(run: ReportRun) -> Iterator[str]:
     if run.simulated:
         yield ON_A_VIRTUAL_CLOCK
     yield from map(sentence, run.health.missing)
-    yield from map(sentence, manifest.table_notes if manifest else ())
+    if manifest is not None and manifest.auto_scaling is not None:
+        yield from map(sentence, manifest.auto_scaling.in_words())
     yield from (f"{capital(words)}." for words in carried_words(run.diagnosis))
     if not run.units_hold:
         yield "Units, shares and costs are not to be relied on: this endpoint may count units in its own way."

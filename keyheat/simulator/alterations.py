@@ -12,7 +12,7 @@ from keyheat.model import limits
 from keyheat.model.keyspace import key_point
 from keyheat.scenario.keys import shard_key
 from keyheat.scenario.scenario import Scenario, ScenarioError
-from keyheat.simulator.flow import Counting, Flow, FlowAnswer, Traffic
+from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.masses import Masses
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
 from keyheat.words import Direction
@@ -24,7 +24,7 @@ HOT_SHARE: Final = 0.002
 than evenly."""
 
 
-class Altered:
+class Altered(Traffic):
     """A load test with changed requests; it gets the answers as if it had sent them."""
 
     def __init__(self, traffic: Traffic, change: Change) -> None:
@@ -35,7 +35,7 @@ class Altered:
     @property
     def counts(self) -> Mapping[str, float]:
         """What the load test counts."""
-        return self._traffic.counts if isinstance(self._traffic, Counting) else {}
+        return self._traffic.counts
 
     def second(self, at_s: float) -> Sequence[Flow]:
         self._sent = self._traffic.second(at_s)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol
 
 from keyheat.model.resources import Cause, Refusal
 from keyheat.simulator.masses import Floats, Masses, most_used
@@ -200,17 +200,33 @@ class FlowAnswer:
 class Traffic(Protocol):
     """A load test as the table meets it."""
 
+    @property
+    def counts(self) -> Mapping[str, float]:
+        """What it counts, by `group.what`, as `counted` of a run's manifest: `cache.hits`; empty: nothing."""
+        return {}
+
     def second(self, at_s: float) -> Sequence[Flow]:
         """What is sent in the second that begins `at_s` seconds into the run."""
 
     def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        """What became of it, in the order of the flows."""
+        """Take what became of it, in the order of the flows."""
+        return None
 
 
-@runtime_checkable
-class Counting(Protocol):
-    """A load test that counts what it did, as that of a real run does."""
+@dataclass(frozen=True, slots=True)
+class Recorded(Traffic):
+    """A recorded load, second by second, which does not react to answers."""
 
-    @property
-    def counts(self) -> Mapping[str, float]:
-        """Numbers by `group.what`, such as `cache.hits`."""
+    seconds: Sequence[Sequence[Flow]]
+
+    def second(self, at_s: float) -> Sequence[Flow]:
+        number = int(at_s)
+        return self.seconds[number] if number < len(self.seconds) else ()
+
+    def peak_per_s(self) -> float:
+        """Highest demand on the table or one of its indexes within a second, units."""
+        return max((_most_units(flow) for flows in self.seconds for flow in flows), default=0.0)
+
+
+def _most_units(flow: Flow) -> float:
+    return flow.requests * max((flow.units, *(entry.units for entry in flow.index_writes)))

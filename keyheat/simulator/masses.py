@@ -19,7 +19,6 @@ from keyheat.scenario.keys import (
     Uniform,
     Weighted,
     Zipf,
-    shard_key,
 )
 
 Within = Literal["point", "random", "rising"]
@@ -49,14 +48,13 @@ class Masses:
     distinct: float = np.inf  # keys that the even part is made of
 
 
-def even_masses(*, within: Within = "point", distinct: float = np.inf) -> Masses:
+def even_masses(*, distinct: float = np.inf) -> Masses:
     """Keys too many to name, used evenly."""
     return Masses(
         points=np.empty(0, np.uint64),
         shares=np.empty(0),
         even=1.0,
         name=_nameless,
-        within=within,
         distinct=distinct,
     )
 
@@ -100,28 +98,24 @@ def most_used(keys: Masses) -> tuple[Places, tuple[str, ...]]:
     return known
 
 
-def masses_of(pattern: KeyPattern, *, at_s: float = 0.0, shards: int = 1, within: Within = "point") -> Masses:
-    """Return the keys that a pattern draws `at_s` seconds into the run, each divided among its shards.
+def masses_of(pattern: KeyPattern, *, at_s: float = 0.0) -> Masses:
+    """Return the keys that a pattern draws `at_s` seconds into the run.
 
     Up to `MOST_NAMED` keys are named; of more, the most used ones, and the rest is even. Raises `TypeError`
     for a pattern that has no such law, as the keys of a trace.
     """
     if isinstance(pattern, Sequence):  # no key of it comes twice
-        return even_masses(within=within)
+        return even_masses()
     assert isinstance(pattern, Hashable), "all others stay as they are"
-    return _of_law(pattern, at_s, shards, within)
+    return _of_law(pattern, at_s)
 
 
 @lru_cache(maxsize=2)
-def _of_law(pattern: KeyPattern, at_s: float, shards: int, within: Within) -> Masses:
+def _of_law(pattern: KeyPattern, at_s: float) -> Masses:
     """The masses of a pattern that stays the same. A search simulates one scenario many times, and to hash a
     hundred thousand keys takes as long as a minute of their load."""
-    count, spelt, parts, even = _law(pattern, at_s, max(1, MOST_NAMED // shards))
-    if shards > 1:
-        parts = np.repeat(parts / shards, shards)
-        count, spelt = count * shards, _sharded(spelt, shards)
-    distinct = float(getattr(pattern, "keys", np.inf)) * shards
-    return _placed(count, spelt, parts, even=even, within=within, distinct=distinct)
+    count, spelt, parts, even = _law(pattern, at_s, MOST_NAMED)
+    return _placed(count, spelt, parts, even=even, distinct=float(getattr(pattern, "keys", np.inf)))
 
 
 Spelt = Callable[[int], str]
@@ -186,16 +180,12 @@ def _numbered(prefix: str) -> Spelt:
     return lambda number: f"{prefix}-{number}"
 
 
-def _sharded(spelt: Spelt, shards: int) -> Spelt:
-    return lambda number: shard_key(spelt(number // shards), number % shards)
-
-
 def _nameless(number: int) -> str:
     raise IndexError(f"no key is named here, so none has the number {number}")
 
 
 def _placed(
-    count: int, spelt: Spelt, parts: Floats, *, even: float, within: Within, distinct: float
+    count: int, spelt: Spelt, parts: Floats, *, even: float, distinct: float, within: Within = "point"
 ) -> Masses:
     """Masses with the keys in order of their hashes; of the names only the order is kept."""
     hashes = (key_point(spelt(number).encode()) for number in range(count))

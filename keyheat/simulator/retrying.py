@@ -15,10 +15,8 @@ import numpy.typing as npt
 
 from keyheat.model.retries import RetryPolicy
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.capacity import CapacityTimeline
-from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
-from keyheat.simulator.simulate import SIMULATED_START_S, models_of, simulate, tables_of
-from keyheat.simulator.tables import SimulatedTables
+from keyheat.simulator.flow import Flow, FlowAnswer, Recorded, Traffic
+from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
 
 MOST_REQUESTS: Final = 500_000
@@ -33,12 +31,11 @@ class TooManyRequests(ValueError):
 
 
 @dataclass(slots=True)
-class _Noting:
+class _Noting(Traffic):
     """A load test and its flows; raises as soon as it sends more requests than can be tried."""
 
     name: str
     sent: Traffic
-    most: int
     seconds: list[Sequence[Flow]] = field(default_factory=list)
     requests: float = 0.0
 
@@ -46,9 +43,9 @@ class _Noting:
         flows = self.sent.second(at_s)
         self.seconds.append(flows)
         self.requests += fsum(flow.requests for flow in flows)
-        if self.requests > self.most:
+        if self.requests > MOST_REQUESTS:
             raise TooManyRequests(
-                f"{self.name} asks for too many requests: at most {self.most:,} are tried one by one, "
+                f"{self.name} asks for too many requests: at most {MOST_REQUESTS:,} are tried one by one, "
                 f"and its first {at_s + 1:.0f} s have more: take a shorter time (--duration S), or less "
                 "of it (--set load.requests_per_s=N)"
             )
@@ -58,16 +55,13 @@ class _Noting:
         self.sent.answered(at_s, answers)
 
 
-def demand_of(
-    scenario: Scenario, folder: Path = Path(), *, traffic: Traffic | None = None, most: int = MOST_REQUESTS
-) -> Seconds:
-    """Return what a scenario's load test, or `traffic`, sends without retries, second by second.
+def demand_of(scenario: Scenario, folder: Path = Path()) -> Seconds:
+    """Return what a scenario's load test sends without retries, second by second.
 
-    `folder` is the scenario's. Raises `TooManyRequests` for more than the `most`, and `ScenarioError` for a
-    load test that no dry run shows.
+    `folder` is the scenario's. Raises `TooManyRequests`, and `ScenarioError` for a load test that no dry run
+    shows.
     """
-    sent = traffic_of(scenario, scenario.seed, folder) if traffic is None else traffic
-    noting = _Noting(scenario.name, sent, most)
+    noting = _Noting(scenario.name, traffic_of(scenario, scenario.seed, folder))
     simulate(scenario, traffic=noting, folder=folder, counts_only=True)
     return noting.seconds
 
@@ -144,28 +138,11 @@ def retried(
     progress: Callable[[float], None] = lambda _part: None,
 ) -> RetriedRun:
     """Send a demand to a model of the scenario's tables, with the retries of a policy."""
-    tables = tables_of(
-        scenario,
-        models_of(scenario, started_s=SIMULATED_START_S, seed=scenario.seed),
-        policy=policy,
-        clients=clients,
-        started_s=SIMULATED_START_S,
-        seed=scenario.seed,
-    )
-    timeline = CapacityTimeline(scenario, started_s=SIMULATED_START_S, seed=scenario.seed)
-    at_s, load_s = 0, len(demand)
-    while at_s < load_s or (tables.under_way and at_s < load_s + LONGEST_TAIL_S):
-        now_s = SIMULATED_START_S + at_s
-        timeline(tables.models[scenario.table.name], now_s)
-        tables.second(demand[at_s] if at_s < load_s else (), now_s)
-        at_s += 1
-        progress(min(1.0, at_s / load_s))
-    return _over(tables, policy, load_s)
-
-
-def _over(tables: SimulatedTables, policy: RetryPolicy, load_s: int) -> RetriedRun:
-    """Sum up the run; requests still under way were not served."""
-    tally = tables.tally
+    made = simulate(
+        scenario, traffic=Recorded(demand), policy=policy, clients=clients, tail_s=LONGEST_TAIL_S,
+        progress=progress, counts_only=True,
+    )  # fmt: skip
+    tally, load_s = made.tally, len(demand)
     last = max((*tally.attempts, load_s - 1)) + 1
     return RetriedRun(
         policy=policy,
@@ -173,7 +150,7 @@ def _over(tables: SimulatedTables, policy: RetryPolicy, load_s: int) -> RetriedR
         requests=tally.requests,
         accepted=len(tally.response_s),
         accepted_in_time=sum(count for at, count in tally.accepted.items() if at < load_s),
-        waiting=tables.under_way,
+        waiting=made.under_way,
         attempts=tally.attempts.total(),
         units=tally.units,
         response_s=np.array(tally.response_s),

@@ -12,14 +12,15 @@ import numpy as np
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal
-from keyheat.model.retries import CLIENTS, RetryPolicy
+from keyheat.model.retries import RetryPolicy
 from keyheat.model.table import TableModel
 from keyheat.scenario.changes import TimelineEvent
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
-from keyheat.simulator.flow import Counting, Flow, FlowAnswer, KeyHistory, Traffic
-from keyheat.simulator.tables import SimulatedTables
+from keyheat.simulator.flow import Flow, FlowAnswer, KeyHistory, Traffic
+from keyheat.simulator.requests import RetryTally
+from keyheat.simulator.second import SimulatedTables
 from keyheat.simulator.traffic import traffic_of
 from keyheat.words import Direction
 
@@ -56,18 +57,16 @@ class ClientRecord:
     `seconds` has the columns of `seconds.parquet`. `throttles` has, for each second: second, index,
     direction, reason, operation, key (a digest; None: one of the keys that are not hot), units of each
     attempt, and how many attempts. With `counts_only` there are none, nor keys: the files of a run need them,
-    and `attempts` and `throttled`, by direction, are enough to hold one run against another. Unless it
-    `names_keys`, there is only what a second had.
+    and `attempts` and `throttled`, by direction, are enough to hold one run against another.
     """
 
     __slots__ = (
-        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s", "names_keys",
+        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s",
         "seconds", "throttled", "throttles",
     )  # fmt: skip
 
-    def __init__(self, *, counts_only: bool = False, names_keys: bool = True) -> None:
+    def __init__(self, *, counts_only: bool = False) -> None:
         self.counts_only = counts_only
-        self.names_keys = names_keys and not counts_only
         self.attempts = dict.fromkeys(Direction, 0)
         self.throttled = dict.fromkeys(Direction, 0)
         self.conflicts = 0
@@ -95,8 +94,6 @@ class ClientRecord:
                 continue
             _count(rows, answer)
             self._throttles(second, answer)
-            if not self.names_keys:
-                continue
             self._keys(answer.flow.index, answer.flow.direction).add(second, answer)
             for entry in answer.flow.index_writes:
                 self._keys(entry.index, Direction.WRITE).add_entries(second, answer, entry)
@@ -198,6 +195,9 @@ class Simulation:
     """Changes by the timeline and by auto scaling."""
     counted: Mapping[str, float] = field(default_factory=dict)
     """What the load test counted, by `group.what`."""
+    tally: RetryTally = field(default_factory=RetryTally)
+    """Of a run with retries: what its clients did."""
+    under_way: int = 0  # requests that are neither accepted nor given up at its end
 
     @property
     def model(self) -> TableModel:
@@ -214,105 +214,67 @@ def simulate(
     folder: Path = Path(),
     behaviour: Behaviour = DEFAULT,
     progress: Callable[[float], None] | None = None,
-    seen: Callable[[ClientRecord], None] | None = None,
     counts_only: bool = False,
-    names_keys: bool = True,
     until: Callable[[ClientRecord], bool] | None = None,
-    with_retries: bool = False,
+    policy: RetryPolicy | None = None,
+    clients: int | None = None,
+    tail_s: int = 0,
 ) -> Simulation:
     """Send the scenario's load to a model of its tables: the same seed gives the same result, bit by bit.
 
     `traffic` is sent in place of what the scenario's load test sends; `folder` is the scenario's, where its
-    trace is. `progress` is told every second how much of the run is done, from 0 to 1, and `seen` what the
-    client has seen until then. `counts_only`: for its outcome, and not for its files (see `ClientRecord`);
-    without `names_keys`: for its seconds, and not for its keys, which take a quarter of the time. A run for
-    which `until` becomes true ends there. `with_retries`: what is throttled is sent again as the scenario's
-    client does, request by request; else each request is sent once.
+    trace is. `progress` is told every second how much of the run is done, from 0 to 1. `counts_only`: for
+    its outcome, and not for its files (see `ClientRecord`). A run for which `until` becomes true ends there.
+    `policy`: what is throttled is sent again by it, request by
+    request, by this many `clients` (absent: the scenario's), and for `tail_s` after the load; absent: each
+    request is sent once.
     """
     seed = scenario.seed if seed is None else seed
     if traffic is None:
         traffic = traffic_of(scenario, seed=seed, folder=folder)
-    models = models_of(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
-    client = ClientRecord(counts_only=counts_only, names_keys=names_keys)
-    retries = with_retries and scenario.client.policy.attempts > 1
-    tables = tables_of(
-        scenario,
+    models = {
+        table.name: TableModel(
+            capacity_of(table), now_s=started_s, scale=scenario.local.scale, seed=seed + number,
+            behaviour=behaviour,
+        )
+        for number, table in enumerate((scenario.table, *scenario.companions))
+    }  # fmt: skip
+    client = ClientRecord(counts_only=counts_only)
+    stated_s = scenario.local.transaction_s
+    tables = SimulatedTables(
         models,
-        started_s=started_s,
+        own=scenario.table.name,
         seed=seed,
-        policy=scenario.client.policy if retries else None,
-        clients=scenario.client.clients,
-        behaviour=behaviour,
-        names_keys=client.names_keys,
+        started_s=started_s,
+        policy=policy,
+        clients=scenario.client.clients if clients is None else clients,
+        transaction_s=behaviour.transaction_s if stated_s is None else stated_s,
+        names_keys=not counts_only,
     )
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
-    seconds = int(np.ceil(scenario.load.duration_s))
-    for at_s in range(seconds):
+    at_s, seconds = 0, int(np.ceil(scenario.load.duration_s))
+    while at_s < seconds or (tables.under_way and at_s < seconds + tail_s):
         now_s = started_s + at_s
         timeline(models[scenario.table.name], now_s)
         flows = traffic.second(at_s)
         answers = tables.second(flows, now_s)
         traffic.answered(at_s, answers[: len(flows)])
         client.saw(int(now_s), answers)
-        if seen is not None:
-            seen(client)
+        at_s += 1
         if progress is not None:
-            progress((at_s + 1) / seconds)
+            progress(min(1.0, at_s / seconds))
         if until is not None and until(client):
-            seconds = at_s + 1
             break
     client.end()
     return Simulation(
         scenario=scenario,
         seed=seed,
         started_s=started_s,
-        ended_s=started_s + seconds,
+        ended_s=started_s + at_s,
         models=models,
         client=client,
         log=timeline.log,
-        counted={
-            **(traffic.counts if isinstance(traffic, Counting) else {}),
-            **(tables.tally.counts if retries else {}),
-        },
-    )
-
-
-def models_of(
-    scenario: Scenario, *, started_s: float, seed: int, behaviour: Behaviour = DEFAULT
-) -> dict[str, TableModel]:
-    """A model of each of a scenario's tables, by name: its own first."""
-    return {
-        table.name: TableModel(
-            capacity_of(table),
-            now_s=started_s,
-            scale=scenario.local.scale,
-            seed=seed + number,
-            behaviour=behaviour,
-        )
-        for number, table in enumerate((scenario.table, *scenario.companions))
-    }
-
-
-def tables_of(
-    scenario: Scenario,
-    models: Mapping[str, TableModel],
-    *,
-    started_s: float,
-    seed: int,
-    policy: RetryPolicy | None = None,
-    clients: int = CLIENTS,
-    behaviour: Behaviour = DEFAULT,
-    names_keys: bool = True,
-) -> SimulatedTables:
-    """Return a scenario's tables under a number of clients; `policy`: their retries."""
-    stated_s = scenario.local.transaction_s
-    return SimulatedTables(
-        models,
-        own=scenario.table.name,
-        seed=seed,
-        started_s=started_s,
-        policy=policy,
-        clients=clients,
-        transaction_s=behaviour.transaction_s if stated_s is None else stated_s,
-        names_keys=names_keys,
+        counted={**traffic.counts, **(tables.tally.counts if policy else {})},
+        tally=tables.tally,
+        under_way=tables.under_way,
     )

@@ -15,7 +15,6 @@ from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.variants import lasting, with_index_shards, with_shards
 from keyheat.simulator.alterations import Altered, in_shards, spread_traffic
-from keyheat.simulator.fingerprint import Files, files_fingerprint, scenario_fingerprint
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.questions import SHARDS_MOST, SHARE_MOST, STEADY_S, Question, shards_question
@@ -28,6 +27,7 @@ CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simul
 SEED: Final = 1
 """Seed of all repetitions of a scenario: the answer is the scenario's, not that of one run."""
 NotSearched = Literal["not_simulated", "too_long"]
+Files = tuple[tuple[str, int], ...]
 
 
 class SearchWatch(Protocol):
@@ -154,7 +154,6 @@ def smallest_shards(
     measure: Callable[[Scenario, int], SimulationOutcome] | None = None,
     share_of: Callable[[SimulationOutcome], float] = SimulationOutcome.share,
     folder: Path = Path(),
-    watch: SearchWatch | None = None,
 ) -> Search:
     """The smallest number of shards of every hot key with which hardly an attempt (`share_most`) throttles.
 
@@ -164,7 +163,7 @@ def smallest_shards(
     """
     asked = shards_question(scenario, index=index, most=most, share_most=share_most, burst=burst)
     if measure is None:
-        return simulated_search(asked, folder, watch)
+        return simulated_search(asked, folder)
 
     def tried(value: float, again: int) -> Step:
         candidate = asked.candidate(value)
@@ -243,3 +242,16 @@ def divided_traffic(
 def most_throttled(outcome: SimulationOutcome) -> Direction:
     """The direction in which most attempts throttled; writes where none did."""
     return max(WRITES_FIRST, key=lambda side: outcome.throttled[side])
+
+
+def scenario_fingerprint(scenario: Scenario) -> bytes:
+    """Return all of a scenario that determines its simulation; `files_fingerprint` has its files."""
+    stated = scenario.model_dump(mode="json", exclude={"name", "question", "expects"})
+    return orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)
+
+
+def files_fingerprint(scenario: Scenario) -> Files:
+    """Return the files that determine the requests, as they are now. Raises `FileNotFoundError`."""
+    trace = scenario.keys.trace
+    files = [scenario.locustfile(Path()), *([] if trace is None else [Path(trace)])]
+    return tuple((str(file.resolve()), file.stat().st_mtime_ns) for file in files)

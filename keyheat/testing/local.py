@@ -17,14 +17,13 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from keyheat.analysis.advice.as_it_was import scenario_of_table
-from keyheat.analysis.advice.rerun import OPERATIONS, Demanded
+from keyheat.analysis.advice.replay import OPERATIONS, scenario_of_table
 from keyheat.endpoint.tables.catalog import region_in
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import percent, whole
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.keys import digest_of
-from keyheat.simulator.flow import Flow, IndexFlow
+from keyheat.simulator.flow import Flow, IndexFlow, Recorded
 from keyheat.simulator.masses import Masses
 from keyheat.terms import CONFIDENCE
 from keyheat.testing.checks import assert_no_hot_partition, require_share
@@ -67,10 +66,10 @@ def throttled_in(rows: Rows) -> int:
     return sum(sum(row["refused"].values()) for row in rows if not row["entry"])
 
 
-def sent_steadily(rows: Rows, requests_per_s: float, seconds: int) -> Demanded:
+def sent_steadily(rows: Rows, requests_per_s: float, seconds: int) -> Recorded:
     """The recorded requests in their proportions, at a total rate."""
     flows = tuple(_flows(rows, requests_per_s / requests_in(rows)))
-    return Demanded([flows] * seconds)
+    return Recorded([flows] * seconds)
 
 
 def _flows(rows: Rows, times_per_s: float) -> Iterator[Flow]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.advice import client_setting, hot_partition, recommendations, waiting
+from keyheat.analysis.advice import case, hot_partition, recommendations
 from keyheat.analysis.advice.actions import ACTIONS, Applied, ByHand, Setting, apply
 from keyheat.analysis.advice.fix import chosen
 from keyheat.runs.formats import Diagnosis, Recommendation
@@ -43,7 +43,7 @@ def changed(found: Case) -> dict[str, tuple[str, str]]:
 
 def test_every_action_that_can_be_recommended_is_known() -> None:
     assert set(TITLES) == set(ACTIONS)
-    modules = (recommendations, hot_partition, client_setting, waiting)
+    modules = (recommendations, hot_partition, case)
     source = "".join(Path(one.__file__).read_text() for one in modules)
     assert all(f'"{action}"' in source for action in ACTIONS)
 
@@ -163,8 +163,7 @@ BY_HAND: list[tuple[Case, str]] = [
     *(
         (asked("hotkey", action), word)
         for action, word in {
-            "back_off": "client.sdk",
-            "change_retries": "keyheat whatif NAME retries",
+            "back_off": "keyheat whatif NAME retries",
             "queue_writes": "sends the same later",
             "ramp": "another demand",
             "raise_account_quota": "Service Quotas",

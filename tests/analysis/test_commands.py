@@ -7,8 +7,7 @@ import botocore.session
 import pytest
 from botocore.validate import validate_parameters
 
-from keyheat.analysis.advice.commands import bill_of, command_of
-from keyheat.plan.prices import Billing, load_prices
+from keyheat.analysis.advice.commands import command_of
 from keyheat.runs.formats import IndexFacts, Recommendation, TableFacts
 from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.words import WRITE, Capacity
@@ -17,7 +16,6 @@ PAIR = Capacity(read=50.0, write=15.0)
 INDEX = IndexFacts(name="by_day", provisioned=PAIR)
 PROVISIONED = TableFacts(name="orders", provisioned=PAIR, indexes=(INDEX,))
 ON_DEMAND = TableFacts(name="orders", max_on_demand=Capacity(write=100.0))
-BILLING = Billing(load_prices())
 
 
 def advice(action: str, resource: str = "table", units: float | None = 41.2) -> Recommendation:
@@ -95,13 +93,3 @@ def test_what_is_scaled_gets_another_range_and_what_is_not_known_gets_no_command
         (advice("back_off"), PROVISIONED),
     ):
         assert command_of(given, table, "--region eu-west-1") is None
-
-
-def test_the_price_is_of_the_table_with_its_indexes_before_and_after() -> None:
-    bill = bill_of(advice("raise_capacity", "by_day"), PROVISIONED, BILLING)
-    assert bill is not None
-    assert bill.before_dollars_per_month == pytest.approx(2 * (15 * 0.00065 + 50 * 0.00013) * 730)
-    more = bill.after_dollars_per_month - bill.before_dollars_per_month
-    assert more == pytest.approx((41.2 - 15) * 0.00065 * 730)
-    unknown = PROVISIONED.model_copy(update={"indexes": (IndexFacts(name="by_day"),)})
-    assert bill_of(advice("raise_capacity"), unknown, BILLING) is None

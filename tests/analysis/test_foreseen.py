@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from keyheat.analysis.advice.case import AdviceCase
-from keyheat.analysis.advice.cures import cured
 from keyheat.analysis.advice.rerun import Rerun, rerun_of
+from keyheat.analysis.advice.search import cured
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
@@ -132,6 +132,17 @@ def test_capacity_for_the_demand_ends_the_throttling_and_is_paid_for(
     assert "no attempt would be throttled" in outlook(raised)
 
 
+def test_a_month_is_priced_with_the_indexes_before_anything_is_simulated() -> None:
+    raw = tomllib.loads(TOO_SMALL)
+    pair = {"read": 50, "write": 15}
+    raw["table"] |= {
+        "provisioned": pair,
+        "indexes": [{"name": "by_day", "partition_key": "d", "provisioned": pair}],
+    }
+    rerun = rerun_for(scenario_from_dict(raw, "test"))
+    assert rerun.dollars(None) == pytest.approx(2 * (15 * 0.00065 + 50 * 0.00013) * 730)
+
+
 def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
     diagnosis, _ = diagnosis_of(TOO_SMALL, numbers)
     late = advice(diagnosis, "auto_scaling").foreseen
@@ -238,41 +249,3 @@ def test_hot_keys_are_divided_and_cold_ones_stay() -> None:
     assert [named[f"hot#{n}"] for n in range(3)] == pytest.approx([0.3] * 3)
     assert named["key-7"] == pytest.approx(0.0001)
     assert divided(keys, 1) is keys
-
-
-PEAK = HOT_KEY.replace(
-    "requests_per_s = 2000\nduration_s = 60\n",
-    'users = 20\nduration_s = 60\narrivals = "constant"\n[load.shape]\nkind = "steps"\n'
-    "steps = [{per_s = 100, for_s = 20}, {per_s = 1250, for_s = 16}, {per_s = 100, for_s = 24}]\n",
-)
-LOW_PEAK = PEAK.replace("1250", "1200")
-RETRYING = '[client]\nsdk = "boto3-2026"\nclients = 10\n'
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "offered"),
-    [
-        (PEAK, "client_retries"),
-        (HOT_KEY.replace("duration_s = 60", "duration_s = 20"), "back_off"),  # it goes on
-        (PEAK + RETRYING, "change_retries"),  # the adaptive mode carries what they lose
-        (PEAK + RETRYING.replace("10", "1"), None),  # one client's rate falls too low
-        (LOW_PEAK + RETRYING, None),  # they carry it
-        (LOW_PEAK + RETRYING + "attempts = 2\n", "change_retries"),  # they were too few
-    ],
-    ids=["a peak", "for ever", "in another way", "one client", "carried", "too few"],
-)  # fmt: skip
-def test_a_peak_that_is_soon_over_is_for_the_clients_retries(
-    text: str, offered: str | None, numbers: Thresholds
-) -> None:
-    diagnosis, scenario = diagnosis_of(text, numbers)
-    assert diagnosis.verdict.constraint == "partition"
-    said = ("client_retries", "change_retries", "back_off")
-    actions = {one.action for one in diagnosis.recommendations}
-    assert actions & {*said} == ({offered} if offered else set())
-    if offered in ("client_retries", "change_retries"):
-        setting = advice(diagnosis, offered)
-        assert setting.kind == "mitigation"
-        assert "is given up" in setting.expected
-        assert "simulated with 10 clients" in setting.expected
-        assert ("requests are given up" in setting.why) == (scenario.client.sdk != "none")

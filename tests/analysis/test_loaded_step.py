@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.loaded_step import beyond_provisioned, state_of
-from keyheat.analysis.run_result import most_provisioned
+from keyheat.analysis.run_result import most_provisioned, traffic_of
 from keyheat.runs.formats import Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
+from keyheat.runs.frames import seconds_of
 from keyheat.runs.manifest import Manifest
-from keyheat.words import Capacity, Direction
+from keyheat.words import Capacity
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -62,19 +63,19 @@ TABLE = TableFacts(
 )  # fmt: skip
 
 
-def most(table: TableFacts = TABLE, scale: float = 1.0) -> dict[tuple[str, Direction], float]:
-    return most_provisioned(Manifest(started_at=START, table=table, target="local", scale=scale), None)
+def beyond(rows: list[SecondCount], table: TableFacts = TABLE, scale: float = 1.0) -> Any:
+    manifest = Manifest(started_at=START, table=table, target="local", scale=scale)
+    return beyond_provisioned(traffic_of(manifest, seconds_of(rows)), most_provisioned(manifest, None))
 
 
 def test_living_on_burst_is_seen_in_the_second_half() -> None:
-    assert beyond_provisioned(seconds_at(900, 900, 99, 101), most()) is None
-    assert beyond_provisioned(seconds_at(0, 0, 110, 110), most()) == (
+    assert beyond(seconds_at(900, 900, 99, 101)) is None
+    assert beyond(seconds_at(0, 0, 110, 110)) == (
         "table", "write", "110 units/s were consumed where 100 are provisioned.",
     )  # fmt: skip
     both = [*seconds_at(110, 110), *seconds_at(110, 110, index="by-day")]
-    assert beyond_provisioned(both, most()) is not None
-    assert (beyond_provisioned(both, most()) or ("",))[0] == "by-day"
-    assert beyond_provisioned(seconds_at(40, 40), most(scale=0.1)) is not None
-    assert beyond_provisioned([], most()) is None
+    assert beyond(both)[0] == "by-day"
+    assert beyond(seconds_at(40, 40), scale=0.1) is not None
+    assert beyond([]) is None
     on_demand = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST")
-    assert beyond_provisioned(seconds_at(1e6, 1e6), most(on_demand)) is None
+    assert beyond(seconds_at(1e6, 1e6), on_demand) is None

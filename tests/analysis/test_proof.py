@@ -1,16 +1,16 @@
 """Whether a fix fixed it: what both sides have to show for each verdict, and what a month costs."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pandas as pd
 import pytest
 
-from keyheat.analysis.advice.case import Limit
 from keyheat.analysis.advice.proof import HARDLY, Tried, dollars_per_month, once_dollars, proof_of
-from keyheat.analysis.run_result import RunResult, RunSide, RunTraffic
+from keyheat.analysis.advice.schedule import Limit
+from keyheat.analysis.run_result import RunResult, RunTraffic
 from keyheat.plan.prices import Billing, WarmPrices, load_prices
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.manifest import Manifest
@@ -25,17 +25,10 @@ ATTEMPTS = 100_000
 
 
 def traffic(attempts: int = 0, throttled: int = 0, units_per_s: float = 0.0) -> RunTraffic:
-    return RunTraffic(
-        attempts=attempts,
-        accepted=attempts - throttled,
-        throttled=throttled,
-        units=0.0,
-        units_per_s=units_per_s,
-        own_units_per_s=units_per_s,
-        attempts_per_s=attempts / 50,
-        throttled_per_s=throttled / 50,
-        by_second=RunSide(**{one.name: np.zeros(50) for one in fields(RunSide)}),
-    )
+    """A load of one direction whose attempts all came in its first second."""
+    seconds = pd.DataFrame(0.0, range(50), ["attempts", "accepted", "throttled", "own_units", "units"])
+    seconds.loc[0, ["attempts", "accepted", "throttled"]] = attempts, attempts - throttled, throttled
+    return RunTraffic(seconds.assign(units=units_per_s, own_units=units_per_s, whole=True), slice(0, 49))
 
 
 def measured(throttled: int = 0, units_per_s: float = 0.0) -> RunResult:

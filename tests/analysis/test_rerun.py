@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from keyheat.analysis.advice.rerun import KnownOutcomes, Rerun, ScenarioTraffic
+from keyheat.analysis.advice.rerun import Rerun, ScenarioTraffic
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.alterations import in_eventual_reads, in_shards
@@ -22,14 +22,9 @@ def scenario(**changes: Any) -> Scenario:
     return scenario_from_dict({**raw, **changes}, "test")
 
 
-def rerun(of: Scenario, known: KnownOutcomes) -> Rerun:
-    return Rerun(
-        scenario=of,
-        traffic=ScenarioTraffic.of(of),
-        measured=None,
-        billing=Billing(load_prices()),
-        known=known,
-    )
+def rerun(of: Scenario) -> Rerun:
+    billing = Billing(load_prices())
+    return Rerun(scenario=of, traffic=ScenarioTraffic.of(of), measured=None, billing=billing)
 
 
 def divided(one: Rerun, count: int, direction: Direction = WRITE) -> Rerun:
@@ -37,8 +32,7 @@ def divided(one: Rerun, count: int, direction: Direction = WRITE) -> Rerun:
 
 
 def test_the_same_run_is_simulated_once_whatever_it_is_called() -> None:
-    known = KnownOutcomes()
-    first, renamed = (rerun(scenario(name=name, question=name), known) for name in ("hot", "before-1"))
+    first, renamed = (rerun(scenario(name=name, question=name)) for name in ("hot", "before-1"))
     assert first.simulated() is renamed.simulated()
     shards = [divided(one, 4) for one in (first, renamed)]
     assert shards[0].simulated() is shards[1].simulated()
@@ -46,8 +40,7 @@ def test_the_same_run_is_simulated_once_whatever_it_is_called() -> None:
 
 
 def test_whatever_makes_a_difference_is_simulated_by_itself() -> None:
-    known = KnownOutcomes()
-    one = rerun(scenario(), known)
+    one = rerun(scenario())
     found = [
         one.simulated(),
         one.simulated(STEADY),
@@ -55,11 +48,9 @@ def test_whatever_makes_a_difference_is_simulated_by_itself() -> None:
         divided(one, 3).simulated(),
         divided(one, 3, Direction.READ).simulated(),
         replace(one, alters=((in_eventual_reads, ()),)).simulated(),
-        rerun(scenario(load={"requests_per_s": 1_000, "duration_s": 4}), known).simulated(),
-        rerun(
-            scenario(table={"name": "orders", "provisioned": {"read": 5, "write": 400}}), known
-        ).simulated(),
-        rerun(scenario(seed=2), known).simulated(),
+        rerun(scenario(load={"requests_per_s": 1_000, "duration_s": 4})).simulated(),
+        rerun(scenario(table={"name": "orders", "provisioned": {"read": 5, "write": 400}})).simulated(),
+        rerun(scenario(seed=2)).simulated(),
     ]
     assert len({id(outcome) for outcome in found}) == len(found)
 

@@ -101,7 +101,7 @@ def runs(case: Case) -> Iterator[Simulated]:
         return
     scenario = load_scenario(FOLDER / case.simulated["scenario"])
     for seed in range(1, case.simulated.get("seeds", 1) + 1):
-        made = simulate(scenario, seed=seed, names_keys=False)
+        made = simulate(scenario, seed=seed)
         yield Simulated(made, case.simulated.get("starts_s", 0.0))
 
 

@@ -1,4 +1,4 @@
-"""Totals of orders: followed from a stream across splits, and written exactly once."""
+"""Totals of orders: followed from a stream across splits."""
 
 import tomllib
 from collections.abc import Iterator
@@ -13,15 +13,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from keyheat.load.users.orders import (
-    OrderTally,
-    StreamReader,
-    guarded,
-    order_item,
-    placed_s,
-    total_key,
-    total_update,
-)
+from keyheat.load.users.orders import StreamReader, order_item, placed_s
 from keyheat.model.units import item_bytes
 from keyheat.runs.partitions import all_shards, split_times_s
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
@@ -70,11 +62,9 @@ class Orders:
 
     def place(self, many: int) -> None:
         for _ in range(many):
-            of = (f"product-{self.rng.randrange(5)}", f"2026-11-{self.rng.randrange(20, 22)}")
             number = f"{1_795_176_000_000 + self.placed}-0-{self.placed}"
             self.placed += 1
-            quantity = self.rng.randrange(1, 9)
-            item = order_item(self.table, "run-1", number, of, quantity=quantity, size_bytes=300)
+            item = order_item(self.table, "run-1", number, f"product-{self.rng.randrange(5)}", 300)
             self.client.put_item(TableName=self.table.name, Item=item)
 
     def split(self) -> None:
@@ -112,25 +102,12 @@ def test_every_record_of_a_stream_is_read_once_across_splits(reader: StreamReade
     assert all(at_s is not None and abs(at_s - time()) < 60 for at_s in times)
 
 
-def test_a_flush_that_is_sent_again_counts_once(orders: Orders) -> None:
-    of, tally = ("product-1", "2026-11-21"), OrderTally(7, 20)
-    for flush in ("run-1/1", "run-1/1", "run-1/2"):
-        request = guarded(total_update(orders.totals, "run-1", of, tally), flush)
-        try:
-            orders.client.update_item(**request)
-        except orders.client.exceptions.ConditionalCheckFailedException:
-            assert flush == "run-1/1"
-    key = {orders.totals.partition_key: {"S": total_key("run-1", of)}}
-    item = orders.client.get_item(TableName=orders.totals.name, Key=key)["Item"]
-    assert (item["orders"]["N"], item["quantity"]["N"]) == ("14", "40")
-
-
 def test_an_order_is_as_large_as_it_is_asked_to_be(scenario: Scenario) -> None:
-    of, number = ("product-1", "2026-11-21"), "1795176000123-0000001-000001"
-    item = order_item(scenario.table, "run", number, of, quantity=3, size_bytes=1_000)
+    number = "1795176000123-0000001-000001"
+    item = order_item(scenario.table, "run", number, "product-1", 1_000)
     assert item_bytes(item) == 1_000
     assert placed_s(number) == 1_795_176_000.123
-    small = order_item(scenario.table, "run", number, of, quantity=3, size_bytes=10)
+    small = order_item(scenario.table, "run", number, "product-1", 10)
     assert item_bytes(small) > 10  # as small as it can be
 
 

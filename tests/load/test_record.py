@@ -105,7 +105,7 @@ def cut_in_pieces(log: list[Attempt]) -> Record:
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(logs, logs, logs)
 def test_records_merged_in_any_order_are_the_record_of_all(
     a: list[Attempt], b: list[Attempt], c: list[Attempt]
@@ -116,14 +116,14 @@ def test_records_merged_in_any_order_are_the_record_of_all(
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(logs)
 def test_a_record_sent_in_pieces_is_the_record(log: list[Attempt]) -> None:
     assert view(cut_in_pieces(log)) == view(record_of(log))
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(logs)
 def test_every_attempt_is_counted_once(log: list[Attempt]) -> None:
     record = record_of(log)

@@ -187,18 +187,6 @@ def test_a_full_disk_is_one_clear_line(load_run: Loaded, scenario_file: Path, tm
     assert run_of(folder)["status"] == "running"
 
 
-@pytest.mark.parametrize("named", ["", "hotkey.py,{tests}/datekey.py"])
-def test_one_load_test_is_to_be_chosen(run_locust: Locust, named: str) -> None:
-    """Those of one folder have users of the same names, of which Locust says that they are duplicates."""
-    tests = Path(__file__).parents[2] / "loadtests"
-    code, _out, err = run_locust(named.format(tests=tests), "--headless")
-    assert code == 2
-    assert "load tests are named, but a scenario is made for one: choose one with -f FILE" in err
-    assert "datekey.py, " in err
-    assert "hotkey.py" in err
-    assert "Duplicate" not in err
-
-
 def test_our_options_have_a_help_of_their_own(run_locust: Locust) -> None:
     code, out, _err = run_locust("hotkey.py", "--keyheat-help")
     assert code == 0

@@ -141,11 +141,11 @@ def test_a_long_run_with_many_labels_stays_small(tmp_path):
 
 
 def test_a_table_that_was_there_is_said_to_be():
-    notes = ("auto scaling may change its capacity during this run: writes of the table",)
-    run = ReportRun(diagnosis=diagnosis(), manifest=manifest(existing=True, table_notes=notes))
+    scaling = {"scaled": [{"side": "write", "min": 5, "max": 500}]}
+    run = ReportRun(diagnosis=diagnosis(), manifest=manifest(existing=True, auto_scaling=scaling))
     text = page_of(run)
     assert "table orders, loaded as it was" in text
-    assert "Auto scaling may change its capacity during this run: writes of the table." in text
+    assert "Auto scaling may change its capacity during this run: writes of the table: 5 to 500" in text
 
 
 def test_a_run_that_was_not_alone_says_so_first():

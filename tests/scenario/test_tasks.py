@@ -38,9 +38,7 @@ per_s = 300
 [[tasks]]
 operation = "query"
 per_s = 30
-newest_first = true
 limit = 20
-projection = ["tenant", "event_type"]
 [[tasks]]
 operation = "query"
 index = "by-type"

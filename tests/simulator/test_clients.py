@@ -17,14 +17,14 @@ pytestmark = pytest.mark.slow
 
 def simulated(*settings: str) -> Simulation:
     scenario, path = find_scenario("hotkey", ("load.duration_s=8", *settings))
-    return simulate(scenario, folder=path.parent, with_retries=True)
+    return simulate(scenario, folder=path.parent, policy=scenario.client.retries)
 
 
 def test_a_simulated_run_is_what_the_comparison_says_of_its_policy() -> None:
     settings = ("client.sdk='boto3-2026'", "client.clients=10")
     scenario, path = find_scenario("hotkey", ("load.duration_s=8", *settings))
     compared = retried(scenario, demand_of(scenario, path.parent), scenario.client.policy, clients=10)
-    run = simulate(scenario, folder=path.parent, with_retries=True)
+    run = simulate(scenario, folder=path.parent, policy=scenario.client.retries)
     assert run.client.attempts[Direction.WRITE] == sum(compared.attempts_per_s[:8])
     assert run.client.throttled[Direction.WRITE] == sum(compared.throttled_per_s[:8])
     counted = run.counted
@@ -43,7 +43,7 @@ def test_transactions_meet_under_every_policy_as_they_do_in_a_simulated_run() ->
         retried(scenario, demand, policy_named(name), clients=10) for name in ("none", "boto3-2026")
     )
     assert none.conflicts == again.conflicts > 0.5 * none.requests  # 700 a second share one total
-    run = simulate(scenario, folder=path.parent, with_retries=True)
+    run = simulate(scenario, folder=path.parent, policy=scenario.client.retries)
     assert run.client.conflicts == again.conflicts
     assert run.counted["retries.requests"] == again.requests == none.requests
     for one in (none, again):
@@ -96,7 +96,7 @@ def test_without_retries_it_is_the_run_that_it_was() -> None:
     plain, _path = find_scenario("hotkey", ("load.duration_s=8",))
     assert (
         simulate(scenario, folder=path.parent).client.attempts
-        == simulate(plain, folder=path.parent, with_retries=True).client.attempts
+        == simulate(plain, folder=path.parent, policy=plain.client.retries).client.attempts
     )
 
 

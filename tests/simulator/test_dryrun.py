@@ -13,8 +13,7 @@ from keyheat.simulator.dryrun import ask
 from keyheat.simulator.dryrun.requests import DryRun, LoadTest, RequestKind
 from keyheat.simulator.dryrun.stated import stated_loadtest
 from keyheat.simulator.flow import Flow
-from keyheat.simulator.traffic import asks_for_shards, traffic_of
-from keyheat.simulator.traffic.pace import Sending
+from keyheat.simulator.traffic import Sending, asks_for_shards, traffic_of
 from keyheat.simulator.traffic.setting import TrafficSetting
 from tests.small_runs import SCENARIOS
 

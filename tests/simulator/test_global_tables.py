@@ -1,4 +1,4 @@
-"""Global tables: paid for in every Region, and simulated with the writes that come in from the others."""
+"""Global tables: paid for in every Region."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,6 @@ from keyheat.intake.sources import read_source
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.charges import Tariff
 from keyheat.plan.prices import load_prices
-from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.runs.formats import Series
 from keyheat.runs.metrics import REPLICATED, REPLICATION_LATENCY, consumed
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
@@ -55,8 +54,6 @@ def test_each_region_pays_for_the_writes_of_all() -> None:
     alone, three = billed(scenario(regions=[])), billed(scenario())
     assert three.dollars == pytest.approx(3 * alone.dollars)
     assert three.unpriced == ("transfer to 2 Regions, at most",)
-    twice = billed(scenario({"replicated_per_write": 1}))
-    assert twice.dollars == pytest.approx(2 * three.dollars, rel=0.01)
     met = Tariff.of(scenario(), load_prices()), Tariff.of(scenario(regions=[]), load_prices())
     assert met[0].per_write_unit == 3 * met[1].per_write_unit
     assert met[0].per_read_unit == met[1].per_read_unit
@@ -68,27 +65,6 @@ def test_provisioned_capacity_is_paid_for_in_each_region_too() -> None:
     index = {"indexes": [{"name": "by-owner", "partition_key": "owner", "provisioned": capacity}]}
     alone, three = billed(scenario(**table, **index, regions=[])), billed(scenario(**table, **index))
     assert three.dollars == pytest.approx(3 * alone.dollars)
-
-
-def test_writes_of_other_regions_are_asked_of_the_table_and_its_index() -> None:
-    sent = total_load(scenario({"replicated_per_write": 1.5}))
-    assert sent is not None
-    table = sent.sides[ResourceSide("carts", None, WRITE)]
-    assert table.demand(60).peak_per_s == pytest.approx(1_000)
-    index = sent.sides[ResourceSide("carts", "by-owner", WRITE)]
-    assert index.demand(60).peak_per_s == pytest.approx(1_000, rel=0.05)  # some entries move
-
-
-@pytest.mark.slow
-def test_a_table_that_holds_the_load_of_one_region_throttles_with_that_of_three() -> None:
-    capacity = {"billing_mode": "PROVISIONED", "provisioned": {"read": 10, "write": 500}, "indexes": []}
-    held = simulate(scenario({"duration_s": 700}, **capacity))
-    assert held.client.throttled[WRITE] == 0
-    full = simulate(scenario({"duration_s": 700, "replicated_per_write": 1}, **capacity))
-    assert full.client.throttled[WRITE] > 10_000
-    found = diagnosed(evidence_of(full))
-    assert (found.verdict.constraint, found.region) == ("table", "eu-west-1")
-    assert any("us-east-1 and ap-southeast-2" in said for said in found.verdict.because)
 
 
 def test_what_came_from_other_regions_is_said_of_a_real_table() -> None:
@@ -124,11 +100,6 @@ def test_what_came_from_other_regions_is_said_of_a_real_table() -> None:
 def test_what_is_wrong_with_regions_is_said(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ScenarioError, match=said):
         scenario(**changes)
-
-
-def test_writes_of_other_regions_want_other_regions() -> None:
-    with pytest.raises(ScenarioError, match="global table only"):
-        scenario({"replicated_per_write": 1}, regions=[])
 
 
 def test_a_description_with_replicas_comes_over(tmp_path: Path) -> None:

@@ -20,8 +20,10 @@ from keyheat.scenario.keys import (
     Zipf,
     shard_key,
 )
+from keyheat.simulator.dryrun.requests import KEY
 from keyheat.simulator.masses import even_masses, masses_of, masses_of_shares
 from keyheat.simulator.shares import PartitionShares
+from keyheat.simulator.traffic.keys import composed
 
 DRAWS = 40_000
 PATTERNS: list[KeyPattern] = [
@@ -45,17 +47,19 @@ def test_a_key_lies_where_its_items_do(key: str) -> None:
     assert key_point(key.encode()) == point(position(key.encode(), b"sort"))
 
 
-@pytest.mark.parametrize("shards", [1, 3])
-def test_named_keys_are_in_order_of_their_hashes(shards: int) -> None:
-    masses = masses_of(Zipf(1.0, 40), shards=shards)
+def test_named_keys_are_in_order_of_their_hashes() -> None:
+    masses = masses_of(Zipf(1.0, 40))
     assert (np.diff(masses.points.astype(float)) > 0).all()
     names = [masses.name(n) for n in range(len(masses.points))]
     assert [key_point(name.encode()) for name in names] == masses.points.tolist()
     assert masses.shares.sum() + masses.even == pytest.approx(1.0)
-    if shards > 1:
-        assert set(names) == {shard_key(f"key-{n}", shard) for n in range(40) for shard in range(shards)}
-        by_name = dict(zip(names, masses.shares, strict=True))
-        assert len({by_name[shard_key("key-0", shard)] for shard in range(shards)}) == 1
+
+
+def test_a_key_in_several_texts_is_evenly_in_each() -> None:
+    masses = composed(masses_of(Zipf(1.0, 40)), tuple((shard_key(KEY, shard), 1 / 3) for shard in range(3)))
+    by_name = {masses.name(n): share for n, share in enumerate(masses.shares)}
+    assert set(by_name) == {shard_key(f"key-{n}", shard) for n in range(40) for shard in range(3)}
+    assert len({by_name[shard_key("key-0", shard)] for shard in range(3)}) == 1
 
 
 def test_of_too_many_keys_the_most_used_ones_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +70,6 @@ def test_of_too_many_keys_the_most_used_ones_are_named(monkeypatch: pytest.Monke
     hot = masses_of(SingleHotKey(0.4, 1_000))
     assert (hot.name(0), hot.even) == ("hot", pytest.approx(0.6))
     assert masses_of(Uniform(1_000)).even == 1.0
-    assert masses_of(Zipf(1.0, 1_000), shards=10).even > zipf.even
 
 
 def test_a_sequence_is_even_and_the_date_moves_on() -> None:

@@ -14,7 +14,7 @@ from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import overridden
 from keyheat.simulator.outcome import Left, SimulationOutcome, outcome_of
-from keyheat.simulator.questions import capacity_question, load_question, seconds_for
+from keyheat.simulator.questions import capacity_question, load_question, seconds_for, shards_question
 from keyheat.simulator.search import Range, State, Step, Tries
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import asks_for_shards, traffic_of
@@ -297,7 +297,8 @@ class Simulations:
 def test_every_number_is_simulated_once_with_each_seed() -> None:
     """That of one shard says besides whose keys are to be divided."""
     watch = Simulations()
-    found = smallest_shards(scenario(load={"requests_per_s": 2_000, "duration_s": 8}), watch=watch)
+    asked = shards_question(scenario(load={"requests_per_s": 2_000, "duration_s": 8}))
+    found = simulated_search(asked, watch=watch)
     assert found.in_order[0].value == 1
     assert sorted(watch.done) == sorted(values(found))
 

@@ -9,7 +9,7 @@ from keyheat.model.resources import Cause
 from keyheat.scenario.keys import SingleHotKey, Uniform, digest_of
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow
+from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, Traffic
 from keyheat.simulator.masses import even_masses, masses_of
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.rows import seconds_table
@@ -22,7 +22,7 @@ HOT = masses_of(SingleHotKey(0.8, 100))
 INDEX = {"name": "tag", "partition_key": "tag", "provisioned": {"read": 10, "write": 200}}
 
 
-class Script:
+class Script(Traffic):
     """Traffic that sends the same flows every second, and keeps what became of them."""
 
     def __init__(self, *flows: Flow) -> None:
@@ -63,21 +63,6 @@ def test_the_same_seed_is_the_same_run() -> None:
         assert run.model.decisions() == first.model.decisions()
     assert not seconds_table(other).equals(seconds_table(first))
     assert (first.seed, simulate(scenario(1), traffic=Script()).seed) == (1, 3)
-
-
-def test_without_keys_a_run_has_the_same_seconds() -> None:
-    flows = put(poisson=True), put(100, index_writes=(IndexFlow(index="tag", units=1, keys=HOT),))
-    named, nameless = (
-        simulate(scenario(30, indexes=[INDEX]), traffic=Script(*flows), names_keys=names)
-        for names in (True, False)
-    )
-    assert rows(nameless) == rows(named)
-    assert outcome_of(nameless) == outcome_of(named)
-    throttles = [sum(run.client.throttles.columns[7]) for run in (named, nameless)]
-    assert throttles[0] == throttles[1] > 0
-    assert any(named.client.throttles.columns[5])
-    assert not any(nameless.client.throttles.columns[5])
-    assert (nameless.client.keys[WRITE].run, nameless.client.index_keys) == ({}, {})
 
 
 def test_counts_alone_give_the_outcome_of_the_whole_record() -> None:

@@ -16,7 +16,7 @@ from keyheat.model.table import TableModel
 from keyheat.scenario.keys import SingleHotKey, Uniform, Zipf
 from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses, even_masses, masses_of
-from keyheat.simulator.tables import SimulatedTables
+from keyheat.simulator.second import SimulatedTables
 from keyheat.words import Capacity
 from tests.simulator.sent import (
     READ,
@@ -298,7 +298,7 @@ def test_an_on_demand_table_grows_past_its_peak() -> None:
 
 @pytest.mark.parametrize(("within", "splits"), [("point", False), ("rising", False), ("random", True)])
 def test_one_hot_key_splits_only_where_its_items_are_spread(within: str, splits: bool) -> None:
-    keys = masses_of(SingleHotKey(1.0, 1), within=within)  # type: ignore[arg-type]
+    keys = replace(masses_of(SingleHotKey(1.0, 1)), within=within)  # type: ignore[arg-type]
     waves, answers = in_waves(on_demand(), always(puts(1_500, keys)), seconds=1_500)
     assert (waves.partition_count() > 4) == splits
     served = sum(one.accepted for one in answers[-1])

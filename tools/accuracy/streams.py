@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyheat.model.keyspace import point, position
-from keyheat.simulator.flow import Flow, FlowAnswer
+from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.masses import Masses, Within
 
 WAITS_S: Final = (1, 2, 4)  # what a client with back-off waits before it tries again
@@ -28,7 +28,7 @@ class RequestStream:
     tries_again: float = 0.0  # the part of the refused requests that comes again
 
 
-class RandomTraffic:
+class RandomTraffic(Traffic):
     """The streams as the table meets them; refused requests come again where their stream says so."""
 
     __slots__ = ("_again", "_rng", "_sending", "_streams")

@@ -230,7 +230,7 @@ def _said(seen: Observed, behaviour: Behaviour, seed: int) -> Observed:
 @lru_cache(maxsize=512)  # the search for a parameter comes back to what it has tried, with more seeds
 def _simulated(name: ScenarioName, attempts: int, scale: float, behaviour: Behaviour, seed: int) -> Observed:
     scenario = _scenario(name, attempts, scale)
-    made = simulate(scenario, seed=seed, folder=FOLDER, behaviour=behaviour, names_keys=False)
+    made = simulate(scenario, seed=seed, folder=FOLDER, behaviour=behaviour)
     return observed_simulation(name, made)
 
 

@@ -3,7 +3,7 @@
 The search for a cure, `keyheat fix` and the page have actions from this table and nowhere else.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from keyheat.analysis.advice import capacity
 from keyheat.numbers import some, span, units
 from keyheat.plan.totals import ResourceSide, total_load
-from keyheat.runs.formats import Recommendation
+from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.part import MOST_UNITS, CacheSpec
 from keyheat.scenario.variants import rates_times, with_index_shards
@@ -78,7 +78,12 @@ class ByHand:
 
 
 Outcome = Applied | ByHand
-Take = Callable[[Recommendation, Scenario, Setting], Outcome]
+Take = Callable[[Recommendation, Scenario, Setting], Applied]
+"""Change a scenario. Raises `NotShown` with what can be done instead, and `ScenarioError`."""
+
+
+class NotShown(ValueError):
+    """An action that no rerun of this scenario can show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +92,7 @@ class Action:
 
     take: Take | None = None
     counts: Literal["shards", "units"] | None = None  # what its number is of
-    by_hand: str = ""
+    by_hand: str = "it is not an action of this version."
 
 
 def apply(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
@@ -95,18 +100,37 @@ def apply(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
 
     What was expected of the scenario as it was is not expected of the changed one.
     """
-    action = ACTIONS.get(advice.action)
-    if action is None or action.take is None:
-        return _by_hand(advice, action.by_hand if action else "it is not an action of this version.")
+    action = ACTIONS.get(advice.action, Action())
+    if action.take is None:
+        return ByHand(action=advice.action, why=action.by_hand)
     try:
         return action.take(advice, scenario, on)
+    except NotShown as reason:
+        return ByHand(action=advice.action, why=str(reason))
     except ScenarioError as error:
-        return _by_hand(advice, f"the scenario cannot say it: {'; '.join(error.errors)}")
+        return ByHand(action=advice.action, why=f"the scenario cannot say it: {'; '.join(error.errors)}")
 
 
 def counts(action: str, what: Literal["shards", "units"]) -> bool:
     """Whether the number of an action is of shards or copies of keys, or of units per second."""
-    return action in ACTIONS and ACTIONS[action].counts == what
+    return ACTIONS.get(action, Action()).counts == what
+
+
+def rank(action: str) -> int:
+    """The place of an action in the table, if dollars do not decide; the last if no rerun can show it."""
+    takes = [name for name, entry in ACTIONS.items() if entry.take]
+    return takes.index(action) if action in takes else len(takes)
+
+
+def in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Recommendation]:
+    """Sort advice: the verdict's own limit first, then by preference."""
+    verdict = diagnosis.verdict
+    own = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
+    sided = [advice if advice.resource else advice.model_copy(update=own) for advice in advised]
+    side = tuple(own.values())
+    return sorted(
+        sided, key=lambda advice: ((advice.resource, advice.direction) != side, rank(advice.action))
+    )
 
 
 def _side(advice: Recommendation) -> tuple[str, Direction]:
@@ -125,79 +149,70 @@ def _applied(advice: Recommendation, raw: Mapping[str, Any], says: str, **more: 
     )
 
 
-def _by_hand(advice: Recommendation, why: str) -> ByHand:
-    return ByHand(action=advice.action, why=why)
-
-
 def _set_units(
     change: capacity.Raise, says: str, advice: Recommendation, scenario: Scenario, on: Setting
-) -> Outcome:
+) -> Applied:
     """More capacity, a minimum, auto scaling, a higher maximum, or pre-warming."""
     resource, direction = _side(advice)
     if advice.units is None:
-        return _by_hand(advice, "the demand is not known: `keyheat whatif NAME capacity` searches it.")
+        raise NotShown("the demand is not known: `keyheat whatif NAME capacity` searches it.")
     if advice.units > MOST_UNITS:
-        return _by_hand(advice, f"a scenario's table has {units(MOST_UNITS, direction)} at most.")
-    amount = ceil(advice.units)
-    changed = capacity.with_units(
-        scenario, change, amount, index=index_of(resource), direction=direction, target=on.target_utilisation
+        raise NotShown(f"a scenario's table has {units(MOST_UNITS, direction)} at most.")
+    raw, amount = _raw(scenario), ceil(advice.units)
+    capacity.with_units(
+        raw, change, amount, index=index_of(resource), direction=direction, target=on.target_utilisation
     )
     said = says.format(f"{units(amount, direction)} of {whose(resource)}")
     maximum = ", with the maximum of its auto scaling raised to as much" if advice.max_units else ""
-    return _applied(advice, _raw(changed), f"{said}{maximum}")
+    return _applied(advice, raw, f"{said}{maximum}")
 
 
-def _scale(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+def _scale(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
     """Auto scaling, or a higher maximum of it, where a rerun is long enough to show it."""
     lasts_s = scenario.load.duration_s
     if on.whole and advice.units is not None and not on.simulated:
-        return _by_hand(advice, "a run sets up no auto scaling; --target simulated plays it.")
+        raise NotShown("a run sets up no auto scaling; --target simulated plays it.")
     if on.whole and advice.units is not None and lasts_s < SCALES_AFTER_S:
-        return _by_hand(
-            advice,
+        raise NotShown(
             f"auto scaling acts after minutes, and this load lasts {span(lasts_s)}: run it for "
-            f"{span(SCALES_AFTER_S)} or longer (load.duration_s).",
+            f"{span(SCALES_AFTER_S)} or longer (load.duration_s)."
         )
     return _set_units(capacity.auto_scaling, "auto scaling up to {}", advice, scenario, on)
 
 
-def _pay_by_request(advice: Recommendation, scenario: Scenario, _on: Setting) -> Outcome:
-    changed = capacity.on_demand(scenario)
-    notes = ("The timeline of capacities is left out.",) if changed.timeline != scenario.timeline else ()
-    return _applied(advice, _raw(changed), "the table on demand", notes=notes)
+def _pay_by_request(advice: Recommendation, scenario: Scenario, _on: Setting) -> Applied:
+    raw = _raw(scenario)
+    notes = ("The timeline of capacities is left out.",) if capacity.on_demand(raw) else ()
+    return _applied(advice, raw, "the table on demand", notes=notes)
 
 
-def _read_eventually(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+def _read_eventually(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
     if on.whole:
-        return _by_hand(
-            advice,
+        raise NotShown(
             "how it reads is said in the load test and not in the scenario: change it there, and hold both "
-            "runs against each other with `keyheat compare`.",
+            "runs against each other with `keyheat compare`."
         )
     return _applied(advice, _raw(scenario), "eventually consistent reads", alters=((in_eventual_reads, ()),))
 
 
-def _cache(advice: Recommendation, scenario: Scenario, _on: Setting) -> Outcome:
+def _cache(advice: Recommendation, scenario: Scenario, _on: Setting) -> Applied:
     """A read-through cache, where the load test can have one."""
     if scenario.loadtest != "read_cache" or scenario.cache is not None:
-        return _by_hand(
-            advice,
+        raise NotShown(
             f"{scenario.loadtest_shown} reads through no cache, or has one already; "
-            "configs/scenarios/read-cache.toml shows what one saves.",
+            "configs/scenarios/read-cache.toml shows what one saves."
         )
     raw = _raw(scenario) | {"cache": CACHE.model_dump(mode="json")}
-    return _applied(
-        advice, raw, f"a cache of {span(CACHE.ttl_s)} in every process",
-        notes=("What the cache answers does not reach the table: there, fewer reads are tried.",),
-    )  # fmt: skip
+    note = "What the cache answers does not reach the table: there, fewer reads are tried."
+    return _applied(advice, raw, f"a cache of {span(CACHE.ttl_s)} in every process", notes=(note,))
 
 
-def _copy(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+def _copy(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
     """Global indexes with the table's own keys, each a copy that answers its part of the reads."""
-    count, table = advice.shards, scenario.table
+    count, raw, table = advice.shards, _raw(scenario), scenario.table
     reads = scenario.loadtest == "read_cache" and scenario.cache is None and not table.indexes
     if count is not None and reads and on.whole:
-        raw, number = _raw(scenario), min(count - 1, MOST_COPIES)
+        number = min(count - 1, MOST_COPIES)
         raw["loadtest"] = "read_spread"
         raw["table"]["indexes"] = [
             {"name": f"copy-{copy}", "partition_key": table.partition_key, "sort_key": table.sort_key,
@@ -207,29 +222,22 @@ def _copy(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
         note = "Every write is paid once for the table and once for each copy."
         return _applied(advice, raw, f"the table and {some(number, 'copy', 'copies')} of it", notes=(note,))
     if count is not None and on.simulated:
-        return _applied(
-            advice, _raw(scenario), f"{some(count, 'copy', 'copies')} of the hot items",
-            notes=("Each write of a hot item is paid once for every copy.",),
-            alters=((in_copies, (count,)),),
-        )  # fmt: skip
-    return _by_hand(
-        advice,
+        note, says = "Each write of a hot item is paid once for every copy.", some(count, "copy", "copies")
+        alters = ((in_copies, (count,)),)
+        return _applied(advice, raw, f"{says} of the hot items", notes=(note,), alters=alters)
+    raise NotShown(
         f"{scenario.loadtest_shown} reads from no copies; configs/scenarios/read-spread.toml "
-        "shows what they bring, and that every write is paid once for each.",
+        "shows what they bring, and that every write is paid once for each."
     )
 
 
-def _shard(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+def _shard(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
     """Suffixes on the keys: by the load test itself, by its twin, or on their way in a simulation."""
     count = advice.shards
     if count is None:
-        return _by_hand(
-            advice, "how many shards are enough is not known: `keyheat whatif NAME shards` searches."
-        )
+        raise NotShown("how many shards are enough is not known: `keyheat whatif NAME shards` searches.")
     if scenario.dynamic_sharding is not None:
-        return _by_hand(
-            advice, "its writers add shards by themselves: see [dynamic_sharding] of the scenario."
-        )
+        raise NotShown("its writers add shards by themselves: see [dynamic_sharding] of the scenario.")
     says, notes, twin = f"{some(count, 'shard')} for each key", [], SHARDED_TWINS.get(scenario.loadtest)
     raw = _raw(scenario)
     raw["keys"]["shards"] = count
@@ -249,21 +257,19 @@ def _shard(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
         return _sharded(advice, scenario, raw, says, notes, on)
     if on.simulated:
         return _divided(advice, raw, says, (scenario.keys.shards, count))
-    return _by_hand(
-        advice,
+    raise NotShown(
         f"{scenario.loadtest_shown} spreads no key, and no other load test sends the same to shards: "
-        "write one as loadtests/sharded.py is, or see it with --target simulated.",
+        "write one as loadtests/sharded.py is, or see it with --target simulated."
     )
 
 
-def _shard_index(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
+def _shard_index(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
     """A prefix on the index's partition key, by the scenario's attributes or the load test's twin."""
     count, resource = advice.shards, _side(advice)[0]
     if count is None:
-        return _by_hand(
-            advice,
+        raise NotShown(
             f"reads are too many for one key of {whose(resource)}, and how many prefixes are enough is "
-            "not known: `keyheat whatif NAME shards --index INDEX` searches them.",
+            "not known: `keyheat whatif NAME shards --index INDEX` searches them."
         )
     says = f"{count:,} prefixes of {whose(resource)}"
     index = index_of(resource)
@@ -274,10 +280,9 @@ def _shard_index(advice: Recommendation, scenario: Scenario, on: Setting) -> Out
         return _sharded(advice, scenario, _raw(changed), says, notes, on)
     if on.simulated:
         return _divided(advice, _raw(scenario), says, (1, count))
-    return _by_hand(
-        advice,
+    raise NotShown(
         f"no load test sends what {scenario.loadtest_shown} does to an index with a prefix: describe the "
-        "index's key under [attributes], or write one as loadtests/country_index_sharded.py is.",
+        "index's key under [attributes], or write one as loadtests/country_index_sharded.py is."
     )
 
 
@@ -328,10 +333,6 @@ def _reads_per_s(scenario: Scenario, index: str | None) -> float:
 
 
 _LATER: Final = "it sends the same later, and a rerun beside the original has to send it at the same time"
-_OF_CLIENT: Final = (
-    "it is a setting of your client: `keyheat whatif NAME retries` shows what each policy makes of the same "
-    "demand."
-)
 ACTIONS: Final[Mapping[str, Action]] = {
     "shard_writes": Action(take=_shard, counts="shards"),
     "shard_date_key": Action(take=_shard, counts="shards"),
@@ -353,13 +354,11 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "auto_scaling": Action(take=_scale, counts="units"),
     "read_eventually_consistent": Action(take=_read_eventually),
     "back_off": Action(
-        by_hand=f"{_LATER}; `keyheat run NAME --set 'client.sdk=\"boto3-2026\"'` shows what retries bring."
+        by_hand=f"{_LATER}; `keyheat whatif NAME retries` shows what each policy makes of the same demand.",
     ),
     "queue_writes": Action(by_hand=f"{_LATER}."),
-    "client_retries": Action(by_hand=_OF_CLIENT),
-    "change_retries": Action(by_hand=_OF_CLIENT),
     "collect_evidence": Action(
-        by_hand="there is nothing to rerun before the cause is known: `keyheat collect` asks for more."
+        by_hand="there is nothing to rerun before the cause is known: `keyheat collect` asks for more.",
     ),
     "raise_account_quota": Action(
         by_hand="the quota is the account's, and no scenario sets it: ask Service Quotas."
@@ -370,7 +369,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "ramp": Action(
         by_hand="it is another demand, and a fix is shown with the same one: give the scenario a "
-        "[load.shape] that at most doubles every 30 minutes."
+        "[load.shape] that at most doubles every 30 minutes.",
     ),
 }
-"""Every action that can be recommended."""
+"""Every action that can be recommended, in the order of preference."""

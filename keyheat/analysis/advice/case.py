@@ -1,36 +1,30 @@
 """A constraint with all its measurements: demand, capacity and keys."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, prod
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
+from keyheat.analysis.advice.schedule import Limit, Schedule, is_buffered, owners_of, policy_of
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Recommend, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
-from keyheat.evidence.settings import QUOTAS, partition_ceiling
-from keyheat.model import limits
+from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.behaviour import DEFAULT
-from keyheat.model.resources import Cause
-from keyheat.numbers import span, units, whole
+from keyheat.model.resources import CAUSE_OF_CONSTRAINT
+from keyheat.numbers import percent, span, units, whole
 from keyheat.plan.hot_key import shards_needed
-from keyheat.runs.formats import HotKey, Label
+from keyheat.runs.formats import HotKey, Label, Recommendation
 from keyheat.runs.manifest import RetryCost
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
-from keyheat.words import TABLE, WRITE, Constraint, Direction, Resource, index_of, label_of, whose
+from keyheat.words import Constraint, Direction, Resource, index_of, whose
 
-CAUSES: Final[Mapping[Constraint, Cause]] = {
-    "partition": Cause.KEY_RANGE,
-    "table": Cause.PROVISIONED,
-    "max_on_demand": Cause.MAX_ON_DEMAND,
-    "account": Cause.ACCOUNT,
-}
-"""The model's names of the constraints."""
-Limit = tuple[Constraint, str, Direction]
-"""A limit: the constraint, the resource as labels name it, and the direction."""
+EASES: Final = frozenset(
+    ("back_off", "queue_writes", "raise_capacity", "read_eventually_consistent", "ramp", "collect_evidence")
+)
+"""Actions that help now; the others last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +125,39 @@ class AdviceCase:
     given_up: float | None = None  # share of requests that such a client gave up, if counted
 
     @property
+    def at(self) -> Limit:
+        """The limit that it is about."""
+        return self.constraint, self.resource, self.direction
+
+    def advise(self, action: str, *, why: str, expected: str, **number: Any) -> Recommendation:
+        """Recommend an action for this limit."""
+        return Recommendation(
+            action=action,
+            kind="mitigation" if action in EASES else "cure",
+            why=why,
+            expected=expected,
+            resource=self.resource,
+            direction=self.direction,
+            **number,
+        )
+
+    def wait(self, *, why: str, expected: str) -> Iterator[Recommendation]:
+        """Advise retries, or for a retrying client a queue for the writes that it gives up.
+
+        Reads cannot queue: their caller waits for the response.
+        """
+        if not self.retries:
+            yield self.advise("back_off", why=why, expected=expected)
+        elif self.given_up and self.direction == "write":
+            yield self.advise(
+                "queue_writes",
+                why=f"{why} Its client retries already, and gives {percent(self.given_up)} of its requests "
+                "up all the same.",
+                expected="A queue before the table keeps a write until there is room for it, so that a peak "
+                "loses none; demand that stays above the limit piles up in it.",
+            )
+
+    @property
     def whose(self) -> str:
         """The resource in words."""
         return whose(self.resource)
@@ -222,53 +249,6 @@ def meeting_chance(count: int, partitions: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Scheduled:
-    """A load's peak demand on one side, and the side's limits, units/s of an unscaled table."""
-
-    per_s: float
-    partition_per_s: float  # one partition's ceiling for such requests
-    partitions: int
-    mean_per_s: float
-    key_per_s: float  # of the most used key of the hottest partition; 0 if keys are too many to name
-    buffer_full_s: float | None  # when the write buffer before a partition of an index is full; None: never
-
-    def carried_s(self, has: float, saved_units: float) -> float:
-        """Seconds for which saved units serve the demand beyond a limit; infinity: for ever."""
-        return saved_units / (self.mean_per_s - has) if self.mean_per_s > has else inf
-
-
-Schedule = Mapping[tuple[str, Direction], Scheduled]
-
-
-def owners_of(scenario: Scenario) -> Mapping[str, TableSpec | IndexSpec]:
-    """Return the table and its indexes by their names in labels."""
-    return {TABLE: scenario.table, **{label_of(index.name): index for index in scenario.table.indexes}}
-
-
-SCALED_S: Final = (
-    (limits.SCALE_OUT_MINUTES + 1) * limits.MINUTE_S + DEFAULT.alarm_delay_s[1] + DEFAULT.update_s[1]
-)
-"""Seconds after which auto scaling has certainly followed a sudden load: its alarm's minutes, the
-alarm's delay, and the update."""
-
-
-def is_buffered(resource: str, direction: Direction) -> bool:
-    """Whether entries may wait in the write buffer of an index."""
-    return resource != TABLE and direction == WRITE
-
-
-def provisioned_in_time(owner: TableSpec | IndexSpec, direction: Direction, per_s: float) -> float | None:
-    """Return the capacity when a constant demand has spent the burst: auto scaling may be too late."""
-    has: int | None = getattr(owner.provisioned, direction, None)
-    policy: ScalingSpec | None = getattr(owner.auto_scaling, direction, None)
-    if not has or policy is None:
-        return has
-    buffered = isinstance(owner, IndexSpec) and direction == WRITE
-    saved = DEFAULT.saved_units(has, index_writes=buffered)
-    return max(has, policy.max) if saved > SCALED_S * (per_s - has) else has
-
-
-@dataclass(frozen=True, slots=True)
 class MeasuredRun:
     """All measurements of a run, from which the case of any limit is built."""
 
@@ -288,8 +268,8 @@ class MeasuredRun:
         """
         label = max(labels, key=lambda one: one.throttles, default=None)
         constraint, resource, direction = limit
-        index, scale, scenario = index_of(resource), self.arranged.scale, self.scenario
-        track, side = self.arranged.track(index, direction), (index, direction)
+        side, scale, scenario = (index_of(resource), direction), self.arranged.scale, self.scenario
+        track = self.arranged.track(*side)
         allowed = _allowed(limit, label, self.arranged, track) if track else None
         is_own = label is not None and (label.constraint, label.resource) == (constraint, resource)
         heat = next((one for one in self.heats if (one.index, one.direction) == side), None)
@@ -316,7 +296,7 @@ class MeasuredRun:
             partitions_then=planned.partitions if planned else None,
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,
-            scaled_most=self._scaled_most(Resource(index, direction)),
+            scaled_most=self._scaled_most(Resource(*side)),
             index_key=keyed_by.get(resource),
             counted=label is None or INDEX_NOT_COUNTED not in label.because,
             shards_now=scenario.keys.shards if scenario else 1,
@@ -329,14 +309,14 @@ class MeasuredRun:
         if (policy_in_aws := self.scaling.of(resource)) is not None:
             return policy_in_aws.max
         owner = owners_of(self.scenario).get(resource.label_name) if self.scenario else None
-        policy: ScalingSpec | None = getattr(owner.auto_scaling, resource.direction, None) if owner else None
+        policy = policy_of(owner, resource.direction)
         return policy.max if policy else None
 
     def _retries(self, constraint: Constraint) -> bool:
         """Whether the client retries throttles of this constraint: the scenario's client, else the run's."""
         if self.scenario is None or self.scenario.client.sdk == "none":
             return self.cost is not None and self.cost.again > 0
-        cause = CAUSES.get(constraint)
+        cause = CAUSE_OF_CONSTRAINT.get(constraint)
         return cause is not None and self.scenario.client.policy.retries(cause)
 
     def _demand(
@@ -367,7 +347,7 @@ def _allowed(
         case "max_on_demand":
             return track.maximum.at(at_s)
         case "account":
-            return arranged.quota.of(direction) or QUOTAS[direction] * arranged.scale
+            return arranged.quota_of(direction)
         case "partition" if label is not None and label.rule == NOT_GROWN:
             return track.warm
     return None

@@ -1,4 +1,4 @@
-"""AWS CLI commands for a recommendation, to paste, and the monthly cost before and after.
+"""AWS CLI commands for a recommendation, to paste.
 
 Keyheat runs none of them. https://docs.aws.amazon.com/cli/latest/reference/dynamodb/update-table.html
 """
@@ -8,10 +8,9 @@ import shlex
 from math import ceil
 from typing import Any, Final
 
-from keyheat.plan.prices import MONTH_S, Billing, provisioned_dollars
-from keyheat.runs.formats import IndexFacts, MonthlyBill, Recommendation, TableFacts
+from keyheat.runs.formats import IndexFacts, Recommendation, TableFacts
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.words import READ, WRITE, Direction, Resource, index_of
+from keyheat.words import READ, WRITE, Resource, index_of
 
 RAISED: Final = ("raise_capacity", "raise_maximum", "raise_minimum")
 UPDATE: Final = "aws dynamodb update-table"
@@ -94,25 +93,3 @@ def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
 
 def _owner(table: TableFacts, index: str | None) -> TableFacts | IndexFacts | None:
     return table if index is None else next((facts for facts in table.indexes if facts.name == index), None)
-
-
-def bill_of(advice: Recommendation, table: TableFacts, billing: Billing) -> MonthlyBill | None:
-    """Return the monthly cost of provisioned capacity before and after a raise; None if unknown."""
-    raised, direction = _owner(table, index_of(advice.resource)), advice.direction
-    owners: tuple[TableFacts | IndexFacts, ...] = (table, *table.indexes)
-    pairs = [owner.provisioned for owner in owners if owner.provisioned is not None]
-    if not advice.action.startswith("raise_capacity") or advice.units is None or direction is None:
-        return None
-    if raised is None or raised.provisioned is None or len(pairs) < len(owners):
-        return None
-    now = {side: sum(pair.of(side) or 0.0 for pair in pairs) for side in Direction}
-    more = advice.units - (raised.provisioned.of(direction) or 0.0)
-    before, after = (
-        provisioned_dollars(
-            billing.prices.provisioned, MONTH_S, write_per_s=units[WRITE], read_per_s=units[READ]
-        )
-        for units in (now, {**now, direction: now[direction] + more})
-    )
-    return MonthlyBill(
-        before_dollars_per_month=before, after_dollars_per_month=after, prices=billing.prices.title
-    )

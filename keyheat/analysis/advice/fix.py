@@ -6,8 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply
-from keyheat.analysis.advice.order import in_order
+from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply, in_order
 from keyheat.analysis.advice.start import Start
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.runfiles import SIMULATED
@@ -62,45 +61,40 @@ def chosen(
     not recommended.
     """
     if action is None and diagnosis.cure is not None:
-        return _all_applied(_steps(diagnosis), scenario, on)
-    advised = [one for one in diagnosis.recommendations if action in (one.action, None)]
+        return _all_applied(diagnosis, scenario, on)
+    advised = [item for item in diagnosis.recommendations if action in (item.action, None)]
     if action is not None and not advised:
-        there = ", ".join(dict.fromkeys(one.action for one in diagnosis.recommendations)) or "nothing"
+        there = ", ".join(dict.fromkeys(item.action for item in diagnosis.recommendations)) or "nothing"
         raise ValueError(f"--recommendation {action}: this diagnosis does not recommend it, but {there}")
-    if action is None:
-        advised = [one for one in advised if one.kind != "insufficient"]
-    outcomes = [apply(one, scenario, on) for one in in_order(advised, diagnosis)]
     by_hand: list[ByHand] = []
-    for outcome in outcomes:
+    for item in in_order([item for item in advised if action or item.kind != "insufficient"], diagnosis):
+        outcome = apply(item, scenario, on)
         if isinstance(outcome, Applied):
             return replace(outcome, not_tried=tuple(by_hand))
         by_hand.append(outcome)
     return tuple(by_hand)
 
 
-def _steps(diagnosis: Diagnosis) -> list[Recommendation]:
-    """What its cure is made of."""
-    steps = diagnosis.cure.steps if diagnosis.cure else ()
-    return [Recommendation(kind="cure", why="", expected="", **one.model_dump()) for one in steps]
-
-
-def _all_applied(
-    steps: Sequence[Recommendation], scenario: Scenario, on: Setting
-) -> Applied | tuple[ByHand, ...]:
+def _all_applied(diagnosis: Diagnosis, scenario: Scenario, on: Setting) -> Applied | tuple[ByHand, ...]:
     """All steps of a cure, each on the scenario that the one before it has made."""
     made: list[Applied] = []
-    for step in steps:
-        outcome = apply(step, made[-1].scenario if made else scenario, on)
+    for step in diagnosis.cure.steps if diagnosis.cure else ():
+        advice = Recommendation(kind="cure", why="", expected="", **step.model_dump())
+        outcome = apply(advice, made[-1].scenario if made else scenario, on)
         if isinstance(outcome, ByHand):
             return (outcome,)
         made.append(outcome)
-    queries = [one.queries_per_read for one in made if one.queries_per_read]
+    return joined(made)
+
+
+def joined(made: Sequence[Applied]) -> Applied:
+    """Several applied actions as one."""
     return replace(
         made[0],
-        actions=tuple(action for one in made for action in one.actions),
+        actions=tuple(action for item in made for action in item.actions),
         scenario=made[-1].scenario,
-        says=" and ".join(one.says for one in made),
-        notes=tuple(note for one in made for note in one.notes),
-        queries_per_read=queries[0] if queries else None,
-        alters=tuple(alter for one in made for alter in one.alters),
+        says=" and ".join(item.says for item in made),
+        notes=tuple(note for item in made for note in item.notes),
+        queries_per_read=next((item.queries_per_read for item in made if item.queries_per_read), None),
+        alters=tuple(alter for item in made for alter in item.alters),
     )

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, meeting_chance
-from keyheat.analysis.advice.waiting import send_later
 from keyheat.analysis.heat import INDEX_NOT_COUNTED
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.numbers import percent, some, units, whole
@@ -69,8 +68,7 @@ def _asked_of_partitions(case: AdviceCase) -> float:
 
 
 def _wait_for_the_key(case: AdviceCase) -> Iterator[Recommendation]:
-    return send_later(
-        case,
+    return case.wait(
         why=f"One partition of {case.whose} sustains {case.sustained}, however much {case.whose} has in all: "
         f"{_more_capacity(case)}",
         expected="A short peak is ridden out, because each request waits until its partition has room; "
@@ -95,9 +93,8 @@ def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
     if key.units_per_s < case.ceiling and not moves:
         asks = f"{asks} in the mean of the periods that were counted"
     now = f" It has {some(case.shards_now, 'shard')} now." if case.shards_now > 1 else ""
-    return Recommendation(
-        action="shard_date_key" if moves else "shard_writes",
-        kind="cure",
+    return case.advise(
+        "shard_date_key" if moves else "shard_writes",
         shards=count,
         why=f"{story}: {_named(key)} {asks}, and a partition sustains {whole(case.ceiling)}. "
         f"{_formula(case, key.units_per_s)}{now}",
@@ -109,9 +106,8 @@ def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
 def _shard_all(case: AdviceCase, key: HotKey) -> Recommendation:
     """Suffixes on every key, where none is too hot by itself: several of them share a partition."""
     count, of_each = _shards(case, key.units_per_s)
-    return Recommendation(
-        action="shard_writes",
-        kind="cure",
+    return case.advise(
+        "shard_writes",
         shards=count,
         why=f"No key alone is over the {case.sustained} of a partition (the hottest, {_named(key)}, asks for "
         f"{units(key.units_per_s, 'write')}): several of the used ones share one.",
@@ -161,9 +157,8 @@ def _raise_cardinality(case: AdviceCase) -> Recommendation:
     if not (case.heat and case.heat.hottest):
         known = "the hot keys are not known"
         names = " Contributor Insights in throttled-keys mode names the keys that are hot today."
-    return Recommendation(
-        action="raise_cardinality",
-        kind="cure",
+    return case.advise(
+        "raise_cardinality",
         why=f"A key range of {case.whose} is at its ceiling of {case.sustained}, and {known}.",
         expected=f"With more distinct values, evenly used, the load reaches every partition.{names}",
     )
@@ -174,16 +169,14 @@ def _relieve_reads(case: AdviceCase) -> Iterator[Recommendation]:
     who = "A few keys take the reads"
     if key is not None:
         who = f"Key {_named(key)} is asked for {units(key.units_per_s, 'read')}"
-    yield Recommendation(
-        action="read_eventually_consistent",
-        kind="mitigation",
+    yield case.advise(
+        "read_eventually_consistent",
         why=f"{who}, and strongly consistent reads take twice their units from the {case.sustained} "
         "of a partition.",
         expected="Reads that were strongly consistent take half the units.",
     )
-    yield Recommendation(
-        action="cache_reads",
-        kind="cure",
+    yield case.advise(
+        "cache_reads",
         why=f"{who}, and popular items are read over and over.",
         expected="A cache in front (DAX, or one in the client) answers repeated reads: the table sees about "
         "one read of each item per time to live.",
@@ -194,9 +187,8 @@ def _relieve_reads(case: AdviceCase) -> Iterator[Recommendation]:
 
 def _replicate(case: AdviceCase, key: HotKey, who: str) -> Recommendation:
     copies, of_each = _shards(case, key.units_per_s)
-    return Recommendation(
-        action="replicate_reads",
-        kind="cure",
+    return case.advise(
+        "replicate_reads",
         shards=copies,
         why=f"{who}, and a partition sustains {whole(case.ceiling)}. "
         f"{_formula(case, key.units_per_s, 'copies')}",
@@ -206,9 +198,8 @@ def _replicate(case: AdviceCase, key: HotKey, who: str) -> Recommendation:
 
 
 def _count_index_keys(case: AdviceCase) -> Recommendation:
-    return Recommendation(
-        action="collect_evidence",
-        kind="mitigation",
+    return case.advise(
+        "collect_evidence",
         why=INDEX_NOT_COUNTED,
         expected=f"Contributor Insights on {case.whose} names its hot keys. Where none stands out, more "
         "partitions help (pre-warming, or a slower ramp); where one does, only another key of the index.",
@@ -224,9 +215,8 @@ def _reshape_index(case: AdviceCase) -> Recommendation:
     per_s = key.units_per_s if key else case.demand.units_per_s if case.demand else None
     if per_s is not None and case.direction == "write":
         (count, _), formula = _shards(case, per_s), f" {_formula(case, per_s)}"
-    return Recommendation(
-        action="change_index_key",
-        kind="cure",
+    return case.advise(
+        "change_index_key",
         shards=count,
         why=f"{why}{formula}",
         expected=f"A prefix from 0 to {'N - 1' if count is None else count - 1} on {_index_key(case)} "
@@ -242,9 +232,8 @@ def _index_key(case: AdviceCase) -> str:
 
 def _not_grown(case: AdviceCase) -> Iterator[Recommendation]:
     warm = units(case.warm, case.direction) if case.warm else "a demand that is not known"
-    yield Recommendation(
-        action="ramp",
-        kind="mitigation",
+    yield case.advise(
+        "ramp",
         why=f"{case.asked}, and {case.whose} absorbs {warm} at once and grows with its peaks.",
         expected="Demand that at most doubles every 30 minutes is followed without throttling.",
     )
@@ -255,9 +244,8 @@ def pre_warm(case: AdviceCase) -> Recommendation:
     """More partitions at once, by a warm throughput."""
     target = case.with_headroom
     more = units(target, case.direction) if target else "more units"
-    return Recommendation(
-        action="pre_warm",
-        kind="cure",
+    return case.advise(
+        "pre_warm",
         units=target,
         why=f"{case.asked}, and {_lacking(case)}.",
         expected=f"A warm throughput of {more} makes the partitions beforehand, for a one-time charge.",

@@ -18,20 +18,18 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from keyheat.analysis.advice.case import Limit
-from keyheat.analysis.loaded_step import beyond_provisioned
+from keyheat.analysis.advice.schedule import Limit
+from keyheat.analysis.loaded_step import Burst, beyond_provisioned
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.analysis.summarize import read_summary
 from keyheat.plan.charges import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices, consumed_dollars
 from keyheat.plan.quotas import capacities_of
-from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS
+from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.runs.formats import HARDLY, Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
-from keyheat.runs.records import second_counts
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario
-from keyheat.words import Direction
 
 Kind = Literal["fixed", "not_fixed", "moved", "not_shown", "invalid"]
 
@@ -46,7 +44,7 @@ class Tried:
     measured: RunResult
     dollars_per_month: float | None
     measures: Mapping[str, float]  # of its summary
-    on_burst: tuple[str, Direction, str] | None = None  # who consumes more than is provisioned, in words
+    on_burst: Burst | None = None  # who consumes more than is provisioned, in words
 
     @property
     def valid(self) -> bool:
@@ -101,7 +99,7 @@ class Proof:
 def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
     """A run directory with a diagnosis. Raises `FileProblem`."""
     manifest = read_manifest(folder)
-    numbers = measure(manifest, read_seconds(folder))
+    numbers, most = measure(manifest, read_seconds(folder)), most_provisioned(manifest, scenario)
     return Tried(
         folder=folder,
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
@@ -109,13 +107,8 @@ def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
         measured=numbers,
         dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, billing),
         measures=read_summary(folder).measures,
-        on_burst=None if scenario.timeline else _on_burst(folder, manifest, scenario),
+        on_burst=None if scenario.timeline else beyond_provisioned(numbers.sides, most),
     )
-
-
-def _on_burst(folder: Path, manifest: Manifest, scenario: Scenario) -> tuple[str, Direction, str] | None:
-    seconds = second_counts(folder / FILES[SECONDS])
-    return beyond_provisioned(seconds, most_provisioned(manifest, scenario))
 
 
 def dollars_per_month(scenario: Scenario, numbers: RunResult, scale: float, billing: Billing) -> float | None:

@@ -5,7 +5,6 @@ from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.hot_partition import hot_partition
-from keyheat.analysis.advice.waiting import send_later
 from keyheat.analysis.rules import AT_CEILING, WHOSE
 from keyheat.evidence.settings import QUOTAS
 from keyheat.numbers import percent, units, whole
@@ -21,22 +20,33 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
     """The provisioned throughput is used up: more of it now, and what adapts it for good."""
     yield _raise_capacity(case)
     if case.is_pinned:
-        yield _raise_maximum(case)
+        yield case.advise(
+            "raise_maximum",
+            units=case.with_headroom,
+            why=f"{case.asked}, and {_pinned(case)}.",
+            expected=f"A maximum{_of_at_least(case, '')} lets auto scaling follow slow changes; its minimum "
+            "stays. If that was raised meanwhile, lower it again: between equal bounds nothing scales.",
+        )
     if case.scaled_most is not None or case.rule in (SCALED_DOWN, SCALED_LATE):
         yield _raise_minimum(case)
     else:
-        yield _auto_scaling(case)
+        yield case.advise(
+            "auto_scaling",
+            units=case.with_headroom,
+            why=f"A fixed {case.direction} capacity of {case.whose} fits one demand only.",
+            expected=f"Target tracking at {_share(case)}{_of_at_least(case, ' with a maximum')} follows slow "
+            "changes; steep ones still throttle, because it reacts after minutes.",
+        )
     with_it = "" if case.resource == "table" else " The table and its indexes switch together."
-    yield Recommendation(
-        action="on_demand",
-        kind="cure",
+    yield case.advise(
+        "on_demand",
         why=f"Where demand cannot be foreseen, paying per request needs no capacity to plan.{with_it}",
         expected=f"Only the account's quota ({_quota(case)} by default) limits the table then, and one "
         f"partition is still held to {case.sustained}.",
     )
 
 
-def _raise_capacity(case: AdviceCase) -> Recommendation:
+def _raise_capacity(case: AdviceCase, more: str = "") -> Recommendation:
     has = "what is provisioned is not known"
     if case.limit is not None:
         has = f"{units(case.limit, case.direction)} were provisioned for {case.whose}"
@@ -48,13 +58,12 @@ def _raise_capacity(case: AdviceCase) -> Recommendation:
         own += " It is the index's capacity that is lacking; raising the table's would change nothing."
     target = case.with_headroom
     room = f"Of {units(target, case.direction)} that demand uses {_share(case)}. " if target else ""
-    return Recommendation(
-        action="raise_capacity",
-        kind="mitigation",
+    return case.advise(
+        "raise_capacity",
         units=target,
         max_units=case.max_units,
         why=f"{case.asked}, and {has}.{case.carried}{own}",
-        expected=f"{room}UpdateTable takes effect within minutes.{_maximum_too(case)}",
+        expected=f"{room}UpdateTable takes effect within minutes.{_maximum_too(case)}{more}",
     )
 
 
@@ -66,32 +75,9 @@ def _maximum_too(case: AdviceCase) -> str:
     return f" The maximum of its auto scaling is {now} and has to rise as well, to at least {then}."
 
 
-def _raise_maximum(case: AdviceCase) -> Recommendation:
-    """Auto scaling is on, and is not allowed to follow."""
-    return Recommendation(
-        action="raise_maximum",
-        kind="cure",
-        units=case.with_headroom,
-        why=f"{case.asked}, and {_pinned(case)}.",
-        expected=f"A maximum{_of_at_least(case, '')} lets auto scaling follow slow changes; its minimum "
-        "stays. If that was raised meanwhile, lower it again: between equal bounds nothing scales.",
-    )
-
-
 def _pinned(case: AdviceCase) -> str:
     most = "not known" if case.scaled_most is None else units(case.scaled_most, case.direction)
     return f"auto scaling of {case.whose} is pinned at its maximum of {most}"
-
-
-def _auto_scaling(case: AdviceCase) -> Recommendation:
-    return Recommendation(
-        action="auto_scaling",
-        kind="cure",
-        units=case.with_headroom,
-        why=f"A fixed {case.direction} capacity of {case.whose} fits one demand only.",
-        expected=f"Target tracking at {_share(case)}{_of_at_least(case, ' with a maximum')} follows slow "
-        "changes; steep ones still throttle, because it reacts after minutes.",
-    )
 
 
 def _raise_minimum(case: AdviceCase) -> Recommendation:
@@ -105,9 +91,8 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
     elif case.rule == SCALED_DOWN:
         why = "The capacity was lowered below what the load takes."
         when = "as long as such a load may come leaves room for it, whoever lowers the capacity"
-    return Recommendation(
-        action="raise_minimum",
-        kind="cure",
+    return case.advise(
+        "raise_minimum",
         units=case.with_headroom,
         max_units=case.max_units,
         why=f"{why}{case.carried}",
@@ -127,14 +112,11 @@ def _of_at_least(case: AdviceCase, what: str) -> str:
 def maximum(case: AdviceCase) -> Iterator[Recommendation]:
     """The maximum of an on-demand table or index is reached."""
     yield from _slow_down(case, "the maximum that its owner set")
-    allowed = (
-        "the maximum is not known"
-        if case.limit is None
-        else f"{units(case.limit, case.direction)} are allowed"
-    )
-    yield Recommendation(
-        action="raise_max_on_demand",
-        kind="cure",
+    allowed = "the maximum is not known"
+    if case.limit is not None:
+        allowed = f"{units(case.limit, case.direction)} are allowed"
+    yield case.advise(
+        "raise_max_on_demand",
         units=case.with_headroom,
         why=f"{case.asked}, and {allowed}: a setting of {case.whose} that bounds its bill.",
         expected="More requests are admitted, up to the new maximum, and paid for.",
@@ -145,9 +127,8 @@ def account(case: AdviceCase) -> Iterator[Recommendation]:
     """The account's quota for one table with its indexes is reached."""
     yield from _slow_down(case, "the account's quota for one table with its indexes, in this region")
     quota = _quota(case) if case.limit is None else units(case.limit, case.direction)
-    yield Recommendation(
-        action="raise_account_quota",
-        kind="cure",
+    yield case.advise(
+        "raise_account_quota",
         units=case.with_headroom,
         why=f"{case.asked}, and the account allows one table with its indexes {quota}.",
         expected="Service Quotas raises the throughput of one table on request; nothing that is set on the "
@@ -160,39 +141,27 @@ def _quota(case: AdviceCase) -> str:
 
 
 def _slow_down(case: AdviceCase, what: str) -> Iterator[Recommendation]:
-    return send_later(
-        case,
+    return case.wait(
         why=f"The {case.direction}s of {case.whose} reach {what}.",
         expected="Waiting spreads a short peak over time; demand that stays above the limit piles up.",
     )
 
 
 def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
-    if case.rule == AT_CEILING:
-        yield _raise_either_way(case)
+    if case.rule == AT_CEILING:  # held at what is provisioned, and at what whole partitions serve
+        yield _raise_capacity(
+            case,
+            " It helps if the provisioned throughput is the limit, and if partitions are, "
+            "which together serve just as much: more capacity brings more of them. Only a key that asks for "
+            f"more than {case.sustained} by itself stays throttled.",
+        )
     what = f"Whether {case.whose} refused them" if case.rule == WHOSE else f"What throttled {case.whose}"
-    yield Recommendation(
-        action="collect_evidence",
-        kind="mitigation",
+    yield case.advise(
+        "collect_evidence",
         why=f"{what} cannot be told from this evidence.",
         expected="A client with an AWS SDK of August 2025 or later keeps ThrottlingReasons, and `keyheat "
         "collect` asks CloudWatch for the cause-specific metrics and for what is provisioned.",
     )
-
-
-def _raise_either_way(case: AdviceCase) -> Recommendation:
-    """More capacity of a resource that is held at what is provisioned, and at what whole partitions serve."""
-    advice = _raise_capacity(case)
-    expected = (
-        f"{advice.expected} It helps if the provisioned throughput is the limit, and if partitions are, "
-        "which together serve just as much: more capacity brings more of them. Only a key that asks for more "
-        f"than {case.sustained} by itself stays throttled."
-    )
-    return advice.model_copy(update={"expected": expected})
-
-
-def _nothing(_case: AdviceCase) -> Iterator[Recommendation]:
-    return iter(())
 
 
 _ADVICE: Final[dict[Constraint, Callable[[AdviceCase], Iterator[Recommendation]]]] = {
@@ -201,7 +170,7 @@ _ADVICE: Final[dict[Constraint, Callable[[AdviceCase], Iterator[Recommendation]]
     "max_on_demand": maximum,
     "account": account,
     "undetermined": _undetermined,
-    "none": _nothing,
+    "none": lambda _case: iter(()),
 }
 
 

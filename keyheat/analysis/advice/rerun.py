@@ -1,16 +1,24 @@
 """A run that the simulator can repeat, from its scenario, else from the demand in the evidence."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from keyheat.analysis.advice.actions import Alteration, Applied
-from keyheat.analysis.advice.as_it_was import as_it_was, assumptions, scenario_of_table
+from keyheat.analysis.advice.replay import (
+    as_it_was,
+    assumptions,
+    demanded,
+    measured_share,
+    scenario_of_table,
+    with_burst,
+)
 from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.plan.charges import consumed_month, provisioned_month
 from keyheat.plan.prices import Billing
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Label
@@ -18,126 +26,11 @@ from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import lasting
 from keyheat.simulator.alterations import Altered
-from keyheat.simulator.fingerprint import files_fingerprint, scenario_fingerprint
-from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow, Traffic
-from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
+from keyheat.simulator.flow import Traffic
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
-from keyheat.words import READ, WRITE, Direction, index_of
-
-OPERATIONS: dict[Direction, str] = {READ: "Query", WRITE: "PutItem"}
-
-
-@dataclass(frozen=True, slots=True)
-class Demanded:
-    """A recorded load, second by second, which does not react to responses."""
-
-    seconds: Sequence[Sequence[Flow]]
-
-    def second(self, at_s: float) -> Sequence[Flow]:
-        number = int(at_s)
-        return self.seconds[number] if number < len(self.seconds) else ()
-
-    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        return None
-
-    def peak_per_s(self) -> float:
-        """Highest demand on the table or one of its indexes within a second, units."""
-        return max((_most_units(flow) for flows in self.seconds for flow in flows), default=0.0)
-
-
-def _most_units(flow: Flow) -> float:
-    of_entries = max((entry.units for entry in flow.index_writes), default=0.0)
-    return flow.requests * max(flow.units, of_entries)
-
-
-def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Demanded:
-    """Return the demand on the table and its indexes in `seconds` from `first_s` on."""
-    kinds = [
-        (arranged, track, _keys(heats, track.direction, track.index), _entries(arranged, track, heats))
-        for track in arranged.tracks
-        if track.index is None or track.direction == "read"
-    ]
-    return Demanded(
-        [
-            [flow for kind in kinds if (flow := _flow(*kind, second)) is not None]
-            for second in range(first_s, first_s + seconds)
-        ]
-    )
-
-
-def _flow(
-    arranged: EvidenceTimeline,
-    track: EvidenceTrack,
-    keys: Masses,
-    entries: tuple[IndexFlow, ...],
-    second: int,
-) -> Flow | None:
-    requests, units = _asked(arranged, track, second)
-    if not requests:
-        return None
-    return Flow(
-        operation=OPERATIONS[track.direction],
-        direction=track.direction,
-        requests=requests,
-        units=units,
-        keys=keys,
-        index=track.index,
-        index_writes=tuple(replace(entry, units=entry.units * units) for entry in entries),
-    )
-
-
-def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tuple[float, float]:
-    """Return the requests within a second, throttled ones included, and the units of each."""
-    row = (track.seconds or {}).get(second)
-    if track.seconds:
-        if row is None:
-            return 0.0, 1.0
-        accepted = max(0, row.attempts - row.throttled)
-        return float(row.attempts), row.consumed / accepted if accepted and row.consumed else 1.0
-    cell = track.cell_of(second)
-    units_per_request = track.units_per_request or 1.0
-    units = (track.consumed or {}).get(cell, 0.0) + units_per_request * _throttled(arranged, track, cell)
-    return units / track.step_s / units_per_request, units_per_request
-
-
-def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
-    """Return throttled requests in a cell; writes that an index throttled are the table's, too.
-
-    Each index that throttles a write counts it, so only the index with the most counts.
-    """
-    of_indexes = arranged.indexes(WRITE) if track.index is None and track.direction == WRITE else ()
-    return track.refused(cell) + max((index.refused(cell) for index in of_indexes), default=0.0)
-
-
-def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> Masses:
-    """Return the hottest keys with their shares of the requests; of an index if its keys were counted."""
-    heat = next(
-        (candidate for candidate in heats if (candidate.direction, candidate.index) == (direction, index)),
-        None,
-    )
-    shares = {key.key: key.share for key in heat.hottest if key.share > 0} if heat else {}
-    if not shares:
-        return even_masses()
-    return masses_of_shares(shares, even=max(0.0, 1.0 - sum(shares.values())), within="random")
-
-
-def _entries(
-    arranged: EvidenceTimeline, track: EvidenceTrack, heats: Sequence[RunHeat]
-) -> tuple[IndexFlow, ...]:
-    """Return what the table's writes put into each index: index units per table unit, over all."""
-    table_units = sum((track.consumed or {}).values())
-    if track.index is not None or track.direction != "write" or not table_units:
-        return ()
-    flows = []
-    for index in arranged.indexes(WRITE):
-        units = sum((index.consumed or {}).values()) / table_units
-        if index.index is not None and units > 0:
-            keys = _keys(heats, WRITE, index.index)
-            flows.append(IndexFlow(index=index.index, units=units, keys=keys))
-    return tuple(flows)
-
+from keyheat.simulator.whatif import files_fingerprint, scenario_fingerprint
 
 MOST_S: Final = 3_600
 """Most seconds of a run that are simulated, which takes a few seconds."""
@@ -149,34 +42,11 @@ BEFORE_S: Final = 300
 """Seconds before the throttles at which a repetition starts: the time for which burst is saved."""
 
 
-MOST_KEPT: Final = 256
-"""Most stored outcomes, of some kilobytes each; a diagnosis has about twenty."""
-
-
-@dataclass(slots=True)
-class KnownOutcomes:
-    """A bounded cache of simulated outcomes by all their inputs: the same seed gives the same outcome."""
-
-    _known: OrderedDict[Hashable, SimulationOutcome] = field(default_factory=OrderedDict)
-
-    def of(self, key: Hashable, simulate_now: Callable[[], SimulationOutcome]) -> SimulationOutcome:
-        """Return the stored outcome, else simulate it now."""
-        outcome = self._known.pop(key, None)
-        outcome = self._known[key] = simulate_now() if outcome is None else outcome
-        while len(self._known) > MOST_KEPT:
-            self._known.popitem(last=False)
-        return outcome
-
-
 def altered(traffic: Traffic, alters: Sequence[Alteration]) -> Traffic:
     """Apply alterations to each request."""
     for make, arguments in alters:
         traffic = Altered(traffic, make(*arguments))
     return traffic
-
-
-_by_schedule = KnownOutcomes()
-"""Outcomes of runs by scenario: shared by both sides of a fix, and by repetitions of a scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +65,32 @@ class ScenarioTraffic:
         return traffic_of(self.scenario, seed=self.scenario.seed)
 
 
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """The inputs of a simulation: the same ones, and their seed, give the same outcome."""
+
+    fingerprint: bytes
+    traffic: Callable[[], Traffic]
+    scenario: Scenario = field(compare=False)
+    alters: tuple[Alteration, ...] = ()
+    behaviour: Behaviour = DEFAULT
+    retries: bool = False
+
+
+@lru_cache(maxsize=256)  # of some kilobytes each; a diagnosis has about twenty, both sides of a fix the same
+def _outcome(of: _Inputs) -> SimulationOutcome:
+    traffic = altered(of.traffic(), of.alters)
+    return outcome_of(
+        simulate(
+            of.scenario,
+            traffic=traffic,
+            behaviour=of.behaviour,
+            counts_only=True,
+            policy=of.scenario.client.retries if of.retries else None,
+        )
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun:
     """A run that can be repeated on the simulator, and its measured share of throttled attempts."""
@@ -207,7 +103,6 @@ class Rerun:
     retried_requests: int = 0  # that the scenario's client sent, throttled ones more than once; 0: each once
     billing: Billing
     behaviour: Behaviour = DEFAULT  # of the table: with what burst it begins
-    known: KnownOutcomes = field(default_factory=KnownOutcomes, repr=False, compare=False)
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows, in sentences
 
     def as_it_was_sent(self, before: SimulationOutcome) -> SimulationOutcome | None:
@@ -219,24 +114,26 @@ class Rerun:
             return before
         if self.retried_requests > MOST_RETRIED:
             return None
-
-        def again() -> SimulationOutcome:
-            made = simulate(self.scenario, traffic=self.traffic(), counts_only=True, with_retries=True)
-            return outcome_of(made)
-
-        return self.known.of((scenario_fingerprint(self.scenario), self.traffic, "with retries"), again)
+        return _outcome(
+            _Inputs(scenario_fingerprint(self.scenario), self.traffic, self.scenario, retries=True)
+        )
 
     def simulated(self, behaviour: Behaviour | None = None) -> SimulationOutcome:
         """The run once more, its first minutes if it is long; not anew what this process has simulated."""
-        behaviour = behaviour or self.behaviour
         scenario = lasting(self.scenario, min(self.scenario.load.duration_s, MOST_S))
+        fingerprint = scenario_fingerprint(scenario)
+        return _outcome(
+            _Inputs(fingerprint, self.traffic, scenario, self.alters, behaviour or self.behaviour)
+        )
 
-        def anew() -> SimulationOutcome:
-            traffic = altered(self.traffic(), self.alters)
-            return outcome_of(simulate(scenario, traffic=traffic, behaviour=behaviour, counts_only=True))
-
-        key = scenario_fingerprint(scenario), self.traffic, self.alters, behaviour
-        return self.known.of(key, anew)
+    def dollars(self, outcome: SimulationOutcome | None) -> float | None:
+        """A month of the table with its indexes: as provisioned, else as consumed; None if that varies."""
+        if self.scenario.changes_capacity:
+            return None
+        reserved = provisioned_month(self.scenario.table, self.billing.prices)
+        if reserved is not None or outcome is None:
+            return reserved
+        return consumed_month(outcome, self.scenario, self.billing)
 
     def brief(self) -> "Rerun":
         """Shorten a constant load to the time in which bursts are spent and hot partitions split."""
@@ -281,7 +178,6 @@ def rerun_of(
             measured=throttle_share(evidence, client),
             retried_requests=_retried(client),
             billing=billing,
-            known=_by_schedule,
         )
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
     seconds = min(int(evidence.window.end.timestamp()) - first_s, most_s)
@@ -292,34 +188,12 @@ def rerun_of(
     load = demanded(arranged, heats, first_s, seconds)
     if load.peak_per_s() > MOST_UNITS:
         return None
-    measured = _measured(arranged, range(first_s, first_s + seconds))
+    measured = measured_share(arranged, range(first_s, first_s + seconds))
     return Rerun(
         scenario=made, traffic=lambda: load, measured=measured, billing=billing,
-        behaviour=_with_burst(arranged, heaviest, first_s),
+        behaviour=with_burst(arranged, heaviest, first_s),
         assumed=tuple(assumptions(arranged, heats, heaviest, first_s, seconds)),
     )  # fmt: skip
-
-
-def _with_burst(arranged: EvidenceTimeline, heaviest: Label, first_s: int) -> Behaviour:
-    """Return the table's behaviour, starting with the burst that was spent until it throttled."""
-    track = arranged.track(index_of(heaviest.resource), heaviest.direction)
-    has_per_s = track.provisioned.at(first_s) if track else None
-    if track is None or not has_per_s or heaviest.constraint != "table":
-        return DEFAULT
-    full = max(DEFAULT.burst_s * has_per_s, DEFAULT.burst_floor_units)
-    saved = 0.0
-    for per_s, lasts_s in reversed(_consumed_until(track, first_s, int(heaviest.start.timestamp()))):
-        saved = min(full, max(0.0, saved + (per_s - has_per_s) * lasts_s))
-    return replace(DEFAULT, burst_at_start_share=saved / full)
-
-
-def _consumed_until(track: EvidenceTrack, first_s: int, last_s: int) -> list[tuple[float, int]]:
-    """Return (units/s, seconds) up to `last_s`: by the client's seconds, else by cells."""
-    if track.seconds:
-        rows = (track.seconds.get(second) for second in range(first_s, last_s + 1))
-        return [(row.consumed if row else 0.0, 1) for row in rows]
-    rates = (track.consumed_per_s(cell) for cell in range(track.cell_of(first_s), last_s + 1, track.step_s))
-    return [(rate, track.step_s) for rate in rates if rate is not None]
 
 
 def _retried(client: ClientFiles | None) -> int:
@@ -334,20 +208,3 @@ def _is_known(scenario: Scenario) -> bool:
     except ScenarioError:
         return False
     return True
-
-
-def _measured(arranged: EvidenceTimeline, seconds: range) -> float | None:
-    """Return throttles per attempt in a stretch of time, by the client, else by CloudWatch."""
-    attempts = throttled = 0.0
-    for track in arranged.tracks:
-        if track.seconds:
-            rows = [row for second, row in track.seconds.items() if second in seconds and track.index is None]
-            attempts += sum(row.attempts for row in rows)
-            throttled += sum(row.throttled for row in rows)
-        elif track.index is None or track.direction == READ:
-            each = track.units_per_request or 1.0
-            for cell in {track.cell_of(second) for second in seconds}:
-                requests = _throttled(arranged, track, cell)
-                attempts += requests + (track.consumed or {}).get(cell, 0.0) / each
-                throttled += requests
-    return throttled / attempts if attempts else None

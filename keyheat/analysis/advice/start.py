@@ -7,9 +7,9 @@ from pathlib import Path
 
 from keyheat.addresses import endpoint_of
 from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.as_it_was import heats_known
-from keyheat.analysis.advice.case import Limit
+from keyheat.analysis.advice.replay import heats_known
 from keyheat.analysis.advice.rerun import altered, rerun_of
+from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour

@@ -51,7 +51,7 @@ def serve(live: LiveRun, web_ui: Any, refusal: Callable[[], str | None], *, asks
 
     routes: list[tuple[str, str, Callable[..., Response]]] = [
         ("page", "", lambda: _static("live.html")),
-        ("asset", "/<any('live.css', 'live.js', 'charts.js'):name>", _static),
+        ("asset", "/<any('live.css', 'live.js'):name>", _static),
         ("now", "/now", now),
         ("report", "/report", report),
     ]

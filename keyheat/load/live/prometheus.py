@@ -14,14 +14,13 @@ from gevent.pywsgi import WSGIServer
 
 from keyheat.addresses import Hosts
 from keyheat.load import pacer
-from keyheat.load.live.readings import TOP_KEYS
+from keyheat.load.live.readings import consumed_in, hottest_keys
 from keyheat.load.live.view import LiveView
 from keyheat.load.record.record import Record
-from keyheat.load.record.rows import ACCEPTED, CONSUMED, ERRORS, THROTTLED, spans_of
-from keyheat.load.record.sketch import KeyTotals
+from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED, spans_of
 from keyheat.load.transport import retries
 from keyheat.metrics import PREFIX, TEXT, Distribution, Labels, Metric, own_version, prometheus_text
-from keyheat.words import Direction, Resource, label_of
+from keyheat.words import label_of
 
 OUTCOMES: Final = {"accepted": ACCEPTED, "throttled": THROTTLED, "error": ERRORS}
 UNSTATED: Final = "unstated"
@@ -94,10 +93,10 @@ def load_metrics(record: Record, view: LiveView, seen: Mapping[str, Any]) -> tup
 
 
 def _run(view: LiveView, state: str) -> Points:
-    subject = view.subject
+    run = view.manifest
     labels = {
-        "run": subject.run_id, "scenario": subject.scenario, "table": subject.table["name"],
-        "target": subject.target, "version": own_version(),
+        "run": run["run_id"], "scenario": run["scenario"]["name"], "table": run["table"]["name"],
+        "target": run["target"], "version": own_version(),
     }  # fmt: skip
     return {"info": [(labels, 1.0)], "loading": [({}, float(state == "loading"))]}
 
@@ -110,10 +109,7 @@ def _outcomes(record: Record, view: LiveView) -> Points:
         if index is None
         for outcome, column in OUTCOMES.items()
     ]
-    consumed: dict[tuple[str | None, str], float] = {}
-    for (index, direction, _operation), row in counts.items():
-        consumed[index, direction] = consumed.get((index, direction), 0.0) + row[CONSUMED]
-    units = [(_resource(*resource), amount) for resource, amount in consumed.items()]
+    units = [(_resource(*resource), amount) for resource, amount in consumed_in(counts).items()]
     return {"attempts_total": attempts, "consumed_units_total": [*units]}
 
 
@@ -137,11 +133,9 @@ def _throttles(record: Record, view: LiveView) -> Points:
 
 
 def _limits(view: LiveView) -> Iterator[Point]:
-    for index in (None, *(facts["name"] for facts in view.subject.table["indexes"])):
-        for direction in Direction:
-            limit = view.limit(Resource(index, direction))
-            if limit["limit"] is not None:
-                yield {**_resource(index, direction), "limit": limit["limit_is"]}, float(limit["limit"])
+    for resource, limit, limit_is in view.limits():
+        if limit is not None:
+            yield {**_resource(resource.index, resource.direction), "limit": limit_is or ""}, limit
 
 
 def _times(record: Record) -> Points:
@@ -160,11 +154,11 @@ def _times(record: Record) -> Points:
 
 
 def _pace(record: Record, view: LiveView, seen: Mapping[str, Any]) -> Points:
-    health, unit = record.health, {"unit": view.subject.target_unit}
+    health, unit = record.health, {"unit": view.target_unit}
     users = sum(process["users"] for process in seen["generator"]["processes"])
     counted = {metric: record.counted[name] for metric, name in COUNTED.items() if name in record.counted}
     plain = {
-        "users": users if seen["state"] == "loading" else 0, "users_asked": view.subject.users,
+        "users": users if seen["state"] == "loading" else 0, "users_asked": view.manifest["users"],
         "starts_missed_total": health.missed, **counted,
     }  # fmt: skip
     return {
@@ -186,32 +180,17 @@ def _generator(generator: Mapping[str, Any]) -> Points:
 
 
 def _keys(record: Record) -> Points:
-    """The keys that asked for most, and those that were throttled most, of the table and of its indexes."""
-    asking: KeysOf = {}
-    throttled: KeysOf = {}
-    for name, heat in record.heat.items():
-        asking |= {(name, key.name): key for key in heat.sketch.top(TOP_KEYS)}
-        throttled |= {(name, key.name): key for key in heat.sketch.top_throttled(TOP_KEYS)}
-    hottest = _first(asking, lambda key: key.units) | _first(throttled, lambda key: key.throttles)
-    labelled = [({"key": key.name, **_heat_of(name)}, key) for (name, _), key in hottest.items()]
-    return {
-        "hot_key_asked_units": [(labels, key.units) for labels, key in labelled],
-        "hot_key_consumed_units": [(labels, key.consumed) for labels, key in labelled],
-        "hot_key_throttles": [(labels, float(key.throttles)) for labels, key in labelled],
-    }
-
-
-KeysOf = dict[tuple[str, str], KeyTotals]
-
-
-def _first(keys: KeysOf, by: Any) -> KeysOf:
-    return dict(sorted(keys.items(), key=lambda item: -by(item[1]))[:TOP_KEYS])
-
-
-def _heat_of(name: str) -> dict[str, str]:
-    """The resource of a record's heat, as `heat_of` names it."""
-    direction, _, index = name.partition(":")
-    return _resource(index or None, direction)
+    """The keys with most demand and those throttled most, of the table and of its indexes."""
+    hottest = hottest_keys(record, "top", "units") | hottest_keys(record, "top_throttled", "throttles")
+    points: Points = {"hot_key_asked_units": [], "hot_key_consumed_units": [], "hot_key_throttles": []}
+    for (name, key), totals in hottest.items():
+        direction, _, index = name.partition(":")
+        labels = {"key": key, **_resource(index or None, direction)}
+        for metric, value in zip(
+            points.values(), (totals.units, totals.consumed, totals.throttles), strict=True
+        ):
+            metric.append((labels, float(value)))
+    return points
 
 
 HERE: Final = "127.0.0.1"

@@ -1,27 +1,23 @@
-"""The last minutes of a run for the live page: series, rates, hot keys, and one sentence on what goes on."""
+"""What the live page and Prometheus read of a record: counts, throttles by limit, and the hottest keys."""
 
 from collections import Counter, deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import add
 from typing import Any
 
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds, ThrottleRows
-from keyheat.load.record.sketch import SETTLED_S
+from keyheat.load.record.sketch import SETTLED_S, KeyTotals
 from keyheat.model.resources import parse_reason
-from keyheat.numbers import percent, some
-from keyheat.words import LIMITS, Constraint, Direction, Resource, label_of, whose
+from keyheat.words import Constraint, Direction, Resource
 
-SHOWN_S = 300
 RECENT_S = 5
 TOP_KEYS = 10
-ALL, MOSTLY = 0.995, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Refuser:
-    """What refused a request: an index, or the table (None), and the reason DynamoDB gave, if it gave one."""
+    """What refused a request: an index or the table (None), and DynamoDB's reason, None if it gave none."""
 
     index: str | None
     direction: str
@@ -35,10 +31,11 @@ class Refuser:
 
 @dataclass(slots=True)
 class ThrottleTally:
-    """Throttles by what refused them: over the run, and in each of the last seconds."""
+    """Throttles of the run by operation and refuser, and those of the last minute by second."""
 
-    by_operation: Counter[tuple[str, Refuser]] = field(default_factory=Counter)  # over the run
+    by_operation: Counter[tuple[str, Refuser]] = field(default_factory=Counter)
     by_second: dict[int, Counter[Refuser]] = field(default_factory=dict)
+    last: int | None = None  # second of the newest throttle
     _read: int = 0
 
     @property
@@ -49,7 +46,7 @@ class ThrottleTally:
         return total
 
     def read_on(self, rows: ThrottleRows) -> None:
-        """Count the rows that were added since the last call; forget seconds that are no longer shown."""
+        """Count the rows added since the last call; forget seconds that nobody reads any more."""
         seconds = [at_us // 1_000_000 for at_us in rows.columns["at"][self._read :]]
         names = [rows.columns[name][self._read :] for name in ("operation", "index", "direction", "reason")]
         self._read = len(rows)
@@ -58,46 +55,31 @@ class ThrottleTally:
             refuser = Refuser(index, direction or "", reason)
             self.by_operation[operation or "", refuser] += count
             self.by_second.setdefault(second, Counter())[refuser] += count
-        newest = max(self.by_second, default=0)
-        for second in [second for second in self.by_second if second <= newest - SHOWN_S - 60]:
+        self.last = max(self.by_second, default=self.last)
+        for second in [second for second in self.by_second if second <= (self.last or 0) - SETTLED_S]:
             del self.by_second[second]
 
-    def between(self, start: int, end: int) -> Counter[Refuser]:
-        """Throttles of the requests sent from `start` up to `end`."""
-        return sum((self.by_second.get(second, Counter()) for second in range(start, end)), Counter())
+    def recent(self, end: int) -> Counter[Refuser]:
+        """Throttles of the last seconds before `end`."""
+        seconds = range(end - RECENT_S, end)
+        return sum((self.by_second.get(second, Counter()) for second in seconds), Counter())
 
 
-Series = tuple[list[float], list[int]]
-"""Units consumed, and throttles, in each of the seconds shown."""
-
-
-def series(seconds: Seconds, start: int, end: int) -> dict[Resource, Series]:
-    """Return what every resource that was used did, second by second from `start` up to `end`."""
-    resources: dict[Resource, Series] = {}
-    for offset, second in enumerate(range(start, end)):
-        for row, counts in seconds.of_second(second):
-            resource = Resource(row.resource, Direction(row.direction))
-            consumed, throttled = resources.setdefault(resource, ([0.0] * (end - start), [0] * (end - start)))
-            consumed[offset] += counts[CONSUMED]
-            throttled[offset] += int(counts[THROTTLED])
-    return resources
-
-
-Asked = tuple[str | None, str, str | None]
-"""An index (None: the table), a direction, and the operation, which an index has not."""
-Totals = dict[Asked, list[float]]
+CountedBy = tuple[str | None, str, str | None]
+"""An index (None: the table), a direction, and the operation (None: an index has none)."""
+Totals = dict[CountedBy, list[float]]
 
 
 @dataclass(slots=True)
 class RunTotals:
-    """The counts of a whole run by what was asked, added up from the seconds that may still change."""
+    """The counts of a whole run; only seconds that may still change are added up again."""
 
     _settled: Totals = field(default_factory=dict)
     _open: deque[int] = field(default_factory=deque)
     _next: int = 0
 
     def until(self, seconds: Seconds, start: int, end: int) -> Totals:
-        """Return what came of the run's seconds from `start` up to `end`."""
+        """Add up the run's seconds from `start` up to `end`."""
         self._open.extend(range(max(start, self._next), end))
         self._next = max(end, self._next)
         while len(self._open) > SETTLED_S:
@@ -114,79 +96,44 @@ def _add(total: Totals, seconds: Seconds, second: int) -> None:
         total[row[1:]] = list(counts) if before is None else list(map(add, before, counts))
 
 
-def of_requests(totals: Mapping[Asked, list[float]], what: int) -> int:
-    """One count of all requests; those that an index answered are the table's as well."""
+def of_requests(totals: Totals, what: int) -> int:
+    """Return one count of all requests; those that an index answered are the table's as well."""
     return int(sum(counts[what] for (index, *_), counts in totals.items() if index is None))
+
+
+def consumed_in(totals: Totals) -> dict[tuple[str | None, str], float]:
+    """Return the units that each index, or the table, consumed in each direction."""
+    consumed: dict[tuple[str | None, str], float] = {}
+    for (index, direction, _operation), counts in totals.items():
+        consumed[index, direction] = consumed.get((index, direction), 0.0) + counts[CONSUMED]
+    return consumed
+
+
+def rates(record: Record, end: int) -> dict[str, float]:
+    """Return requests per second by outcome, over the last seconds before `end`."""
+    recent = [record.seconds.in_second(second) for second in range(end - RECENT_S, end)]
+    names = {"attempts": ATTEMPTS, "accepted": ACCEPTED, "throttled": THROTTLED, "errors": ERRORS}
+    return {name: sum(counts[what] for counts in recent) / RECENT_S for name, what in names.items()}
+
+
+def consumption(seconds: Seconds, end: int) -> dict[Resource, float]:
+    """Return units per second of each resource, over the last seconds before `end`."""
+    consumed: dict[Resource, float] = {}
+    for second in range(end - RECENT_S, end):
+        for row, counts in seconds.of_second(second):
+            resource = Resource(row.resource, Direction(row.direction))
+            consumed[resource] = consumed.get(resource, 0.0) + counts[CONSUMED] / RECENT_S
+    return consumed
 
 
 HotKey = tuple[str, float]
 """A key, and its share of the throttles."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence, and what it is about: a constraint, `good`, `invalid`, or `idle`."""
-
-    text: str
-    about: str
-
-
-UNLIMITED = Sentence("This endpoint has no capacity model: nothing is ever throttled there.", "invalid")
-
-
-def throttling(recent: Counter[Refuser], seconds: int, hot: HotKey | None) -> Sentence:
-    per_s = recent.total() / seconds
-    return _mostly(f"Throttling: {per_s:,.0f}/s" if per_s >= 1 else f"Throttling: {per_s:.1f}/s", recent, hot)
-
-
-def ended(total: Counter[Refuser], elapsed_s: float, hot: HotKey | None) -> Sentence:
-    after = f"Ended after {elapsed_s:,.0f} s"
-    if not total:
-        return Sentence(f"{after}: nothing was throttled.", "good")
-    return _mostly(f"{after}: {some(total.total(), 'throttle')}", total, hot)
-
-
-def _mostly(start: str, throttles: Counter[Refuser], hot: HotKey | None) -> Sentence:
-    """A sentence on throttles that ends with what refused most of them."""
-    refuser, number = throttles.most_common(1)[0]
-    share = number / throttles.total()
-    amount = "all" if share >= ALL else percent(share)
-    return Sentence(f"{start}, {amount} {_by(refuser, hot)}.", refuser.constraint)
-
-
-def _by(refuser: Refuser, hot: HotKey | None) -> str:
-    where = "" if refuser.index is None else f" of index {refuser.index}"
-    if refuser.constraint != "partition":
-        return f"by {LIMITS[refuser.constraint]} of {whose(label_of(refuser.index))}"
-    key, share = hot or ("", 0.0)
-    if share >= ALL:
-        return f"from the partition of key {key}{where}"
-    keys = f"{percent(share)} of them on key {key}" if share >= MOSTLY else "on many keys"
-    return f"by a partition limit{where}, {keys}"
-
-
-def quiet(total: int, ago_s: int | None, used: tuple[float, float, str] | None) -> Sentence:
-    """Nothing is being throttled now. `used`: units/s consumed, units/s provisioned, and their name."""
-    beside = ""
-    if used is not None and used[1]:
-        consumed, limit, unit = used
-        beside = f": {consumed:,.0f} of {limit:,.0f} {unit}/s are used"
-    if not total:
-        return Sentence(f"No throttling{beside}.", "good")
-    when = "earlier" if ago_s is None else f"the last {ago_s:,} s ago"
-    return Sentence(f"Not throttling now{beside}. {total:,} throttles so far, {when}.", "good")
-
-
-def rates(record: Record, end: int) -> dict[str, float]:
-    recent = [record.seconds.in_second(second) for second in range(end - RECENT_S, end)]
-    names = {"attempts": ATTEMPTS, "accepted": ACCEPTED, "throttled": THROTTLED, "errors": ERRORS}
-    return {name: sum(counts[what] for counts in recent) / RECENT_S for name, what in names.items()}
-
-
 def hottest_throttled(record: Record, refuser: Refuser, *, since_s: float | None) -> HotKey | None:
-    """The key that was throttled most: in the newest window that ended after `since_s`, or in the whole run.
+    """The key throttled most in the newest window that ended after `since_s`; None: in the whole run.
 
-    Of an index whose own keys are counted, it is the index's.
+    It is the index's own key where those are counted.
     """
     name = heat_of(refuser.direction, refuser.index) if refuser.index else refuser.direction
     heat = record.heat.get(name) or record.heat.get(refuser.direction)
@@ -204,29 +151,31 @@ def hottest_throttled(record: Record, refuser: Refuser, *, since_s: float | None
     return None if hottest is None or not throttles[hottest] else (hottest, throttles[hottest] / total)
 
 
-def hot_keys(record: Record) -> dict[str, list[dict[str, Any]]]:
-    """The hottest keys of the run so far, once by what they consumed and once by throttles."""
-    return {
-        "by_units": _top(record, "top_consumed", "consumed_units"),
-        "by_throttles": _top(record, "top_throttled", "throttles"),
-    }
+def hottest_keys(record: Record, top: str, by: str) -> dict[tuple[str, str], KeyTotals]:
+    """The hottest keys of all heats, most first, each by its heat's name and its own.
 
-
-def _top(record: Record, top: str, by: str) -> list[dict[str, Any]]:
+    `top` names the sketch's method, `by` the total that it sorts by.
+    """
     keys = [
-        {
-            "key": key.name, "direction": direction, "unit": direction.unit, "asked_units": key.units,
-            "consumed_units": key.consumed, "throttles": key.throttles,
-            "share": min(1.0, key.units / sketch.total_units) if sketch.total_units else 0.0,
-        }
-        for direction in Direction
-        for sketch in (record.heat[direction].sketch,)
-        for key in getattr(sketch, top)(TOP_KEYS)
-    ]  # fmt: skip
-    return sorted(keys, key=lambda key: -key[by])[:TOP_KEYS]
+        ((name, key.name), key)
+        for name, heat in record.heat.items()
+        for key in getattr(heat.sketch, top)(TOP_KEYS)
+    ]
+    return dict(sorted(keys, key=lambda item: -getattr(item[1], by))[:TOP_KEYS])
 
 
-def beside(record: Record, table: str) -> dict[str, Any]:
-    """Return what became of requests to a table that is not judged."""
-    names = ("accepted", "throttled", "error", "read_units", "write_units")
-    return {"table": table, **{name: record.counted.get(f"tables.{table}.{name}", 0) for name in names}}
+def shown_keys(record: Record, top: str, by: str) -> list[dict[str, Any]]:
+    """The hottest keys as rows of the page."""
+    rows = []
+    for (name, key), totals in hottest_keys(record, top, by).items():
+        side, _, index = name.partition(":")
+        all_units = record.heat[name].sketch.total_units
+        share = min(1.0, totals.units / all_units) if all_units else 0.0
+        rows.append(
+            {
+                "key": key, "index": index or None, "direction": side, "unit": Direction(side).unit,
+                "consumed_units": totals.consumed,
+                "throttles": totals.throttles, "share": share,
+            }
+        )  # fmt: skip
+    return rows

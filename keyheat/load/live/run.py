@@ -4,7 +4,6 @@ It is looked at where the counts are: on a master, which has what the workers se
 Nothing is counted for it: a look reads what the record has.
 """
 
-from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import gevent
 
 from keyheat.load.live.prometheus import load_metrics
-from keyheat.load.live.readings import Sentence, of_requests
-from keyheat.load.live.view import LiveView, Subject
+from keyheat.load.live.readings import of_requests
+from keyheat.load.live.view import LiveView, Sentence
 from keyheat.load.record.record import PIECES_ARRIVE_S
 from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.run.workers import short_name
@@ -21,7 +20,6 @@ from keyheat.masking import masked
 from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT
 from keyheat.runs.manifest import GeneratorHealth
-from keyheat.words import has_capacity_model
 
 if TYPE_CHECKING:  # the run makes no page; it is shown on one
     from keyheat.load.run.run import LoadRun
@@ -43,10 +41,13 @@ class LiveRun:
         self._metrics: tuple[Metric, ...] = ()
         self._refusal: Sentence | None = None
         nothing = Sentence("No run yet. Start one on Locust's page.", "idle")
-        self._content: dict[str, Any] = {"state": "none", "sentence": asdict(nothing)}
+        self._content: dict[str, Any] = {"state": "none", "sentence": nothing._asdict()}
 
     def begin(self, run: "LoadRun") -> None:
-        view = LiveView(subject_of(run))
+        assert run.folder is not None, "it has begun"
+        view = LiveView(
+            run.folder.manifest, run.started_s, run.duration_s, run.plan.scenario.load.target_unit
+        )
         self._shown, self._stopped_s = (run, view), None
         self._folder, self._refusal = run.path, None
         run.at_end = self.end
@@ -76,7 +77,7 @@ class LiveRun:
         if self._shown is not None and monotonic() - self._made_at_s >= FRESH_S:
             self._content, self._made_at_s = self._look(*self._shown), monotonic()
         if self._refusal is not None:
-            return {**self._content, "sentence": asdict(self._refusal)}
+            return {**self._content, "sentence": self._refusal._asdict()}
         return self._content
 
     def metrics(self) -> tuple[Metric, ...]:
@@ -119,8 +120,7 @@ class LiveRun:
             return [
                 {
                     "name": "this process", "state": runner.state, "users": runner.user_count,
-                    "cpu_percent": run.load.cpu_percent, "memory_bytes": runner.current_memory_usage,
-                    "silent_s": None,
+                    "cpu_percent": run.load.cpu_percent, "silent_s": None,
                 }
             ]  # fmt: skip
         return [
@@ -129,7 +129,6 @@ class LiveRun:
                 "state": node.state if node else "missing",
                 "users": arrived.users,
                 "cpu_percent": node.cpu_usage if node else 0.0,
-                "memory_bytes": node.memory_usage if node else 0.0,
                 "silent_s": arrived.silent_s(now_s),  # since it was heard; None: this very process
             }
             for name, arrived in run.gatherer.workers.items()
@@ -142,23 +141,3 @@ def _read_on(run: "LoadRun", view: LiveView) -> None:
     while True:
         view.look(run.record)
         gevent.sleep(1.0)
-
-
-def subject_of(run: "LoadRun") -> Subject:
-    """Return what the page says of a run that does not change."""
-    scenario, folder = run.plan.scenario, run.folder
-    assert folder is not None, "it has begun"
-    return Subject(
-        run_id=run.run_id,
-        scenario=scenario.name,
-        question=scenario.question,
-        table=folder.manifest["table"],
-        beside=tuple(companion.name for companion in scenario.companions),
-        target=folder.manifest["target"],
-        scale=folder.manifest["scale"],
-        started_s=run.started_s,
-        duration_s=run.duration_s,
-        users=run.users,
-        target_unit=scenario.load.target_unit,
-        capacity_model=has_capacity_model(run.plan.endpoint),
-    )

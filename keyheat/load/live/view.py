@@ -1,72 +1,61 @@
-"""What the live page shows of a run: plain values, made anew each second from what was recorded so far."""
+"""What the live page shows of a run: plain values made anew each second, with one sentence first."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, get_args
+from itertools import product
+from typing import Any, NamedTuple, get_args
 
 from keyheat.load.live.readings import (
     RECENT_S,
-    SHOWN_S,
-    UNLIMITED,
     HotKey,
     Refuser,
     RunTotals,
-    Sentence,
     ThrottleTally,
     Totals,
-    beside,
-    ended,
-    hot_keys,
+    consumed_in,
+    consumption,
     hottest_throttled,
     of_requests,
-    quiet,
     rates,
-    series,
-    throttling,
+    shown_keys,
 )
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ERRORS
+from keyheat.numbers import percent, some
 from keyheat.runs.manifest import GeneratorHealth
-from keyheat.words import WRITES_FIRST, KnownConstraint, Resource
+from keyheat.words import LIMITS, WRITES_FIRST, KnownConstraint, Resource, has_capacity_model, label_of, whose
 
-LIMITS = frozenset(get_args(KnownConstraint))
-WINDOWS_AGO_S = 15  # a window of keys lasts five seconds, and comes from workers some seconds later
+KNOWN_LIMITS = frozenset(get_args(KnownConstraint))
+WINDOWS_AGO_S = 15  # a window of keys lasts five seconds, and workers send it some seconds later
+ALL, MOSTLY = 0.995, 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """What does not change while a run goes on."""
+class Sentence(NamedTuple):
+    """A sentence, and what it is about: a constraint, `good`, `invalid`, or `idle`."""
 
-    run_id: str
-    scenario: str
-    question: str
-    table: Mapping[str, Any]  # what run.json says of it
-    beside: tuple[str, ...]  # tables that are not judged
-    target: str
-    scale: float
-    started_s: float
-    duration_s: float | None
-    users: int
-    target_unit: str = "requests"
-    capacity_model: bool = True  # whether the endpoint ever throttles
+    text: str
+    about: str
 
 
 @dataclass(slots=True)
 class LiveView:
-    """A run as the page sees it. Each look costs the same, however long the run has been going."""
+    """A run as the page and Prometheus show it. Each look costs the same, however long the run lasts."""
 
-    subject: Subject
+    manifest: Mapping[str, Any]  # what `run.json` says as the load begins
+    started_s: float
+    duration_s: float | None = None  # None: until somebody stops it
+    target_unit: str = "requests"
     tally: ThrottleTally = field(default_factory=ThrottleTally)
     totals: RunTotals = field(default_factory=RunTotals)
 
     def look(self, record: Record) -> None:
-        """Read on; call it every second or so, so that no look has much to read."""
+        """Read the record's new throttles; call it every second or so, so that no look has much to read."""
         self.tally.read_on(record.throttles)
 
     def counts(self, record: Record, end: int) -> Totals:
-        """Return what came of all that was sent until `end`, an epoch second."""
-        return self.totals.until(record.seconds, int(self.subject.started_s), end)
+        """Add up what was sent until `end`, an epoch second."""
+        return self.totals.until(record.seconds, int(self.started_s), end)
 
     def content(
         self,
@@ -80,61 +69,75 @@ class LiveView:
     ) -> dict[str, Any]:
         """Everything that the page shows, up to the epoch second `end`, which is not over yet."""
         self.look(record)
-        recent = self.tally.between(end - RECENT_S, end)
-        capacity = self._capacity(record, end)
-        errors = of_requests(self.counts(record, end), ERRORS)
+        recent, capacity = self.tally.recent(end), self._capacity(record, end)
+        sentence = with_fault(self._sentence(record, recent, capacity, state, end), verdict)
+        run = self.manifest
         return {
             "state": state,
             "run": {
-                **asdict(self.subject),
-                "table": self.subject.table["name"],
-                "billing_mode": self.subject.table["billing_mode"],
-                "elapsed_s": max(0.0, end - self.subject.started_s),
+                **{name: run[name] for name in ("run_id", "target", "scale")},
+                **{name: run["scenario"][name] for name in ("name", "question")},
+                "table": run["table"]["name"],
+                "billing_mode": run["table"]["billing_mode"],
+                "duration_s": self.duration_s,
+                "elapsed_s": max(0.0, end - self.started_s),
             },
-            "sentence": asdict(with_fault(self._sentence(record, recent, capacity, state, end), verdict)),
-            "end_s": end,
-            "seconds": SHOWN_S,
+            "sentence": sentence._asdict(),
             "now": rates(record, end),
-            "errors": {"total": errors, "by_kind": dict(record.errors_by_kind.most_common(5))},
+            "errors": {
+                "total": of_requests(self.counts(record, end), ERRORS),
+                "by_kind": dict(record.errors_by_kind.most_common(5)),
+            },
             "capacity": capacity,
-            "throttles": self._throttles(recent, end),
-            "keys": hot_keys(record),
+            "throttles": self._throttles(recent),
+            "keys": {
+                "by_units": shown_keys(record, "top_consumed", "consumed"),
+                "by_throttles": shown_keys(record, "top_throttled", "throttles"),
+            },
             "generator": {
                 "bound": bool(verdict and verdict.bound),
                 "checks": list(verdict.checks) if verdict else [],
                 "missing": list(missing),
-                "lag_p99_ms": record.health.lag.percentile_us(99) / 1000,
-                "late_p99_ms": record.health.late.percentile_us(99) / 1000,
                 "missed": record.health.missed,
                 "late": record.counted.get("arrivals.late", 0),
                 "dropped": record.counted.get("arrivals.dropped", 0),
                 "processes": processes,
             },
-            "beside": [beside(record, name) for name in self.subject.beside],
         }
 
     def _capacity(self, record: Record, end: int) -> list[dict[str, Any]]:
-        used = series(record.seconds, end - SHOWN_S, end)
-        indexes = [index["name"] for index in self.subject.table["indexes"]]
-        order = [Resource(index, side) for index in (None, *indexes) for side in WRITES_FIRST]
+        """The table and its indexes as far as they were used: units per second, and of how many."""
+        now, totals = consumption(record.seconds, end), consumed_in(self.counts(record, end))
         return [
             {
                 "index": resource.index, "direction": resource.direction, "unit": resource.direction.unit,
-                **self.limit(resource), "consumed": used[resource][0], "throttled": used[resource][1],
+                "limit": limit, "limit_is": limit_is, "consumed_per_s": now.get(resource, 0.0),
+                "consumed": totals[resource.index, resource.direction],
             }
-            for resource in (*order, *sorted(used.keys() - order, key=str))
-            if resource in used
+            for resource, limit, limit_is in self.limits()
+            if (resource.index, resource.direction) in totals
         ]  # fmt: skip
 
-    def limit(self, resource: Resource) -> dict[str, Any]:
-        """What the resource may consume in a second, at the run's scale; None if nothing limits it."""
-        table = self.subject.table
-        parts = {None: table, **{index["name"]: index for index in table["indexes"]}}
-        facts = parts.get(resource.index, {})
-        for name, words in (("provisioned", "provisioned"), ("max_on_demand", "on-demand maximum")):
-            if units := (facts.get(name) or {}).get(resource.direction):
-                return {"limit": units * self.subject.scale, "limit_is": words}
-        return {"limit": None, "limit_is": None}
+    def limits(self) -> Iterator[tuple[Resource, float | None, str | None]]:
+        """Units per second of each resource at the run's scale, and what sets them; None: no limit."""
+        table = self.manifest["table"]
+        for facts, side in product((table, *table["indexes"]), WRITES_FIRST):
+            resource = Resource(None if facts is table else facts["name"], side)
+            for name, words in (("provisioned", "provisioned"), ("max_on_demand", "on-demand maximum")):
+                if units := (facts.get(name) or {}).get(side):
+                    yield resource, units * self.manifest["scale"], words
+                    break
+            else:
+                yield resource, None, None
+
+    def _throttles(self, recent: Counter[Refuser]) -> dict[str, Any]:
+        total = self.tally.total
+        rows = [
+            {"constraint": refuser.constraint, **asdict(refuser), "total": number,
+             "per_s": recent[refuser] / RECENT_S}
+            for refuser, number in total.most_common()
+        ]  # fmt: skip
+        return {"total": total.total(), "per_s": recent.total() / RECENT_S, "rows": rows}
 
     def _sentence(
         self,
@@ -145,54 +148,65 @@ class LiveView:
         end: int,
     ) -> Sentence:
         total = self.tally.total
-        if not self.subject.capacity_model and not total:
-            return UNLIMITED
+        if not has_capacity_model(self.manifest.get("endpoint")) and not total:
+            return Sentence(
+                "This endpoint has no capacity model: nothing is ever throttled there.", "invalid"
+            )
         if state == "ended":
-            hot = self._hottest(record, total, since_s=None)
-            return ended(total, end - self.subject.started_s, hot)
-        if recent.total():
-            hot = self._hottest(record, recent, since_s=end - WINDOWS_AGO_S)
-            return throttling(recent, RECENT_S, hot)
+            return _ended(record, total, end - self.started_s)
+        if recent:
+            per_s = recent.total() / RECENT_S
+            start = f"Throttling: {per_s:,.0f}/s" if per_s >= 1 else f"Throttling: {per_s:.1f}/s"
+            return _mostly(start, recent, record, since_s=end - WINDOWS_AGO_S)
         if not sum(rates(record, end).values()):
             return Sentence("Nothing has been sent in the last seconds.", "idle")
-        used = [
-            (sum(row["consumed"][-RECENT_S:]) / RECENT_S, row["limit"], row["unit"])
-            for row in capacity
-            if row["index"] is None and row["limit"]
-        ]
-        last = max((second for second in self.tally.by_second if second < end), default=None)
-        busiest = max(used, key=lambda row: row[0] / row[1], default=None)
-        return quiet(total.total(), None if last is None else end - last, busiest)
+        return self._quiet(total.total(), capacity, end)
 
-    @staticmethod
-    def _hottest(record: Record, throttles: Counter[Refuser], *, since_s: float | None) -> HotKey | None:
-        if not throttles:
-            return None
-        return hottest_throttled(record, throttles.most_common(1)[0][0], since_s=since_s)
+    def _quiet(self, total: int, capacity: Sequence[Mapping[str, Any]], end: int) -> Sentence:
+        """Nothing is being throttled now."""
+        limited = [row for row in capacity if row["index"] is None and row["limit"]]
+        busiest = max(limited, key=lambda row: row["consumed_per_s"] / row["limit"], default=None)
+        used = busiest and "{consumed_per_s:,.0f} of {limit:,.0f} {unit}/s are used".format_map(busiest)
+        used = f": {used}" if used else ""
+        if not total:
+            return Sentence(f"No throttling{used}.", "good")
+        ago_s = end - (self.tally.last or end)
+        so_far = f"{some(total, 'throttle')} so far, the last {ago_s:,} s ago."
+        return Sentence(f"Not throttling now{used}. {so_far}", "good")
 
-    def _throttles(self, recent: Counter[Refuser], end: int) -> dict[str, Any]:
-        total, drawn = self.tally.total, dict[str, list[int]]()
-        for offset, second in enumerate(range(end - SHOWN_S, end)):
-            for refuser, number in self.tally.by_second.get(second, Counter()).items():
-                drawn.setdefault(refuser.constraint, [0] * SHOWN_S)[offset] += number
-        rows = [
-            {
-                "constraint": refuser.constraint,
-                **asdict(refuser),
-                "total": number,
-                "per_s": recent[refuser] / RECENT_S,
-            }
-            for refuser, number in total.most_common()
-        ]
-        per_s = recent.total() / RECENT_S
-        return {"total": total.total(), "per_s": per_s, "rows": rows, "by_constraint": drawn}
+
+def _ended(record: Record, total: Counter[Refuser], elapsed_s: float) -> Sentence:
+    after = f"Ended after {elapsed_s:,.0f} s"
+    if not total:
+        return Sentence(f"{after}: nothing was throttled.", "good")
+    return _mostly(f"{after}: {some(total.total(), 'throttle')}", total, record, since_s=None)
+
+
+def _mostly(start: str, throttles: Counter[Refuser], record: Record, *, since_s: float | None) -> Sentence:
+    """A sentence on throttles that ends with what refused most of them."""
+    refuser, number = throttles.most_common(1)[0]
+    share = number / throttles.total()
+    amount = "all" if share >= ALL else percent(share)
+    hot = hottest_throttled(record, refuser, since_s=since_s)
+    return Sentence(f"{start}, {amount} {_by(refuser, hot)}.", refuser.constraint)
+
+
+def _by(refuser: Refuser, hot: HotKey | None) -> str:
+    where = "" if refuser.index is None else f" of index {refuser.index}"
+    if refuser.constraint != "partition":
+        return f"by {LIMITS[refuser.constraint]} of {whose(label_of(refuser.index))}"
+    key, share = hot or ("", 0.0)
+    if share >= ALL:
+        return f"from the partition of key {key}{where}"
+    keys = f"{percent(share)} of them on key {key}" if share >= MOSTLY else "on many keys"
+    return f"by a partition limit{where}, {keys}"
 
 
 def with_fault(sentence: Sentence, verdict: GeneratorHealth | None) -> Sentence:
     """The sentence, after the generator's own fault if it has one."""
     if verdict is None or not verdict.bound:
         return sentence
-    if verdict.fell_behind and sentence.about in LIMITS:
+    if verdict.fell_behind and sentence.about in KNOWN_LIMITS:
         fault = "The load generator is the limit: the load asked for throttles at least this much."
         return Sentence(f"{fault} {sentence.text}", sentence.about)
     fault = "The load generator is the limit, and what follows says little of the table."

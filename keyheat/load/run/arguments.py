@@ -1,15 +1,11 @@
 """Options of a load test on Locust's command line: what to load, and what is allowed."""
 
-import sys
 from argparse import Action, ArgumentParser
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from keyheat.flags import add_arguments, option
 from keyheat.load.guard.options import Guards
-from keyheat.words import WRONG_USE
 
 HERE = "127.0.0.1"
 RETRIES = ("client", "off")
@@ -74,34 +70,3 @@ def add_options(parser: Any) -> None:
     guards = parser.add_argument_group("Keyheat's guards", "what a run may touch, and what it may cost")
     add_arguments(guards, Guards)
     guards.add_argument("--prices", metavar="FILE", help="price list  [default: configs/prices.toml]")
-
-
-def one_load_test(arguments: list[str]) -> None:
-    """End Locust where it has been given several load tests and no scenario.
-
-    It would read them all before it fires an event, and end with two users of one name.
-    """
-    from locust.argument_parser import get_empty_argument_parser, parse_locustfile_paths
-
-    from keyheat.load.run.progress import tell
-
-    parser = get_empty_argument_parser(add_help=False)
-    add_options(parser)
-    for flag in ("--worker", "-h", "--help"):
-        parser.add_argument(flag, action="store_true")
-    options, _others = parser.parse_known_args(arguments)
-    files = [file.strip() for file in options.locustfile.split(",")]
-    if options.scenario or options.worker or (len(files) == 1 and not Path(files[0]).is_dir()):
-        return
-    if len(load_tests := parse_locustfile_paths(files)) > 1:
-        tell(f"keyheat: {several(load_tests)}")
-        sys.exit(WRONG_USE)
-
-
-def several(locustfiles: Sequence[str]) -> str:
-    """Return why several load tests need a scenario."""
-    names = ", ".join(sorted(Path(file).name for file in locustfiles))
-    return (
-        f"{len(locustfiles)} load tests are named, but a scenario is made for one: choose one with -f FILE, "
-        f"or add --scenario SCENARIO for all of them together: {names}"
-    )

@@ -89,16 +89,13 @@ class Stages:
         report = self.folder / REPORT
         self.progress.phase("analyzing", "keyheat: analyzing, and writing the report")
         codes["analyze"] = self.run("analyze", "--report", folder)
-        if codes["analyze"] != INTERRUPTED and not report.exists():
-            if codes["analyze"] == BROKEN and not (self.folder / FILES[DIAGNOSIS]).exists():
-                codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
-            self.progress.phase("reporting", "keyheat: writing the report")
-            codes["report"] = self.run("report", folder)
-        if INTERRUPTED in codes.values():
+        if codes["analyze"] == BROKEN and not (self.folder / FILES[DIAGNOSIS]).exists():
+            codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
+        if codes["analyze"] == INTERRUPTED:
             return INTERRUPTED
         if report.exists():
             self.progress.phase("done", f"keyheat: the report is {report}", report=str(report))
-        return next((codes[verb] for verb in ("analyze", "collect", "report") if codes.get(verb)), DONE)
+        return next((codes[verb] for verb in ("analyze", "collect") if codes.get(verb)), DONE)
 
     def clean_up(self, plan: LoadPlan) -> None:
         """Have `keyheat clean` delete the items of the run; where it does not end, say how to go on."""

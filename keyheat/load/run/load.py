@@ -95,6 +95,7 @@ class Load:
     cache: ReadThroughCache | None = None  # the cache that readers share, where the scenario has one
     entries: IndexEntries | None = None  # what writes put into indexes, where the table has some
     key_name: Callable[[str], str] | None = None  # how the table knows a key; None: as it was drawn
+    _watching: list[gevent.Greenlet] = field(default_factory=list)
     last_looks: list[Callable[[], None]] = field(default_factory=list)
     """What is looked up once the load is over. Not in a user's `on_stop`: Locust waits for no user whom it
     stops between two tasks, so that the record would be written without it."""
@@ -122,6 +123,18 @@ class Load:
                     look()
             except (Abandoned, NotSeen) as failure:
                 self.record.health.problems.append(str(failure))
+
+    def watch(self, after: Callable[[], None] = lambda: None) -> None:
+        """Watch the event loop, and do the work of every second, and then `after`, until `end`."""
+        self._watching = [gevent.spawn(watch_lag, self), gevent.spawn(beat, self, after)]
+
+    def end(self) -> Record:
+        """Take the last looks and return the whole record; no request is in flight any more."""
+        gevent.killall(self._watching)
+        self.look_back()
+        fold(self)
+        self.transport.close()
+        return self.record
 
     def note_failure(self, failure: str, sent_s: float) -> None:
         """No whole answer came to a request that was sent then."""

@@ -14,7 +14,6 @@ from random import Random
 from keyheat.load.guard.budget import WrongBudget, budget_of
 from keyheat.load.guard.options import Guards
 from keyheat.load.live.prometheus import MetricsPort, metrics_port
-from keyheat.load.run.arguments import several
 from keyheat.load.transport.target import (
     Target,
     TargetError,
@@ -40,10 +39,6 @@ OUT = Path("reports") / "out"
 NOT_SCALED_HERE = (
     "auto scaling is simulated only (keyheat simulate): leave it out with {settings}; in AWS, register a "
     "policy for a table that is there with Application Auto Scaling, and load that with --table"
-)
-NOT_REPLICATED_HERE = (
-    "nothing of ours writes in other Regions: `keyheat plan` and `keyheat simulate` play those writes; for a "
-    "run leave it out, or load a global table that is there with --table"
 )
 NOT_GLOBAL_HERE = (
     "a run in AWS makes tables in one Region: load the global table that is there with --table, or leave this"
@@ -77,7 +72,6 @@ class LoadPlan:
     in_a_row: bool = False  # one run after the other, as somebody starts and stops them on Locust's page
     marked: bool = False  # items name the run: the table is somebody else's
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
-    notes: tuple[str, ...] = ()  # what a person should know of it
     table_bytes: int = 0  # of somebody else's table, which is looked through to clean up
     duration_s: float | None = None  # of the load; None: until it is stopped
     budget: BudgetSpec = field(default_factory=BudgetSpec)  # the scenario's and the command line's
@@ -159,8 +153,6 @@ def _unloadable(
     yield from dict.fromkeys(words for lack in lacks for words in lack(scenario))
     if (scaled := scaled_fields(scenario)) and not existing:
         yield f"{NOT_SCALED_HERE.format(settings=taken_out(scaled))} @ $.{scaled[0]}"
-    if scenario.load.replicated_per_write:
-        yield f"{NOT_REPLICATED_HERE} @ $.load.replicated_per_write"
 
 
 def _budget(guards: Guards, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:
@@ -204,7 +196,10 @@ def run_folder(plan: LoadPlan, now: datetime) -> Claim:
 
 def _scenario_path(options: Namespace, locustfiles: list[str], errors: list[str]) -> Path | None:
     if not options.scenario and len(locustfiles) != 1:
-        errors.append(several(locustfiles))
+        errors.append(
+            f"{len(locustfiles)} load tests are named: choose one with -f FILE, or add --scenario SCENARIO "
+            "for all of them together"
+        )
         return None
     try:
         return scenario_file(options.scenario or Path(locustfiles[0]).stem.replace("_", "-"))

@@ -6,6 +6,7 @@ The order: the table as it is, whether it may be touched at all, and only then w
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from time import time
 from typing import Any, Final, TextIO
 
@@ -14,12 +15,12 @@ from gevent.socket import wait_read
 
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
-from keyheat.load.run.plan import LoadPlan
+from keyheat.load.run.plan import InputError, LoadPlan
 from keyheat.load.run.progress import tell
 from keyheat.load.skew import service_ahead_s
+from keyheat.load.tables.control import look_at_tables
 from keyheat.load.tables.existing import adapted, marked_if_foreign
-from keyheat.load.tables.lifecycle import look_at_tables
-from keyheat.load.tables.obstacles import Allowed
+from keyheat.load.tables.obstacles import Allowed, check_tables
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.endpoint_pages import endpoint_at
 from keyheat.load.transport.target import Target
@@ -28,6 +29,10 @@ from keyheat.plan.prices import load_prices
 from keyheat.plan.totals import LoadTotals
 from keyheat.scenario.variants import lasting
 
+NO_PLACE: Final = (
+    "--table {table} loads a table that is there, and the endpoint that a run starts by itself has none: add "
+    "--target aws or --target URL"
+)
 NOTHING_SENT: Final = LoadTotals(duration_s=0.0, requests_per_s=np.zeros(0), sides={}, operations=())
 
 
@@ -37,14 +42,18 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
 
     An endpoint of our own, which is not there yet, needs no look.
     """
-    if plan.target is not None:
-        service_ahead_s(plan.target, plan.guards.table or plan.scenario.table.name, time)
-    if plan.guards.table is not None:
-        plan = adapted(plan, users)
-    if plan.target is None:
+    target, existing = plan.target, plan.guards.table
+    if target is None:
+        if existing is not None:
+            raise InputError([NO_PLACE.format(table=existing)])
         return plan
+    name = existing or plan.scenario.table.name
+    service_ahead_s(target, name, time)
+    there = look_at_tables(target, [name, *(spec.name for spec in plan.scenario.companions)])
+    if existing is not None:
+        plan = adapted(plan, users, there[name])
     specs = (plan.scenario.table, *plan.scenario.companions)
-    there = look_at_tables(plan.target, specs, allowed_by(plan, plan.target))
+    check_tables([(spec, there[spec.name]) for spec in specs], allowed_by(plan, target), datetime.now(UTC))
     return marked_if_foreign(plan, users, there)
 
 

@@ -25,7 +25,7 @@ from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.run.finish import Stages, end_run
-from keyheat.load.run.load import Load, Order, beat, empty_record, fold, start_load, watch_lag
+from keyheat.load.run.load import Load, Order, empty_record, start_load
 from keyheat.load.run.plan import LoadPlan, run_folder
 from keyheat.load.run.preflight import allowed_by
 from keyheat.load.run.progress import RunProgress
@@ -118,7 +118,7 @@ class LoadRun:
         table = self.plan.scenario.table.name
         self.progress.phase("preparing", f"keyheat: preparing table {table}", run_id=self.run_id)
         self.path = self._whole.enter_context(run_folder(self.plan, datetime.now(UTC))).folder
-        for note in self.plan.notes:
+        for note in self.plan.auto_scaling.in_words() if self.plan.auto_scaling else ():
             self.progress.say(f"note: table {table}: {note}")
 
     def _enter_target(self) -> Target:
@@ -208,9 +208,7 @@ class LoadRun:
             self.gatherer.give_order()
         else:
             self.load = environment.keyheat = start_load(order, clock=self.clock)
-            self._greenlets = [
-                gevent.spawn(watch_lag, self.load), gevent.spawn(beat, self.load, lambda: None)
-            ]  # fmt: skip
+            self.load.watch()
         self.watch = LoadWatch(
             self.caps,
             self.gatherer or self.load,
@@ -304,9 +302,7 @@ class LoadRun:
             self.gatherer.finish()
         gevent.killall(self._greenlets)
         if self.load is not None:
-            self.load.look_back()
-            fold(self.load)
-            self.load.transport.close()
+            self.load.end()
 
     def verdict(self, *, attempts: int) -> GeneratorHealth:
         """Return whether the generator was the limit, from what it noted until now."""

@@ -10,7 +10,6 @@ final report would not do: in a headless run the master leaves half a second for
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import count
 from math import inf
 from typing import Any
 
@@ -25,7 +24,7 @@ from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
 from keyheat.load.record.record import Record
 from keyheat.load.record.wire import read_piece, read_record
-from keyheat.load.run.load import BEAT_S, Load, Order, beat, fold, start_load, watch_lag
+from keyheat.load.run.load import BEAT_S, Load, Order, start_load
 from keyheat.load.run.progress import tell
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked
@@ -93,11 +92,9 @@ class Worker:
             gevent.spawn(self._runner.quit)
             raise gevent.GreenletExit from error  # users cannot be started
         self._load = self._environment.keyheat = load
-        self._greenlets = [
-            gevent.spawn(watch_lag, load),
-            gevent.spawn(beat, load, self._report),
-            gevent.spawn(watch_master, lambda: self._runner.last_heartbeat_timestamp, self._lost_master),
-        ]
+        load.watch(self._report)
+        heard_s = lambda: self._runner.last_heartbeat_timestamp  # noqa: E731
+        self._greenlets = [gevent.spawn(watch_master, heard_s, self._lost_master)]
         if order.caps is not None:
             watch = LoadWatch(Caps.from_wire(order.caps), load, self._used_up, consumed=self.consumed_by_all)
             self._greenlets.append(gevent.spawn(watch.follow))
@@ -125,10 +122,7 @@ class Worker:
         load, self._load = self._load, None
         if load is not None:
             gevent.killall(self._greenlets)
-            load.look_back()
-            fold(load)
-            self._send(load.record.cut(), last=True)
-            load.transport.close()
+            self._send(load.end().cut(), last=True)
             load.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
 
     def _report(self) -> None:
@@ -225,18 +219,10 @@ class Gatherer:
         self._publish(len(self.workers))
 
     def give_order_to(self, worker: str) -> None:
-        """A worker has joined late: it takes the part of one that was lost, if there is such a part."""
+        """A worker has joined late: it has users of a closed loop, and no part of an open one."""
         if worker not in self.workers:
-            taken = {
-                arrived.part
-                for name, arrived in self.workers.items()
-                if not (arrived.left_early or self._gone(name))
-            }
-            part = next(number for number in count() if number not in taken)
-            self.workers[worker] = Arrived(joined_s=self.clock(), part=part)
-            self._publish(
-                getattr(self.environment.parsed_options, ORDER)["of"] or 1
-            )  # 0: there were no workers
+            self.workers[worker] = Arrived(joined_s=self.clock(), part=len(self.workers))
+            self._publish(getattr(self.environment.parsed_options, ORDER)["of"] or 1)  # 0: there was none
 
     def _publish(self, of: int) -> None:
         parts = {name: arrived.part for name, arrived in self.workers.items()}

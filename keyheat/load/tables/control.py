@@ -1,6 +1,6 @@
 """How a table is asked for: CreateTable's and UpdateTable's parameters and refusals, and its scaling."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
@@ -8,13 +8,14 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
-from keyheat.load.tables.ownership import DENIED, TableError
+from keyheat.load.tables.ownership import DENIED, Standing, TableError, look_at
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import capacities_to_aws
 from keyheat.runs.scaling import AutoScaling
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 
+Connect = Callable[[Target], Any]
 ATTEMPTS = 4  # of each request: none of them does more when it is sent twice
 
 
@@ -23,13 +24,22 @@ def control_client(target: Target) -> Any:
 
 
 @contextmanager
-def asking(target: Target, what: str, connect: Callable[[Target], Any] = control_client) -> Iterator[Any]:
+def asking(target: Target, what: str, connect: Connect = control_client) -> Iterator[Any]:
     """A client whose failures are a `TableError`."""
     try:
         with closing(connect(target)) as client:
             yield client
     except (ClientError, BotoCoreError) as error:
         raise TableError(f"{what} at {target.url}: {error}") from error
+
+
+def look_at_tables(
+    target: Target, names: Iterable[str], connect: Connect = control_client
+) -> dict[str, Standing | None]:
+    """The tables by name; None if there is none. Raises `TableError` where the target does not answer."""
+    names = tuple(names)
+    with asking(target, f"table {', '.join(names)}", connect) as client:
+        return {name: look_at(client, name) for name in names}
 
 
 def creation(spec: TableSpec) -> dict[str, Any]:

@@ -8,14 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from keyheat.intake.description import mixed_types, stream_of, table_of, types_of
+from keyheat.intake.description import mixed_types, table_of, types_of
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
-from keyheat.load.tables.control import asking, auto_scaling_at
-from keyheat.load.tables.ownership import Standing, TableError, look_at, unusable
+from keyheat.load.tables.control import auto_scaling_at, look_at_tables
+from keyheat.load.tables.ownership import Standing, TableError
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
-from keyheat.runs.scaling import AutoScaling
-from keyheat.runs.table_facts import replicas_of
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.tables import IN_WORDS, IndexSpec, TableSpec
 
@@ -39,23 +37,6 @@ def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
     for attribute, what in OURS.items():
         if attribute in types_of(description):
             yield f"its key {attribute!r} is named as {what}; load a table with another key"
-
-
-def reactions(description: Mapping[str, Any]) -> list[str]:
-    """List what else reacts to each write, by the table's own description."""
-    notes = []
-    if view := stream_of(description):
-        notes.append(
-            f"its stream ({view}) is on: whoever reads it, a Lambda function or another table, gets every "
-            "write of this run as well"
-        )
-    if regions := replicas_of(description):
-        notes.append(
-            f"each write is copied to {', '.join(regions)}: it takes as many write units there, of the table "
-            "and its indexes, and is paid for there; a copy that is throttled there comes late, and whoever "
-            "reads there sees the items of this run"
-        )
-    return notes
 
 
 def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterator[str]:
@@ -124,7 +105,7 @@ def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, i
 
     Raises `TableError` where there is no such table, or none that a scenario can state.
     """
-    seen = look_at_target(target, name)
+    seen = look_at_tables(target, [name])[name]
     if seen is None:
         raise TableError(_not_there(target, name))
     try:
@@ -133,39 +114,19 @@ def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, i
         raise TableError(*(f"--table {name}: {words}" for words in error.errors)) from error
 
 
-def adapted(plan: LoadPlan, users: Sequence[Any]) -> LoadPlan:
-    """The plan for the table that `--table` names. Raises `InputError` or `TableError`."""
-    name = plan.guards.table
-    assert name is not None, "asked for with --table only"
-    if plan.target is None:
-        raise InputError(
-            [
-                f"--table {name} loads a table that is there, and the endpoint that a run starts by itself "
-                "has none: say where it is, with --target aws or --target URL"
-            ]
-        )
-    seen = look_at_target(plan.target, name)
+def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> LoadPlan:
+    """The plan for the table that `--table` names, as it was `seen`. Raises `InputError`."""
+    assert plan.target is not None, "a table that was seen is somewhere"
     if seen is None:
-        raise InputError([_not_there(plan.target, name)])
-    if why := unusable(seen.description):
-        raise TableError(f"table {name} cannot be loaded: {why}")
+        raise InputError([_not_there(plan.target, str(plan.guards.table))])
     scenario = _with_table(plan, seen, users)
-    scaling = auto_scaling_at(plan.target, scenario.table)
-    notes = (*reactions(seen.description), *scaling.in_words())
     return replace(
         plan,
         scenario=scenario,
         marked=seen.foreign,
         table_bytes=seen.foreign_bytes,
-        auto_scaling=scaling,
-        notes=notes,
+        auto_scaling=auto_scaling_at(plan.target, scenario.table),
     )
-
-
-def look_at_target(target: Target, name: str) -> Standing | None:
-    """Describe a table; None if it does not exist. It is foreign unless its tags say that a run made it."""
-    with asking(target, f"table {name}") as client:
-        return look_at(client, name)
 
 
 def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, Standing | None]) -> LoadPlan:
@@ -173,7 +134,8 @@ def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, 
 
     Companions have no items of ours alone, so they are our own. Raises `InputError`.
     """
-    if plan.target is None or plan.target.local:
+    assert plan.target is not None, "its tables are somewhere"
+    if plan.target.local:
         return plan
     marked, table_bytes = plan.marked, plan.table_bytes
     if plan.guards.table is None and (table := there[plan.scenario.table.name]) is not None:
@@ -220,12 +182,7 @@ def _not_there(target: Target, name: str) -> str:
 
 
 def noted(plan: LoadPlan) -> dict[str, Any]:
-    scaling = plan.auto_scaling or AutoScaling()
-    existing: dict[str, Any] = {}
-    if plan.guards.table:
-        existing = {
-            "existing": True,
-            "auto_scaling": scaling.model_dump(mode="json"),
-            "table_notes": list(plan.notes),
-        }
-    return {**existing, **({"items_marked": True} if plan.marked else {})}
+    """What `run.json` says of a table that was there."""
+    scaling = {"auto_scaling": plan.auto_scaling.model_dump(mode="json")} if plan.auto_scaling else {}
+    marked = {"items_marked": True} if plan.marked else {}
+    return {**({"existing": True} if plan.guards.table else {}), **scaling, **marked}

@@ -6,7 +6,7 @@ a tag says so (`claims`): written when it comes, renewed if its duration is unkn
 it leaves. Where others are still there it says instead that it ended, so that they know of it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in, live_in, refusal
-from keyheat.load.tables.control import asking, control_client, create
+from keyheat.load.tables.control import Connect, asking, control_client, create
 from keyheat.load.tables.description import (
     LOOK_S,
     TablePatience,
@@ -28,15 +28,12 @@ from keyheat.load.tables.description import (
 )
 from keyheat.load.tables.obstacles import Allowed, check_tables, obstacles
 from keyheat.load.tables.ownership import (
-    EXPIRES,
     NO_ARN,
     RUN,
-    Standing,
     TableError,
     TableRefused,
     Unread,
     as_text,
-    expiry_of,
     look_at,
     tags_for,
     tags_of,
@@ -44,7 +41,7 @@ from keyheat.load.tables.ownership import (
     user_name,
     why_unread,
 )
-from keyheat.load.tables.removal import by_hand, identity_of, made_by, remove, replaced
+from keyheat.load.tables.removal import NotOurs, by_hand, made_by, own_tags, remove
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.tables import TableSpec
@@ -53,24 +50,6 @@ from keyheat.words import WAITING
 POLL_S = 1.0
 LOCAL_POLL_S = 0.05
 LOOKS_IN_A_CLAIM = 4
-Connect = Callable[[Target], Any]
-
-
-def look_at_tables(
-    target: Target,
-    specs: Iterable[TableSpec],
-    allowed: Allowed,
-    connect: Connect = control_client,
-    now_s: Callable[[], float] = time,
-) -> dict[str, Standing | None]:
-    """The tables as they are, once the target has answered and all of them can and may be loaded.
-
-    Raises `TableRefused` or `TableError` with everything that is in the way.
-    """
-    with asking(target, "the scenario's tables", connect) as client:
-        tables = [(spec, look_at(client, spec.name)) for spec in specs]
-        check_tables(tables, allowed, datetime.fromtimestamp(now_s(), UTC))
-    return {spec.name: table for spec, table in tables}
 
 
 @dataclass(slots=True)
@@ -82,7 +61,6 @@ class RunTable:
     expires: datetime
     made: bool  # CreateTable was asked for it
     active: bool = False
-    identity: str | None = None
     arn: str | None = None  # of a table whose tags say that the run loads it
     loaded: bool = False  # no other run was there first
 
@@ -149,6 +127,8 @@ class RunTables:
             try:
                 with asking(self.target, f"table {table.spec.name}", self.connect) as client:
                     self._put_back(client, table)
+            except NotOurs as error:
+                self.say(f"table {table.spec.name} is another one by now, and left alone: {error}")
             except TableError as error:
                 self.say(f"{error}. It may be there, and cost. {self._by_hand(table)}")
             table.made = False
@@ -224,7 +204,7 @@ class RunTables:
 
     def _is_there(self, table: RunTable, description: Mapping[str, Any]) -> None:
         """Mark a table that the run created as ready: no other run can have come before."""
-        table.active, table.identity, table.loaded = True, identity_of(description), True
+        table.active = table.loaded = True
         if not self.alone:
             table.arn = description.get("TableArn")
             if table.arn is None:
@@ -244,8 +224,6 @@ class RunTables:
             table = self._table(spec, made=False)
             table.arn = description["TableArn"]
             self._claim(client, table)
-            if not self.target.local:
-                self._live_long_enough(client, table, tags)
 
     def _claim(self, client: Any, table: RunTable) -> None:
         try:
@@ -254,12 +232,10 @@ class RunTables:
                 self.sleep(LOOK_S)
             seen = look_again(lambda: self._tags_with_claim(client, table), self.sleep)
             tags = tags_of(client, str(table.arn)) if seen is None else seen
-        except ClientError as error:
-            if error.operation_name == "TagResource":
+        except (ClientError, BotoCoreError) as error:
+            if getattr(error, "operation_name", "") == "TagResource":
                 table.arn = None  # the tag was refused, so there is no tag to remove
-            self._cannot_know(table.spec.name, why_unread(error, error.operation_name))
-        except BotoCoreError as error:
-            self._cannot_know(table.spec.name, str(error))
+            self._cannot_know(table.spec.name, why_unread(error))
         else:
             self._stay(client, table, tags)
 
@@ -276,17 +252,6 @@ class RunTables:
         if over and not others:
             with suppress(ClientError, BotoCoreError):  # expired claims, which harm no one
                 client.untag_resource(ResourceArn=table.arn, TagKeys=over)
-
-    def _live_long_enough(self, client: Any, table: RunTable, tags: Mapping[str, str]) -> None:
-        """Have a table of an earlier run not expire under this one."""
-        expires = table.expires
-        try:
-            if (until := expiry_of(tags)) is None or until >= expires:
-                return
-            expiry = {"Key": EXPIRES, "Value": as_text(expires)}
-            client.tag_resource(ResourceArn=table.arn or "", Tags=[expiry])
-        except (ClientError, BotoCoreError, ValueError) as error:
-            self.say(f"table {table.spec.name} may expire during this run, and be swept away: {error}")
 
     def keep_up(self) -> None:
         """Say forever, on the tables themselves, that they are loaded. Run it in a greenlet of its own."""
@@ -326,10 +291,7 @@ class RunTables:
         try:
             tags = tags_of(client, str(table.arn))
         except (ClientError, BotoCoreError) as error:
-            refused = isinstance(error, ClientError)
-            self._cannot_know(
-                table.spec.name, why_unread(error, error.operation_name) if refused else str(error)
-            )
+            self._cannot_know(table.spec.name, why_unread(error))
             return []
         if table.claim.key not in tags:
             self._cannot_know(table.spec.name, "its tags do not say what this run wrote there")
@@ -364,15 +326,14 @@ class RunTables:
         self._unknown.append(f"whether another run loaded table {name} at the same time is not known: {why}")
 
     def _put_back(self, client: Any, table: RunTable) -> None:
-        """Keep or delete a table that the run made; another one that has its name by now is left alone."""
-        name, description = table.spec.name, described(client, table.spec.name)
-        if description is not None and (words := replaced(description, table.identity)) is not None:
-            self.say(words)
-        elif not (table.active and (self.keep or table.spec.on_end == "keep")):
+        """Keep or delete a table that the run made. Raises `NotOurs`."""
+        name = table.spec.name
+        if not (table.active and (self.keep or table.spec.on_end == "keep")):
             self._delete(client, table)
-        elif description is None:
+        elif (description := described(client, name)) is None:
             self.say(f"table {name} is to be kept, and is not there any more: somebody deleted it")
         else:
+            own_tags(client, description, self.run_id, self._patience)
             costs = upkeep_in_words(description, load_prices())
             self.say(f"table {name} is kept, and {costs}. {self._by_hand(table)}")
 

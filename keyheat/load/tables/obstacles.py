@@ -10,6 +10,7 @@ from typing import Any
 
 from keyheat.intake.description import table_of
 from keyheat.load.tables.claims import live_in, refusal
+from keyheat.load.tables.control import creation
 from keyheat.load.tables.description import all_active
 from keyheat.load.tables.ownership import (
     Standing,
@@ -19,71 +20,41 @@ from keyheat.load.tables.ownership import (
     refusals,
     unusable,
 )
-from keyheat.scenario.spec.tables import IndexSpec, TableSpec
-from keyheat.words import Direction
-
-MODES = {"PROVISIONED": "provisioned mode", "PAY_PER_REQUEST": "on-demand mode"}
+from keyheat.scenario.spec.tables import TableSpec
 
 
 def differences(spec: TableSpec, description: Mapping[str, Any]) -> list[str]:
-    """Return what is otherwise than the scenario says, one clause each; nothing where it is as described."""
+    """List the parameters of CreateTable that would be others; nothing where the table is as described."""
     there = TableSpec.model_validate(table_of(description))
-    clauses = list(_differences("its", spec, there, same_mode=spec.billing_mode == there.billing_mode))
-    if spec.billing_mode != there.billing_mode:
-        clauses.append(f"it is in {MODES[there.billing_mode]}, not in {MODES[spec.billing_mode]}")
-    types = there.key_types()
-    clauses += [
-        f"its key attribute {name} is of type {types[name]}, not {kind}"
-        for name, kind in spec.key_types().items()
-        if types.get(name, kind) != kind
-    ]
-    expected, indexes = (
-        {(index.name, index.local): index for index in table.indexes} for table in (spec, there)
-    )
-    for name, local in sorted(expected.keys() ^ indexes.keys()):
-        kind = f"{'local' if local else 'global'} index {name}"
-        missing = (name, local) in expected
-        clauses.append(f"it has no {kind}" if missing else f"it has a {kind}, and the scenario has none")
-    for key in sorted(expected.keys() & indexes.keys()):
-        clauses += _differences(f"index {key[0]}'s", expected[key], indexes[key], same_mode=True)
-    if spec.stream != there.stream:
-        clauses.append(f"its stream is {there.stream or 'off'}, not {spec.stream or 'off'}")
-    return clauses
+    return list(_unlike("", _by_name(creation(there)), _by_name(creation(spec))))
 
 
-def _differences(
-    whose: str, spec: TableSpec | IndexSpec, there: TableSpec | IndexSpec, *, same_mode: bool
-) -> Iterator[str]:
-    """Of a table or an index: its key and projection, and, in the `same_mode`, its capacities."""
-    for what, text_of in (("key", _key), ("projection", _projection)):
-        if text_of(spec) != text_of(there):
-            yield f"{whose} {what} is {text_of(there)}, not {text_of(spec)}"
-    for side in Direction:
-        for name, what, unset in (
-            ("provisioned", f"provisioned {side}s", "none"),
-            ("max_on_demand", f"maximum of {side}s on demand", "unlimited"),
-        ):
-            now, then = (getattr(getattr(resource, name), side, None) for resource in (there, spec))
-            if now != then and same_mode:
-                words = ", not ".join(unset if units is None else f"{units:,}" for units in (now, then))
-                yield f"{whose} {what}: {words}"
-        least, warm = (getattr(resource.warm, side, None) for resource in (spec, there))
-        if least is not None and warm is not None and warm < least and same_mode:
-            yield f"{whose} warm throughput, {side}s: {warm:,}, below {least:,}"
+def _by_name(value: Any) -> Any:
+    """Attributes and indexes by their names, since they have no order."""
+    if isinstance(value, dict):
+        return {name: _by_name(part) for name, part in value.items()}
+    if not isinstance(value, list):
+        return value
+    if value and isinstance(value[0], str):
+        return " ".join(sorted(value))
+    return {entry.get("IndexName") or entry["AttributeName"]: _by_name(entry) for entry in value}
 
 
-def _key(resource: TableSpec | IndexSpec) -> str:
-    if isinstance(resource, IndexSpec):
-        return " and ".join((*resource.partition_keys, *resource.sort_keys))
-    return " and ".join(filter(None, (resource.partition_key, resource.sort_key)))
+def _unlike(path: str, there: Any, wanted: Any) -> Iterator[str]:
+    if isinstance(there, dict) and isinstance(wanted, dict):
+        for name in sorted(there.keys() | wanted.keys()):
+            yield from _unlike(f"{path}.{name}" if path else name, there.get(name), wanted.get(name))
+    elif "WarmThroughput" in path:  # the scenario states the least, and AWS tells it of every table
+        if isinstance(there, int) and isinstance(wanted, int) and there < wanted:
+            yield f"{path} is {there:,}, below {wanted:,}"
+    elif there != wanted:
+        yield f"{path} is {_shown(there)}, not {_shown(wanted)}"
 
 
-def _projection(resource: TableSpec | IndexSpec) -> str:
-    return (
-        " ".join((resource.projection, *sorted(resource.include)))
-        if isinstance(resource, IndexSpec)
-        else "ALL"
-    )
+def _shown(value: Any) -> str:
+    if value is None or isinstance(value, dict):
+        return "absent" if value is None else "present"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

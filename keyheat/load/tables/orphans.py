@@ -79,10 +79,8 @@ class OrphanSearch:
                 self.sleep(self.pace_s)
             try:
                 orphan = self.judge(name)
-            except ClientError as error:
-                result.problems.setdefault(why_unread(error, error.operation_name), []).append(name)
-            except BotoCoreError as error:
-                result.problems.setdefault(str(error), []).append(name)
+            except (ClientError, BotoCoreError) as error:
+                result.problems.setdefault(why_unread(error), []).append(name)
             else:
                 if orphan is not None:
                     over = orphan.expires is None or orphan.expires <= self.now

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import bounded_pages
 from keyheat.load.tables.description import described
@@ -80,14 +80,8 @@ def as_value(text: str) -> str:
 DENIED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
 NOT_SERVED = ("UnknownOperationException", "UnknownOperation", "NotImplemented", "InvalidAction")
 NO_ARN = "this endpoint gives the table no ARN, and without one it has no tags"
-UNUSABLE = {
-    "DELETING": "it is being deleted; run again when it is gone",
-    "ARCHIVING": "it is being archived, since its encryption key cannot be used; restore its backup first",
-    "ARCHIVED": "it is archived, since its encryption key could not be used; restore its backup first",
-    "INACCESSIBLE_ENCRYPTION_CREDENTIALS": "its encryption key cannot be used; let DynamoDB use it",
-    "REPLICATION_NOT_AUTHORIZED": "its replication is not authorized any more; mend that first",
-}
-"""States of a table in which no request is answered, by
+USABLE = ("CREATING", "UPDATING", "ACTIVE")
+"""States of a table that answers requests, or will; of the others none does.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html"""
 
 
@@ -145,7 +139,8 @@ def unusable(description: Mapping[str, Any]) -> str | None:
     """Return why the table answers no request at all; None if it does."""
     if description.get("RestoreSummary", {}).get("RestoreInProgress"):
         return "it is being restored from a backup; run again when that is done"
-    return UNUSABLE.get(description["TableStatus"])
+    status = description["TableStatus"]
+    return None if status in USABLE else f"its status is {status}"
 
 
 def foreign(tags: Mapping[str, str] | Unread) -> str | None:
@@ -194,19 +189,21 @@ def recovery_of(client: Any, description: Mapping[str, Any]) -> bool | Unread:
     except ClientError as error:
         if error.response["Error"]["Code"] in NOT_SERVED:
             return False
-        return Unread(why_unread(error, "DescribeContinuousBackups"))
+        return Unread(why_unread(error))
     described = answer["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
     return bool(described.get("PointInTimeRecoveryStatus") == "ENABLED")
 
 
-def why_unread(error: ClientError, operation: str) -> str:
-    """Return why a request was refused, for somebody who has to get the permission."""
+def why_unread(error: ClientError | BotoCoreError) -> str:
+    """Return why a request has no answer, for somebody who may have to get a permission."""
+    if isinstance(error, BotoCoreError):
+        return str(error)
     code = error.response["Error"]["Code"]
     if code in DENIED:
-        return f"the permission dynamodb:{operation} is missing"
+        return f"the permission dynamodb:{error.operation_name} is missing"
     if code in NOT_SERVED:
-        return f"this endpoint does not serve {operation}"
-    return f"{operation} was answered with {code}: {error.response['Error'].get('Message', '')}"
+        return f"this endpoint does not serve {error.operation_name}"
+    return f"{error.operation_name} was answered with {code}: {error.response['Error'].get('Message', '')}"
 
 
 def tags_read(client: Any, description: Mapping[str, Any]) -> Mapping[str, str] | Unread:
@@ -215,7 +212,7 @@ def tags_read(client: Any, description: Mapping[str, Any]) -> Mapping[str, str] 
     try:
         return tags_of(client, description["TableArn"])
     except ClientError as error:
-        return Unread(why_unread(error, "ListTagsOfResource"))
+        return Unread(why_unread(error))
 
 
 class TableError(Exception):

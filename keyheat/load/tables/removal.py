@@ -25,14 +25,14 @@ def remove(
     """Delete the table that the run made, and wait until it is gone; returns why it was not.
 
     A table that is not there needs no deletion; `new` is one that may only not be seen yet. One that is still
-    being made is waited for, since until then DynamoDB does not delete it.
+    being made is waited for, since until then DynamoDB does not delete it. Raises `NotOurs`.
     """
     try:
         description = look_again(lambda: described(client, name), patience.sleep, LOOKS if new else 1)
         if description is None:
             return None
-        why = _kept(client, description, run_id, patience, now)
-        if why is not None:
+        tags = own_tags(client, description, run_id, patience)
+        if (why := kept_by_others(client, description, tags, now, run_id)) is not None:
             return why
         if description["TableStatus"] != "DELETING":
             if until_active(client, name, patience) is None:
@@ -46,53 +46,33 @@ def remove(
         return str(error)
 
 
+class NotOurs(Exception):
+    """A table has the name of one that the run made, and not its tag."""
+
+
+def own_tags(
+    client: Any, description: Mapping[str, Any], run_id: str, patience: TablePatience
+) -> dict[str, str]:
+    """The tags of the run's table, which may be seen some seconds late. Raises `NotOurs`."""
+    arn = member("DescribeTable", description, "TableArn")
+    tags = look_again(lambda: _tagged(tags_of(client, arn)), patience.sleep) or {}
+    if tags.get(RUN) != run_id:
+        raise NotOurs(f"its tag {RUN!r} is {tags.get(RUN)!r}, and that of this run was {run_id!r}")
+    return tags
+
+
 def made_by(client: Any, name: str, run_id: str, patience: TablePatience) -> bool:
-    """Whether the table that is there was made by the run: its tag says so, a few seconds later perhaps."""
-
-    def look() -> dict[str, str] | None:
-        try:
-            description = described(client, name)
-            return description and _tagged(tags_of(client, member("DescribeTable", description, "TableArn")))
-        except (ClientError, BotoCoreError):
-            return None
-
-    tags = look_again(look, patience.sleep)
-    return tags is not None and tags[RUN] == run_id
+    """Whether the run made the table that is there."""
+    try:
+        description = look_again(lambda: described(client, name), patience.sleep)
+        return description is not None and bool(own_tags(client, description, run_id, patience))
+    except (NotOurs, ClientError, BotoCoreError):
+        return False
 
 
 def by_hand(name: str, region: str) -> str:
     """The command that deletes a table, for somebody who has to."""
     return f"aws dynamodb delete-table --table-name {name} --region {region}"
-
-
-def identity_of(description: Mapping[str, Any]) -> str | None:
-    """What tells a table from another one of its name; None if the endpoint says nothing of the kind."""
-    number, created = description.get("TableId"), description.get("CreationDateTime")
-    if number is not None:
-        return f"table id {number}"
-    return None if created is None else f"made at {created}"
-
-
-def replaced(description: Mapping[str, Any], identity: str | None) -> str | None:
-    """That a table is not the one of that `identity`, but another of its name; None if it is not seen."""
-    present = identity_of(description)
-    if identity is None or present is None or present == identity:
-        return None
-    return (
-        f"table {description['TableName']} is another one by now ({present}): that of this run ({identity}) "
-        "was deleted in the meantime, and somebody made one of the same name. It is left alone"
-    )
-
-
-def _kept(
-    client: Any, description: Mapping[str, Any], run_id: str, patience: TablePatience, now: datetime
-) -> str | None:
-    """Return why the table is left alone: it is not ours any more, somebody protects it, or is loading it."""
-    arn = member("DescribeTable", description, "TableArn")
-    tags = look_again(lambda: _tagged(tags_of(client, arn)), patience.sleep) or {}
-    if tags.get(RUN) != run_id:
-        return f"its tag {RUN!r} is {tags.get(RUN)!r}, and that of this run was {run_id!r}"
-    return kept_by_others(client, description, tags, now, run_id)
 
 
 def kept_by_others(

@@ -1,38 +1,40 @@
-"""Users that place orders, and users that want to know what was sold of each product on each day.
+"""Users that place orders, and users that count the orders of each product and day: by scan or by stream.
 
 The key pattern of the scenario draws products; an order's own key is new each time, so orders spread evenly.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import gevent
 import orjson
+from botocore.exceptions import BotoCoreError, ClientError
 from gevent.pool import Pool
 from locust.exception import StopUser
 
 from keyheat.load.transport.answer import Answer
+from keyheat.load.transport.boto import make_client
+from keyheat.load.transport.target import target_at
 from keyheat.load.users.orders import (
     DAY,
     PRODUCT,
-    QUANTITY,
-    Of,
-    OrderTally,
-    OrderTotals,
-    add_order,
-    day_of,
+    TOTAL_UNITS,
+    VIEWS,
+    Group,
+    Item,
+    StreamReader,
+    group_of,
     order_item,
     order_prefix,
+    placed_s,
     total_key,
     total_update,
 )
-from keyheat.load.users.outcomes import RequestPart, Transaction, consumed
+from keyheat.load.users.outcomes import RequestPart, Transaction, consumed, failure_of
 from keyheat.load.users.user import TableUser
 from keyheat.model.units import write_units
 from keyheat.scenario.scenario import Scenario
-
-MOST_PIECES = 5
-UPDATE_UNITS = 2.0  # of a total, a small item, in a transaction
 
 
 def text_keys(scenario: Scenario) -> Iterator[str]:
@@ -55,38 +57,36 @@ class OrderUser(TableUser):
     def lacks(cls, scenario: Scenario) -> Iterator[str]:
         yield from text_keys(scenario)
 
-    def __init__(self, environment: Any) -> None:
-        super().__init__(environment)
-        self._run_id = self.load.order.run_id
-
     def place(self) -> None:
-        number, _, item, size = self._new_order()
-        key = order_prefix(self._run_id) + number
+        key, item, size = self._new_order()
         self._placed(self.ask("PutItem", key, write_units(0, size), Item=item))
 
     def place_with_total(self) -> None:
         """Write one order and add it to its total, in one transaction."""
-        number, of, item, size = self._new_order()
-        tally = OrderTally(1, int(item[QUANTITY]["N"]))
-        update = total_update(self._table, self._run_id, of, tally)
+        key, item, size = self._new_order()
+        run_id, group = self.load.order.run_id, group_of(item)
+        update = total_update(self._table, run_id, group, 1)
         items = [{"Put": {"TableName": self._table.name, "Item": item}}, {"Update": update}]
         # With a token, a request that is sent again is not done again.
-        once = {"ClientRequestToken": number} if self.load.retries is not None else {}
-        parts = [
-            RequestPart(order_prefix(self._run_id) + number, None, write_units(0, size, transactional=True)),
-            RequestPart(total_key(self._run_id, of), None, UPDATE_UNITS),
-        ]
-        note, key = Transaction(parts), parts[1].key
-        self._placed(self.ask("TransactWriteItems", key, note.units, note=note, TransactItems=items, **once))
+        once = (
+            {"ClientRequestToken": key.removeprefix(order_prefix(run_id))}
+            if self.load.retries is not None
+            else {}
+        )
+        total = RequestPart(total_key(run_id, group), None, 2 * TOTAL_UNITS)
+        note = Transaction([RequestPart(key, None, write_units(0, size, transactional=True)), total])
+        answer = self.ask("TransactWriteItems", total.key, note.units, note=note, TransactItems=items, **once)
+        self._placed(answer)
 
-    def _new_order(self) -> tuple[str, Of, dict[str, Any], int]:
-        """The number of an order, what it counts for, the item, and its size."""
-        number = self.next_sort_key()
-        of = (self.draw_key(), day_of(number))
-        size = self.load.items.draw_size(self.rng)
-        quantity = 1 + self.rng.randrange(MOST_PIECES)
-        item = order_item(self._table, self._run_id, number, of, quantity=quantity, size_bytes=size)
-        return number, of, item, size
+    def _new_order(self) -> tuple[str, Item, int]:
+        """An order's key, the item, and its size."""
+        number, size, run_id = (
+            self.next_sort_key(),
+            self.load.items.draw_size(self.rng),
+            self.load.order.run_id,
+        )
+        item = order_item(self._table, run_id, number, self.draw_key(), size)
+        return order_prefix(run_id) + number, item, size
 
     def _placed(self, answer: Answer) -> None:
         if answer.accepted:
@@ -94,14 +94,13 @@ class OrderUser(TableUser):
             self.count("orders.units", consumed(answer)[0])
 
 
-SEGMENTS = 4
 REPORTS = 5  # over the run, but
 REPORT_WITHIN_S = (2.0, 10.0)  # neither more often nor more seldom than this
-TRIES = 5  # of one page that is throttled
+TRIES = 10  # of a page or an update that is throttled
 
 
 class ReportUser(TableUser):
-    """Scans the orders from time to time and adds up what was sold; a report takes as long as it takes.
+    """Scans the orders from time to time and counts them; a report takes as long as it takes.
 
     Reports come at their own times: they are no part of the load that the scenario states.
     """
@@ -115,10 +114,9 @@ class ReportUser(TableUser):
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        scenario = self.load.order.scenario
-        self._prefix = order_prefix(self.load.order.run_id)
         least_s, most_s = REPORT_WITHIN_S
-        self._every_s = min(most_s, max(least_s, scenario.load.duration_s / REPORTS))
+        duration_s = self.load.order.scenario.load.duration_s
+        self._every_s = min(most_s, max(least_s, duration_s / REPORTS))
         self._page_units = 0.5  # of the last page that was read
 
     def on_start(self) -> None:
@@ -126,59 +124,137 @@ class ReportUser(TableUser):
         gevent.sleep(self._every_s)
 
     def wait_time(self) -> float:
-        """Seconds until the next report is begun."""
+        """Seconds until the next report."""
         return self._every_s
 
-    def report(self) -> OrderTotals:
-        """Add up all orders, the table being read in segments at the same time; timed as a whole."""
-        began_s = self.elapsed_s
-        totals = OrderTotals()
-        whole = all(Pool(SEGMENTS).map(lambda segment: self._read(segment, totals), range(SEGMENTS)))
-        if self.load.stopping:
-            raise StopUser
-        self.count("totals.reports" if whole else "totals.incomplete_reports")
+    def report(self) -> Counter[Group]:
+        """Count all orders, page by page; timed as a whole."""
+        began_s, prefix = self.elapsed_s, order_prefix(self.load.order.run_id)
+        totals, start = Counter[Group](), dict[str, Any]()
+        while (page := self._page(start)) is not None:
+            own = (item for item in page["Items"] if item[self._table.partition_key]["S"].startswith(prefix))
+            totals.update(map(group_of, own))
+            if (last := page.get("LastEvaluatedKey")) is None:
+                break
+            start = {"ExclusiveStartKey": last}
+        self.count("totals.reports" if page is not None else "totals.incomplete_reports")
         self.load.record.timed("Report", int((self.elapsed_s - began_s) * 1e6))
         return totals
 
-    def _read(self, segment: int, totals: OrderTotals) -> bool:
-        """Add up one segment; whether all of it could be read."""
-        start: dict[str, Any] | None = None
-        while True:
-            page = self._page(segment, start)
-            if page is None:
-                return False
-            for item in page["Items"]:
-                if item[self._table.partition_key]["S"].startswith(self._prefix):
-                    add_order(totals, item)
-            start = page.get("LastEvaluatedKey")
-            if start is None:
-                return True
-
-    def _page(self, segment: int, start: dict[str, Any] | None) -> dict[str, Any] | None:
-        """One page of a segment; None if it stays throttled, or the test stops."""
+    def _page(self, start: dict[str, Any]) -> dict[str, Any] | None:
+        """One page of the table; None if it stays throttled."""
         request = {
             "TableName": self._table.name,
-            "Segment": segment,
-            "TotalSegments": SEGMENTS,
-            "ProjectionExpression": "#k, #p, #d, #q",  # a smaller answer, for the same units
-            "ExpressionAttributeNames": {
-                "#k": self._table.partition_key,
-                "#p": PRODUCT,
-                "#d": DAY,
-                "#q": QUANTITY,
-            },
+            "ProjectionExpression": "#k, #p, #d",  # a smaller answer, for the same units
+            "ExpressionAttributeNames": {"#k": self._table.partition_key, "#p": PRODUCT, "#d": DAY},
             "ReturnConsumedCapacity": "TOTAL",
-            **({"ExclusiveStartKey": start} if start else {}),
+            **start,
         }
-        try:
-            answer = self.send_aside(
-                "Scan", orjson.dumps(request), key=f"segment {segment}", direction="read",
-                units=self._page_units, tries=TRIES,
-            )  # fmt: skip
-        except StopUser:  # gevent prints what escapes a greenlet
-            return None
+        answer = self.send_aside(
+            "Scan", orjson.dumps(request), key="report", direction="read", units=self._page_units, tries=TRIES
+        )
         if not answer.accepted:
             return None
         self._page_units = consumed(answer)[0]
         self.count("orders.units", self._page_units)
         return answer.content()
+
+
+ATTEMPTS = 10  # of a request to the stream
+AT_ONCE = 8  # updates
+FLUSH_EVERY_S = 2.0
+REFRESH_EVERY_S = 10.0
+IDLE_S = 0.2  # DynamoDB answers five reads a second of one shard
+
+
+class StreamUser(TableUser):
+    """Reads the stream of the orders, and adds what it counted to the totals every two seconds.
+
+    Reading a stream costs no units of the table. Sums need no order: a shard is read beside its parent. The
+    place in the stream is in memory, so what comes after the last flush is not in the totals.
+    """
+
+    abstract = True
+    only_ours = "its totals need a stream of the table"
+
+    @classmethod
+    def not_sampled(cls, scenario: Scenario) -> str:
+        return "counts what the table's stream shows"
+
+    @classmethod
+    def lacks(cls, scenario: Scenario) -> Iterator[str]:
+        """A stream that shows the orders, and a table for the totals."""
+        yield from text_keys(scenario)
+        if scenario.table.stream not in VIEWS:
+            yield f"the totals come from the table's stream: say one of {', '.join(VIEWS)} @ $.table.stream"
+        if not scenario.companions:
+            yield "the totals need a table of their own @ $.companions"
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        self._batch, self._placed_s = Counter[Group](), list[float]()
+        self._reader: StreamReader | None = None
+        self._flush_s = self._refresh_s = 0.0
+
+    def on_start(self) -> None:
+        """Begin at once: the stream has a pace of its own."""
+
+    def wait_time(self) -> float:
+        """Seconds until the shards are read again."""
+        return IDLE_S
+
+    def count_orders(self) -> None:
+        """Read one page of every shard, and write the totals when it is time to."""
+        now_s = self.elapsed_s
+        try:
+            self._read(now_s)
+        except (BotoCoreError, ClientError) as error:
+            self.load.record.health.problems.append(f"the stream could not be read: {error}")
+            raise StopUser from error
+        if now_s >= self._flush_s:
+            self._flush()
+            self._flush_s = now_s + FLUSH_EVERY_S
+
+    def _read(self, now_s: float) -> None:
+        reader = self._reader = self._reader or self._find_stream()
+        if now_s >= self._refresh_s:
+            reader.refresh()
+            self._refresh_s = now_s + REFRESH_EVERY_S
+        prefix = order_prefix(self.load.order.run_id)
+        for record in reader.read():
+            key = record["dynamodb"]["Keys"][self._table.partition_key]["S"]
+            if record["eventName"] == "INSERT" and key.startswith(prefix):
+                self._batch[group_of(record["dynamodb"]["NewImage"])] += 1
+                self._placed_s.append(placed_s(key.removeprefix(prefix)))
+
+    def _find_stream(self) -> StreamReader:
+        target = target_at(self.load.order.url, region=self.load.order.region)
+        described = make_client(target).describe_table(TableName=self._table.name)["Table"]
+        streams = make_client(target, service="dynamodbstreams", attempts=ATTEMPTS)
+        return StreamReader(streams, described["LatestStreamArn"])
+
+    def _flush(self) -> None:
+        batch, placed, self._batch, self._placed_s = self._batch, self._placed_s, Counter(), []
+        counted = Pool(AT_ONCE).map(lambda group: self._update(group, batch[group]), batch)
+        self.count("orders.counted", sum(counted))
+        now_s = self.load.clock()
+        for at_s in placed:
+            self.load.record.timed("Total", max(0, int((now_s - at_s) * 1e6)))
+
+    def _update(self, group: Group, orders: int) -> int:
+        """Add to one total; returns the orders that were added."""
+        run_id, table = self.load.order.run_id, self.load.order.scenario.companions[0]
+        request = total_update(table, run_id, group, orders) | {"ReturnConsumedCapacity": "TOTAL"}
+        try:
+            answer = self.send_aside(
+                "UpdateItem", orjson.dumps(request), key=total_key(run_id, group), direction="write",
+                units=TOTAL_UNITS, table=table.name, tries=TRIES,
+            )  # fmt: skip
+        except StopUser:  # gevent prints what escapes a greenlet
+            return 0
+        if not answer.accepted:
+            self.load.record.health.problems.append(f"a total could not be written: {failure_of(answer)}")
+            return 0
+        self.count("totals.updates")
+        self.count("orders.units", consumed(answer)[0])
+        return orders

@@ -1,12 +1,12 @@
 """What the writers of this process know to be in the tables: the truth that reads are checked against.
 
-While a write is in flight its item is certain to be where it was before and will be after; once it is
-acknowledged, where it put it. Where writes overlapped, it is certain only where all of them put it. The items
-written longest ago are forgotten first, so that memory is bounded; they are not checked.
+An acknowledged item is certain to be where its last write put it. A write in flight leaves certain only what
+it does not change; the same holds if its answer is lost, or if writes of one item overlap. The items written
+longest ago are forgotten first, so that memory is bounded; they are not checked.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from operator import gt, lt
 from time import perf_counter
@@ -78,18 +78,6 @@ class _Known:
     acknowledged_s: float
 
 
-@dataclass(slots=True)
-class _Flight:
-    """The writes of one item that are in flight; of several together nobody knows which comes last."""
-
-    count: int = 0
-    overlapped: bool = False
-    applied: bool = False
-    left: dict[Spot, float] = field(default_factory=dict)  # where it is no longer certain to be
-    common: set[Spot] | None = None  # of all writes that were applied, or may have been
-    keys: Item = field(default_factory=dict)
-
-
 class Ledger:
     """The items of some tables, by where a read would find them."""
 
@@ -105,7 +93,7 @@ class Ledger:
         self._most_items = most_items
         self._items: dict[Identity, _Known] = {}  # the one written longest ago first
         self._places = Places()
-        self._flights: dict[Identity, _Flight] = {}
+        self._flights: dict[Identity, tuple[int, bool]] = {}  # how many; whether some overlapped
 
     def __len__(self) -> int:
         return len(self._items)
@@ -123,34 +111,44 @@ class Ledger:
 
     def begin(self, identity: Identity, after: Item | None) -> None:
         """A write is about to be sent that leaves `after` of the item, as far as is known; None: nothing."""
-        flight = self._flights.setdefault(identity, _Flight())
-        flight.count += 1
-        flight.overlapped |= flight.count > 1
+        count, _overlapped = self._flights.get(identity, (0, False))
+        self._flights[identity] = count + 1, count > 0
         if (known := self._items.get(identity)) is not None:
             for spot in known.since_s.keys() - self._spots(identity, after):
-                flight.left[spot] = known.since_s.pop(spot)
+                del known.since_s[spot]
                 self._places.remove(spot, identity)
 
     def applied(self, identity: Identity, after: Item | None) -> None:
-        """A write that was begun is acknowledged."""
-        flight = self._flights[identity]
-        flight.applied, flight.keys = True, self._keys_of(identity[0], after or {})
-        self.unknown(identity, after)
+        """A write that was begun is acknowledged; where it overlapped another one, their order is unknown."""
+        now_s, known, alone = self._now(), self._forget(identity), self._land(identity)
+        since_s = known.since_s if known else {}
+        if alone:
+            since_s = dict.fromkeys(self._spots(identity, after), now_s) | since_s
+        if since_s:
+            keys = self._keys_of(identity[0], after or {}) if alone else {}
+            self._keep(identity, _Known(keys, since_s, now_s))
 
     def updated(self, identity: Identity, changes: Item) -> None:
         """An update that was begun is acknowledged; of its keys, the item changed those among `changes`."""
-        known = None if self._flights[identity].overlapped else self._items.get(identity)
+        known = self._items.get(identity)
         self.applied(identity, {**known.keys, **changes} if known else changes)
 
-    def unknown(self, identity: Identity, after: Item | None) -> None:
+    def unknown(self, identity: Identity) -> None:
         """Nobody knows whether a write that was begun was applied."""
-        flight, spots = self._flights[identity], self._spots(identity, after)
-        flight.common = spots if flight.common is None else flight.common & spots
-        self._landed(identity)
+        self._land(identity)
+        if (known := self._items.get(identity)) is not None:
+            known.keys = {}
 
     def refused(self, identity: Identity) -> None:
         """A write that was begun changed nothing."""
-        self._landed(identity)
+        self._land(identity)
+
+    def _land(self, identity: Identity) -> bool:
+        """Count one write less in flight; returns whether it was alone all the time."""
+        count, overlapped = self._flights.pop(identity)
+        if count > 1:
+            self._flights[identity] = count - 1, True
+        return not overlapped
 
     def required(
         self, query: Query, shards: Iterable[str], *, before_s: float, last: SortValue | None
@@ -167,40 +165,10 @@ class Ledger:
                 if self._items[identity].since_s[place, value] <= before_s:
                     yield identity
 
-    def certain(self, identity: Identity) -> Mapping[Spot, float]:
-        """Where an item certainly is, and since when."""
-        known = self._items.get(identity)
-        return known.since_s if known else {}
-
     def acknowledged_s(self, identity: Identity) -> float | None:
         """When the last write of the item was acknowledged; None where that is not known."""
         known = self._items.get(identity)
         return known.acknowledged_s if known else None
-
-    def _landed(self, identity: Identity) -> None:
-        """One write less in flight; after the last one it is settled where the item is."""
-        flight = self._flights[identity]
-        flight.count -= 1
-        if flight.count:
-            return
-        del self._flights[identity]
-        known = self._items.get(identity)
-        if flight.applied:
-            self._settle(identity, flight)
-        elif known is not None and flight.common is None:  # nothing changed
-            known.since_s |= flight.left
-            for spot in flight.left:
-                self._places.add(spot, identity)
-        elif known is not None:
-            known.keys = {}
-
-    def _settle(self, identity: Identity, flight: _Flight) -> None:
-        """The item is where it was all the time, and from now on where all of the writes put it."""
-        now_s, known = self._now(), self._forget(identity)
-        since_s = known.since_s if known else {}
-        since_s = {spot: since_s.get(spot, now_s) for spot in since_s.keys() | (flight.common or set())}
-        if since_s:
-            self._keep(identity, _Known({} if flight.overlapped else flight.keys, since_s, now_s))
 
     def _keys_of(self, table: str, item: Item) -> Item:
         names = {name for _index, *keys in self._owners[table] for name in keys if name}

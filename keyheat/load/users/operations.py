@@ -4,7 +4,6 @@ Each user remembers some of the items that it has written, so that what it reads
 there, and what a throttled request would have cost is known from the item's size.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -132,22 +131,15 @@ class ItemUser(TableUser):
         if not self.ask("DeleteItem", item.key, units, Key=self.key_of(item)).accepted:
             self.remember(item)
 
-    def get_item(self, *, consistent: bool = False, projection: Sequence[str] = ()) -> None:
-        """Read an item, or only the attributes of a projection, which costs as much."""
+    def get_item(self, *, consistent: bool = False) -> None:
         item = self.recall_one()
         units = read_units(item.size_bytes, consistent=consistent)
-        self.ask("GetItem", item.key, units, Key=self.key_of(item), **_how(consistent, projection))
+        self.ask("GetItem", item.key, units, Key=self.key_of(item), ConsistentRead=consistent)
         if item.written_bytes:
             self.remember(item)
 
     def query_items(
-        self,
-        *,
-        index: str | None = None,
-        limit: int | None = None,
-        newest_first: bool = False,
-        consistent: bool = False,
-        projection: Sequence[str] = (),
+        self, *, index: str | None = None, limit: int | None = None, consistent: bool = False
     ) -> None:
         """Read the first page of a key's items, or of those that have one value of an index's key."""
         of = self._collection(index)
@@ -159,12 +151,10 @@ class ItemUser(TableUser):
                 for number, (name, value) in enumerate(of.items())
             },
             "Limit": limit or PAGE_ITEMS,
+            "ConsistentRead": consistent,
         }
-        how = _how(consistent, projection)
-        members["ExpressionAttributeNames"] |= how.pop("ExpressionAttributeNames", {})
-        members |= how | ({"IndexName": index} if index else {})
-        if newest_first:
-            members["ScanIndexForward"] = False
+        if index is not None:
+            members["IndexName"] = index
         page = (index, limit)
         units = self._page_units.get(page, LEAST_UNITS)
         answer = self.ask("Query", combined(of.values()), units, **members)
@@ -210,15 +200,6 @@ class ItemUser(TableUser):
             "ExpressionAttributeValues": {":one": {"N": "1"}},
         }
         return marked(update, self.load.items.run_id)
-
-
-def _how(consistent: bool, projection: Sequence[str]) -> dict[str, Any]:
-    """Return what a read says of itself, beyond what it reads."""
-    members: dict[str, Any] = {"ConsistentRead": True} if consistent else {}
-    if projection:
-        names = {f"#a{number}": name for number, name in enumerate(projection)}
-        members |= {"ProjectionExpression": ",".join(names), "ExpressionAttributeNames": names}
-    return members
 
 
 class BatchUser(ItemUser):

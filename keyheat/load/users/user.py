@@ -1,10 +1,8 @@
 """The users that locustfiles are made of: each waits for its answer, records it, and keeps to its pace."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from inspect import isclass
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +41,6 @@ def _start_test(environment: Any, **_more: Any) -> None:
 
     start_test(environment)
 
-
-if "locust.main" in sys.modules and Path(sys.argv[0]).stem in ("locust", "__main__"):
-    from keyheat.load.run.arguments import one_load_test
-
-    one_load_test(sys.argv[1:])  # or Locust would read all of several, and end with two users of one name
 
 # Locust knows a locustfile's listeners only from what importing it registers. What they need comes later.
 locust.events.init_command_line_parser.add_listener(_add_options)  # type: ignore[no-untyped-call]
@@ -205,12 +198,13 @@ class TableUser(locust.User):
     ) -> Answer:  # fmt: skip
         """Send one request that is no part of the load: a report, say, which comes at a time of its own.
 
-        One that is throttled, or lost, is sent again until it was sent `tries` times.
+        One that is throttled is sent again until it was sent `tries` times; one whose answer is lost is not,
+        since it may have been carried out.
         """
         request = Request(operation, body, key, direction, units, table)
         answer = self._attempt(request, self.load.clock(), 0)
         for _ in range(1, tries):
-            if not (answer.throttled or answer.failure):
+            if not answer.throttled:
                 break
             self._wait(ASIDE_PAUSE_S)
             answer = self._attempt(request, self.load.clock(), 0)

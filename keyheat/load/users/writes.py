@@ -74,7 +74,7 @@ class NotedTransport:
             elif answer.accepted or (answer.status == 400 and answer.failure is None):
                 ledger.refused(identity)
             else:
-                ledger.unknown(identity, write.after)
+                ledger.unknown(identity)
         return answer
 
     def close(self) -> None:

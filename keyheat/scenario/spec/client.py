@@ -34,6 +34,11 @@ class ClientSpec(ScenarioPart):
         """What becomes of a throttled request."""
         return policy_of(self.sdk, mode=self.mode, attempts=self.attempts, quota_tokens=self.quota_tokens)
 
+    @property
+    def retries(self) -> RetryPolicy | None:
+        """The policy, if it sends any request again."""
+        return self.policy if self.policy.attempts > 1 else None
+
 
 def broken_client(raw: Mapping[str, Any]) -> Iterator[str]:
     """Every disagreement within `[client]`, as `message @ $.path`."""

@@ -45,11 +45,6 @@ class LoadSpec(ScenarioPart):
     read_units_per_s: Rate | None = Field(
         None, description="open loop: target in RCU/s, steered by the answers, in place of requests_per_s"
     )
-    replicated_per_write: Annotated[float, Field(ge=0, le=100)] = Field(
-        0.0,
-        description="writes that come in from a global table's other Regions for each write of this load, on "
-        "the same keys; simulated and planned only",
-    )
     shape: ShapeSpec | None = Field(
         None, description="rate over time, in the target's unit; absent: constant"
     )

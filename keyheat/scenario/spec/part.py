@@ -34,7 +34,7 @@ Seconds = Annotated[float, Field(gt=0, le=7 * 86_400)]
 class ScenarioPart(BaseModel):
     """One part of a scenario file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     @field_validator("*", mode="before")
     @classmethod

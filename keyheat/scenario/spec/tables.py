@@ -214,9 +214,6 @@ def broken_regions(raw: Mapping[str, Any]) -> Iterator[str]:
         yield "a global table is in two Regions and more; leave it out for a table in one @ $.table.regions"
     for region in sorted({one for one in regions if regions.count(one) > 1}):
         yield f"{region} is named twice @ $.table.regions"
-    if not regions and part_of(raw, "load").get("replicated_per_write"):
-        message = "writes come in from other Regions of a global table only: name them in [table] regions"
-        yield f"{message} @ $.load.replicated_per_write"
 
 
 class TableSpec(ScenarioPart):

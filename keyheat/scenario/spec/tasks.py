@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import Field
 
 from keyheat.scenario.spec.part import (
-    AttributeName,
     Rate,
     ScenarioPart,
     TableName,
@@ -33,9 +32,7 @@ MIXED: Final = "operations"
 OF_OPERATION: Final[Mapping[str, tuple[str, ...]]] = {
     "index": ("query",),
     "limit": ("query",),
-    "newest_first": ("query",),
     "consistent": ("get", "query"),
-    "projection": ("get", "query"),
 }
 """Fields that only some operations have."""
 UNSAID: Final = "list [[tasks]], or name a load test that has tasks of its own, by loadtest"
@@ -64,12 +61,8 @@ class TaskSpec(ScenarioPart):
     limit: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
         None, description="query: most items to read; absent: 25"
     )
-    newest_first: bool = Field(False, description="query: from the last sort key backwards")
     consistent: bool = Field(
         False, description="get, query: strongly consistent, which costs twice as much; not of a global index"
-    )
-    projection: tuple[AttributeName, ...] = Field(
-        (), description="get, query: only these attributes come back; it costs as much as all of them"
     )
 
     @property

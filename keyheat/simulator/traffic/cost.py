@@ -8,8 +8,7 @@ import numpy as np
 
 from keyheat.model import limits
 from keyheat.model.units import write_units
-from keyheat.scenario.sizes import ItemSize
-from keyheat.scenario.spec.load import LoadSpec
+from keyheat.scenario.sizes import ItemSize, mean_units
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 from keyheat.simulator.masses import Floats
 
@@ -45,38 +44,41 @@ class QueryCost:
         return whole if self.consistent else whole * limits.EVENTUAL_READ_FACTOR
 
 
-def entry_units(index: IndexSpec, load: LoadSpec) -> float:
-    """Units of one entry of an index, put or deleted."""
-    return load.mean_write_units if index.projection == "ALL" else SMALL_ITEM
-
-
-def put_units(table: TableSpec, load: LoadSpec, there: float = 0.0) -> float:
-    """Units of the table for a put, the entries of its local indexes among them.
+def put_units(table: TableSpec, size: ItemSize, there: float = 0.0) -> float:
+    """Units of the table for a put of an item of this size, the entries of its local indexes among them.
 
     `there` is how probably it replaces an item.
     """
-    item = load.mean_write_units
+    item = item_units(size)
     if there:
-        item += there * (replacing_units(load) - item)
-    return item + fsum(entry_units(index, load) for index in table.indexes if index.local)
+        item += there * (replacing_units(size) - item)
+    return item + fsum(entry_units(index, size) for index in table.indexes if index.local)
 
 
-def grown_units(load: LoadSpec, more_bytes: int) -> float:
+def item_units(size: ItemSize) -> float:
+    """Write units of a new item, in the mean."""
+    return mean_units(size, limits.WRITE_UNIT_BYTES)
+
+
+def entry_units(index: IndexSpec, size: ItemSize) -> float:
+    """Units of one entry of an index, put or deleted."""
+    return item_units(size) if index.projection == "ALL" else SMALL_ITEM
+
+
+def grown_units(size: ItemSize, more_bytes: int) -> float:
     """Write units of an item that an update has made so much larger."""
-    size = load.item_size()
     steps = range(-(-(size.most + more_bytes) // limits.WRITE_UNIT_BYTES))
     return fsum(size.above(step * limits.WRITE_UNIT_BYTES - more_bytes) for step in steps)
 
 
-def write_sizes(load: LoadSpec, there: float = 0.0) -> Sizes:
+def write_sizes(size: ItemSize, there: float = 0.0) -> Sizes:
     """The write units of puts of each size; `there` is how probably one replaces an item."""
-    return _sizes(load.item_size(), limits.WRITE_UNIT_BYTES, 1.0, round(there, 2))
+    return _sizes(size, limits.WRITE_UNIT_BYTES, 1.0, round(there, 2))
 
 
-def read_sizes(load: LoadSpec, *, consistent: bool) -> Sizes:
+def read_sizes(size: ItemSize, *, consistent: bool) -> Sizes:
     """The read units of items of each size."""
-    factor = 1.0 if consistent else limits.EVENTUAL_READ_FACTOR
-    return _sizes(load.item_size(), limits.READ_UNIT_BYTES, factor, 0.0)
+    return _sizes(size, limits.READ_UNIT_BYTES, 1.0 if consistent else limits.EVENTUAL_READ_FACTOR, 0.0)
 
 
 @lru_cache(maxsize=64)
@@ -94,11 +96,7 @@ def _up_to(size: ItemSize, unit_bytes: int) -> tuple[float, ...]:
     return tuple(1 - size.above(step * unit_bytes) for step in range(1, -(-size.most // unit_bytes) + 1))
 
 
-def replacing_units(load: LoadSpec) -> float:
-    """Write units of an item that replaces one: those of the larger of the two."""
-    return _larger_units(load.item_size())
-
-
 @lru_cache(maxsize=64)
-def _larger_units(size: ItemSize) -> float:
+def replacing_units(size: ItemSize) -> float:
+    """Write units of an item that replaces one: those of the larger of the two."""
     return fsum(1 - part**2 for part in (0.0, *_up_to(size, limits.WRITE_UNIT_BYTES)[:-1]))

@@ -1,11 +1,10 @@
 """The entries that writes put into global indexes, rewrite, or move."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from keyheat.model.units import write_units
-from keyheat.scenario.sizes import FixedSize
+from keyheat.scenario.sizes import FixedSize, ItemSize
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 from keyheat.simulator.dryrun.requests import IndexKey, RequestKind
 from keyheat.simulator.flow import IndexFlow
@@ -20,49 +19,43 @@ ENTRY_BYTES: Final = 100  # of an index that does not hold the whole item: the k
 
 
 def entries(
-    setting: "TrafficSetting", keys: Masses, chosen: Mapping[str, Masses], there: float = 0.0
-) -> tuple[IndexFlow, ...]:
-    """The entries of one put in each global index; `chosen` has index keys that the load test sets."""
-    return tuple(
-        IndexFlow(
-            index=index.name,
-            units=entry_units(index, setting.load) * _writes(setting, index, there),
-            keys=_index_keys(setting, index, keys, chosen),
-        )
-        for index in setting.table.indexes
-        if not index.local and index.enters_items
-    )
+    setting: "TrafficSetting",
+    keys: Masses,
+    size: ItemSize,
+    there: float = 0.0,
+    attributes: Iterable[tuple[str, IndexKey]] = (),
+) -> Iterator[IndexFlow]:
+    """The entries of one put in each global index; `attributes` are index keys that the load test sets.
+
+    Only items that have the key of an index make an entry in it.
+    """
+    of = dict(attributes)
+    for index in setting.table.indexes:
+        attribute = of.get(index.partition_key)
+        part = attribute.present if attribute else 1.0
+        if part and not index.local and index.enters_items:
+            yield IndexFlow(
+                index=index.name,
+                units=entry_units(index, size) * _writes(setting, index, size, there) * part,
+                keys=placed(setting, attribute) if attribute else _index_keys(setting, index, keys),
+            )
 
 
-def _writes(setting: "TrafficSetting", index: IndexSpec, there: float) -> float:
+def _writes(setting: "TrafficSetting", index: IndexSpec, size: ItemSize, there: float) -> float:
     """Index writes of one put: a moved entry is deleted first, an unchanged one costs nothing."""
     if (index.partition_key, index.sort_key) != (setting.table.partition_key, setting.table.sort_key):
         return 1.0 + there
-    return 1.0 - there if isinstance(setting.load.item_size(), FixedSize) else 1.0
+    return 1.0 - there if isinstance(size, FixedSize) else 1.0
 
 
-def _index_keys(
-    setting: "TrafficSetting", index: IndexSpec, keys: Masses, chosen: Mapping[str, Masses]
-) -> Masses:
+def _index_keys(setting: "TrafficSetting", index: IndexSpec, keys: Masses) -> Masses:
     name, table = index.partition_key, setting.table
-    if name in chosen:
-        return chosen[name]
     if name == table.sort_key and name != table.partition_key:
         return setting.once("new values", even_masses)
     copied = name == table.partition_key or setting.scenario.attribute_values[name].copy_of is not None
     return setting.placed(
         keys if copied else setting.values_of(name), "random" if index.sort_key else "point"
     )
-
-
-def present(setting: "TrafficSetting", writes: Iterable[IndexFlow], kind: RequestKind) -> Iterator[IndexFlow]:
-    """Entries of a sparse index: only items that have its key make one."""
-    of = dict(kind.attributes)
-    keys = {index.name: index.partition_key for index in setting.table.indexes}
-    for entry in writes:
-        part = of[keys[entry.index]].present if keys[entry.index] in of else 1.0
-        if part:
-            yield entry if part == 1.0 else replace(entry, units=entry.units * part)
 
 
 def moved(setting: "TrafficSetting", kind: RequestKind, keys: Masses, there: float) -> Iterator[IndexFlow]:
@@ -79,7 +72,8 @@ def moved(setting: "TrafficSetting", kind: RequestKind, keys: Masses, there: flo
         )
     if kind.key.written:
         stay = {index.name for index in indexes if is_whole(index)} - moving
-        yield from (entry for entry in entries(setting, keys, {}) if entry.index in stay)
+        size = setting.load.item_size()
+        yield from (entry for entry in entries(setting, keys, size) if entry.index in stay)
 
 
 def placed(setting: "TrafficSetting", attribute: IndexKey) -> Masses:

@@ -11,7 +11,7 @@ from math import fsum
 from typing import Any, Final
 
 from keyheat.model import limits
-from keyheat.model.units import write_units
+from keyheat.scenario.sizes import FixedSize, ItemSize
 from keyheat.simulator.dryrun.requests import (
     PATTERN,
     KeyLaw,
@@ -26,6 +26,7 @@ from keyheat.simulator.masses import Masses, Within
 from keyheat.simulator.traffic.cost import (
     QueryCost,
     grown_units,
+    item_units,
     put_units,
     read_sizes,
     replacing_units,
@@ -36,11 +37,8 @@ from keyheat.simulator.traffic.entries import (
     entries,
     found_bytes,
     is_single,
-    is_whole,
     moved,
     own_units,
-    placed,
-    present,
 )
 from keyheat.simulator.traffic.keys import cached, masses_of_law
 from keyheat.simulator.traffic.setting import TrafficSetting
@@ -64,23 +62,22 @@ class TaskFlows:
         return fsum(flow.requests for flow in self.flows if not flow.within) + self.spared
 
 
-def classes_of(setting: TrafficSetting, loadtest: LoadTest) -> Callable[[], list[list[TaskFlows]]]:
-    """The tasks of each user class, for the second that the setting has begun."""
-    setting.begin(0.0)
-    kinds = (kind for user in loadtest.users for task in user.tasks for kind in task.kinds)
-    puts = (kind.key for kind in kinds if kind.what == "put" and kind.table is None and not kind.key.written)
-    written = next(puts, PATTERN)
-    classes = [_Class(setting, user, written) for user in loadtest.users]
-    return lambda: [each.tasks() for each in classes]
-
-
-class _Class:
-    """The users of one class; `written` is the law of the keys that they write and come back to."""
+class UserTasks:
+    """The users of one class; `written` is the law of the keys that all users write and come back to."""
 
     def __init__(self, setting: TrafficSetting, sampled: UserClass, written: KeyLaw) -> None:
         self._setting, self._sampled, self._law = setting, sampled, written
         self._cache = setting.scenario.cache if sampled.cached else None
         self._touched = Written(setting.keys)  # keys that a read-through has filled
+
+    @classmethod
+    def of(cls, setting: TrafficSetting, loadtest: LoadTest) -> "list[UserTasks]":
+        """All classes of users of a load test."""
+        setting.begin(0.0)
+        kinds = (kind for user in loadtest.users for task in user.tasks for kind in task.kinds)
+        puts = (kind for kind in kinds if kind.what == "put" and kind.table is None)
+        written = next((kind.key for kind in puts if not kind.key.written), PATTERN)
+        return [cls(setting, user, written) for user in loadtest.users]
 
     def tasks(self) -> list[TaskFlows]:
         """What each task sends in this second; no task without requests."""
@@ -164,8 +161,7 @@ class _Class:
         if kind.what in READS:
             return self._reads(kind, keys)
         if kind.table is not None:
-            load = self._setting.load
-            return [self._write(kind, keys, own_units(kind) if kind.own_bytes else load.mean_write_units)]
+            return [self._write(kind, keys, item_units(self._size(kind)))]
         match kind.what:
             case "put":
                 return self._puts(kind, keys)
@@ -173,6 +169,10 @@ class _Class:
                 return [self._delete(kind, keys)]
             case _:
                 return [self._update(kind, keys)]
+
+    def _size(self, kind: RequestKind) -> ItemSize:
+        """The size of the items that it writes: its own, or the scenario's."""
+        return FixedSize(round(kind.own_bytes)) if kind.own_bytes else self._setting.load.item_size()
 
     def _keys(self, kind: RequestKind) -> Masses:
         return masses_of_law(self._setting, self._law if kind.key.written else kind.key)
@@ -222,7 +222,7 @@ class _Class:
         return self._read_flow(
             kind, keys,
             units=there * load.mean_read_units(consistent=consistent) + (1 - there) * nothing,
-            sizes=read_sizes(load, consistent=consistent) if there == 1.0 else (),
+            sizes=read_sizes(load.item_size(), consistent=consistent) if there == 1.0 else (),
         )  # fmt: skip
 
     def _query(self, kind: RequestKind, keys: Masses, of: Written | None) -> Flow:
@@ -263,38 +263,25 @@ class _Class:
         """A put, with its index entries; where the partition key alone names an item, it may replace one."""
         setting, written = self._setting, self._setting.written(keys)
         there = written.there(setting.coming) if kind.alone and not new else 0.0
-        chosen = {name: placed(setting, each) for name, each in kind.attributes if each.present}
-        writes = entries(setting, keys, chosen, there)
+        size = self._size(kind)
+        writes = tuple(entries(setting, keys, size, there, kind.attributes))
         lists = [written, *(setting.written(each.keys) for each in writes)]
-        by_key = setting.written(setting.keys)
-        if any(each.of_drawn_key for _name, each in kind.attributes) and by_key.keys not in chosen.values():
-            lists.append(by_key)
-        made = self._write(
-            kind, keys, put_units(setting.table, setting.load, there),
-            sizes=self._sizes(there), index_writes=tuple(present(setting, writes, kind)),
+        if any(each.of_drawn_key for _name, each in kind.attributes):
+            lists.append(setting.written(setting.keys))
+        return self._write(
+            kind, keys, put_units(setting.table, size, there),
+            sizes=self._sizes(size, there), index_writes=writes,
             told=partial(_tell, {id(each): each for each in lists}.values()),
         )  # fmt: skip
-        return made if kind.own_bytes is None else self._own_size(made, kind.own_bytes)
 
-    def _sizes(self, there: float) -> tuple[tuple[float, float], ...]:
+    def _sizes(self, size: ItemSize, there: float = 0.0) -> tuple[tuple[float, float], ...]:
         """What puts of each size cost, the entries of local indexes among them."""
-        table, load = self._setting.table, self._setting.load
-        local = put_units(table, load) - load.mean_write_units
-        return tuple((units + local, part) for units, part in write_sizes(load, there))
-
-    def _own_size(self, made: Flow, size_bytes: float) -> Flow:
-        """A put of an item whose size is not the scenario's."""
-        whole = {index.name for index in self._setting.table.indexes if is_whole(index)}
-        share = write_units(0, round(size_bytes)) / self._setting.load.mean_write_units
-        writes = (
-            replace(entry, units=entry.units * share) if entry.index in whole else entry
-            for entry in made.index_writes
-        )
-        return replace(made, units=made.units * share, sizes=(), index_writes=tuple(writes))
+        local = put_units(self._setting.table, size) - item_units(size)
+        return tuple((units + local, part) for units, part in write_sizes(size, there))
 
     def _failing(self, kind: RequestKind, keys: Masses, times: float, *, by_key: bool) -> Flow:
         """A put on a key that has an item: it costs what replacing it would, and no index entries."""
-        setting, whole = self._setting, kind.own_bytes is None
+        setting, size = self._setting, self._size(kind)
 
         def told(answer: FlowAnswer) -> None:
             if by_key:
@@ -303,29 +290,30 @@ class _Class:
             setting.counts["conditions.failed_units"] += answer.units
 
         return self._write(
-            kind, keys, replacing_units(setting.load) if whole else own_units(kind), requests=times,
+            kind, keys, replacing_units(size), requests=times,
             within="rising" if setting.table.sort_key else "point",
-            sizes=write_sizes(setting.load, there=1.0) if whole else (), told=told,
+            sizes=write_sizes(size, there=1.0), told=told,
         )  # fmt: skip
 
     def _delete(self, kind: RequestKind, keys: Masses) -> Flow:
         """A delete of an item that is there, and of its index entries."""
         setting, written = self._setting, self._setting.written(keys)
+        size = setting.load.item_size()
 
         def told(answer: FlowAnswer) -> None:
             written.items -= answer.accepted
 
         return self._write(
-            kind, keys, put_units(setting.table, setting.load), sizes=self._sizes(0.0),
+            kind, keys, put_units(setting.table, size), sizes=self._sizes(size),
             within="random" if setting.table.sort_key else "point",
-            index_writes=entries(setting, keys, {}), told=told,
+            index_writes=tuple(entries(setting, keys, size)), told=told,
         )  # fmt: skip
 
     def _update(self, kind: RequestKind, keys: Masses) -> Flow:
         """An update in place: of the scenario's items, which it makes larger, or of its own."""
         setting, written, old = self._setting, self._setting.written(keys), kind.key.written
         there = 1.0 if old else written.there(setting.coming) if kind.alone else kind.found
-        units = (old and grown_units(setting.load, kind.more_bytes)) or own_units(kind)
+        units = (old and grown_units(setting.load.item_size(), kind.more_bytes)) or own_units(kind)
         made = self._write(kind, keys, units, index_writes=tuple(moved(setting, kind, keys, there)))
         return made if old else replace(made, told=written.told)
 

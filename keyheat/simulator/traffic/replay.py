@@ -2,12 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from keyheat.model.units import read_units, write_units
 from keyheat.scenario.trace import TraceRow, read_trace
-from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
+from keyheat.simulator.flow import Flow, Traffic
 from keyheat.simulator.masses import masses_of_shares
 from keyheat.simulator.traffic.entries import entries
 from keyheat.simulator.traffic.setting import TrafficSetting
@@ -18,7 +18,7 @@ READS = ("GetItem", "Query")
 
 
 @dataclass(slots=True)
-class Replay:
+class Replay(Traffic):
     """The rows of a trace, at their times, whatever the answers are."""
 
     setting: TrafficSetting
@@ -44,9 +44,6 @@ class Replay:
             units, entry_writes = self._cost(row)
             sent[row.operation, units, entry_writes][row.key] += 1
         return [self._flow(*kind, keys) for kind, keys in sent.items()]
-
-    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        """Ignore the answers: a trace does not depend on them."""
 
     def _due(self, until_s: float) -> Iterator[TraceRow]:
         speed = self.setting.scenario.keys.speed or 1.0
@@ -74,7 +71,7 @@ class Replay:
     def _flow(self, operation: str, units: float, writes: float, keys: Counter[str]) -> Flow:
         read = operation in READS
         masses = masses_of_shares(keys, within="random" if self.setting.table.sort_key else "point")
-        entry = () if read else entries(self.setting, masses, {})
+        written = () if read or not writes else entries(self.setting, masses, self.setting.load.item_size())
         return Flow(
             operation=operation,
             direction=Direction.READ if read else Direction.WRITE,
@@ -82,7 +79,5 @@ class Replay:
             keys=masses,
             units=units,
             eventual=read,
-            index_writes=tuple(
-                IndexFlow(index=one.index, units=one.units * writes, keys=one.keys) for one in entry if writes
-            ),
+            index_writes=tuple(replace(entry, units=entry.units * writes) for entry in written),
         )

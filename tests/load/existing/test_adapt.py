@@ -12,8 +12,8 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.guard.options import Guards
 from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
 from keyheat.load.run.preflight import consented, preflight
-from keyheat.load.tables.control import creation
-from keyheat.load.tables.existing import adapted, look_at_target, marked_if_foreign, noted, on_table
+from keyheat.load.tables.control import creation, look_at_tables
+from keyheat.load.tables.existing import adapted, marked_if_foreign, noted, on_table
 from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
@@ -88,17 +88,22 @@ def plan_of(target: Target | None, existing: str | None, **fields: Any) -> LoadP
 def marked(plan: LoadPlan, users: list[Any]) -> LoadPlan:
     assert plan.target is not None
     names = [spec.name for spec in (plan.scenario.table, *plan.scenario.companions)]
-    return marked_if_foreign(plan, users, {name: look_at_target(plan.target, name) for name in names})
+    return marked_if_foreign(plan, users, look_at_tables(plan.target, names))
+
+
+def adapt(plan: LoadPlan, *users: Any) -> LoadPlan:
+    name = str(plan.guards.table)
+    return adapted(plan, users, look_at_tables(plan.target, [name])[name] if plan.target else None)
 
 
 def errors_of(plan: LoadPlan, *users: Any) -> list[str]:
     with pytest.raises(InputError) as caught:
-        adapted(plan, users)
+        adapt(plan, *users)
     return caught.value.errors
 
 
 def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
-    plan = adapted(plan_of(there, "theirs"), [Writer])
+    plan = adapt(plan_of(there, "theirs"), Writer)
     table = plan.scenario.table
     assert (table.name, table.partition_key_type, table.sort_key) == ("theirs", "N", "at")
     assert (table.stream, table.on_end, plan.marked) == ("KEYS_ONLY", "keep", True)
@@ -106,18 +111,17 @@ def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
     said = noted(plan)
     assert (said["existing"], said["items_marked"], said["auto_scaling"]["scaled"]) == (True, True, [])
     assert said["auto_scaling"]["why"]
-    assert any("KEYS_ONLY" in words for words in plan.notes)
     assert scenario_from_dict(plan.scenario.model_dump(mode="json"), "run.json") == plan.scenario
 
 
 def test_a_table_of_ours_is_loaded_without_marks(there: Target) -> None:
-    plan = adapted(plan_of(there, "mine"), [])
+    plan = adapt(plan_of(there, "mine"))
     assert (plan.marked, "items_marked" in noted(plan), noted(plan)["existing"]) == (False, False, True)
 
 
 def test_a_table_needs_a_place_where_it_is(there: Target) -> None:
-    (no_target,) = errors_of(plan_of(None, "theirs"))
-    assert "--target aws or --target URL" in no_target
+    with pytest.raises(InputError, match="--target aws or --target URL"):
+        preflight(plan_of(None, "theirs"))
     (no_table,) = errors_of(plan_of(there, "nobodys"))
     assert "there is no table nobodys" in no_table
 
@@ -160,7 +164,7 @@ def test_what_is_looked_through_to_clean_up_counts_against_the_budget(
     }  # fmt: skip
     monkeypatch.setattr("keyheat.load.tables.ownership.described", lambda _client, _name: description)
     named = plan_of(elsewhere, "big")
-    ready = replace(adapted(named, [Writer]), duration_s=60.0, guards=Guards(table="big", yes=True))
+    ready = replace(adapt(named, Writer), duration_s=60.0, guards=Guards(table="big", yes=True))
     assert consented(ready) is ready
     with pytest.raises(TableRefused, match=r"it may cost 15\d\.\d dollars .*--max-dollars 15\d"):
         consented(replace(ready, guards=Guards(table="big", yes=True, clean_up=True)))

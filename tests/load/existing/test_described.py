@@ -7,7 +7,7 @@ import pytest
 from moto import mock_aws
 
 from keyheat.load.tables.control import creation
-from keyheat.load.tables.existing import lacking, not_spared, reactions, table_of, unloadable
+from keyheat.load.tables.existing import lacking, not_spared, table_of, unloadable
 from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import service_app_at
 from tests.make import a_scenario
@@ -80,15 +80,6 @@ def test_what_no_items_of_ours_can_have_is_said() -> None:
     several, named = unloadable(description)
     assert "wide has a key of attributes of several types" in several
     assert "'filler' is named as what fills our items" in named
-
-
-def test_what_else_reacts_is_said() -> None:
-    quiet = described(spec_of(provisioned=PAIR))
-    assert reactions(quiet) == []
-    loud = described(spec_of(provisioned=PAIR, stream="NEW_IMAGE"))
-    stream, copies = reactions({**loud, "Replicas": [{"RegionName": "eu-west-1"}]})
-    assert "NEW_IMAGE" in stream
-    assert "eu-west-1" in copies
 
 
 class ByCountry:

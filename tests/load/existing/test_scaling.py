@@ -1,7 +1,7 @@
 """What auto scaling may do to a table is asked of AWS, and where it cannot be asked that is said."""
 
-from collections.abc import Iterator
-from typing import Any
+from datetime import UTC, datetime
+from functools import partial
 
 import boto3
 import pytest
@@ -26,64 +26,67 @@ TABLE = TableSpec.model_validate(
 WRITE, READ = "dynamodb:table:WriteCapacityUnits", "dynamodb:index:ReadCapacityUnits"
 
 
-@pytest.fixture
-def scaling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+FOUND = [
+    ScalingRange(index="by-day", side="read", min=5, max=1_000, target=None),
+    ScalingRange(index=None, side="write", min=5, max=1_000, target=0.7),
+]
+TARGETS = [
+    {"ServiceNamespace": "dynamodb", "ResourceId": resource, "ScalableDimension": dimension}
+    for resource, dimension in (("table/theirs", WRITE), ("table/theirs/index/by-day", READ))
+]
+BOUNDS = {"MinCapacity": 5, "MaxCapacity": 1_000}
+POLICY = {
+    "PolicyName": "writes",
+    "PolicyType": "TargetTrackingScaling",
+    "TargetTrackingScalingPolicyConfiguration": {
+        "TargetValue": 70.0,
+        "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBWriteCapacityUtilization"},
+    },
+}
+
+
+@pytest.mark.nightly
+def test_an_endpoint_that_others_wrote_says_it_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     with mock_aws():
-        dynamodb = boto3.client("dynamodb", region_name="us-east-1")
-        dynamodb.create_table(
+        boto3.client("dynamodb", region_name="us-east-1").create_table(
             TableName="theirs",
             AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
             KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
             ProvisionedThroughput={"ReadCapacityUnits": 5, "WriteCapacityUnits": 7},
         )
-        yield boto3.client("application-autoscaling", region_name="us-east-1")
+        assert auto_scaling_at(target_at(AWS), TABLE) == AutoScaling()
+        scaling = boto3.client("application-autoscaling", region_name="us-east-1")
+        for target in TARGETS:
+            scaling.register_scalable_target(**target, **BOUNDS)
+        scaling.put_scaling_policy(**TARGETS[0], **POLICY)
+        found = auto_scaling_at(target_at(AWS), TABLE)
+    assert sorted(found.scaled, key=lambda scaled: scaled.side) == FOUND
 
 
-@pytest.mark.slow
-def test_bounds_and_targets_are_found(scaling: Any) -> None:
-    for resource, dimension in (("table/theirs", WRITE), ("table/theirs/index/by-day", READ)):
-        named = {"ServiceNamespace": "dynamodb", "ResourceId": resource, "ScalableDimension": dimension}
-        scaling.register_scalable_target(**named, MinCapacity=5, MaxCapacity=1_000)
-    scaling.put_scaling_policy(
-        ServiceNamespace="dynamodb",
-        ResourceId="table/theirs",
-        ScalableDimension=WRITE,
-        PolicyName="writes",
-        PolicyType="TargetTrackingScaling",
-        TargetTrackingScalingPolicyConfiguration={
-            "TargetValue": 70.0,
-            "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBWriteCapacityUtilization"},
-        },
-    )
-    found = auto_scaling_at(target_at(AWS), TABLE)
-    assert sorted(found.scaled, key=lambda one: one.side) == [
-        ScalingRange(index="by-day", side="read", min=5, max=1_000, target=None),
-        ScalingRange(index=None, side="write", min=5, max=1_000, target=0.7),
-    ]
-    assert "writes of the table: 5 to 1,000 units per second, steered for 70%" in " ".join(found.in_words())
-    assert found.why is None
-
-
-def test_a_denied_question_is_said() -> None:
+def test_bounds_and_targets_are_found_and_a_denied_question_is_said() -> None:
     client = boto3.client(
         "application-autoscaling", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b"
     )
+    made = {"CreationTime": datetime(2026, 11, 20, tzinfo=UTC)}
+    named = {"ServiceNamespace": "dynamodb", "ResourceIds": ["table/theirs", "table/theirs/index/by-day"]}
+    ask = partial(auto_scaling_of, lambda: client, "theirs", ["by-day"])
     with Stubber(client) as stubber:
-        stubber.add_response(
-            "describe_scalable_targets",
-            {"ScalableTargets": []},
-            {
-                "ServiceNamespace": "dynamodb",
-                "ResourceIds": ["table/theirs", "table/theirs/index/by-day"],
-            },
-        )
-        assert auto_scaling_of(lambda: client, "theirs", ["by-day"]) == AutoScaling()
+        stubber.add_response("describe_scalable_targets", {"ScalableTargets": []}, named)
+        assert ask() == AutoScaling()
+        targets = [{**target, **BOUNDS, **made, "RoleARN": "role"} for target in TARGETS]
+        stubber.add_response("describe_scalable_targets", {"ScalableTargets": targets}, named)
+        policies = [{**TARGETS[0], **POLICY, **made, "PolicyARN": "policy"}]
+        stubber.add_response("describe_scaling_policies", {"ScalingPolicies": policies})
+        stubber.add_response("describe_scaling_policies", {"ScalingPolicies": []})
+        found = ask()
         stubber.add_client_error("describe_scalable_targets", "AccessDeniedException", "no")
-        found = auto_scaling_of(lambda: client, "theirs", ["by-day"])
-    assert found.why == "AccessDeniedException for DescribeScalableTargets"
-    (words,) = found.in_words()
+        denied = ask()
+    assert (sorted(found.scaled, key=lambda scaled: scaled.side), found.why) == (FOUND, None)
+    assert "writes of the table: 5 to 1,000 units per second, steered for 70%" in " ".join(found.in_words())
+    assert denied.why == "AccessDeniedException for DescribeScalableTargets"
+    (words,) = denied.in_words()
     assert "is not known" in words
 
 
@@ -92,9 +95,4 @@ def test_elsewhere_and_on_demand_nobody_is_asked() -> None:
     assert here.why is not None
     on_demand = TableSpec.model_validate({"name": "theirs", "billing_mode": "PAY_PER_REQUEST"})
     assert auto_scaling_at(target_at(AWS), on_demand) == AutoScaling()
-
-
-@pytest.mark.slow
-def test_a_table_without_it_is_known_to_have_none(scaling: Any) -> None:
-    assert auto_scaling_at(target_at(AWS), TABLE) == AutoScaling()
     assert AutoScaling().in_words() == []

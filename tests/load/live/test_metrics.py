@@ -4,7 +4,7 @@ import pytest
 
 from keyheat.load.live.prometheus import BOUNDS_S, LOAD_METRICS, load_metrics
 from keyheat.load.live.readings import TOP_KEYS
-from keyheat.load.live.view import LiveView, Subject
+from keyheat.load.live.view import LiveView
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
 from keyheat.load.record.sketch import KeyHeat
@@ -26,12 +26,11 @@ def view() -> LiveView:
         "max_on_demand": None,
         "indexes": [{"name": "by-day", "provisioned": None, "max_on_demand": {"read": None, "write": 50}}],
     }  # fmt: skip
-    return LiveView(
-        Subject(
-            run_id="r", scenario="s", question="?", table=table, beside=(), target="local", scale=0.5,
-            started_s=START, duration_s=600.0, users=8, target_unit="WCU",
-        )
-    )  # fmt: skip
+    run = {
+        "run_id": "r", "scenario": {"name": "s"}, "table": table,
+        "target": "local", "scale": 0.5, "users": 8,
+    }  # fmt: skip
+    return LiveView(run, START, 600.0, "WCU")
 
 
 def measured(record: Record, shown: LiveView | None = None) -> Found:

@@ -1,22 +1,11 @@
 """The live page's numbers: right, with a sentence first, and at a cost that does not grow with the run."""
 
-from collections import Counter
 from typing import Any
 
 import pytest
 
-from keyheat.load.live.readings import (
-    SHOWN_S,
-    Refuser,
-    RunTotals,
-    ThrottleTally,
-    ended,
-    of_requests,
-    quiet,
-    throttling,
-)
-from keyheat.load.live.view import LiveView, Subject
-from keyheat.load.record.attempt import Attempt
+from keyheat.load.live.readings import Refuser, RunTotals, ThrottleTally, of_requests
+from keyheat.load.live.view import LiveView
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS
 from keyheat.load.record.sketch import SETTLED_S, KeyHeat
@@ -35,15 +24,15 @@ TABLE: dict[str, Any] = {
     "max_on_demand": None,
     "indexes": [{"name": "by-day", "provisioned": {"read": 10, "write": 50}, "max_on_demand": None}],
 }
-ME = {"name": "me", "state": "running", "users": 3, "cpu_percent": 10.0, "memory_bytes": 1e8}
+ME = {"name": "me", "state": "running", "users": 3, "cpu_percent": 10.0}
 
 
-def subject(**changed: Any) -> Subject:
-    fields: dict[str, Any] = {
-        "run_id": "r", "scenario": "s", "question": "?", "table": TABLE, "beside": (), "target": "local",
-        "scale": 1.0, "started_s": float(START), "duration_s": 600.0, "users": 3,
+def a_view(**changed: Any) -> LiveView:
+    run: dict[str, Any] = {
+        "run_id": "r", "scenario": {"name": "s", "question": "?"}, "table": TABLE, "target": "local",
+        "scale": 1.0, "users": 3,
     }  # fmt: skip
-    return Subject(**{**fields, **changed})
+    return LiveView(run | changed, float(START), 600.0)
 
 
 def throttle(record: Record, second: int, key: str = "hot", reason: str | None = PARTITION) -> None:
@@ -68,7 +57,7 @@ def closed(record: Record) -> Record:
 def content(record: Record, end: int, view: LiveView | None = None, **more: Any) -> dict[str, Any]:
     told: dict[str, Any] = {"missing": [], "state": "loading", **more}
     verdict = told.pop("verdict", None)
-    return (view or LiveView(subject())).content(closed(record), verdict, [ME], end=START + end, **told)
+    return (view or a_view()).content(closed(record), verdict, [ME], end=START + end, **told)
 
 
 def test_it_says_first_that_one_key_throttles() -> None:
@@ -83,7 +72,6 @@ def test_it_says_first_that_one_key_throttles() -> None:
         "text": f"Throttling: 20/s, all from the partition of key {name}.", "about": "partition",
     }  # fmt: skip
     assert shown["throttles"]["total"] == 200
-    assert shown["throttles"]["by_constraint"]["partition"][-11:] == [0, *[20] * 10]
     assert shown["throttles"]["rows"] == [
         {
             "constraint": "partition", "index": None, "direction": "write", "reason": PARTITION,
@@ -91,8 +79,9 @@ def test_it_says_first_that_one_key_throttles() -> None:
         }
     ]  # fmt: skip
     table, index = shown["capacity"]
-    assert (table["index"], table["limit"], table["consumed"][-1]) == (None, 4_000, 698.0)
-    assert (index["index"], index["limit"], index["consumed"][-1]) == ("by-day", 50, 2.0)
+    assert (table["index"], table["limit"], table["consumed_per_s"]) == (None, 4_000, 698.0)
+    assert table["consumed"] == 6_980.0
+    assert (index["index"], index["limit"], index["consumed_per_s"]) == ("by-day", 50, 2.0)
     assert shown["now"] == {"attempts": 21.0, "accepted": 1.0, "throttled": 20.0, "errors": 0.0}
     (by_units,), (by_throttles,) = shown["keys"]["by_units"], shown["keys"]["by_throttles"]
     assert by_units == by_throttles
@@ -100,32 +89,33 @@ def test_it_says_first_that_one_key_throttles() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reasons", "hot", "text"),
+    ("keys", "reasons", "text"),
     [
-        ({PARTITION: 10}, ("k", 0.97), "all by a partition limit, 97 % of them on key k."),
-        ({PARTITION: 10}, ("k", 0.2), "all by a partition limit, on many keys."),
-        ({INDEX: 8, PARTITION: 2}, None, "80 % by the provisioned capacity of index by-day."),
-        ({None: 10}, None, "all by a limit that the evidence does not tell of the table."),
+        (["k"] * 38 + ["l"] * 2, [PARTITION], "all by a partition limit, 95 % of them on key {}."),
+        ([f"k{number}" for number in range(40)], [PARTITION], "all by a partition limit, on many keys."),
+        (["k"] * 40, [INDEX] * 4 + [PARTITION], "80 % by the provisioned capacity of index by-day."),
+        (["k"] * 40, [None], "all by a limit that the evidence does not tell of the table."),
     ],
 )
-def test_sentences(reasons: dict[str | None, int], hot: tuple[str, float] | None, text: str) -> None:
-    recent = Counter(
-        {
-            Refuser("by-day" if reason == INDEX else None, "write", reason): number
-            for reason, number in reasons.items()
-        }
-    )
-    assert throttling(recent, 5, hot).text == f"Throttling: 2/s, {text}"
+def test_sentences(keys: list[str], reasons: list[str | None], text: str) -> None:
+    record = Record()
+    for number, key in enumerate(keys):
+        throttle(record, 0, key, reasons[number % len(reasons)])
+    assert content(record, 5)["sentence"]["text"] == f"Throttling: 8/s, {text.format(digest_of('k'))}"
 
 
 def test_sentences_without_throttles() -> None:
-    assert quiet(0, None, (700.0, 4_000.0, "WCU")).text == "No throttling: 700 of 4,000 WCU/s are used."
-    assert quiet(0, None, None).text == "No throttling."
-    later = quiet(7, 12, None).text
-    assert later == "Not throttling now. 7 throttles so far, the last 12 s ago."
-    assert ended(Counter(), 60, None).text == "Ended after 60 s: nothing was throttled."
-    over = ended(Counter({Refuser(None, "write", PARTITION): 1}), 60, ("k", 1.0)).text
-    assert over == "Ended after 60 s: 1 throttle, all from the partition of key k."
+    record, view = Record(), a_view()
+    for second in range(30):
+        record.add(an_attempt(second, units=700.0))
+    assert content(record, 30)["sentence"]["text"] == "No throttling: 700 of 4,000 WCU/s are used."
+    over = content(record, 60, state="ended")["sentence"]["text"]
+    assert over == "Ended after 60 s: nothing was throttled."
+    free = a_view(table={**TABLE, "provisioned": None, "indexes": []})
+    assert content(record, 30, free)["sentence"]["text"] == "No throttling."
+    throttle(record, 18)
+    later = content(record, 30, view)["sentence"]["text"]
+    assert later == ("Not throttling now: 700 of 4,000 WCU/s are used. 1 throttle so far, the last 12 s ago.")
 
 
 @pytest.mark.parametrize(("fell_behind", "about"), [(False, "invalid"), (True, "partition")])
@@ -154,12 +144,12 @@ def test_a_run_that_sends_nothing_is_idle_and_one_that_is_over_says_what_it_came
 def test_limits_are_on_the_scale_of_the_run_and_on_demand_has_its_own() -> None:
     record = Record()
     record.add(an_attempt(0, units=1.0))
-    (scaled,) = content(record, 1, LiveView(subject(scale=0.1)))["capacity"]
+    (scaled,) = content(record, 1, a_view(scale=0.1))["capacity"]
     assert (scaled["limit"], scaled["limit_is"]) == (400.0, "provisioned")
     on_demand = {**TABLE, "provisioned": None, "max_on_demand": {"read": None, "write": 90}, "indexes": []}
-    (capped,) = content(record, 1, LiveView(subject(table=on_demand)))["capacity"]
+    (capped,) = content(record, 1, a_view(table=on_demand))["capacity"]
     assert (capped["limit"], capped["limit_is"]) == (90, "on-demand maximum")
-    (free,) = content(record, 1, LiveView(subject(table={**on_demand, "max_on_demand": None})))["capacity"]
+    (free,) = content(record, 1, a_view(table={**on_demand, "max_on_demand": None}))["capacity"]
     assert free["limit"] is None
 
 
@@ -172,8 +162,8 @@ def test_reading_on_counts_every_throttle_once_and_forgets_old_seconds() -> None
     tally.read_on(record.throttles)
     assert tally.total.total() == 400
     assert tally.total[Refuser("by-day", "write", INDEX)] == 100
-    assert len(tally.by_second) <= (SHOWN_S + 60) / 5 + 2
-    assert tally.between(START + 1_980, START + 2_000).total() == 3
+    assert len(tally.by_second) <= SETTLED_S / 5 + 2
+    assert (tally.recent(START + 1_991).total(), tally.last) == (2, START + 1_990)
 
 
 def test_totals_settle_and_stay_right() -> None:
@@ -192,7 +182,7 @@ def test_totals_settle_and_stay_right() -> None:
 
 @pytest.mark.parametrize("state", ["loading", "ended"])
 def test_no_throttles_are_nothing_good_where_there_can_be_none(state: str) -> None:
-    record, view, words = Record(), LiveView(subject(capacity_model=False)), "no capacity model"
+    record, view, words = Record(), a_view(endpoint="other"), "no capacity model"
     said = content(record, 5, view, state=state)["sentence"]
     assert words in said["text"]
     assert said["about"] == "invalid"
@@ -210,17 +200,8 @@ def test_keys_are_named_where_the_run_shows_them() -> None:
     assert shown["keys"]["by_throttles"][0]["key"] == "sensor-1"
 
 
-def test_tables_beside_the_judged_one_are_counted_apart() -> None:
-    record = Record()
-    record.add(Attempt("PutItem", "write", "k", START + 0.5, 0, 1, "counters", units=2.0))
-    shown = content(record, 1, LiveView(subject(beside=("counters",))))
-    assert shown["capacity"] == []
-    (beside,) = shown["beside"]
-    assert (beside["table"], beside["accepted"], beside["write_units"]) == ("counters", 1, 2.0)
-
-
 def test_what_is_sent_to_the_page_does_not_grow_with_the_run() -> None:
-    record, view = Record(), LiveView(subject())
+    record, view = Record(), a_view()
     sizes = []
     for second in range(1_200):
         record.add(an_attempt(second, f"k{second}", units=1.0))

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in
-from keyheat.load.tables.lifecycle import RunTables, look_at_tables
+from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import Target, target_at
 from tests.load.tables.conftest import ELSEWHERE, Account, ours, refuses, replacing
+from tests.load.tables.test_prepare import look
 from tests.make import a_spec
 
 HERE = target_at("http://127.0.0.1:8000")
@@ -70,11 +71,11 @@ def test_a_table_that_another_run_loads_is_refused_before_and_at_the_start(
     Somebody(account, "run-1").begins()
     who = r"run run-1 of ann is loading it, until 20\d\d-[-:T0-9]*Z at the latest.*--share"
     with pytest.raises(TableRefused, match=who):
-        look_at_tables(ELSEWHERE, [a_spec()], Allowed(local=False), account.connect, account.now_s)
+        look(account, "made")
     with pytest.raises(TableRefused, match=who):
         Somebody(account, "run-2").begins()
     assert live(account) == ["run-1"], "who is refused leaves nothing behind"
-    look_at_tables(ELSEWHERE, [a_spec()], Allowed(local=False, share=True), account.connect, account.now_s)
+    look(account, "made", share=True)
 
 
 def test_a_run_that_is_over_is_in_nobodys_way(account: Account) -> None:

@@ -216,7 +216,8 @@ def test_a_run_whose_endpoint_hangs_is_interrupted_once_and_names_its_table(begi
         os.kill(endpoint.pid, signal.SIGCONT)
     assert child.returncode == 130
     host = endpoint.url.removeprefix("http://")
-    assert f"table short-table at {endpoint.url}: {host} did not answer, and the run is being ended" in err
+    why = f"{host} did not answer, and the run is being ended"
+    assert f"table short-table, which this run made, is not deleted: {why}" in err
     assert "aws dynamodb delete-table --table-name short-table" in err
 
 

@@ -99,9 +99,9 @@ def test_what_cannot_be_read_proves_nothing(code: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"TableStatus": "DELETING"}, "being deleted"),
-        ({"TableStatus": "ARCHIVED"}, "archived"),
-        ({"TableStatus": "INACCESSIBLE_ENCRYPTION_CREDENTIALS"}, "encryption key"),
+        ({"TableStatus": "DELETING"}, "its status is DELETING"),
+        ({"TableStatus": "ARCHIVED"}, "its status is ARCHIVED"),
+        ({"TableStatus": "INACCESSIBLE_ENCRYPTION_CREDENTIALS"}, "its status is INACCESSIBLE"),
         ({"TableStatus": "CREATING", "RestoreSummary": {"RestoreInProgress": True}}, "being restored"),
     ],
 )

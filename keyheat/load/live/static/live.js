@@ -9,27 +9,31 @@ const NAMES = {
 const STATES = { none: "Waiting", loading: "Loading", ended: "Ended" };
 const TONES = { ...NAMES, good: "No throttling", invalid: "Generator limit", idle: "Idle" };
 const $ = id => document.getElementById(id);
-let latest = null, cameAt = 0;
+let cameAt = 0;
+
+function number(value) {
+  const digits = value !== 0 && Math.abs(value) < 10 && !Number.isInteger(value) ? 1 : 0;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
 
 function make(tag, text, className) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  if (className) made.className = className;
-  return made;
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (className) element.className = className;
+  return element;
 }
 
 function rows(id, lines) {
-  const body = $(id).tBodies[0] ?? $(id).createTBody();
-  body.replaceChildren(...lines.map(cells => {
+  $(id).tBodies[0].replaceChildren(...lines.map(cells => {
     const row = document.createElement("tr");
     row.append(...cells);
     return row;
   }));
 }
 
-const text = value => make("td", value);
+const text = (value, className) => make("td", value, className);
 const amount = value => make("td", value, "n");
-const placeOf = one => `${one.index === null ? "table" : `index ${one.index}`}, ${one.direction}s`;
+const resourceOf = row => `${row.index === null ? "table" : `index ${row.index}`}, ${row.direction}s`;
 
 function span(seconds) {
   const whole = Math.round(seconds), minutes = Math.floor(whole / 60);
@@ -44,16 +48,16 @@ function showHero(now) {
   document.title = now.state === "loading" ? `${number(now.throttles.per_s)}/s throttled · Keyheat` : "Keyheat: live";
   if (now.state === "none") return;
   const run = now.run, elapsed = Math.min(run.elapsed_s, run.duration_s ?? Infinity);
-  $("name").textContent = run.scenario;
+  $("name").textContent = run.name;
   $("question").textContent = run.question;
   const mode = run.billing_mode === "PROVISIONED" ? "provisioned" : "on-demand";
   const scale = run.scale === 1 ? "" : ` · every limit × ${run.scale}`;
   $("where").textContent = `judged table ${run.table} · ${mode} · ${run.target}${scale}`;
-  const of = run.duration_s ? ` of ${span(run.duration_s)}` : "";
   const stats = [
     ["Accepted", number(now.now.accepted), "/s"], ["Throttled", number(now.now.throttled), "/s"],
     ["Throttles so far", number(now.throttles.total), ""],
-    ["Errors so far", number(now.errors.total), kinds(now.errors.by_kind)], ["Elapsed", span(elapsed), of],
+    ["Errors so far", number(now.errors.total), ` ${Object.keys(now.errors.by_kind).join(", ")}`],
+    ["Elapsed", span(elapsed), run.duration_s ? ` of ${span(run.duration_s)}` : ""],
   ];
   $("stats").replaceChildren(...stats.map(([name, value, beside]) => {
     const box = document.createElement("div"), shown = make("dd", value);
@@ -63,94 +67,61 @@ function showHero(now) {
   }));
 }
 
-const kinds = by => Object.keys(by).length ? ` ${Object.keys(by).join(", ")}` : "";
-
-function showThrottles(now, shown) {
-  const names = Object.keys(NAMES).filter(name => now.throttles.by_constraint[name]);
-  const lists = names.map(name => ({ name, values: now.throttles.by_constraint[name].slice(-shown) }));
-  $("legend").replaceChildren(...names.map(name => {
-    const entry = make("span", "");
-    entry.append(make("i", "", `fill-${name}`), NAMES[name]);
-    return entry;
-  }));
-  const words = Object.fromEntries(names.map(name => [name, NAMES[name].toLowerCase()]));
-  stacked($("throttles"), lists, shown, now.end_s, words);
-  $("reasons").hidden = !now.throttles.rows.length;
-  rows("reasons", now.throttles.rows.map(one => [
-    text(NAMES[one.constraint]), text(placeOf(one)), text(one.reason ?? "(none given)"),
-    amount(number(one.per_s)), amount(number(one.total)),
-  ]));
+function limitCell(name) {
+  const cell = make("td", ""), mark = make("i", "", `fill-${name}`);
+  cell.append(mark, NAMES[name]);
+  return cell;
 }
 
-function showCapacity(now, shown) {
-  const first = Math.max(0, Math.ceil(shown - now.run.elapsed_s));
-  const wanted = now.capacity.map(one => placeOf(one));
-  const grid = $("capacity");
-  if ([...grid.children].map(box => box.dataset.of).join("\n") !== wanted.join("\n")) {
-    grid.replaceChildren(...wanted.map(of => {
-      const box = document.createElement("div"), chart = make("figure", "", "chart");
-      box.dataset.of = of;
-      chart.setAttribute("aria-label", `Units consumed each second: ${of}`);
-      box.append(make("h3", of[0].toUpperCase() + of.slice(1)), make("p", ""), chart);
-      return box;
-    }));
-  }
-  now.capacity.forEach((one, place) => {
-    const box = grid.children[place], values = one.consumed.slice(-shown);
-    const mean = values.slice(-5).reduce((sum, value) => sum + value, 0) / Math.min(5, values.length);
-    const held = one.limit === null ? "" : `, ${number(100 * mean / one.limit)} % of ${number(one.limit)} ${one.limit_is}`;
-    box.querySelector("p").textContent = `${number(mean)} ${one.unit}/s${held}`;
-    consumed(box.querySelector("figure"), values, one.limit, shown, first, now.end_s, one.unit, one.limit_is);
-  });
-}
-
-function keyCell(key, share, fill) {
-  const cell = make("td", key, "key"), bar = make("span", "", `bar fill-${fill}`);
-  cell.title = key;
-  bar.style.width = `${100 * share}%`;
+function barCell(words, share, fill, className) {
+  const cell = make("td", words, className), bar = make("span", "", `bar fill-${fill}`);
+  cell.title = words;
+  bar.style.width = `${100 * Math.min(1, share)}%`;
   cell.append(bar);
   return cell;
 }
 
-function showKeys(keys) {
-  const most = (list, field) => Math.max(1, ...list.map(one => one[field]));
-  const units = most(keys.by_units, "consumed_units"), throttles = most(keys.by_throttles, "throttles");
-  rows("by_units", keys.by_units.map(one => [
-    keyCell(one.key, one.consumed_units / units, "accent"), amount(`${number(one.consumed_units)} ${one.unit}`),
-    amount(`${number(one.asked_units)} ${one.unit}`), amount(`${number(100 * one.share)} %`),
+function showTable(now) {
+  $("reasons").hidden = !now.throttles.rows.length;
+  rows("reasons", now.throttles.rows.map(row => [
+    limitCell(row.constraint), text(resourceOf(row)), text(row.reason ?? "(none given)"),
+    amount(number(row.per_s)), amount(number(row.total)),
   ]));
-  rows("by_throttles", keys.by_throttles.map(one => [
-    keyCell(one.key, one.throttles / throttles, "throttled"), amount(number(one.throttles)),
-    amount(`${number(one.consumed_units)} ${one.unit}`),
+  rows("capacity", now.capacity.map(row => [
+    barCell(resourceOf(row), row.limit === null ? 0 : row.consumed_per_s / row.limit, "accent", "bars"),
+    amount(`${number(row.consumed)} ${row.unit}`), amount(`${number(row.consumed_per_s)} ${row.unit}`),
+    amount(row.limit === null ? "" : `${number(row.limit)} ${row.limit_is}`),
+    amount(row.limit === null ? "" : `${number(100 * row.consumed_per_s / row.limit)} %`),
+  ]));
+}
+
+function showKeys(keys) {
+  const most = (list, field) => Math.max(1, ...list.map(row => row[field]));
+  const units = most(keys.by_units, "consumed_units"), throttles = most(keys.by_throttles, "throttles");
+  rows("by_units", keys.by_units.map(row => [
+    barCell(row.key, row.consumed_units / units, "accent", "key bars"), text(resourceOf(row)),
+    amount(`${number(row.consumed_units)} ${row.unit}`), amount(`${number(100 * row.share)} %`),
+  ]));
+  rows("by_throttles", keys.by_throttles.map(row => [
+    barCell(row.key, row.throttles / throttles, "throttled", "key bars"), text(resourceOf(row)),
+    amount(number(row.throttles)), amount(`${number(row.consumed_units)} ${row.unit}`),
   ]));
 }
 
 function showGenerator(generator) {
   $("missing").replaceChildren(...generator.missing.map(line => make("li", line)));
-  const lines = generator.checks.length ? generator.checks : [
-    `event loop ${number(generator.lag_p99_ms)} ms late (p99)`,
-    `requests ${number(generator.late_p99_ms)} ms late (p99)`,
-  ];
-  const { missed, late, dropped } = generator;
-  const counted = [[missed, "starts missed"], [late, "arrivals late"], [dropped, "arrivals dropped"]];
-  const said = counted.filter(([many]) => many).map(([many, what]) => `${number(many)} ${what}`);
-  $("checks").replaceChildren(...[...lines, ...said].map(line => make("li", line)));
-  rows("processes", generator.processes.map(one => {
-    const lost = one.state === "missing";
-    const heard = one.silent_s === null ? "" : one.silent_s < 2 ? "now" : `${number(Math.round(one.silent_s))} s ago`;
+  const { checks, missed, late, dropped } = generator;
+  const counts = [[missed, "starts missed"], [late, "arrivals late"], [dropped, "arrivals dropped"]];
+  const lines = counts.filter(([count]) => count).map(([count, what]) => `${number(count)} ${what}`);
+  $("checks").replaceChildren(...[...checks, ...lines].map(line => make("li", line)));
+  rows("processes", generator.processes.map(row => {
+    const lost = row.state === "missing";
+    const heard = row.silent_s === null ? "" : row.silent_s < 2 ? "now" : `${number(Math.round(row.silent_s))} s ago`;
     return [
-      text(one.name), make("td", lost ? "lost" : one.state, lost ? "lost" : ""), amount(number(one.users)),
-      amount(lost ? "" : `${number(one.cpu_percent)} %`), amount(lost ? "" : `${number(one.memory_bytes / 1e6)} MB`),
-      amount(heard),
+      text(row.name), text(lost ? "lost" : row.state, lost ? "lost" : ""), amount(number(row.users)),
+      amount(lost ? "" : `${number(row.cpu_percent)} %`), amount(heard),
     ];
   }));
-}
-
-function showBeside(tables) {
-  $("beside").hidden = !tables.length;
-  rows("tables", tables.map(one => [
-    text(one.table), ...["accepted", "throttled", "error", "write_units", "read_units"].map(name => amount(number(one[name]))),
-  ]));
 }
 
 function show(now) {
@@ -158,21 +129,17 @@ function show(now) {
   $("report").hidden = !now.report;
   $("running").hidden = now.state === "none";
   if (now.state === "none") return;
-  const shown = Math.min(now.seconds, Math.max(60, 60 * Math.ceil(now.run.elapsed_s / 60)));
-  showThrottles(now, shown);
-  showCapacity(now, shown);
+  showTable(now);
   showKeys(now.keys);
   showGenerator(now.generator);
-  showBeside(now.beside);
 }
 
 async function ask() {
   try {
     const answer = await fetch("keyheat/now", { signal: AbortSignal.timeout(5000) });
     if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
-    latest = await answer.json();
+    show(await answer.json());
     cameAt = Date.now();
-    show(latest);
     $("stale").hidden = true;
   } catch (problem) {
     if (!["TypeError", "TimeoutError"].includes(problem.name) && !String(problem.message).startsWith("HTTP")) throw problem;
@@ -183,5 +150,4 @@ async function ask() {
   }
 }
 
-addEventListener("resize", () => { if (latest) show(latest); });
 ask();

@@ -1,0 +1,255 @@
+"""Evidence as a demand that the simulator can replay: requests, the table as it was, and what is assumed."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from keyheat.analysis.heat import RunHeat, heats_of, index_heats_of
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.numbers import percent, some
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Diagnosis, Evidence, HotKey, IndexFacts, Label, TableFacts
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.simulator.flow import Flow, IndexFlow, Recorded
+from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
+from keyheat.words import READ, WRITE, Capacity, Direction, Resource, index_of
+
+OPERATIONS: Final[dict[Direction, str]] = {READ: "Query", WRITE: "PutItem"}
+
+
+def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Recorded:
+    """Return the demand on the table and its indexes in `seconds` from `first_s` on."""
+    kinds = [
+        (arranged, track, _keys(heats, track.direction, track.index), _entries(arranged, track, heats))
+        for track in arranged.tracks
+        if track.index is None or track.direction == "read"
+    ]
+    return Recorded(
+        [
+            [flow for kind in kinds if (flow := _flow(*kind, second)) is not None]
+            for second in range(first_s, first_s + seconds)
+        ]
+    )
+
+
+def _flow(
+    arranged: EvidenceTimeline,
+    track: EvidenceTrack,
+    keys: Masses,
+    entries: tuple[IndexFlow, ...],
+    second: int,
+) -> Flow | None:
+    requests, units = _asked(arranged, track, second)
+    if not requests:
+        return None
+    return Flow(
+        operation=OPERATIONS[track.direction],
+        direction=track.direction,
+        requests=requests,
+        units=units,
+        keys=keys,
+        index=track.index,
+        index_writes=tuple(replace(entry, units=entry.units * units) for entry in entries),
+    )
+
+
+def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tuple[float, float]:
+    """Return the requests within a second, throttled ones included, and the units of each."""
+    row = (track.seconds or {}).get(second)
+    if track.seconds:
+        if row is None:
+            return 0.0, 1.0
+        accepted = max(0, row.attempts - row.throttled)
+        return float(row.attempts), row.consumed / accepted if accepted and row.consumed else 1.0
+    cell = track.cell_of(second)
+    units_per_request = track.units_per_request or 1.0
+    units = (track.consumed or {}).get(cell, 0.0) + units_per_request * _throttled(arranged, track, cell)
+    return units / track.step_s / units_per_request, units_per_request
+
+
+def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
+    """Return throttled requests in a cell; writes that an index throttled are the table's, too.
+
+    Each index that throttles a write counts it, so only the index with the most counts.
+    """
+    of_indexes = arranged.indexes(WRITE) if track.index is None and track.direction == WRITE else ()
+    return track.refused(cell) + max((index.refused(cell) for index in of_indexes), default=0.0)
+
+
+def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> Masses:
+    """Return the hottest keys with their shares of the requests; of an index if its keys were counted."""
+    heat = next(
+        (candidate for candidate in heats if (candidate.direction, candidate.index) == (direction, index)),
+        None,
+    )
+    shares = {key.key: key.share for key in heat.hottest if key.share > 0} if heat else {}
+    if not shares:
+        return even_masses()
+    return masses_of_shares(shares, even=max(0.0, 1.0 - sum(shares.values())), within="random")
+
+
+def _entries(
+    arranged: EvidenceTimeline, track: EvidenceTrack, heats: Sequence[RunHeat]
+) -> tuple[IndexFlow, ...]:
+    """Return what the table's writes put into each index: index units per table unit, over all."""
+    table_units = sum((track.consumed or {}).values())
+    if track.index is not None or track.direction != "write" or not table_units:
+        return ()
+    flows = []
+    for index in arranged.indexes(WRITE):
+        units = sum((index.consumed or {}).values()) / table_units
+        if index.index is not None and units > 0:
+            keys = _keys(heats, WRITE, index.index)
+            flows.append(IndexFlow(index=index.index, units=units, keys=keys))
+    return tuple(flows)
+
+
+def measured_share(arranged: EvidenceTimeline, seconds: range) -> float | None:
+    """Return throttles per attempt in a stretch of time, by the client, else by CloudWatch."""
+    attempts = throttled = 0.0
+    for track in arranged.tracks:
+        if track.seconds:
+            rows = [row for second, row in track.seconds.items() if second in seconds and track.index is None]
+            attempts += sum(row.attempts for row in rows)
+            throttled += sum(row.throttled for row in rows)
+        elif track.index is None or track.direction == READ:
+            each = track.units_per_request or 1.0
+            for cell in {track.cell_of(second) for second in seconds}:
+                requests = _throttled(arranged, track, cell)
+                attempts += requests + (track.consumed or {}).get(cell, 0.0) / each
+                throttled += requests
+    return throttled / attempts if attempts else None
+
+
+def with_burst(arranged: EvidenceTimeline, heaviest: Label, first_s: int) -> Behaviour:
+    """Return the table's behaviour, starting with the burst that was spent until it throttled."""
+    track = arranged.track(index_of(heaviest.resource), heaviest.direction)
+    has_per_s = track.provisioned.at(first_s) if track else None
+    if track is None or not has_per_s or heaviest.constraint != "table":
+        return DEFAULT
+    full = max(DEFAULT.burst_s * has_per_s, DEFAULT.burst_floor_units)
+    saved = 0.0
+    for per_s, lasts_s in reversed(_consumed_until(track, first_s, int(heaviest.start.timestamp()))):
+        saved = min(full, max(0.0, saved + (per_s - has_per_s) * lasts_s))
+    return replace(DEFAULT, burst_at_start_share=saved / full)
+
+
+def _consumed_until(track: EvidenceTrack, first_s: int, last_s: int) -> list[tuple[float, int]]:
+    """Return (units/s, seconds) up to `last_s`: by the client's seconds, else by cells."""
+    if track.seconds:
+        rows = (track.seconds.get(second) for second in range(first_s, last_s + 1))
+        return [(row.consumed if row else 0.0, 1) for row in rows]
+    rates = (track.consumed_per_s(cell) for cell in range(track.cell_of(first_s), last_s + 1, track.step_s))
+    return [(rate, track.step_s) for rate in rates if rate is not None]
+
+
+def as_it_was(table: TableFacts, arranged: EvidenceTimeline, second: float) -> TableFacts:
+    """Return the table with the mode and the capacity that CloudWatch published for a time."""
+    capacity = _capacity_at(arranged, None, second, table.provisioned)
+    indexes = tuple(
+        index.model_copy(
+            update={"provisioned": _capacity_at(arranged, index.name, second, index.provisioned)}
+        )
+        for index in table.indexes
+    )
+    mode = table.billing_mode or ("PROVISIONED" if capacity else None)
+    return table.model_copy(update={"billing_mode": mode, "provisioned": capacity, "indexes": indexes})
+
+
+def _capacity_at(
+    arranged: EvidenceTimeline, index: str | None, second: float, otherwise: Capacity | None
+) -> Capacity | None:
+    tracks = {side: arranged.track(index, side) for side in (READ, WRITE)}
+    units = {side: track.provisioned.at(second) if track else None for side, track in tracks.items()}
+    if all(value is None for value in units.values()):
+        return otherwise
+    read, write = (None if value is None else value / arranged.scale for value in units.values())
+    return Capacity(read=read, write=write)
+
+
+def heats_known(
+    evidence: Evidence, client: ClientFiles | None, diagnosis: Diagnosis, direction: Direction
+) -> tuple[RunHeat, ...]:
+    """Return the hot keys of evidence, else of its diagnosis; `direction` is for keys without one."""
+    heats = (*heats_of(evidence, client), *index_heats_of(evidence, client))
+    if any(heat.hottest for heat in heats):
+        return heats
+    by_side: defaultdict[Resource, list[HotKey]] = defaultdict(list)
+    for key in (*diagnosis.hot_keys, *diagnosis.hot_index_keys):
+        by_side[Resource(key.index, key.direction or direction)].append(key)
+    return tuple(RunHeat(of.direction, tuple(keys), (), of.index) for of, keys in by_side.items())
+
+
+def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
+    """Return the key share that would throttle a partition as in a label; None for another limit."""
+    track = arranged.track(index_of(label.resource), label.direction)
+    if track is None or label.constraint != "partition":
+        return None
+    cells = range(track.cell_of(label.start.timestamp()), int(label.end.timestamp()), track.step_s)
+    worst = max(cells, key=track.refused)
+    used, refused = track.consumed_per_s(worst), track.refused_units(worst) / track.step_s
+    if used is None or not used + refused:
+        return None
+    return min(1.0, (track.ceiling + refused) / (used + refused))
+
+
+def assumptions(
+    arranged: EvidenceTimeline, heats: Sequence[RunHeat], label: Label, first_s: int, seconds: int
+) -> Iterator[str]:
+    """State the assumptions for replaying the demand in the evidence, in sentences."""
+    first, end = (datetime.fromtimestamp(at, UTC) for at in (first_s, first_s + seconds))
+    track = arranged.track(None, label.direction)
+    even = "" if track and track.seconds else f", each {track.cell_name if track else 'minute'}'s evenly"
+    yield f"Assumed: the demand of {first:%F %R} to {end:%R} UTC{even}; each throttled request was sent once."
+    side = label.direction, index_of(label.resource)
+    hot = [
+        key for heat in heats if (heat.direction, heat.index) == side for key in heat.hottest if key.share > 0
+    ]
+    share = percent(sum(key.share for key in hot))
+    rest = "keys are used evenly"
+    if hot:
+        rest = f"beside {some(len(hot), 'key')} named, with {share} of the requests, {rest}"
+    yield f"Assumed: {rest}. Capacity stays as it was at {label.start:%R} UTC."
+    if track is not None and track.units_per_request is None and not track.seconds:
+        yield "Assumed: a request takes one unit, since the evidence does not count requests."
+
+
+def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:
+    """Turn a described table into a scenario; None if its capacity is unknown."""
+    if table.billing_mode is None:
+        return None
+    capacities = [table.provisioned, *(index.provisioned for index in table.indexes)]
+    if table.billing_mode == "PROVISIONED" and None in capacities:
+        return None
+    raw = {
+        "format": "keyheat.scenario/1",
+        "name": "evidence",
+        "question": "What if the demand that was seen met this table?",
+        "loadtest": "evidence",
+        "table": {"name": table.name, "billing_mode": table.billing_mode, **_capacities(table)},
+        "keys": {"kind": "uniform"},
+        "load": {"duration_s": seconds},
+        "local": {"scale": scale},
+    }
+    raw["table"]["indexes"] = [  # type: ignore[index]
+        {"name": index.name, "partition_key": f"of_{number}", **_capacities(index)}
+        for number, index in enumerate(table.indexes)
+    ]
+    try:
+        return scenario_from_dict(raw, "evidence")
+    except ScenarioError:
+        return None
+
+
+def _capacities(facts: TableFacts | IndexFacts) -> dict[str, Any]:
+    pairs = {"provisioned": facts.provisioned, "max_on_demand": facts.max_on_demand, "warm": facts.warm}
+    return {name: _whole(pair) for name, pair in pairs.items() if pair is not None}
+
+
+def _whole(pair: Capacity) -> dict[str, int]:
+    """Round units to whole ones, at least one."""
+    sides = {"read": pair.read, "write": pair.write}
+    return {side: max(1, round(rate)) for side, rate in sides.items() if rate is not None}
