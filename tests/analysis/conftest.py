@@ -1,10 +1,12 @@
 """Synthetic runs with known truth: the table model under a virtual clock, a CloudWatch of its minutes."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,16 +16,17 @@ from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.evidence.cloudwatch import LOCAL_PACE, MetricSource
 from keyheat.evidence.collection import _gather
-from keyheat.evidence.simulated import evidence_of as seen_by_client
+from keyheat.model.keyspace import position
 from keyheat.model.minutes import MetricSeries
+from keyheat.model.resources import TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.runs.client import ClientFiles, Records
-from keyheat.runs.formats import Diagnosis, Evidence, Window
+from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, ThrottleCount, Window
 from keyheat.runs.manifest import Keys
 from keyheat.runs.table_facts import table_facts
+from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.scenario import Scenario, load_scenario
-from keyheat.simulator.folder import keys_of
-from keyheat.simulator.simulate import Simulation, simulate
+from keyheat.words import Capacity
 from tests.make import START
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
@@ -103,25 +106,13 @@ class FakeAws:
 class Run:
     """A run under a virtual clock: the model that decided, and what the client saw."""
 
-    made: Simulation
+    model: TableModel
     described: dict[str, Any]
-    seen: Evidence
-
-    @property
-    def model(self) -> TableModel:
-        return self.made.model
-
-    @property
-    def start(self) -> datetime:
-        return datetime.fromtimestamp(self.made.started_s, UTC)
-
-    @property
-    def end(self) -> datetime:
-        return datetime.fromtimestamp(self.made.ended_s, UTC)
-
-    @property
-    def keys(self) -> Keys:
-        return Keys.model_validate(keys_of(self.made, show_keys=True))
+    start: datetime
+    end: datetime
+    throttles: tuple[ThrottleCount, ...]
+    seconds: tuple[SecondCount, ...]
+    keys: Keys
 
     @property
     def window(self) -> Window:
@@ -132,10 +123,52 @@ class Run:
         return FakeAws(self.model, self.described, Clock(self.end.timestamp()), **options)
 
 
-def demo_run(scenario: Scenario) -> Run:
-    """Send the scenario's load through the model, from seven seconds after a full minute on."""
-    made = simulate(scenario, started_s=START.timestamp() + 7)
-    return Run(made, described(scenario), seen_by_client(made))
+def demo_run(scenario: Scenario, *, offset_s: int = 7, duration_s: float | None = None) -> Run:
+    """Send the scenario's load evenly through the model, `offset_s` seconds after a full minute."""
+    start = START + timedelta(seconds=offset_s)
+    table, load = scenario.table, scenario.load
+    assert table.provisioned is not None
+    capacity = TableCapacity(provisioned=Capacity(table.provisioned.read, table.provisioned.write))
+    model = TableModel(capacity, now_s=start.timestamp() - 5, seed=scenario.seed)
+    rng, pattern = Random(scenario.seed), scenario.keys.pattern()
+    units = load.mean_write_units
+    counts: defaultdict[int, list[float]] = defaultdict(lambda: [0, 0, 0.0])
+    reasons: Counter[tuple[int, str]] = Counter()
+    windows: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(
+        lambda: defaultdict(lambda: [0.0, 0])
+    )
+    duration_s = duration_s or load.duration_s
+    for number in range(int(duration_s * load.requests_per_s)):
+        at_s = number / load.requests_per_s
+        now_s = start.timestamp() + at_s
+        key = pattern.draw(rng, at_s)
+        if scenario.keys.shards > 1:
+            key = random_suffix(key, scenario.keys.shards, rng)
+        refusal = model.admit_write(position(key.encode(), str(number).encode()), units, now_s)
+        count, heat = counts[int(now_s)], windows[int(now_s) // 5 * 5][key]
+        count[0] += 1
+        heat[0] += units
+        if refusal is None:
+            count[2] += units
+        else:
+            count[1] += 1
+            heat[1] += 1
+            reasons[int(now_s), refusal.reason] += 1
+    return Run(
+        model=model,
+        described=described(scenario),
+        start=start,
+        end=start + timedelta(seconds=duration_s),
+        throttles=tuple(
+            ThrottleCount(second=_moment(second), direction="write", reason=reason, count=count)
+            for (second, reason), count in reasons.items()
+        ),
+        seconds=tuple(
+            SecondCount(second=_moment(s), direction="write", attempts=int(a), throttled=int(t), consumed=c)
+            for s, (a, t, c) in counts.items()
+        ),
+        keys=Keys.model_validate(_keys(windows)),
+    )
 
 
 def described(scenario: Scenario) -> dict[str, Any]:
@@ -150,11 +183,42 @@ def described(scenario: Scenario) -> dict[str, Any]:
     }
 
 
+def _keys(windows: Any) -> dict[str, Any]:
+    overall: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0])
+    for heats in windows.values():
+        for key, (units, throttles) in heats.items():
+            overall[key][0] += units
+            overall[key][1] += throttles
+    total = sum(units for units, _ in overall.values())
+    hottest = sorted(overall.items(), key=lambda item: -item[1][0])[:20]
+    return {
+        "overall": {
+            "write": [{"key": k, "units": u, "throttles": t, "share": u / total} for k, (u, t) in hottest]
+        },
+        "windows": [
+            {
+                "start": _moment(second),
+                "seconds": 5,
+                "direction": "write",
+                "top": [
+                    {"key": key, "units": units, "throttles": throttles}
+                    for key, (units, throttles) in sorted(heats.items(), key=lambda item: -item[1][0])[:20]
+                ],
+            }
+            for second, heats in windows.items()
+        ],
+    }
+
+
+def _moment(second: int) -> datetime:
+    return datetime.fromtimestamp(second, UTC)
+
+
 def evidence_of(run: Run) -> Evidence:
     """All evidence of a run, as `collect` gathers it."""
     aws = run.aws()
     source = MetricSource(client_factory=aws.factory, pace=LOCAL_PACE, clock=aws.clock, sleep=aws.clock.sleep)
-    records = Records(throttles=run.seen.throttles, seconds=run.seen.seconds, missing=())
+    records = Records(throttles=run.throttles, seconds=run.seconds, missing=())
     return _gather(source, table_facts(run.described), run.window, records, (), 1.0)
 
 

@@ -273,5 +273,5 @@ def test_the_demo_gets_the_shards_that_work(name: str, demo: Any, numbers: Thres
     assert advice.shards == {"hotkey": 4, "datekey": 3}[name]
     simulated = {"hotkey": "= 3 shards; simulated, 4 are enough.", "datekey": "= 3 shards."}[name]
     assert simulated in advice.why
-    assert found.hot_keys[0].shown == {"hotkey": "hot", "datekey": "2026-11-20"}[name]
+    assert found.hot_keys[0].key == {"hotkey": "hot", "datekey": "2026-11-20"}[name]
     assert found.hot_keys[0].units_per_s == pytest.approx({"hotkey": 1_800, "datekey": 2_000}[name], rel=0.15)

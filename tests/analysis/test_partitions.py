@@ -122,5 +122,5 @@ def test_metrics_of_a_run_are_awaited_by_the_services_clock(skew_s: float, tmp_p
     found = collection.collect(
         tmp_path, client_factory=aws.factory, clock=lambda: aws.clock.now_s - skew_s, sleep=aws.clock.sleep
     )
-    assert (found.window, found.series, found.seconds) == (expected.window, expected.series, run.seen.seconds)
+    assert (found.window, found.series, found.seconds) == (expected.window, expected.series, run.seconds)
     assert found.missing == ()
