@@ -1,6 +1,6 @@
 """The diagnosis of a table that somebody else loads, as an answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.table import CREATED_LATER
 from keyheat.masking import typed
 from keyheat.numbers import NOTHING, UNITS, a_month, clock, measured, percent, rate, some, units, whole
-from keyheat.runs.formats import Recommendation, Verdict, Window, diagnosis_json
+from keyheat.runs.formats import Cure, Recommendation, Verdict, Window, diagnosis_json
 from keyheat.show.advice import can_be_tried, cure_of, cures_now, first_cure, in_short, now_of, other_cures
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.questions import first_facts
@@ -196,11 +196,22 @@ def _cure_command(diagnosed: DiagnosedTable) -> str | None:
     if cure is None or cure_of(diagnosis) is None or diagnosis.verdict.constraint == "none":
         return None
     command = None
-    if not cures_now(diagnosis):
+    if diagnosis.cure is not None:
+        cure = _only_step(diagnosis.cure, diagnosis.recommendations)
+    if cure is not None and not cures_now(diagnosis):
         command = command_of(cure, diagnosed.table, diagnosed.options, diagnosed.scaled)
     if command is None and diagnosed.folder is not None and can_be_tried(diagnosis):
         command = f"keyheat fix {typed(diagnosed.folder)}"
     return command
+
+
+def _only_step(cure: Cure, advice: Sequence[Recommendation]) -> Recommendation | None:
+    """The advice that a simulated cure of one step takes, with its number; None of several steps."""
+    step = cure.steps[0]
+    alike = (option for option in advice if (option.action, option.resource) == (step.action, step.resource))
+    if len(cure.steps) > 1 or (option := next(alike, None)) is None:
+        return None
+    return option.model_copy(update={"units": step.units, "max_units": step.max_units})
 
 
 def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
