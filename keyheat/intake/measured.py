@@ -311,9 +311,9 @@ def _index_units(points_of: Mapping[Metric, Points], indexes: Sequence[str]) -> 
     units = {}
     for index in indexes:
         of_index = points_of.get(Metric(consumed(Direction.WRITE), "Sum", index=index), {})
-        written = sum(of_table[at] for at in of_index.keys() & of_table.keys())
-        if written:
-            units[index] = sum(of_index[at] for at in of_index.keys() & of_table.keys()) / written
+        periods = of_index.keys() & of_table.keys()
+        if written := sum(of_table[at] for at in periods):
+            units[index] = sum(of_index[at] for at in periods) / written
     return units
 
 

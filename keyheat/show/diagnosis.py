@@ -192,12 +192,11 @@ def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
 def _cure_command(diagnosed: DiagnosedTable) -> str | None:
     """The command that does what cures it, else the one that tries it, as where it is done already."""
     diagnosis = diagnosed.run.diagnosis
-    cure = first_cure(diagnosis)
-    if cure is None or cure_of(diagnosis) is None or diagnosis.verdict.constraint == "none":
+    if cure_of(diagnosis) is None or diagnosis.verdict.constraint == "none":
         return None
+    simulated = diagnosis.cure
+    cure = _only_step(simulated, diagnosis.recommendations) if simulated else first_cure(diagnosis)
     command = None
-    if diagnosis.cure is not None:
-        cure = _only_step(diagnosis.cure, diagnosis.recommendations)
     if cure is not None and not cures_now(diagnosis):
         command = command_of(cure, diagnosed.table, diagnosed.options, diagnosed.scaled)
     if command is None and diagnosed.folder is not None and can_be_tried(diagnosis):
