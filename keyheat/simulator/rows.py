@@ -38,5 +38,5 @@ def throttles_table(simulation: Simulation) -> pa.Table:
 
 def partition_rows(simulation: Simulation) -> pa.Table:
     """What each partition of the scenario's own table served and refused."""
-    known = known_of(simulation.model.partition_record())
-    return partitions_table(known, simulation.started_s, simulation.ended_s)
+    partitions = known_of(simulation.model.partition_record())
+    return partitions_table(partitions, simulation.started_s, simulation.ended_s)

@@ -175,9 +175,9 @@ def _described(model: TableModel) -> TableCapacity:
 def _outgrows(before: TableCapacity, after: TableCapacity) -> bool:
     """Whether something would be provisioned, be warm, or be on demand beyond what it can serve at once."""
     start = ON_DEMAND_START if switches_to_on_demand(before, after) else None
-    for name, part in after.parts.items():
+    for name, resource in after.parts.items():
         ready = before.parts[name].warm or NO_THROUGHPUT
-        for pair in (part.provisioned, part.warm, start):
+        for pair in (resource.provisioned, resource.warm, start):
             if pair is not None and any((pair.of(side) or 0) > (ready.of(side) or 0) for side in Direction):
                 return True
     return False

@@ -193,7 +193,7 @@ class Mine(ItemUser):
         self.get_item()
 """
     (look,) = kinds(tmp_path, body)["look"]
-    assert (look.operation, look.key.written, look.found) == ("GetItem", True, 1.0)
+    assert (look.operation, look.key.written, look.exists_share) == ("GetItem", True, 1.0)
 
 
 @pytest.mark.parametrize("users", [8, 5_000])

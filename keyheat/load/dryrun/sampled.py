@@ -116,8 +116,8 @@ class Sample:
             index=first.index,
             within="random" if known and first.sort is not None else _within(sent.sort for _n, sent in rows),
             alone=first.sort is None or len({sent.sort for _number, sent in rows}) == 1,
-            found=fmean(sent.found for _number, sent in rows),
-            just_written=all(sent.found and not sent.written_before for _number, sent in rows),
+            exists_share=fmean(sent.exists for _number, sent in rows),
+            just_written=all(sent.exists and not sent.written_before for _number, sent in rows),
             if_absent=first.if_absent,
             if_missing=if_missing,
             own_bytes=None if stated else fmean(sizes),
@@ -193,9 +193,9 @@ class Sample:
             return Prefix(window_s=window_s, ago_s=float(int(now_s / window_s) - int(texts[0][1])) * window_s)
         drawn = all(template(text, self.done[number].draws) for number, text in texts)
         if drawn and not any(KEY in text for text, _share in key.texts):
-            return Prefix(part=1 / max(1, len(key.texts)), of_drawn_key=True)
+            return Prefix(share=1 / max(1, len(key.texts)), of_drawn_key=True)
         law = self._law(sorted(set(texts)))  # each read asks all of its shards for the same one
-        return Prefix(part=1 / max(1.0, law.distinct or len(law.texts) or len(texts)))
+        return Prefix(share=1 / max(1.0, law.distinct or len(law.texts) or len(texts)))
 
     def _reads(self, rows: Sequence[Row]) -> int:
         """How many reads, as an application counts them, these requests begin."""
@@ -215,7 +215,7 @@ class Sample:
             (number, one.key)
             for number, done in enumerate(self.done)
             for one in done.sent
-            if one.what in READS and not one.found
+            if one.what in READS and not one.exists
         }
         first = rows[0][1]
         return put == missed and any(

@@ -44,7 +44,7 @@ class SentItem:
     sort: str | None = None
     size_bytes: int = 0  # of what is written
     more_bytes: int = 0  # that an update adds to what is there
-    found: bool = False  # whether the item was there
+    exists: bool = False  # whether the item was there
     written_before: bool = False  # in another task, by its own keys
     if_absent: bool = False
     consistent: bool = False
@@ -163,7 +163,7 @@ class Tables:
         attributes = {one: text_of(seen[one]) for one in self._indexed[spec.name] if one in seen}
         more_bytes = item_bytes(change) if change else 0
         self._note(
-            operation, what, *name, size_bytes=size_bytes, more_bytes=more_bytes, found=kept is not None,
+            operation, what, *name, size_bytes=size_bytes, more_bytes=more_bytes, exists=kept is not None,
             written_before=self._is_old(kept), if_absent=if_absent, attributes=attributes,
         )  # fmt: skip
         if if_absent and kept is not None:
@@ -192,7 +192,7 @@ class Tables:
         kept = self._items.get(name)
         consistent = bool(request.get("ConsistentRead")) or operation == "TransactGetItems"
         self._note(
-            operation, "get", *name, found=kept is not None, written_before=self._is_old(kept),
+            operation, "get", *name, exists=kept is not None, written_before=self._is_old(kept),
             consistent=consistent,
         )  # fmt: skip
         found = {"Item": kept.item} if kept else {}
@@ -210,7 +210,7 @@ class Tables:
         items = list(self._by_value[spec.name, partition, equal[partition]].values())[-SHOWN:]
         self._note(
             operation, "query", spec.name, equal[partition], equal.get(sort or ""), index=index,
-            found=bool(items), consistent=bool(request.get("ConsistentRead")), limit=request.get("Limit"),
+            exists=bool(items), consistent=bool(request.get("ConsistentRead")), limit=request.get("Limit"),
             prefix=begins[0] if begins else None, exact=sort in equal,
         )  # fmt: skip
         shown = items[: request.get("Limit")]

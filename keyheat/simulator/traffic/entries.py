@@ -32,11 +32,11 @@ def entries(
     of = dict(attributes)
     for index in setting.table.indexes:
         attribute = of.get(index.partition_key)
-        part = attribute.present if attribute else 1.0
-        if part and not index.local and index.enters_items:
+        share = attribute.present if attribute else 1.0
+        if share and not index.local and index.enters_items:
             yield IndexFlow(
                 index=index.name,
-                units=entry_units(index, size) * _writes(setting, index, size, there) * part,
+                units=entry_units(index, size) * _writes(setting, index, size, there) * share,
                 keys=placed(setting, attribute) if attribute else _index_keys(setting, index, keys),
             )
 
