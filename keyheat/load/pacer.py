@@ -41,7 +41,7 @@ class Demand:
         if self._accounted_s is None or self._closed:
             return
         health = self.record.health
-        health.asked += self._asked(self._accounted_s - self.started_s, now_s - self.started_s)
+        health.demand += self._asked(self._accounted_s - self.started_s, now_s - self.started_s)
         health.began_s = min(health.began_s, self._accounted_s)
         health.ended_s = max(health.ended_s, now_s)
         self._accounted_s = now_s
@@ -252,16 +252,16 @@ class OpenPacer:
 
 
 class TraceSchedule:
-    """The rows of one process, in the place of a `Schedule`: every `parts`-th row of the trace, sent `speed`
+    """The rows of one process, instead of a `Schedule`: every `workers`-th row of the trace, sent `speed`
     times as fast as it was.
 
     The trace starts when the first user is there. A row that could not start for a second is dropped.
     """
 
-    def __init__(self, rows: Iterator[TraceRow], *, speed: float, part: int = 0, parts: int = 1) -> None:
-        self._rows = (row for number, row in enumerate(rows) if number % parts == part)
+    def __init__(self, rows: Iterator[TraceRow], *, speed: float, worker: int = 0, workers: int = 1) -> None:
+        self._rows = (row for number, row in enumerate(rows) if number % workers == worker)
         self._speed, self._offset_s = speed, 0.0
-        self.has_share = part < parts
+        self.has_share = worker < workers
         self._next: TraceRow | None = next(self._rows, None) if self.has_share else None
         self.taken: TraceRow | None = None  # by the arrival that began last
         self._handled = 0  # since somebody asked

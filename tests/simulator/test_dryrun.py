@@ -48,7 +48,7 @@ def run_dry(folder: Path, body: str, **changes: Any) -> DryRun:
     """The result for a file; all files of these tests share one process."""
     path = folder / "mine.py"
     path.write_text(HEAD + body)
-    return ask._known(("tests", 0), orjson.dumps([str(path), ask._sent_by(scenario(**changes)), ""]))
+    return ask._dry_run_of(("tests", 0), orjson.dumps([str(path), ask._sent_by(scenario(**changes)), ""]))
 
 
 def sample(folder: Path, body: str, **changes: Any) -> LoadTest:

@@ -162,7 +162,7 @@ def _pace(record: Record, view: LiveView, seen: Mapping[str, Any]) -> Points:
         "starts_missed_total": health.missed, **counted,
     }  # fmt: skip
     return {
-        "demand_total": [(unit, health.asked)],
+        "demand_total": [(unit, health.demand)],
         "sent_total": [(unit, health.sent)],
         **{name: [({}, float(number))] for name, number in plain.items()},
     }

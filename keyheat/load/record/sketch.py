@@ -183,5 +183,5 @@ def hottest(named: dict[str, Heat], k: int) -> list[tuple[str, Heat]]:
 def _add_all(window: dict[str, Heat], heats: Iterable[tuple[str, Heat]]) -> None:
     for name, heat in heats:
         kept = window.setdefault(name, [0.0, 0, 0.0])
-        for place, amount in enumerate(heat):
-            kept[place] += amount
+        for column, amount in enumerate(heat):
+            kept[column] += amount

@@ -53,11 +53,11 @@ class Order:
     transport: str  # "signed" | "boto3"
     show_keys: bool
     users: int  # in all processes
-    part: int = 0  # which part of an open loop's arrivals this process sends, from 0
+    worker: int = 0  # whose share of an open loop's arrivals this process sends, from 0
     retries: str = "off"  # "off" | "client", the scenario's
     folder: str = ""  # the scenario's, where its trace is
-    caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`); a worker has an even part of them
-    of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
+    caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`); a worker has an even share of them
+    workers: int = 1  # that share the arrivals; a process with a higher number sends none
     units_needed: bool = True  # False: an endpoint that may not report consumed capacity
     marked: bool = False  # whether items name the run: the table is somebody else's
     ahead_s: float = 0.0  # by how much the service's clock is ahead of the machines that send
@@ -194,7 +194,7 @@ def _retries(order: Order, clock: SteadyClock) -> PolicyRetries | None:
     client = order.scenario.client
     if order.retries == "off" or client.sdk == "none":
         return None
-    return PolicyRetries(client.policy, clients=ceil(client.clients / order.of), clock=clock)
+    return PolicyRetries(client.policy, clients=ceil(client.clients / order.workers), clock=clock)
 
 
 def _loop(
@@ -214,10 +214,10 @@ def _timetable(order: Order, shape: LoadShape, items: ItemTemplate) -> Schedule 
             has_sort_key=order.scenario.table.sort_key is not None,
             least=items.least_bytes,
         )
-        return TraceSchedule(rows, speed=keys.speed or 1.0, part=order.part, parts=order.of)
+        return TraceSchedule(rows, speed=keys.speed or 1.0, worker=order.worker, workers=order.workers)
     random = load.arrivals == "poisson"
-    gap = exponential(Random(f"{order.scenario.seed}/arrivals/{order.part}")) if random else even
-    return Schedule(shape, gap, order.part, order.of)
+    gap = exponential(Random(f"{order.scenario.seed}/arrivals/{order.worker}")) if random else even
+    return Schedule(shape, gap, order.worker, order.workers)
 
 
 KEYS_BETWEEN_PAUSES = 500  # about a millisecond of work, and then requests may go on

@@ -39,16 +39,16 @@ def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
             yield f"its key {attribute!r} is named as {what}; load a table with another key"
 
 
-def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterator[str]:
+def lacking(users: Sequence[Any], stated: TableSpec, actual: TableSpec) -> Iterator[str]:
     """Yield what the users need and the table that was found lacks; `stated` is the scenario's own table."""
-    if found.sort_key is None and _any(users, "needs_sort_key"):
+    if actual.sort_key is None and _any(users, "needs_sort_key"):
         yield "the table has no sort key, which this load test needs"
-    yield from unsuited(users, found)
-    there = {index.name: index for index in found.indexes}
+    yield from unsuited(users, actual)
+    indexes = {index.name: index for index in actual.indexes}
     for name in _indexes_of(users):
         expected = next((index for index in stated.indexes if index.name == name), None)
-        if expected is not None and name in there and _key(there[name]) != _key(expected):
-            yield f"its index {name} is keyed by {_key(there[name])}; this load test reads {_key(expected)}"
+        if expected is not None and name in indexes and _key(indexes[name]) != _key(expected):
+            yield f"its index {name} is keyed by {_key(indexes[name])}; this load test reads {_key(expected)}"
 
 
 def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:

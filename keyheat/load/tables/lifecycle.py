@@ -59,7 +59,7 @@ class RunTable:
     spec: TableSpec
     claim: Claim
     expires: datetime
-    made: bool  # CreateTable was asked for it
+    created: bool  # CreateTable was asked for it
     active: bool = False
     arn: str | None = None  # of a table whose tags say that the run loads it
     loaded: bool = False  # no other run was there first
@@ -131,7 +131,7 @@ class RunTables:
                 self.say(f"table {table.spec.name} is another one by now, and left alone: {error}")
             except TableError as error:
                 self.say(f"{error}. It may be there, and cost. {self._by_hand(table)}")
-            table.made = False
+            table.created = False
         if not self._claimed():
             return
         try:
@@ -153,7 +153,7 @@ class RunTables:
 
     def _made(self) -> list[RunTable]:
         """The tables that are to be put back; on this machine they go with their endpoint."""
-        return [] if self.target.local else [table for table in self._tables.values() if table.made]
+        return [] if self.target.local else [table for table in self._tables.values() if table.created]
 
     def _claimed(self) -> list[RunTable]:
         """The tables that say, or may say, that this run loads them."""
@@ -180,12 +180,12 @@ class RunTables:
         """To the second, as tags have it: what this run knows of itself is what others read."""
         return datetime.fromtimestamp(int(self.now_s()), UTC)
 
-    def _table(self, spec: TableSpec, *, made: bool) -> RunTable:
+    def _table(self, spec: TableSpec, *, created: bool) -> RunTable:
         """Register a table of the run; its claim ends by itself if the run is killed."""
         now, lasts = self._now(), timedelta(seconds=self.lasts_s)
         until = now + lasts + timedelta(seconds=self._claim_s)
         claim = Claim(run=self.run_id, owner=user_name(), since=now, until=until)
-        table = RunTable(spec, claim, now + lasts + timedelta(hours=spec.expires_h), made)
+        table = RunTable(spec, claim, now + lasts + timedelta(hours=spec.expires_h), created)
         self._tables[spec.name] = table
         return table
 
@@ -194,7 +194,7 @@ class RunTables:
 
         It is this run's as well where the answer was lost, and the request sent again by the SDK was refused.
         """
-        table = self._table(spec, made=True)
+        table = self._table(spec, created=True)
         tags = tags_for(self.run_id, owner=user_name(), expires=table.expires)
         created = create(client, spec, tags if self.alone else [*tags, table.claim.tag()])
         created = created or made_by(client, spec.name, self.run_id, self._patience)
@@ -221,7 +221,7 @@ class RunTables:
         elif RUN not in tags and not self.target.local:
             self._cannot_know(spec.name, "it is somebody else's, and no run writes tags there")
         else:
-            table = self._table(spec, made=False)
+            table = self._table(spec, created=False)
             table.arn = description["TableArn"]
             self._claim(client, table)
 
