@@ -93,8 +93,8 @@ def takes(name: str, form: type) -> Callable[[Callable[..., Any]], Callable[...,
         for entry in reversed(options):
             settings = {key: value for key, value in entry.metadata.items() if key != "flag"}
             kind = {"is_flag": True} if entry.default is False else {"multiple": entry.default == ()}
-            shown = entry.default is not None and entry.default is not False and entry.default != ()
-            settings |= kind | {"default": entry.default, "show_default": shown}
+            has_default = entry.default is not None and entry.default is not False and entry.default != ()
+            settings |= kind | {"default": entry.default, "show_default": has_default}
             read = click.option(_flag(entry), entry.name, **settings)(read)
         return read
 

@@ -94,7 +94,7 @@ def plain_json(body: bytes, encoding: str = "utf-8") -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        return re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], text)
+        return re.sub(r"[^\x00-\x7f]+", lambda match: json.dumps(match[0])[1:-1], text)
     return text
 
 
@@ -167,7 +167,7 @@ def _sdk_modules() -> Iterator[str]:
         spec = find_spec(package)
         yield package
         for path in (spec.submodule_search_locations or ()) if spec else ():
-            yield from (one.name for one in pkgutil.iter_modules([path], f"{package}."))
+            yield from (module.name for module in pkgutil.iter_modules([path], f"{package}."))
 
 
 def _mask_record(record: logging.LogRecord) -> bool:

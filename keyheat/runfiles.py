@@ -159,8 +159,8 @@ def runs_below(folder: Path) -> str:
     return f"; there are runs below it, such as {first.parent}" if first else ""
 
 
-def check_format(path: Path, found: object, wanted: str) -> None:
+def check_format(path: Path, stated_format: object, accepted: str) -> None:
     """Raise `FileProblem` where a file states another format than the one that is read."""
-    if found != wanted:
-        stated = f"format {found!r}" if found else "no format"
-        raise FileProblem(f"{path} states {stated}; this version reads {wanted!r}")
+    if stated_format != accepted:
+        stated = f"format {stated_format!r}" if stated_format else "no format"
+        raise FileProblem(f"{path} states {stated}; this version reads {accepted!r}")

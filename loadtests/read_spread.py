@@ -16,8 +16,8 @@ class SpreadReadUser(SpreadReader):
     @task(3_000)
     def read_popular(self) -> None:
         key = self.draw_key()
-        found = self.read_item_anywhere(key)
-        if found.complete and not found.items:
+        result = self.read_item_anywhere(key)
+        if result.complete and not result.items:
             self.put(key)
 
     @task(1)

@@ -33,19 +33,19 @@ class Claim:
     """A folder that is ours alone until `release`, or until this process ends."""
 
     folder: Path
-    made: int  # folders that were made for this: it, and those that it is in
-    _place: int | None
+    created: int  # folders that were made for this: it, and those that it is in
+    _descriptor: int | None
 
     def unlock(self) -> None:
         """Let another process of ours claim the folder, which stays."""
-        if self._place is not None:
-            os.close(self._place)
-            self._place = None
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def release(self) -> None:
         """Leave the folder to others; what was made for this, and is empty, is taken away."""
         with suppress(OSError):
-            for folder in (self.folder, *self.folder.parents)[: self.made]:
+            for folder in (self.folder, *self.folder.parents)[: self.created]:
                 folder.rmdir()
         self.unlock()
 
@@ -62,14 +62,14 @@ def hold(folder: Path) -> Claim:
     """Claim a folder, whatever is in it. Raises `Taken` where somebody else has it now, and `CannotWrite`."""
     check_no_link(folder)
     while True:
-        made = _made(folder)
+        created = _made(folder)
         try:
             descriptor = _opened(folder)
         except FileNotFoundError:
             continue  # it was somebody's, who has just taken it away again
         except OSError as error:
             raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
-        claim = Claim(folder, made, descriptor)
+        claim = Claim(folder, created, descriptor)
         if not _locked_soon(descriptor):
             claim.unlock()
             raise Taken(f"{folder}: another run is being made there now; give another folder (--out)")
@@ -124,10 +124,10 @@ def claim_numbered(first: Path) -> Claim:
 def claim_new(first: Path) -> Claim:
     """Make a folder of that name, or of the next one that is free, and claim it."""
     for folder in _numbered(first):
-        if made := _made(folder):
+        if created := _made(folder):
             with suppress(Taken):
                 mine = claim(folder)
-                mine.made = made
+                mine.created = created
                 return mine
     raise AssertionError  # numbers do not end
 

@@ -82,7 +82,7 @@ def at_scale(scenario: Scenario, scale: float) -> Scenario:
 def rates_times(scale: float, raw: Any) -> Any:
     """A part of a raw scenario, with every rate in it multiplied."""
     if isinstance(raw, list):
-        return [rates_times(scale, one) for one in raw]
+        return [rates_times(scale, value) for value in raw]
     if not isinstance(raw, dict):
         return raw
     return {
@@ -203,11 +203,11 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
     raw.pop("expects", None)
     mistakes = []
     for setting in settings:
-        made = deepcopy(raw)
-        if problem := _make(made, setting):
+        trial = deepcopy(raw)
+        if problem := _make(trial, setting):
             mistakes.append(problem)
         else:
-            raw = made
+            raw = trial
     try:
         changed = scenario_from_dict(raw, f"{source} with {', '.join(settings)}")
     except ScenarioError as error:

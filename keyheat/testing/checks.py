@@ -132,8 +132,8 @@ def assert_headroom(
     simulation = sent.simulated(_times(times))
     if not _over(simulation, at_most):
         return
-    held = _most_headroom(sent, times, at_most)
-    because = f"At {measured(times)} times the demand requests are throttled; {held}."
+    most = _most_headroom(sent, times, at_most)
+    because = f"At {measured(times)} times the demand requests are throttled; {most}."
     loaded = replace(sent, named=f"{measured(times)} times {sent.named}")
     raise failed(f"headroom for {measured(times)} times the demand", loaded, simulation, because=because)
 

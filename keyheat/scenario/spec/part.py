@@ -64,15 +64,15 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 def part_of(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A table of a file that is not checked yet; empty if it is absent, or no table."""
-    part = raw.get(name)
-    return part if isinstance(part, Mapping) else {}
+    table = raw.get(name)
+    return table if isinstance(table, Mapping) else {}
 
 
 def listed(raw: Mapping[str, Any], name: str) -> list[tuple[int, Mapping[str, Any]]]:
     """The tables of a list in such a file, each with its number; empty if it is absent, or no list."""
     parts = raw.get(name)
     numbered = enumerate(parts if isinstance(parts, list | tuple) else ())
-    return [(number, part) for number, part in numbered if isinstance(part, Mapping)]
+    return [(number, table) for number, table in numbered if isinstance(table, Mapping)]
 
 
 Fields = Mapping[str, Sequence[str]]

@@ -64,8 +64,8 @@ def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _twice(named: Iterable[tuple[str, Mapping[str, Any]]], what: str) -> Iterator[str]:
     seen: set[str] = set()
-    for path, part in named:
-        if isinstance(name := part.get("name"), str):
+    for path, table in named:
+        if isinstance(name := table.get("name"), str):
             if name in seen:
                 yield f"another {what} is named {name!r} too @ {path}.name"
             seen.add(name)

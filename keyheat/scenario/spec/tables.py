@@ -209,10 +209,10 @@ def broken_regions(raw: Mapping[str, Any]) -> Iterator[str]:
         if companion.get("regions"):
             yield f"only the scenario's own table can be a global one @ $.companions[{number}].regions"
     named = part_of(raw, "table").get("regions")
-    regions = [str(one) for one in named] if isinstance(named, list | tuple) else []
+    regions = [str(region) for region in named] if isinstance(named, list | tuple) else []
     if len(regions) == 1:
         yield "a global table is in two Regions and more; leave it out for a table in one @ $.table.regions"
-    for region in sorted({one for one in regions if regions.count(one) > 1}):
+    for region in sorted({region for region in regions if regions.count(region) > 1}):
         yield f"{region} is named twice @ $.table.regions"
 
 
