@@ -270,6 +270,26 @@ class Mine(ItemUser):
     assert (put.units, update.units) == (2.0, 2.0)
 
 
+def test_an_update_that_removes_the_key_of_an_index_deletes_its_entry(tmp_path: Path) -> None:
+    body = """
+class Mine(ItemUser):
+    @task
+    def leave(self):
+        key, sort = self.draw_key(), self.next_sort_key()
+        self.put(key, sort, attributes={"team": "red", "at": sort})
+        names = {"#t": "team", "#w": "was"}
+        leave = {
+            "UpdateExpression": "SET #w = :was REMOVE #t, other", "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": {":was": {"S": "red"}},
+        }
+        self.ask("UpdateItem", key, 1.0, Key=self.load.items.values.key(key, sort), **leave)
+"""
+    put, update = second(tmp_path, body)
+    assert [(entry.index, entry.units) for entry in put.index_writes] == [("by-team", 1.0)]
+    assert [(entry.index, entry.units) for entry in update.index_writes] == [("by-team", 1.0)]
+    assert update.index_writes[0].keys.name(0) == "red"
+
+
 def test_somebody_elses_file_has_a_process_of_its_own(tmp_path: Path) -> None:
     """Its neighbours are found, what it prints disturbs nobody, and who asks for shards is known."""
     (tmp_path / "own_bases.py").write_text(

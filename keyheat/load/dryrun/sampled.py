@@ -123,6 +123,7 @@ class Sample:
             own_bytes=None if stated else fmean(sizes),
             more_bytes=max(sent.more_bytes for _number, sent in rows),
             attributes=self._attributes(rows),
+            removed=self._attributes([(number, _removing(sent)) for number, sent in rows]),
             consistent=first.consistent,
             limit=1 if first.exact else first.limit,
             prefix=self._prefix(rows, key),
@@ -236,6 +237,11 @@ class Sample:
             from_s=first * each_s,
             until_s=None if last + 1 == count else (last + 1) * each_s,
         )
+
+
+def _removing(sent: SentItem) -> SentItem:
+    """An update seen by the key attributes that it removes, rather than by those that it sets."""
+    return replace(sent, what="update", attributes=sent.removed)
 
 
 def template(text: str, draws: Collection[str]) -> str | None:

@@ -21,6 +21,7 @@ MARK: Final = re.compile(r"\{@(.+)\}")
 PREFIXED: Final = re.compile(r"begins_with\(\s*(#?\w+)\s*,\s*(:\w+)\s*\)")
 EQUAL: Final = re.compile(r"(#?\w+)\s*=\s*(:\w+)")
 ADDED: Final = re.compile(r"\bADD\s+(#?\w+)\s+(:\w+)")
+REMOVED: Final = re.compile(r"\bREMOVE\b(.*?)(?=\b(?:SET|ADD|DELETE)\b|$)", re.DOTALL)
 ABSENT: Final = re.compile(r"attribute_not_exists", re.IGNORECASE)
 FAILED: Final = b'{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":""}'
 
@@ -52,6 +53,7 @@ class SentItem:
     prefix: str | None = None
     exact: bool = False
     attributes: Mapping[str, str] = field(default_factory=dict)  # key attributes of indexes, as text
+    removed: Mapping[str, str] = field(default_factory=dict)  # those that an update removes, as they were
 
 
 def mark_of(attribute: str) -> str:
@@ -147,12 +149,16 @@ class Tables:
         name = self._name(spec, given)
         kept = self._items.get(name)
         change = _changes(request) if "Key" in request else {}
-        after = request.get("Item") or {**(kept.item if kept else {}), **given, **change}
+        gone = set(_removals(request)) if "Key" in request else set()
+        old = kept.item if kept else {}
+        left = {name: value for name, value in old.items() if name not in gone}
+        after = request.get("Item") or {**left, **given, **change}
         what: What = "put" if "Item" in request else "update" if "UpdateExpression" in request else "delete"
         if_absent = bool(ABSENT.search(request.get("ConditionExpression", "")))
         seen = after if what == "put" else change
         kept_sizes = kept.sizes if kept and "Key" in request else {}
-        sizes = kept_sizes | {name: item_bytes({name: value}) for name, value in (given | change).items()}
+        sizes = {name: size for name, size in kept_sizes.items() if name not in gone}
+        sizes |= {name: item_bytes({name: value}) for name, value in (given | change).items()}
         size_bytes = sum(sizes.values())
         for attribute in self._drawn:
             if attribute in seen and MARK.fullmatch(text_of(seen[attribute])) is None:
@@ -160,11 +166,14 @@ class Tables:
                     f"it sets {attribute} itself, which is one of several attributes of an index's key: "
                     f"describe it under [attributes.{attribute}], and leave it to the scenario"
                 )
-        attributes = {key: text_of(seen[key]) for key in self._indexed[spec.name] if key in seen}
+        indexed = self._indexed[spec.name]
+        attributes = {key: text_of(seen[key]) for key in indexed if key in seen}
+        removed = {key: text_of(old[key]) for key in indexed & gone & old.keys()}
         more_bytes = item_bytes(change) if change else 0
         self._note(
             operation, what, *name, size_bytes=size_bytes, more_bytes=more_bytes, exists=kept is not None,
             written_before=self._is_old(kept), if_absent=if_absent, attributes=attributes,
+            removed=removed,
         )  # fmt: skip
         if if_absent and kept is not None:
             return None
@@ -265,3 +274,10 @@ def _changes(request: Item) -> Item:
     expression = request.get("UpdateExpression", "")
     pairs = [*EQUAL.findall(expression), *ADDED.findall(expression)]
     return {names.get(name, name): values[value] for name, value in pairs if value in values}
+
+
+def _removals(request: Item) -> Iterator[str]:
+    """The attributes that an update removes whole."""
+    names = request.get("ExpressionAttributeNames", {})
+    for clause in REMOVED.findall(request.get("UpdateExpression", "")):
+        yield from (names.get(path.strip(), path.strip()) for path in clause.split(","))

@@ -11,10 +11,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from keyheat.scenario.keys import shard_key
-from keyheat.scenario.spec.part import ScenarioPart, listed, part_of
+from keyheat.scenario.spec.part import ScenarioPart, is_number, listed, part_of
 
 KINDS: Final = ("values", "count", "range", "timestamp", "copy_of")
 MOST_VALUES: Final = 100_000
+ROUNDING: Final = 1e-6  # of shares that add up to 1
 MOST_SHARDS: Final = 1_000
 PERIODS: Final[Mapping[str, str]] = {
     "second": "%Y-%m-%dT%H:%M:%SZ",
@@ -22,6 +23,7 @@ PERIODS: Final[Mapping[str, str]] = {
     "hour": "%Y-%m-%dT%HZ",
     "day": "%Y-%m-%d",
 }
+Share = Annotated[float, Field(gt=0, le=1)]
 Value = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
@@ -36,6 +38,9 @@ class AttributeSpec(ScenarioPart):
     )
     exponent: Annotated[float, Field(gt=0, le=10)] | None = Field(
         None, description="with count: the n-th value is n^exponent times rarer than the first"
+    )
+    hot: Annotated[tuple[Share, ...], Field(min_length=1, max_length=100)] | None = Field(
+        None, description="with count: the share of each of the first values; the others have the rest evenly"
     )
     range: Annotated[tuple[int, int], Field()] | None = Field(
         None, description="whole numbers from the first to the last, equally frequent"
@@ -69,9 +74,15 @@ class AttributeSpec(ScenarioPart):
         if self.count is None:
             return None
         digits = len(str(self.count - 1))
-        return {
-            f"{rank - 1:0{digits}d}": rank ** -(self.exponent or 0.0) for rank in range(1, self.count + 1)
-        }
+        return {f"{number:0{digits}d}": weight for number, weight in enumerate(self._weights(self.count))}
+
+    def _weights(self, count: int) -> Iterator[float]:
+        if self.hot is None:
+            yield from (rank ** -(self.exponent or 0.0) for rank in range(1, count + 1))
+            return
+        yield from self.hot
+        others = count - len(self.hot)
+        yield from (max(0.0, 1.0 - sum(self.hot)) / others for _ in range(others))
 
     def at(self, now_s: float, shard: int) -> str:
         """The value of a timestamp at a moment, in seconds since 1970, in one of its shards."""
@@ -123,6 +134,8 @@ def _broken(spec: Mapping[str, Any], path: str, *, head: bool, sorts: bool) -> I
         yield f"say exactly one of {', '.join(KINDS)}{given} @ {path}"
     if spec.get("exponent") is not None and spec.get("count") is None:
         yield f"an exponent goes with a count of values @ {path}.exponent"
+    if hot := spec.get("hot"):
+        yield from _broken_hot(hot, spec.get("count"), spec.get("exponent"), f"{path}.hot")
     match spec.get("range"):
         case [int(least), int(most)] if not 0 <= most - least < MOST_VALUES:
             yield f"from the least number to the greatest, {MOST_VALUES:,} at most @ {path}.range"
@@ -132,3 +145,14 @@ def _broken(spec: Mapping[str, Any], path: str, *, head: bool, sorts: bool) -> I
         yield f"a copy of a key has that key's shards: say keys.shards @ {path}.shards"
     if spec.get("copy_of") == "sort_key" and not sorts:
         yield f"the table has no sort key @ {path}.copy_of"
+
+
+def _broken_hot(hot: Any, count: Any, exponent: Any, path: str) -> Iterator[str]:
+    if count is None or exponent is not None:
+        yield f"the shares of hot values go with a count of values, without an exponent @ {path}"
+    if not isinstance(hot, list) or not all(is_number(share) for share in hot):
+        return  # the field's type says so
+    if sum(hot) > 1 + ROUNDING:
+        yield f"the shares add up to {sum(hot):g}, 1 at most @ {path}"
+    if isinstance(count, int) and len(hot) >= count:
+        yield f"{len(hot)} hot values leave none of {count} for the rest: say a higher count @ {path}"

@@ -92,6 +92,7 @@ class RequestKind:
     own_bytes: float | None = None  # the item's size, where it is not the scenario's
     more_bytes: int = 0  # that an update adds
     attributes: tuple[tuple[str, IndexKey], ...] = ()  # key attributes of indexes that the load test sets
+    removed: tuple[tuple[str, IndexKey], ...] = ()  # those that an update removes
     consistent: bool = False
     limit: int | None = None
     prefix: Prefix | None = None

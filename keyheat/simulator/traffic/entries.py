@@ -59,14 +59,27 @@ def _index_keys(setting: "TrafficSetting", index: IndexSpec, keys: Masses) -> Ma
 
 
 def moved(setting: "TrafficSetting", kind: RequestKind, keys: Masses, there: float) -> Iterator[IndexFlow]:
-    """Entries whose keys an update changes are deleted and put anew; whole ones are rewritten."""
+    """Entries whose keys an update changes are deleted and put anew; whole ones are rewritten.
+
+    Entries whose keys it removes are deleted.
+    """
     touched = {name: placed(setting, each) for name, each in kind.attributes}
+    removed = dict(kind.removed)
     moving, indexes = set(), setting.table.indexes
     for index in indexes:
-        if index.local or not {index.partition_key, index.sort_key} & touched.keys():
+        by = {index.partition_key, index.sort_key}
+        if index.local or not by & (touched.keys() | removed.keys()):
             continue
         moving.add(index.name)
         units = own_units(kind) if is_whole(index) else SMALL_ITEM
+        if gone := [removed[name] for name in by & removed.keys()]:
+            head = removed.get(index.partition_key)
+            yield IndexFlow(
+                index=index.name,
+                units=units * max(each.present for each in gone),
+                keys=placed(setting, head) if head else _index_keys(setting, index, keys),
+            )
+            continue
         yield IndexFlow(
             index=index.name, units=units * (1 + there), keys=touched.get(index.partition_key, keys)
         )
