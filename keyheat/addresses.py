@@ -78,7 +78,7 @@ def is_address(name: str) -> bool:
 def known_host(url: str, resolve: Resolve = addresses_of) -> bool:
     """Whether requests may go there because a file says so: DynamoDB in AWS over TLS, or this machine.
 
-    Of the names of this machine only its own counts: what another one leads to is somebody's answer.
+    Of the names of this machine only its own counts: others resolve to what a DNS server answers.
     """
     if not PLAIN_URL.fullmatch(url):
         return False
@@ -110,7 +110,7 @@ def endpoint_of(named: str | None, given: str | None, *, file: str, option: str)
 def in_aws(host: str) -> bool:
     """Whether it is DynamoDB in AWS itself, where each service has an address of its own.
 
-    A machine that somebody rents there has such a name, too, and may serve anything.
+    A rented machine there has such a name, too, and may serve anything.
     """
     return region_of(host) is not None
 
@@ -133,7 +133,7 @@ HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^][:/?#@\s]+))(?::[0-9]*)?"
 """A name, an address, or one of IPv6 in brackets, and a port: https://www.rfc-editor.org/rfc/rfc3986#section-3.2"""
 SANDBOX: Final = "sandbox allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
 """The policy of a page that a file holds: it works as always, and is a stranger to the server that gives it,
-so that what somebody wrote into the file can read nothing else there, and change nothing.
+so that injected content can read nothing else there, and change nothing.
 https://www.w3.org/TR/CSP3/#directive-sandbox"""
 
 
@@ -147,7 +147,7 @@ def hostname_of(header: str) -> str:
 class Hosts:
     """The names by which a server may be called.
 
-    A name of somebody else's that resolves to this machine (DNS rebinding) would make the server's pages
+    A foreign name that resolves to this machine (DNS rebinding) would make the server's pages
     theirs in the eyes of the browser. An address cannot be rebound, and is let through.
     """
 

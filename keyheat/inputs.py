@@ -1,4 +1,4 @@
-"""Files that somebody else wrote: regular files only, and no more of them than a stated number of bytes.
+"""Read untrusted files: regular files only, up to a stated number of bytes.
 
 A pipe never ends or never begins, a link may lead to a device, and a short file may unpack to a long one.
 Every reader of such a file opens it here; docs/files.md states the limits.

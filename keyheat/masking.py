@@ -1,4 +1,4 @@
-"""Text as it may be shown and kept: without the account, without anything that lets somebody in, and without
+"""Text as it may be shown and kept: without the account, without credentials, and without
 signs that a terminal obeys.
 
 ARNs, the addresses of an account's own endpoint, and the errors of a service name the account; an error about
@@ -119,7 +119,7 @@ def _each(text: str, instead: Callable[[str], str]) -> str:
 
 
 def from_here(path: Path) -> Path | None:
-    """The path from the folder that somebody stands in; None where it is not below that,
+    """The path relative to the working directory; None where it is not below that,
     so that what is kept or sent names no more of the machine."""
     whole, here = path.absolute(), Path.cwd()
     return whole.relative_to(here) if whole.is_relative_to(here) else None

@@ -37,7 +37,7 @@ def percent(share: float | None) -> str:
 
 
 def exact_percent(share: float) -> str:
-    """A share as per cent in four digits, to be held against another one: 0.0499 -> 4.99 %."""
+    """A share as per cent in four digits, for a comparison: 0.0499 -> 4.99 %."""
     return f"{share * 100:.4g} %"
 
 

@@ -71,7 +71,7 @@ class CannotWrite(FileProblem):
 
 
 def check_no_link(folder: Path) -> None:
-    """Raise `CannotWrite` for a link in place of an output folder: somebody else may have laid it."""
+    """Raise `CannotWrite` for a link in place of an output folder: another user may have set it."""
     if folder.is_symlink():
         raise CannotWrite(f"{folder} is a link: name the folder that it leads to, or another one (--out)")
 
@@ -154,7 +154,7 @@ def bytes_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def runs_below(folder: Path) -> str:
-    """Where the runs are, for somebody who named the folder that holds them."""
+    """Where the runs are, if a user named the folder that holds them."""
     first = min(folder.glob(f"*/{FILES[RUN]}"), default=None)
     return f"; there are runs below it, such as {first.parent}" if first else ""
 

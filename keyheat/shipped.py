@@ -20,7 +20,7 @@ def shipped(name: str) -> Path:
 def schema_beside(kind: str, file: Path) -> str | None:
     """The path by which `file` can name a JSON Schema of ours to everybody who has it; None where it cannot.
 
-    That is where both are below the folder that somebody stands in, as with a `.venv` beside the file: any
+    That is where both are below the working directory, as with a `.venv` beside the file: any
     other path is of one machine.
     """
     schema, here = shipped("configs") / f"{kind}.schema.json", Path.cwd()

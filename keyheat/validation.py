@@ -1,4 +1,4 @@
-"""Content from outside held against its model: every mistake at once, each with the place where it stands."""
+"""Validate content from outside: report every error at once, each with its path."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

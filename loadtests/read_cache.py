@@ -9,7 +9,7 @@ from keyheat.load.users.readers import CachedReader
 
 
 class PopularItemUser(CachedReader):
-    """Reads items as popular as the scenario says, writes those that nobody wrote yet, edits some."""
+    """Reads items as popular as the scenario says, writes missing ones, edits some."""
 
     needs_no_sort_key = True
 

@@ -9,7 +9,7 @@ from keyheat.load.users.readers import SpreadReader
 
 
 class SpreadReadUser(SpreadReader):
-    """Reads each item from the table or from a copy, drawn at random; writes those that nobody wrote yet."""
+    """Reads each item from the table or a random copy; writes missing items."""
 
     needs_no_sort_key = True
 

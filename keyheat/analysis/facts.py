@@ -56,7 +56,7 @@ class Facts:
     max_on_demand_per_s: float | None
     throttles: int  # of the resource, in the whole run, whatever the constraint
     run_throttles: int  # of the table and its indexes, in both directions
-    labelled: int  # those that have a label: of parts of batches and transactions nobody says which limit
+    labelled: int  # those with a label: parts of batches and transactions carry no reason
     of_constraint: int  # those whose label is the verdict's constraint
     run_attempts: int | None
     throttled_s: float  # how long anything was throttled: the client's seconds, else the spans of the labels
@@ -66,7 +66,7 @@ class Facts:
     region: str | None = None  # of a global table
     elsewhere: int = 0  # throttled requests that are no reads or writes of the table, such as its stream's
     other_causes: tuple[str, ...] = ()  # what else troubled the application, as clauses
-    whose_unknown: bool = False  # whether nobody knows which resource refused what was throttled
+    whose_unknown: bool = False  # whether the resource that throttled is unknown
     by_client: bool = False  # whether the client counted those, rather than CloudWatch
     beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of what is labelled
 
@@ -281,9 +281,9 @@ def throttled_spans(labels: Iterable[Label]) -> Spans:
 
 
 def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> float | None:
-    """Units per second asked for while throttled, as advice counts them.
+    """The demand while throttled, in units per second as advice counts them.
 
-    None if nobody knows what a request takes.
+    None if the units of a request are unknown.
     """
     track = run.track(resource)
     measured = demand(track, labels) if track is not None else None
@@ -293,15 +293,15 @@ def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> float
 
 
 def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:
-    """What the load asks for at its peak, retries left out; None where nobody says it."""
+    """The demand at the load's peak, without retries; None if unknown."""
     about = label_of(resource.index), resource.direction
     return next((each for each in run.diagnosis.demands if (each.resource, each.direction) == about), None)
 
 
 def ceiling_of(run: ReportRun, resource: Resource) -> float:
-    """What one partition sustains of the requests that came, as planned: of eventually consistent reads more.
+    """The partition limit for the planned requests; higher for eventually consistent reads.
 
-    Of strongly consistent ones, and of writes, where nobody says what came.
+    That of strongly consistent reads, or of writes, if the requests are unknown.
     """
     planned = _scheduled(run, resource)
     if planned is not None and planned.partition_per_s is not None:

@@ -84,7 +84,7 @@ def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterat
             if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
         ]
     except FileNotFoundError:
-        return  # no run has been made yet, or somebody has just deleted it
+        return  # no run has been made yet, or it was just deleted
     except OSError as error:
         problems.append(UnreadPlace(folder=folder, why=f"cannot be read: {error.strerror or error}"))
         return

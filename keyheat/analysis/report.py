@@ -250,7 +250,7 @@ def load_run(run_dir: Path) -> ReportRun:
 
 
 def _has_partitions(run_dir: Path, manifest: Manifest | None) -> bool:
-    """Whether the file is there, or should be: DynamoDB itself tells nobody which partition served what."""
+    """Whether the file exists, or should: DynamoDB does not report which partition served what."""
     is_recorded = manifest is not None and (manifest.local or manifest.simulated)
     return is_recorded or (run_dir / FILES[runfiles.PARTITIONS]).exists()
 

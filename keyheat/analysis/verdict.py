@@ -366,7 +366,7 @@ def _cloudwatch_says(arranged: EvidenceTimeline, evidence: Evidence) -> str | No
 
 
 def _cells(arranged: EvidenceTimeline, evidence: Evidence) -> range | None:
-    """Return the cells of the window; None if CloudWatch cannot have so many."""
+    """Return the cells of the window; None if CloudWatch does not keep that many."""
     window, step_s = evidence.window, arranged.step_s
     start_s = int(window.start.timestamp() // step_s) * step_s
     cells = range(start_s, int(window.end.timestamp()), step_s)

@@ -264,7 +264,7 @@ class TraceSchedule:
         self.has_share = worker < workers
         self._next: TraceRow | None = next(self._rows, None) if self.has_share else None
         self.taken: TraceRow | None = None  # by the arrival that began last
-        self._handled = 0  # since somebody asked
+        self._handled = 0  # since the last reading
 
     def begin(self, at_s: float) -> None:
         self._offset_s = at_s

@@ -25,7 +25,7 @@ LOOK_S: Final = 0.02  # between two tries: who only asks whether a folder is cla
 
 
 class Taken(CannotWrite):
-    """A folder that somebody else writes to, or that holds something; the message is for who asked for it."""
+    """A folder that another process writes to, or that is not empty; the message is for the user."""
 
 
 @dataclass(slots=True)
@@ -59,14 +59,14 @@ class Claim:
 
 
 def hold(folder: Path) -> Claim:
-    """Claim a folder, whatever is in it. Raises `Taken` where somebody else has it now, and `CannotWrite`."""
+    """Claim a folder, whatever is in it. Raises `Taken` if another process has it, and `CannotWrite`."""
     check_no_link(folder)
     while True:
         created = _made(folder)
         try:
             descriptor = _opened(folder)
         except FileNotFoundError:
-            continue  # it was somebody's, who has just taken it away again
+            continue  # another process has just removed it
         except OSError as error:
             raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
         claim = Claim(folder, created, descriptor)
@@ -88,7 +88,7 @@ def _locked_soon(descriptor: int) -> bool:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Return whether somebody writes into a folder now."""
+    """Return whether a process writes into a folder now."""
     try:
         descriptor = _opened(folder)
     except OSError:

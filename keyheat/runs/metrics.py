@@ -331,7 +331,7 @@ def queries_for(
     start: datetime | None = None,
     now: datetime | None = None,
 ) -> list[dict[str, Any]]:
-    """What `aws cloudwatch get-metric-data --metric-data-queries` wants, for somebody who asks in our place.
+    """The argument of `aws cloudwatch get-metric-data --metric-data-queries` for the same metrics.
 
     `start` (of the window) and `now` choose the period that CloudWatch still keeps; left out: one minute.
     """

@@ -1,4 +1,4 @@
-"""Evidence from outside held against itself: what cannot be true is said, all of it at once.
+"""Check evidence from outside for contradictions; report all of them at once.
 
 That each field has the right type is known by then. What `collect` writes passes; a file that somebody wrote
 by hand, or damaged, is stopped here, before it is labelled.

@@ -30,7 +30,7 @@ class Run:
     directory: Path | None = None
     diagnosis: Diagnosis | None = None
     client: ClientFiles | None = None
-    """What the load generator wrote of itself; None if somebody else sent the load."""
+    """What the load generator wrote about itself; None if it was another client."""
 
     @cached_property
     def manifest(self) -> Manifest | None:

@@ -102,7 +102,7 @@ class LoadShape:
         return self.totals[number] + self.pieces[number].total(t_s - self.starts_s[number])
 
     def at(self, total: float) -> float:
-        """The first moment with this total; infinity if there is none."""
+        """The first moment with this total; infinity if it is never reached."""
         if total <= 0:
             return 0.0
         if self.flat_per_s:

@@ -69,7 +69,7 @@ class Parser:
         at_s = self._time(values["time"], problems)
         operation = NAMES.get(str(values["operation"]).strip())
         if operation is None:
-            problems.append(f"operation {values['operation']!r} is none of {', '.join(OPERATIONS)}")
+            problems.append(f"operation {values['operation']!r} is not one of {', '.join(OPERATIONS)}")
         key = _text(values["key"], "key", LONGEST_KEY_BYTES, problems)
         sort_key = self._sort_key(values.get(SORT_KEY), problems)
         size = self._size(values["size_bytes"], operation, key, sort_key, problems)

@@ -192,10 +192,10 @@ _BRIEFLY.maxstring = 80
 
 
 def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scenario:
-    """The scenario with the settings made, in their order; `source` names it in errors.
+    """Apply settings to a scenario in their order; `source` names it in errors.
 
-    What was expected of the scenario as it was is not expected of another one. Raises `ScenarioError` with
-    every setting that is none, or with what is wrong with the scenario that they make.
+    The expectations of the original scenario are dropped. Raises `ScenarioError` with every invalid setting,
+    or with the errors of the changed scenario.
     """
     if not settings:
         return scenario

@@ -170,10 +170,10 @@ class ShardWriter:
             return False  # another turn was drawn already
 
     def _confirm(self, key: str, shard: int, cached: KnownShards, patience: RetryPatience) -> None:
-        """Make sure that readers look where an item was written, if that took very long.
+        """Make sure that readers look in the shard of a write that took very long.
 
-        Meanwhile the key may have shrunk, and its higher shards been found empty. Changing the metadata, even
-        to what they are, stops whoever is about to forget those shards; before, the item is not acknowledged.
+        Meanwhile the key may have shrunk, and readers found its higher shards empty. Rewriting the metadata,
+        even unchanged, stops a process that is about to forget them; only then is the item acknowledged.
         """
         if self._clock() - cached.read_s <= self._policy.settle_s / 2:
             return

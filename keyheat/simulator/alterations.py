@@ -170,7 +170,7 @@ def spread_traffic(scenario: Scenario, seed: int, folder: Path = Path()) -> tupl
     for direction in Direction:
         traffic = Altered(traffic, in_shards(count, direction))
     note = (
-        f"{scenario.loadtest} spreads no key by itself: its hot keys are divided among {count} shards on "
-        "their way, and nobody reads all shards of a key back"
+        f"{scenario.loadtest} spreads no key by itself: the simulator divides its hot keys among {count} "
+        "shards, and no request reads all shards of a key back"
     )
     return traffic, (note,)

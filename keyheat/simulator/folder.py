@@ -197,9 +197,9 @@ def under_way(
 ) -> Iterator[Callable[[], None]]:
     """Mark the folder as that of a running simulation until the end of the block.
 
-    Yields what is called once the run is written. What was not simulated to its end leaves no run behind,
-    unless the process is killed: a manifest that says `running`, in a folder that nobody claims, is a run
-    that never ended. Raises `CannotWrite`.
+    Yields a function to call once the run is written. A simulation that did not end leaves no run behind,
+    unless the process is killed: a manifest that says `running`, in an unclaimed folder, is a run that never
+    ended. Raises `CannotWrite`.
     """
     run, whole = (
         RunFolder(folder, _manifest_at_start(scenario, seed, SIMULATED_START_S, scenario_path)),

@@ -186,7 +186,7 @@ class RequestQueue:
 
     def _serve(self, client: _Client, at_s: float) -> None:
         """Send the queued requests that are due; schedule the client for the next one."""
-        assert client.rate is not None, "nobody waits without a rate"
+        assert client.rate is not None, "only a client with a rate waits"
         while client.waiting:
             wait_s = client.rate.wait_s(at_s)
             if wait_s > SOON_S:

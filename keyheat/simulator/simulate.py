@@ -56,8 +56,8 @@ class ClientRecord:
 
     `seconds` has the columns of `seconds.parquet`. `throttles` has, for each second: second, index,
     direction, reason, operation, key (a digest; None: one of the keys that are not hot), units of each
-    attempt, and how many attempts. With `counts_only` there are none, nor keys: the files of a run need them,
-    and `attempts` and `throttled`, by direction, are enough to hold one run against another.
+    attempt, and how many attempts. With `counts_only` it has no rows or keys: the files of a run need them,
+    and `attempts` and `throttled`, by direction, are enough to compare runs.
     """
 
     __slots__ = (

@@ -1,7 +1,7 @@
 """UpdateTable on a simulated table: accepted or refused at once, in force after a while.
 
-While a change is under way the old capacity holds and no other one is accepted; pre-warming alone disturbs
-nobody. How long it takes, AWS says only roughly: see `Behaviour`. Sources:
+While a change is under way, the old capacity holds and no other change is accepted; pre-warming alone does
+not block other changes. AWS publishes only rough durations: see `Behaviour`. Sources:
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html and
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
 """

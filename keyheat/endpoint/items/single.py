@@ -59,7 +59,7 @@ class WriteRequest(NamedTuple):
     update: Update | None = None
 
     def holds(self, item: Item) -> bool:
-        """Whether the item there, empty if there is none, meets the condition."""
+        """Whether the stored item (empty if absent) meets the condition."""
         if self.condition is None:
             return True
         assert self.expressions is not None

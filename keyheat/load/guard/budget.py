@@ -111,7 +111,7 @@ class Caps:
 
 
 class Spent(NamedTuple):
-    """What one run, or several together, have used up, by the caps that are held against it."""
+    """What one run, or several together, have used of the caps."""
 
     units: float = 0.0
     dollars: float = 0.0

@@ -59,7 +59,7 @@ class Order:
     caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`); a worker has an even share of them
     workers: int = 1  # that share the arrivals; a process with a higher number sends none
     units_needed: bool = True  # False: an endpoint that may not report consumed capacity
-    marked: bool = False  # whether items name the run: the table is somebody else's
+    marked: bool = False  # whether items name the run: the table existed before
     ahead_s: float = 0.0  # by how much the service's clock is ahead of the machines that send
 
     def to_wire(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Load:
     stopped_s: float = inf  # epoch seconds from which on nothing is sent
     cpu_percent: float = 0.0  # of a core, in the last second
     numbers: "count[int]" = field(default_factory=count)
-    ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
+    ledger: Ledger | None = None  # acknowledged writes; only if users read
     knowledge: Knowledge | None = None  # what writers know of keys' shards, where those are dynamic
     cache: ReadThroughCache | None = None  # the cache that readers share, where the scenario has one
     entries: IndexEntries | None = None  # what writes put into indexes, where the table has some

@@ -69,10 +69,10 @@ class LoadPlan:
     progress: bool
     report: bool
     guards: Guards = field(default_factory=Guards)  # what a person allows it
-    in_a_row: bool = False  # one run after the other, as somebody starts and stops them on Locust's page
-    marked: bool = False  # items name the run: the table is somebody else's
+    in_a_row: bool = False  # several runs in turn, started and stopped on Locust's page
+    marked: bool = False  # items name the run: the table existed before
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
-    table_bytes: int = 0  # of somebody else's table, which is looked through to clean up
+    table_bytes: int = 0  # of an existing table, which cleaning scans
     duration_s: float | None = None  # of the load; None: until it is stopped
     budget: BudgetSpec = field(default_factory=BudgetSpec)  # the scenario's and the command line's
     prices: Path = PRICES
@@ -165,7 +165,7 @@ def _budget(guards: Guards, stated: BudgetSpec, errors: list[str]) -> BudgetSpec
 
 
 def _prices(options: Namespace, errors: list[str]) -> Path:
-    """The price list that the budget is held against; one that cannot be read is a mistake."""
+    """The price list of the budget; an unreadable one is an error."""
     path = Path(options.prices) if options.prices else PRICES
     try:
         load_prices(path)

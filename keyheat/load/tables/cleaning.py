@@ -1,4 +1,4 @@
-"""Cleaning up after a run on somebody else's table: the items that name the run, at what cost, how fast.
+"""Clean up after a run on an existing table: delete the items that name the run, paced, at a stated cost.
 
 The table is scanned for items with the run's mark, which is also the condition of each deletion. A batch can
 have no conditions, so items are deleted one by one. Sources:
@@ -179,7 +179,7 @@ class Leftovers:
 
 
 def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
-    """Return what a run's folder says; `endpoint_url`: what somebody says of where the table is.
+    """Read a run's folder; `endpoint_url` is the user's statement of where the table is.
 
     Raises `FileProblem`, `UnknownEndpoint`, and `ValueError` where no table was loaded.
     """

@@ -130,7 +130,7 @@ def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> Load
 
 
 def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, Standing | None]) -> LoadPlan:
-    """The plan, with its items marked where the scenario's table is `there` and is somebody else's.
+    """The plan, with marked items if the scenario's table (`there`) is not the run's own.
 
     Companions have no items of ours alone, so they are our own. Raises `InputError`.
     """

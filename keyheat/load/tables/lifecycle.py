@@ -103,12 +103,12 @@ class RunTables:
     def prepare(self, spec: TableSpec) -> dict[str, Any]:
         """The table, ACTIVE and as the scenario describes it, made where it was not there.
 
-        Raises `TableRefused` where it is somebody else's, or another run's; `TableError` where it
+        Raises `TableRefused` if Keyheat did not create it, or another run did; `TableError` where it
         cannot be had.
         """
         with asking(self.target, f"table {spec.name}", self.connect) as client:
             check_tables([(spec, table_now := look_at(client, spec.name))], self._allowed, self._now())
-            if table_now is None and not self._make(client, spec):  # somebody was quicker
+            if table_now is None and not self._make(client, spec):  # another process was quicker
                 check_tables([(spec, look_at(client, spec.name))], self._allowed, self._now())
             active = until_active(client, spec.name, self._patience)
             if active is None:
@@ -190,7 +190,7 @@ class RunTables:
         return table
 
     def _make(self, client: Any, spec: TableSpec) -> bool:
-        """Ask for the table; False where somebody else did a moment before.
+        """Request the table; False if another process did a moment before.
 
         It is this run's as well where the answer was lost, and the request sent again by the SDK was refused.
         """
@@ -219,7 +219,7 @@ class RunTables:
         if isinstance(tags, Unread):
             self._cannot_know(spec.name, tags.why)
         elif RUN not in tags and not self.target.local:
-            self._cannot_know(spec.name, "it is somebody else's, and no run writes tags there")
+            self._cannot_know(spec.name, "Keyheat did not create it, and no run writes tags there")
         else:
             table = self._table(spec, created=False)
             table.arn = description["TableArn"]
@@ -331,7 +331,7 @@ class RunTables:
         if not (table.active and (self.keep or table.spec.on_end == "keep")):
             self._delete(client, table)
         elif (description := described(client, name)) is None:
-            self.say(f"table {name} is to be kept, and is not there any more: somebody deleted it")
+            self.say(f"table {name} was to be kept, but was deleted during the run")
         else:
             own_tags(client, description, self.run_id, self._patience)
             costs = upkeep_in_words(description, load_prices())
@@ -348,7 +348,7 @@ class RunTables:
             self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(table)}")
 
     def _by_hand(self, table: RunTable) -> str:
-        """Return how somebody deletes the table later."""
+        """Return how to delete the table later."""
         return (
             f"Delete it with: {by_hand(table.spec.name, self.target.region)}; "
             f"from {as_text(table.expires)} on, keyheat clean --orphans does it"

@@ -61,7 +61,7 @@ def _shown(value: Any) -> str:
 class Allowed:
     """What a person said of tables that are there: which may be loaded, and which is loaded as it is.
 
-    On this machine (`local`) no table is somebody's, so that none is refused there, but for one that another
+    On this machine (`local`) tables have no owner, so none is refused there, except one that another
     run is loading: that one is refused everywhere, unless it is said to be shared.
     """
 

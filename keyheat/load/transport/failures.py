@@ -94,7 +94,7 @@ def cut(so_far: bytes) -> str:
 def damage(body: bytes, headers: Mapping[str, str]) -> str | None:
     """Return what is wrong with an answer that botocore took for a whole one; None if nothing is.
 
-    It does not hold a body against its length, and against its CRC-32 only to decide on a retry: the last
+    It does not check a body's length, and its CRC-32 only to decide on a retry: the last
     attempt's answer is taken as it is. Header names are in lower case.
     """
     length = headers.get("content-length")

@@ -36,7 +36,7 @@ ASSUMED: Final = (
     "which it has under [attributes.{name}]."
 )
 FOUND: Final = "queries find what it has put by then, and not what your table holds"
-REPLACED: Final = "a put over an item whose index key changes writes that index twice, and there is none yet"
+REPLACED: Final = "a put that changes an item's index key writes that index twice, and no item exists yet"
 WAY_OUT: Final = "A dry run cannot show what it sends; if it works on a table, run it with --target local"
 NO_MATTER: Final = ("expects", "thresholds", "budget", "abort_on", "client", "timeline")
 CAPACITY: Final = ("provisioned", "max_on_demand", "warm", "auto_scaling", "regions", "on_end")
