@@ -181,7 +181,7 @@ class Record:
             "heat": {name: heat.to_wire() for name, heat in self.heat.items()},
             "errors_by_kind": dict(self.errors_by_kind),
             "counted": self.counted,
-            "meetings": {how: [keys.held, keys.taken, keys.total] for how, keys in self.meetings.items()},
+            "meetings": {how: [keys.weights, keys.taken, keys.total] for how, keys in self.meetings.items()},
             "health": self.health.to_wire(),
             "consumed": self.consumed.to_wire(),
         }

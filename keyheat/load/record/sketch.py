@@ -49,7 +49,7 @@ class Sketch:
             counts.merge(more)
 
     def to_wire(self) -> list[tuple[dict[str, float], float, float]]:
-        return [(counts.held, counts.taken, counts.total) for counts in self._all()]
+        return [(counts.weights, counts.taken, counts.total) for counts in self._all()]
 
     @classmethod
     def from_wire(cls, wire: list[tuple[dict[str, float], float, float]]) -> "Sketch":
