@@ -110,7 +110,7 @@ def _points(series: Series, window: Window, where: str, mistakes: Mistakes) -> P
 
     first_s, end_s = window.start.timestamp(), window.end.timestamp()
     early_s = metrics.carried_s(series.period_s) if series.metric in metrics.SETTINGS else series.period_s - 1
-    complain(at % limits.MINUTE_S != 0, "{at} is no whole minute")
+    complain(at % limits.MINUTE_S != 0, "{at} is not a whole minute")
     complain((at < first_s - early_s) | (at >= end_s), "{at} is outside the window")
     complain(values > MOST, "{value:g} is more than any table has")
     return _in_order(series, at, values, where, mistakes)
@@ -271,7 +271,7 @@ def _rows(
         if not first <= row.second < last:
             mistakes.add(f"{row.second:%FT%TZ} is outside the window by more than 10 min", f"{where}.second")
         if row.second.microsecond:
-            mistakes.add("is no whole second: add up what happened in each", f"{where}.second")
+            mistakes.add("is not a whole second; aggregate by second", f"{where}.second")
         check_index(row.index, indexes, f"{where}.index", mistakes)
         if isinstance(row, SecondCount):
             if row.throttled > row.attempts:

@@ -173,7 +173,7 @@ _RATES = ("from_per_s", "to_per_s", "peak_per_s", "low_per_s", "high_per_s")
 
 
 class StepSpec(ScenarioPart):
-    """One rate, and for how long."""
+    """One rate and its duration."""
 
     per_s: PerS
     for_s: Seconds | None = None  # always there: a step without an end is refused with its own words
@@ -195,7 +195,7 @@ class ShapeSpec(ScenarioPart):
     for_s: Seconds | None = Field(None, description="spike: how long it lasts")
     low_per_s: PerS | None = Field(None, description="sine: the rate at the start, and after each period")
     high_per_s: PerS | None = Field(None, description="sine: the rate after half a period")
-    period_s: Seconds | None = Field(None, description="sine: seconds of the run that stand for one day")
+    period_s: Seconds | None = Field(None, description="sine: seconds of the run that represent one day")
 
     def over(self, per_s: float, duration_s: float) -> LoadShape:
         """Return the shape of a load of `duration_s` seconds whose own rate is `per_s`."""

@@ -244,7 +244,7 @@ def _make(raw: dict[str, Any], setting: str) -> str | None:
     for number, step in enumerate(way):
         node = _into(node, step, [] if isinstance([*way, last][number + 1], int) else {})
         if node is None:
-            return f"there is no such place @ $.{path}"
+            return f"no such field @ $.{path}"
     return _put(node, last, value, path)
 
 
@@ -266,7 +266,7 @@ def _put(node: Any, last: str | int, value: Any, path: str) -> str | None:
         isinstance(node, list) and isinstance(last, int) and last <= len(node)
     )
     if not fits:
-        return f"there is no such place @ $.{path}"
+        return f"no such field @ $.{path}"
     if value is not _TAKEN_OUT:
         if last == len(node) and isinstance(node, list):
             node.append(value)

@@ -119,8 +119,8 @@ def test_every_wrong_row_is_named_at_once(tmp_path: Path) -> None:
     ("name", "content", "error"),
     [
         ("t.csv", b"", "Empty CSV file"),
-        ("t.csv", HEADER.encode(), "there is no row"),
-        ("t.csv", b"time,key\n0,a\n", "there is no column operation"),
+        ("t.csv", HEADER.encode(), "the trace has no rows"),
+        ("t.csv", b"time,key\n0,a\n", "column operation is missing"),
         ("t.csv", HEADER.encode() + b"0,put\n", "Expected 5 columns, got 2"),
         ("t.csv", HEADER.encode() + b"0,get,\xff\xfe,,\n", "UTF-8"),
         ("t.parquet", b"PAR1 no", "Parquet"),

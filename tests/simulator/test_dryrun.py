@@ -343,7 +343,7 @@ UNSAMPLED = {
     "it sends past us": (ONE.format("pass"), ["Mine sends nothing that Keyheat sees in its task write"]),
     "it waits as it likes": (
         ONE.format("self.put('a')") + "    wait_time = between(1, 2)\n",
-        ["Mine has a wait_time of its own"],
+        ["Mine sets its own wait_time"],
     ),
     "it sends what we do not have": (
         ONE.format("self.send('ExecuteStatement', b'{}', key='a', direction='read', units=1)"),

@@ -95,7 +95,7 @@ def _refused(path: Path, user: Any, scenario: Scenario) -> Iterator[str]:
     elif why := user.not_sampled(scenario):
         yield f"{here} {why}, which depends on answers"
     elif user.wait_time is not TableUser.wait_time:
-        yield f"{here} has a wait_time of its own: how often it sends is not known"
+        yield f"{here} sets its own wait_time, so its request rate is unknown"
 
 
 def _past_us(path: Path, user: Any) -> str:

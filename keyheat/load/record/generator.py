@@ -85,7 +85,7 @@ SIGMAS = 3.0
 """How far chance takes the number of random arrivals from what was asked for."""
 HELD_SHARE = 0.5
 """Of its users' time, from which a client's own rate is what the load waits for."""
-NO_LIMIT = "which is no limit of the generator"
+NO_LIMIT = "which does not limit the load generator"
 ROOM = 1.2
 """Users beyond what it takes on average: arrivals come in groups."""
 

@@ -30,7 +30,7 @@ from keyheat.plan.totals import LoadTotals
 from keyheat.scenario.variants import lasting
 
 NO_PLACE: Final = (
-    "--table {table} loads a table that is there, and the endpoint that a run starts by itself has none: add "
+    "--table {table} loads an existing table, and the local endpoint of a run starts without tables; add "
     "--target aws or --target URL"
 )
 NOTHING_SENT: Final = LoadTotals(duration_s=0.0, requests_per_s=np.zeros(0), sides={}, operations=())

@@ -62,14 +62,14 @@ def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
     for name in _indexes_of(users):
         if name not in there:
             listed = ", ".join(there) or "none"
-            yield f"there is no index {name}, which this load test reads, but {listed} @ $.table.indexes"
+            yield f"this load test reads index {name}; the table has {listed} @ $.table.indexes"
 
 
 def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
     """List what the load would do beside writing and reading the run's own items."""
     for why in dict.fromkeys(getattr(user, "only_ours", "") for user in users):
         if why:
-            yield f"this load test is for tables of its own: {why}"
+            yield f"this load test loads only tables that it creates: {why}"
     if scenario.timeline:
         yield "the timeline would change the capacity of the table, which stays as it is @ $.timeline"
     sharding = scenario.dynamic_sharding

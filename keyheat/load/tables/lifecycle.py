@@ -68,8 +68,8 @@ class RunTable:
     def claim_words(self) -> str:
         """What the table still says of this run."""
         return (
-            f"table {self.spec.name} says until {as_text(self.claim.until)} that this run loads it, and "
-            f"other runs are refused until then; its tag {self.claim.key} says so"
+            f"table {self.spec.name} stays claimed by this run until {as_text(self.claim.until)} (its tag "
+            f"{self.claim.key}); other runs are refused until then"
         )
 
 

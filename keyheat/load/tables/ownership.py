@@ -55,7 +55,7 @@ def moment_of(text: str) -> datetime:
         if moment.tzinfo is not None:
             return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:  # the first hour of the year 1 is before it in UTC
-        raise ValueError(f"{text!r} is no time") from error
+        raise ValueError(f"{text!r} is not a time") from error
     raise ValueError(f"{text!r} does not say in which time zone")
 
 
@@ -79,7 +79,7 @@ def as_value(text: str) -> str:
 
 DENIED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
 NOT_SERVED = ("UnknownOperationException", "UnknownOperation", "NotImplemented", "InvalidAction")
-NO_ARN = "this endpoint gives the table no ARN, and without one it has no tags"
+NO_ARN = "this endpoint gives the table no ARN, so its tags cannot be read"
 USABLE = ("CREATING", "UPDATING", "ACTIVE")
 """States of a table that answers requests, or will; of the others none does.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html"""

@@ -188,7 +188,7 @@ class StreamUser(TableUser):
         if scenario.table.stream not in VIEWS:
             yield f"the totals come from the table's stream: say one of {', '.join(VIEWS)} @ $.table.stream"
         if not scenario.companions:
-            yield "the totals need a table of their own @ $.companions"
+            yield "the totals need their own table @ $.companions"
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)

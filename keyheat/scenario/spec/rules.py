@@ -75,7 +75,7 @@ def _target(load: Mapping[str, Any]) -> Iterator[str]:
     """A load has one target, and one in units needs a loop that units can steer."""
     targets = [field for field in TARGETS if load.get(field) is not None]
     for field in targets[1:]:
-        yield f"say only one of {', '.join(TARGETS)}; {targets[0]} is said @ $.load.{field}"
+        yield f"set only one of {', '.join(TARGETS)}; {targets[0]} is set @ $.load.{field}"
     if load.get("arrivals", "closed") == "closed":
         for field in targets:
             if field != "requests_per_s":
@@ -121,7 +121,7 @@ def _local_index(path: str, index: Mapping[str, Any], table: Mapping[str, Any]) 
     if table.get("sort_key") is None:
         yield f"a local index needs a table with a sort_key @ {path}.local"
     if index.get("sort_key") is None:
-        yield f"a local index needs a sort key of its own @ {path}.sort_key"
+        yield f"a local index needs its own sort key @ {path}.sort_key"
     if "partition_key" in index and index["partition_key"] != table.get("partition_key", "pk"):
         yield f"a local index has the table's partition key @ {path}.partition_key"
     for capacity in ("provisioned", "max_on_demand", "warm", "auto_scaling"):

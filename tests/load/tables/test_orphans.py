@@ -86,7 +86,7 @@ def tag(key: str, value: str) -> Callable[[Account], object]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (tag("keyheat-expires", "tomorrow"), "its tag keyheat-expires cannot be read: 'tomorrow' is no time"),
+        (tag("keyheat-expires", "tomorrow"), "tag keyheat-expires cannot be read: 'tomorrow' is not a time"),
         (tag("keyheat-expires", "0001-01-01T00:00:00+23:59"), "its tag keyheat-expires cannot be read"),
         (tag("keyheat-live-run-2", "soon"), "its tag keyheat-live-run-2 cannot be read"),
         (
