@@ -103,6 +103,6 @@ class Schedule:
         """An arrival is over, and cost so much in all."""
         self.mean_cost = max(LEAST_COST, self.mean_cost + LEARNING * (cost - self.mean_cost))
 
-    def asked(self, from_s: float, to_s: float) -> float:
+    def demand(self, from_s: float, to_s: float) -> float:
         """How much this process was asked for between two moments."""
         return (self.shape.total(to_s) - self.shape.total(from_s)) / self.workers

@@ -62,7 +62,7 @@ def hold(folder: Path) -> Claim:
     """Claim a folder, whatever is in it. Raises `Taken` if another process has it, and `CannotWrite`."""
     check_no_link(folder)
     while True:
-        created = _made(folder)
+        created = _make_folders(folder)
         try:
             descriptor = _opened(folder)
         except FileNotFoundError:
@@ -124,7 +124,7 @@ def claim_numbered(first: Path) -> Claim:
 def claim_new(first: Path) -> Claim:
     """Make a folder of that name, or of the next one that is free, and claim it."""
     for folder in _numbered(first):
-        if created := _made(folder):
+        if created := _make_folders(folder):
             with suppress(Taken):
                 mine = claim(folder)
                 mine.created = created
@@ -137,7 +137,7 @@ def _numbered(first: Path) -> Iterator[Path]:
     yield from (first.with_name(f"{first.name}-{number}") for number in count(2))
 
 
-def _made(folder: Path) -> int:
+def _make_folders(folder: Path) -> int:
     """Make the folder, and those that it is in; how many that are, none where it is there already."""
     missing = sum(not parent.exists() for parent in folder.parents)
     try:

@@ -105,7 +105,7 @@ def _points(series: Series, window: Window, where: str, mistakes: Mistakes) -> P
     def complain(wrong: Any, message: str) -> None:
         for index in np.flatnonzero(wrong).tolist():
             mistakes.add(
-                message.format(at=_shown(at[index]), value=values[index]), f"{where}.points[{index}]"
+                message.format(at=_time_text(at[index]), value=values[index]), f"{where}.points[{index}]"
             )
 
     first_s, end_s = window.start.timestamp(), window.end.timestamp()
@@ -135,7 +135,7 @@ def _in_order(series: Series, at: Floats, values: Floats, where: str, mistakes: 
     return tuple(series.points[index] for index in kept.tolist())
 
 
-def _shown(at_s: float) -> str:
+def _time_text(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%FT%TZ")
 
 

@@ -203,18 +203,18 @@ class ShapeSpec(ScenarioPart):
             case "constant":
                 return constant(per_s, duration_s=duration_s)
             case "ramp":
-                return ramp(_said(self.from_per_s), _said(self.to_per_s), duration_s=duration_s)
+                return ramp(_need(self.from_per_s), _need(self.to_per_s), duration_s=duration_s)
             case "steps":
-                return steps((step.per_s, _said(step.for_s)) for step in self.steps or ())
+                return steps((step.per_s, _need(step.for_s)) for step in self.steps or ())
             case "spike":
-                at_s, for_s, peak_per_s = _said(self.at_s), _said(self.for_s), _said(self.peak_per_s)
+                at_s, for_s, peak_per_s = _need(self.at_s), _need(self.for_s), _need(self.peak_per_s)
                 return spike(per_s, peak_per_s, at_s=at_s, for_s=for_s, duration_s=duration_s)
             case "sine":
-                low_per_s, high_per_s, period_s = map(_said, (self.low_per_s, self.high_per_s, self.period_s))
+                low_per_s, high_per_s, period_s = map(_need, (self.low_per_s, self.high_per_s, self.period_s))
                 return sine(low_per_s, high_per_s, period_s=period_s, duration_s=duration_s)
 
 
-def _said(value: float | None) -> float:
+def _need(value: float | None) -> float:
     assert value is not None, "checked when the scenario was read"
     return value
 

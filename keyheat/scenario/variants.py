@@ -121,7 +121,7 @@ def scaled_fields(scenario: Scenario) -> list[str]:
     return [f"{path}.auto_scaling" for path, spec in owners if spec is not None]
 
 
-def taken_out(fields: Sequence[str]) -> str:
+def without_options(fields: Sequence[str]) -> str:
     """What takes fields out of a scenario, as it is typed behind a command."""
     return " ".join(f"--set '{field}='" for field in fields)
 
@@ -321,11 +321,11 @@ def _flat(value: Any, path: str = "") -> dict[str, str]:
     elif isinstance(value, list):
         parts = [(f"{path}[{number}]", inner) for number, inner in enumerate(value)]
     else:
-        return {} if value is None else {path: _said(value)}
+        return {} if value is None else {path: _value_text(value)}
     return {name: leaf for inner_path, inner in parts for name, leaf in _flat(inner, inner_path).items()}
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

@@ -75,7 +75,7 @@ class ScalingTarget:
     because: str
 
 
-def wanted(spec: ScalingSpec, minutes: Sequence[float | None], provisioned: float) -> ScalingTarget | None:
+def scale_to(spec: ScalingSpec, minutes: Sequence[float | None], provisioned: float) -> ScalingTarget | None:
     """Return what auto scaling would request after these minutes; None if no alarm is raised.
 
     `minutes` are consumed units per second, the latest last; None where nothing was consumed, for then there
@@ -138,7 +138,7 @@ class Scaler:
 
     def look(self, minutes: Sequence[float | None], provisioned: float, now_s: float) -> ScalingTarget | None:
         """Return what to request now. During the cooldown of an addition only a larger one is made."""
-        target = wanted(self.spec, minutes, provisioned)
+        target = scale_to(self.spec, minutes, provisioned)
         if target is None:
             return None
         more = target.units - provisioned

@@ -100,7 +100,7 @@ def demand_of(
     rng: np.random.Generator,
 ) -> Demand | None:
     """The flows of one direction, divided at random among the partitions that there are now."""
-    demands = list(_asked(direction, flows, requests))
+    demands = list(_demands(direction, flows, requests))
     if not demands:
         return None
     blocks = _blocks(table, [due.flow.index for due in demands])
@@ -132,7 +132,7 @@ def demand_of(
     )
 
 
-def _asked(direction: Direction, flows: Sequence[Flow], requests: Sequence[int]) -> Iterator[FlowDemand]:
+def _demands(direction: Direction, flows: Sequence[Flow], requests: Sequence[int]) -> Iterator[FlowDemand]:
     for positions in sent_together(flows):
         for position, partner in zip(positions, reversed(positions), strict=True):
             flow = flows[position]

@@ -206,10 +206,10 @@ class RequestQueue:
         if client is not None:
             tally.attempts[second] += 1
             tally.begun += request.attempts == 1
-        if self._met(request, at_s):
+        if self._conflicts(request, at_s):
             tally.conflicts[second] += client is not None
             return
-        refusals = self._asked(request, at_s)
+        refusals = self._admit(request, at_s)
         throttled = any(refusals) if flow.together else all(refusals)
         if throttled:
             self._tables[flow.table or self._own_table].model.minutes.throttled_request(flow.operation, at_s)
@@ -227,7 +227,7 @@ class RequestQueue:
         tally.response_s.append(at_s + SERVICE_S - request.due_s)
         client.quota.give_back(self._policy.given_back(request.paid_tokens))
 
-    def _met(self, request: _Request, at_s: float) -> bool:
+    def _conflicts(self, request: _Request, at_s: float) -> bool:
         """Return whether a transaction is cancelled for a conflict with another one on an item."""
         name, flow = request.flows[0].table or self._own_table, request.flows[0]
         ongoing = self._ongoing[name]
@@ -240,7 +240,7 @@ class RequestQueue:
                 return True
         return False
 
-    def _asked(self, request: _Request, at_s: float) -> list[Refusal | None]:
+    def _admit(self, request: _Request, at_s: float) -> list[Refusal | None]:
         """Return the table's answers; of a cancelled transaction the client sees the refusals."""
         flow, ops, name = request.flows[0], request.ops, request.flows[0].table or self._own_table
         model = self._tables[name].model

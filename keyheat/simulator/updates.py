@@ -24,7 +24,7 @@ from keyheat.model.resources import (
     switches_to_provisioned,
 )
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import TimelineEvent, applied, asked, only_warms
+from keyheat.scenario.changes import TimelineEvent, applied, changed_fields, only_warms
 from keyheat.scenario.spec.tables import ChangeSpec
 from keyheat.words import Capacity, Direction
 
@@ -76,7 +76,7 @@ class Updating:
         """Why UpdateTable says no to these steps; None where it does not."""
         before = _described(model)
         after = applied(before, steps)
-        for index, what, old, new in asked(before, steps):
+        for index, what, old, new in changed_fields(before, steps):
             if not what.startswith("warm.") or not isinstance(old, int | float):
                 continue
             if isinstance(new, int) and new < old:
@@ -117,7 +117,7 @@ class Updating:
                 because=because,
                 refused=refused,
             )
-            for index, what, old, new in asked(before, steps)
+            for index, what, old, new in changed_fields(before, steps)
             if old != new or refused
         ]
         if refused is not None:

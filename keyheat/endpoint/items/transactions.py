@@ -32,12 +32,12 @@ from keyheat.endpoint.items.capacity import (
 )
 from keyheat.endpoint.items.single import (
     WriteRequest,
-    asked_delete,
-    asked_projection,
-    asked_put,
-    asked_update,
+    delete_request,
     planned,
+    projection_of_request,
+    put_request,
     shown_item,
+    update_request,
 )
 from keyheat.endpoint.itemstore import ItemChange, digest_of, json_of, size_of
 from keyheat.endpoint.requests import Request, check_shape, checked
@@ -57,10 +57,10 @@ NO_REASON = {"Code": "None"}
 FAILED = "ConditionalCheckFailed", "The conditional request failed"
 DUPLICATE = "DuplicateItem", "Duplicate primary key exists in table"
 ASK: dict[str, Callable[[Table, Request], WriteRequest]] = {
-    "Put": asked_put,
-    "Update": asked_update,
-    "Delete": asked_delete,
-    "ConditionCheck": asked_delete,
+    "Put": put_request,
+    "Update": update_request,
+    "Delete": delete_request,
+    "ConditionCheck": delete_request,
 }
 WANTED = {
     "Put": ("TableName", "Item"),
@@ -108,7 +108,7 @@ def write_together(
     now_s, level = context.now_s, level_of(request)
     token, tokens = request.get("ClientRequestToken"), steps[0].table.items.tokens
     if token is not None and tokens.seen(token, digest, now_s):
-        return _told_reads(steps, level)
+        return _consumed_reads(steps, level)
     _check_meetings([(step.table, step.write.key[0]) for step in steps], now_s)
     for step in steps:
         _work_out(step)
@@ -122,7 +122,7 @@ def write_together(
     _take_time(context, steps, now_s)
     if token is not None:
         tokens.add(token, digest, now_s)
-    return _told([(step.table, step.cost) for step in steps], level)
+    return _consumed_writes([(step.table, step.cost) for step in steps], level)
 
 
 def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
@@ -249,7 +249,7 @@ def _cancelled(reasons: list[Answer]) -> ServiceError:
     return ServiceError("TransactionCanceledException", message, Message=message, CancellationReasons=reasons)
 
 
-def _told(costs: Sequence[tuple[Table, WriteBill | None]], level: str) -> Answer:
+def _consumed_writes(costs: Sequence[tuple[Table, WriteBill | None]], level: str) -> Answer:
     if level == "NONE":
         return {}
     consumed: dict[str, ConsumedCapacity] = {}
@@ -259,7 +259,7 @@ def _told(costs: Sequence[tuple[Table, WriteBill | None]], level: str) -> Answer
     return _rendered(consumed, level, "WriteCapacityUnits")
 
 
-def _told_reads(steps: Sequence[TransactionStep], level: str) -> Answer:
+def _consumed_reads(steps: Sequence[TransactionStep], level: str) -> Answer:
     """A repeated request changes nothing and costs a read of every item."""
     if level == "NONE":
         return {}
@@ -286,7 +286,7 @@ def transact_get_items(context: Context, request: Request) -> Answer:
             raise validation_error("TransactItems can only contain Get")
         table = context.service.catalog.get(get["TableName"])
         key = checked_key(table.schema.keys, check_item(get["Key"]))
-        reads.append((table, key, asked_projection(get)))
+        reads.append((table, key, projection_of_request(get)))
     return read_together(context, "TransactGetItems", reads, level_of(request))
 
 

@@ -101,7 +101,7 @@ def _go_on(whole: ReadRequest, ranges: list[Range], token: str | None, digest: C
     """The range to go on in, of which is left what is behind the token's key. Raises ValidationException."""
     if token is None:
         return 0
-    number, last = _taken_apart(token, digest())
+    number, last = _parse_token(token, digest())
     if not 0 <= number < len(ranges):
         raise validation_error(WRONG_TOKEN)
     if last is not None:
@@ -144,7 +144,7 @@ def _token(number: int, last: bytes, digest: str) -> str:
     return urlsafe_b64encode(b'[%d,%b,"%b"]' % (number, last, digest.encode())).decode()
 
 
-def _taken_apart(token: str, digest: str) -> tuple[int, Any]:
+def _parse_token(token: str, digest: str) -> tuple[int, Any]:
     """The number of a range, and the key last read in it. Raises ValidationException for a foreign token."""
     try:
         number, last, of = orjson.loads(urlsafe_b64decode(token))

@@ -149,7 +149,7 @@ class Spending:
         }
         return replace(self.caps, **rest)
 
-    def shown(self) -> str | None:
+    def left_text(self) -> str | None:
         """Return what is left for the next run, in words; None before the first run, and without caps."""
         rest = self.left()
         parts = [

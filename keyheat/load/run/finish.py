@@ -150,11 +150,11 @@ def keys_of(record: Record) -> Keys:
     return Keys.joined(
         [_hot(direction, record.heat[direction]) for direction in WRITES_FIRST],
         indexes={index: Keys.joined(sides) for index, sides in indexes.items()},
-        contended={how: _met(record, keys) for how, keys in sorted(record.meetings.items())},
+        contended={how: _meeting_keys(record, keys) for how, keys in sorted(record.meetings.items())},
     )
 
 
-def _met(record: Record, keys: HeavyHitters[str]) -> tuple[KeyUse, ...]:
+def _meeting_keys(record: Record, keys: HeavyHitters[str]) -> tuple[KeyUse, ...]:
     """The keys on which writers met most often, most first."""
     show = record.heat["write"].show_keys
     return tuple(

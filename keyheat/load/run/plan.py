@@ -32,7 +32,7 @@ from keyheat.runs.scaling import AutoScaling
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.trace import check_trace
-from keyheat.scenario.variants import overridden, scaled_fields, taken_out
+from keyheat.scenario.variants import overridden, scaled_fields, without_options
 from keyheat.words import Endpoint
 
 OUT = Path("reports") / "out"
@@ -152,7 +152,7 @@ def _unloadable(
         yield "no user of this load test reads through a cache @ $.cache"
     yield from dict.fromkeys(words for lack in lacks for words in lack(scenario))
     if (scaled := scaled_fields(scenario)) and not existing:
-        yield f"{NOT_SCALED_HERE.format(settings=taken_out(scaled))} @ $.{scaled[0]}"
+        yield f"{NOT_SCALED_HERE.format(settings=without_options(scaled))} @ $.{scaled[0]}"
 
 
 def _budget(guards: Guards, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:

@@ -83,7 +83,7 @@ class LoadRun:
         """Prepare what the run stands on, and give the order to load."""
         if refusal := self.spending.refusal():
             raise TableRefused(refusal)
-        if rest := self.spending.shown():
+        if rest := self.spending.left_text():
             self.progress.say(rest)
         self.caps = self.spending.left()
         try:

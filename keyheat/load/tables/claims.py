@@ -45,7 +45,7 @@ class Claim:
         value = f"{as_text(self.since)}/{as_text(self.until)} {self.owner}"
         return {"Key": self.key, "Value": as_value(value)}
 
-    def met(self, other: "Claim") -> bool:
+    def overlaps(self, other: "Claim") -> bool:
         """Return whether both runs overlapped."""
         return max(self.since, other.since) < min(self.until, other.until)
 

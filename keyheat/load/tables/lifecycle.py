@@ -41,7 +41,7 @@ from keyheat.load.tables.ownership import (
     user_name,
     why_unread,
 )
-from keyheat.load.tables.removal import NotOurs, by_hand, made_by, own_tags, remove
+from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, was_created_by
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.tables import TableSpec
@@ -123,7 +123,7 @@ class RunTables:
 
     def leave(self) -> None:
         """Delete what the run made, or say what it costs to keep it. What cannot be deleted is said."""
-        for table in reversed(self._made()):
+        for table in reversed(self._created()):
             try:
                 with asking(self.target, f"table {table.spec.name}", self.connect) as client:
                     self._put_back(client, table)
@@ -144,14 +144,14 @@ class RunTables:
 
     def left_behind(self) -> list[str]:
         """Return what this run has neither deleted nor left as it was meant to be, with what to do."""
-        created = self._made()
+        created = self._created()
         kept = [table.claim_words for table in self._claimed() if table not in created]
         return [
             f"table {table.spec.name}, which this run made, is there, and costs. {self._by_hand(table)}"
             for table in created
         ] + kept
 
-    def _made(self) -> list[RunTable]:
+    def _created(self) -> list[RunTable]:
         """The tables that are to be put back; on this machine they go with their endpoint."""
         return [] if self.target.local else [table for table in self._tables.values() if table.created]
 
@@ -197,7 +197,7 @@ class RunTables:
         table = self._table(spec, created=True)
         tags = tags_for(self.run_id, owner=user_name(), expires=table.expires)
         created = create(client, spec, tags if self.alone else [*tags, table.claim.tag()])
-        created = created or made_by(client, spec.name, self.run_id, self._patience)
+        created = created or was_created_by(client, spec.name, self.run_id, self._patience)
         if not created:
             del self._tables[spec.name]
         return created
@@ -281,12 +281,12 @@ class RunTables:
             return [], self._unknown
         try:
             with asking(self.target, "the run's tables", self.connect) as client:
-                company = [other for table in self._claimed() for other in self._met(client, table)]
+                company = [other for table in self._claimed() for other in self._other_runs(client, table)]
         except TableError as error:
             return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
         return company, self._unknown
 
-    def _met(self, client: Any, table: RunTable) -> list[dict[str, str | None]]:
+    def _other_runs(self, client: Any, table: RunTable) -> list[dict[str, str | None]]:
         mine = replace(table.claim, until=self._now() + timedelta(seconds=1))  # with this second
         try:
             tags = tags_of(client, str(table.arn))
@@ -295,7 +295,7 @@ class RunTables:
             return []
         if table.claim.key not in tags:
             self._cannot_know(table.spec.name, "its tags do not say what this run wrote there")
-        others = [claim for claim in claims_in(tags) if claim.run != self.run_id and claim.met(mine)]
+        others = [claim for claim in claims_in(tags) if claim.run != self.run_id and claim.overlaps(mine)]
         return [{"table": table.spec.name, **claim.to_json()} for claim in others]
 
     def _release(self, client: Any, table: RunTable) -> None:

@@ -48,10 +48,10 @@ def _unlike(path: str, there: Any, expected: Any) -> Iterator[str]:
         if isinstance(there, int) and isinstance(expected, int) and there < expected:
             yield f"{path} is {there:,}, below {expected:,}"
     elif there != expected:
-        yield f"{path} is {_shown(there)}, not {_shown(expected)}"
+        yield f"{path} is {_value_text(there)}, not {_value_text(expected)}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None or isinstance(value, dict):
         return "absent" if value is None else "present"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

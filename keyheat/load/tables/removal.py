@@ -61,7 +61,7 @@ def own_tags(
     return tags
 
 
-def made_by(client: Any, name: str, run_id: str, patience: TablePatience) -> bool:
+def was_created_by(client: Any, name: str, run_id: str, patience: TablePatience) -> bool:
     """Whether the run made the table that is there."""
     try:
         description = look_again(lambda: described(client, name), patience.sleep)

@@ -110,7 +110,7 @@ class PolicyRetries:
         if self.policy.quota_tokens and not client.quota.take(cost_tokens):
             return None
         call.paid_tokens = cost_tokens
-        asked_s = _asked_s(answer.retry_after)
+        asked_s = _retry_after_s(answer.retry_after)
         return self.policy.pause_s(call.attempts, self._chance, kind=kind, asked_s=asked_s)
 
     def _of(self, call: RetriedCall) -> _Client:
@@ -139,7 +139,7 @@ def given_up(answer: Answer) -> bool:
     return answer.throttled or kind_of(answer) is not None
 
 
-def _asked_s(retry_after: str | None) -> float | None:
+def _retry_after_s(retry_after: str | None) -> float | None:
     """The wait that the server asks for; one that is no number is ignored."""
     if retry_after is None or not retry_after.isdecimal():
         return None

@@ -17,7 +17,7 @@ from keyheat.simulator.dryrun.requests import LoadTest
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.traffic.kinds import TaskFlows, UserTasks
 from keyheat.simulator.traffic.replay import Replay
-from keyheat.simulator.traffic.setting import TrafficSetting, asked_of_users
+from keyheat.simulator.traffic.setting import TrafficSetting, user_demand_at
 from keyheat.words import Direction
 
 
@@ -68,7 +68,7 @@ class Sending(Traffic):
         """What is sent in the second that begins `at_s` seconds into the run."""
         self.setting.begin(at_s)
         load = self.setting.load
-        self._due = asked_of_users(self._shape, load, at_s) - self._owed
+        self._due = user_demand_at(self._shape, load, at_s) - self._owed
         classes = [user.tasks() for user in self._users]
         costs = [_mean(tasks, [self._cost(task) for task in tasks]) for tasks in classes]
         mean = max(fsum(share * cost for share, cost in zip(self._shares, costs, strict=True)), LEAST_COST)

@@ -106,7 +106,7 @@ def is_single(setting: "TrafficSetting", kind: RequestKind) -> bool:
     return (owner.partition_key, owner.sort_key) == (setting.table.partition_key, None)
 
 
-def found_bytes(setting: "TrafficSetting", kind: RequestKind) -> float:
+def item_bytes_of(setting: "TrafficSetting", kind: RequestKind) -> float:
     """The mean size of an item that a read finds."""
     owner, whole = owner_of(setting, kind), setting.load.mean_item_bytes
     return whole if owner is setting.table or is_whole(owner) else min(ENTRY_BYTES, whole)

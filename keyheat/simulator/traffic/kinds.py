@@ -35,8 +35,8 @@ from keyheat.simulator.traffic.cost import (
 from keyheat.simulator.traffic.entries import (
     ENTRY_BYTES,
     entries,
-    found_bytes,
     is_single,
+    item_bytes_of,
     moved,
     own_units,
 )
@@ -202,7 +202,7 @@ class UserTasks:
         if kind.what == "query" and not is_single(self._setting, kind):
             flow = self._query(kind, keys, of)
         else:
-            flow = self._get(kind, keys, 0.0 if found_bytes(self._setting, kind) <= ENTRY_BYTES else there)
+            flow = self._get(kind, keys, 0.0 if item_bytes_of(self._setting, kind) <= ENTRY_BYTES else there)
         if not kind.reads:
             return flow
         counts, of_each = self._setting.counts, kind.times / kind.reads * flow.requests
@@ -230,7 +230,7 @@ class UserTasks:
         if prefix.window_s is not None:
             share = prefix.window_s / setting.at_s if setting.at_s > prefix.ago_s else 0.0
         cost = QueryCost(
-            item_bytes=found_bytes(self._setting, kind),
+            item_bytes=item_bytes_of(self._setting, kind),
             limit=kind.limit or float("inf"),
             consistent=kind.consistent,
             first_page=not kind.reads,  # only a read of a whole collection follows its pages

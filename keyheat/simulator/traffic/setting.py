@@ -21,14 +21,14 @@ from keyheat.simulator.traffic.written import Written
 LOOKS = 20  # within a second, while users are being started
 
 
-def asked(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
+def demand_at(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
     """Return the target of one second, in its unit; the last second may be a shorter one."""
     return max(0.0, shape.total(min(at_s + 1.0, load.duration_s)) - shape.total(at_s))
 
 
-def asked_of_users(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
+def user_demand_at(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
     """Return the same, in a closed loop in proportion to the users that are there."""
-    return asked(shape, load, at_s) * (1.0 if load.open_loop else spawned_share(load, at_s))
+    return demand_at(shape, load, at_s) * (1.0 if load.open_loop else spawned_share(load, at_s))
 
 
 def spawned_share(load: LoadSpec, at_s: float) -> float:
@@ -74,7 +74,7 @@ class TrafficSetting:
     def begin(self, at_s: float) -> None:
         """A second begins."""
         self.at_s = at_s
-        due = asked_of_users(self._shape, self.load, at_s)
+        due = user_demand_at(self._shape, self.load, at_s)
         self.coming = due if self.load.target_unit == "requests" else due / self.load.mean_write_units
 
     @property
