@@ -173,7 +173,7 @@ TITLES: Final = {
     "raise_account_quota": "Ask for a higher quota",
     "raise_capacity": "Raise the capacity",
     "raise_cardinality": "Use a partition key with more values",
-    "raise_max_on_demand": "Raise or remove the maximum",
+    "raise_max_on_demand": "Raise the on-demand maximum",
     "raise_maximum": "Raise the maximum of auto scaling",
     "raise_minimum": "Keep a higher minimum",
     "ramp": "Ramp the load up",

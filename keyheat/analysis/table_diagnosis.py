@@ -21,6 +21,7 @@ from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import Diagnosis, Evidence, TableFacts, Window
 from keyheat.runs.plausibility import sound
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.runs.table_facts import region_of_arn
 from keyheat.words import BROKEN, DONE, INVALID, Resource, index_of
 
 
@@ -67,6 +68,7 @@ def diagnosed_alone(evidence: Evidence, region: str | None, billing: Billing) ->
     """The diagnosis of evidence for which no account was asked."""
     tried = _with_tried_cure(evidence, billing, REPLAY_S)
     run = evidence_alone(evidence, tried or diagnosed(evidence, billing=billing, replay_s=0))
+    region = region or region_of_arn(evidence.table.arn or "")
     options = f"--region {region}" if region else ""
     return DiagnosedTable(run=run, region=region or "", options=options, billing=billing)
 

@@ -15,12 +15,12 @@ from keyheat.model.limits import EVENTUAL_READ_FACTOR, READ_UNIT_BYTES, WRITE_UN
 from keyheat.numbers import percent, span
 from keyheat.runs.formats import HotKey
 from keyheat.scenario.scenario import ASSUMED, FORMAT
+from keyheat.scenario.spec.part import name_from
 from keyheat.scenario.spec.tables import ScalingSpec
 from keyheat.words import Direction, key_name
 
 ITEM_BYTES: Final = 1_000
 WRITES_PER_S, READS_PER_S = 100.0, 100.0
-NAME_LENGTH: Final = 60
 VALUES: Final = 1_000
 HOMES: Final = ("us-east-1", "us-east-2", "eu-west-1", "us-west-2", "eu-central-1", "ap-northeast-1")
 """Regions to assume for a global table's load: the first that is not a replica."""
@@ -76,7 +76,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) 
     yield from (f"# Not taken: {note}" for note in table.notes)
     yield from _rate_comments(demand.measured if demand.by_metrics else None)
     yield f'format = "{FORMAT}"'
-    yield f"name = {_quoted(_name_of(table.name))}"
+    yield f"name = {_quoted(name_from(table.name))}"
     yield f"question = {_quoted(f'Does {table.name} hold its load?')}"
     yield ""
     yield "[table]"
@@ -348,11 +348,6 @@ def _quoted(text: str) -> str:
 
 def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-
-
-def _name_of(table: str) -> str:
-    """The scenario's name: lower-case letters, digits and hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", table.lower()).strip("-")[:NAME_LENGTH].strip("-") or "table"
 
 
 def _own_name(table: str) -> str:

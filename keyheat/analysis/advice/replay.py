@@ -26,6 +26,7 @@ from keyheat.runs.formats import (
 )
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.part import name_from
 from keyheat.simulator.flow import Flow, IndexFlow, Recorded
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.words import READ, WRITE, Capacity, Direction, Resource, index_of
@@ -312,7 +313,7 @@ def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) ->
         return None
     raw = {
         "format": "keyheat.scenario/1",
-        "name": "evidence",
+        "name": name_from(table.name),
         "question": "What if the demand that was seen met this table?",
         "loadtest": "evidence",
         "table": {"name": table.name, "billing_mode": table.billing_mode, **_capacities(table)},

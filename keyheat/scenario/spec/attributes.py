@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from keyheat.scenario.keys import shard_key
-from keyheat.scenario.spec.part import ScenarioPart, is_number, listed, part_of
+from keyheat.scenario.spec.part import ScenarioPart, Share, is_number, listed, part_of
 
 KINDS: Final = ("values", "count", "range", "timestamp", "copy_of")
 MOST_VALUES: Final = 100_000
@@ -23,7 +23,6 @@ PERIODS: Final[Mapping[str, str]] = {
     "hour": "%Y-%m-%dT%HZ",
     "day": "%Y-%m-%d",
 }
-Share = Annotated[float, Field(gt=0, le=1)]
 Value = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 

@@ -1,5 +1,6 @@
 """What every part of a scenario file is made of; and two small ones: what ends a run early, and the cache."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, TypeGuard, get_args, get_origin
 
@@ -21,7 +22,8 @@ IN_WORDS = {
     KEY_PREFIX: "1 to 40 letters, digits and any of _ . : / -",
 }
 MOST_UNITS: Final = 10_000_000
-Name = Annotated[str, Field(pattern=NAME, max_length=60)]
+NAME_LENGTH: Final = 60
+Name = Annotated[str, Field(pattern=NAME, max_length=NAME_LENGTH)]
 TableName = Annotated[str, Field(pattern=TABLE)]
 Region = Annotated[str, Field(pattern=REGION)]
 AttributeName = Annotated[str, Field(min_length=1, max_length=255)]
@@ -55,6 +57,11 @@ def _takes(annotation: Any, *kinds: type) -> bool:
     if get_origin(annotation) is Literal:
         return any(type(kind) in kinds for kind in get_args(annotation))
     return annotation in kinds or any(_takes(kind, *kinds) for kind in get_args(annotation))
+
+
+def name_from(table: str) -> str:
+    """A scenario's name from a table's: lower-case letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", table.lower()).strip("-")[:NAME_LENGTH].strip("-") or "table"
 
 
 def is_number(value: Any) -> TypeGuard[float]:

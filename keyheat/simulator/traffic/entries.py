@@ -72,7 +72,7 @@ def moved(setting: "TrafficSetting", kind: RequestKind, keys: Masses, there: flo
             continue
         moving.add(index.name)
         units = own_units(kind) if is_whole(index) else SMALL_ITEM
-        if gone := [removed[name] for name in removed.keys() & by]:
+        if gone := [each for name, each in kind.removed if name in by]:
             head = removed.get(index.partition_key)
             yield IndexFlow(
                 index=index.name,
