@@ -48,7 +48,7 @@ def run_dry(folder: Path, body: str, **changes: Any) -> DryRun:
     """The result for a file; all files of these tests share one process."""
     path = folder / "mine.py"
     path.write_text(HEAD + body)
-    return ask._known(("tests", 0), orjson.dumps([str(path), ask._sent_by(scenario(**changes)), ""]))
+    return ask._dry_run_of(("tests", 0), orjson.dumps([str(path), ask._sent_by(scenario(**changes)), ""]))
 
 
 def sample(folder: Path, body: str, **changes: Any) -> LoadTest:
@@ -193,7 +193,7 @@ class Mine(ItemUser):
         self.get_item()
 """
     (look,) = kinds(tmp_path, body)["look"]
-    assert (look.operation, look.key.written, look.found) == ("GetItem", True, 1.0)
+    assert (look.operation, look.key.written, look.exists_share) == ("GetItem", True, 1.0)
 
 
 @pytest.mark.parametrize("users", [8, 5_000])
@@ -343,7 +343,7 @@ UNSAMPLED = {
     "it sends past us": (ONE.format("pass"), ["Mine sends nothing that Keyheat sees in its task write"]),
     "it waits as it likes": (
         ONE.format("self.put('a')") + "    wait_time = between(1, 2)\n",
-        ["Mine has a wait_time of its own"],
+        ["Mine sets its own wait_time"],
     ),
     "it sends what we do not have": (
         ONE.format("self.send('ExecuteStatement', b'{}', key='a', direction='read', units=1)"),

@@ -27,7 +27,7 @@ Value = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
 class AttributeSpec(ScenarioPart):
-    """The values of one attribute: exactly one field says which, an exponent how often each is had."""
+    """The values of one attribute: set exactly one field, and an exponent for `count` if wanted."""
 
     values: Annotated[dict[Value, Annotated[float, Field(gt=0)]], Field(min_length=1)] | None = Field(
         None, description="each value with its weight: its frequency in proportion to the others"
@@ -39,7 +39,7 @@ class AttributeSpec(ScenarioPart):
         None, description="with count: the n-th value is n^exponent times rarer than the first"
     )
     hot: Annotated[tuple[Share, ...], Field(min_length=1, max_length=100)] | None = Field(
-        None, description="with count: the share of each of the first values; the others have the rest evenly"
+        None, description="with count: the shares of the first values; the others share the rest evenly"
     )
     range: Annotated[tuple[int, int], Field()] | None = Field(
         None, description="whole numbers from the first to the last, equally frequent"
@@ -48,11 +48,11 @@ class AttributeSpec(ScenarioPart):
         None, description="when the item was written, to the second, minute, hour or day"
     )
     copy_of: Literal["partition_key", "sort_key"] | None = Field(
-        None, description="the same as the item's key of the table"
+        None, description="the item's key of the table"
     )
 
     shards: Annotated[int, Field(ge=1, le=MOST_SHARDS)] = Field(
-        1, description="suffixes per value, drawn at random, as in a sharded index key"
+        1, description="random suffixes per value, as in a sharded index key"
     )
 
     @property

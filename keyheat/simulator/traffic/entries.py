@@ -32,11 +32,11 @@ def entries(
     of = dict(attributes)
     for index in setting.table.indexes:
         attribute = of.get(index.partition_key)
-        part = attribute.present if attribute else 1.0
-        if part and not index.local and index.enters_items:
+        share = attribute.present if attribute else 1.0
+        if share and not index.local and index.enters_items:
             yield IndexFlow(
                 index=index.name,
-                units=entry_units(index, size) * _writes(setting, index, size, there) * part,
+                units=entry_units(index, size) * _writes(setting, index, size, there) * share,
                 keys=placed(setting, attribute) if attribute else _index_keys(setting, index, keys),
             )
 
@@ -106,7 +106,7 @@ def is_single(setting: "TrafficSetting", kind: RequestKind) -> bool:
     return (owner.partition_key, owner.sort_key) == (setting.table.partition_key, None)
 
 
-def found_bytes(setting: "TrafficSetting", kind: RequestKind) -> float:
+def item_bytes_of(setting: "TrafficSetting", kind: RequestKind) -> float:
     """The mean size of an item that a read finds."""
     owner, whole = owner_of(setting, kind), setting.load.mean_item_bytes
     return whole if owner is setting.table or is_whole(owner) else min(ENTRY_BYTES, whole)
