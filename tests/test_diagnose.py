@@ -19,6 +19,8 @@ from keyheat.evidence import target
 from keyheat.evidence.contributors import ContributorsReader
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show import console
+from tests.endpoint import account
+from tests.endpoint.account import indexed
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
 ROOT = Path(__file__).parents[1]
@@ -71,21 +73,9 @@ def app(loaded: ServiceApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 def create(app: ServiceApp, name: str, capacity: dict[str, int], index: str | None = None) -> None:
-    keyed = {
-        "IndexName": index,
-        "KeySchema": [{"AttributeName": "day", "KeyType": "HASH"}],
-        "Projection": {"ProjectionType": "KEYS_ONLY"},
-        "ProvisionedThroughput": capacity,
-    }
-    app.ddb.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[
-            {"AttributeName": part, "AttributeType": "S"} for part in ("pk", *(["day"] if index else []))
-        ],
-        ProvisionedThroughput=capacity,
-        **({"GlobalSecondaryIndexes": [keyed]} if index else {}),
-    )
+    keys_only = {"ProvisionedThroughput": capacity, "Projection": {"ProjectionType": "KEYS_ONLY"}}
+    more = indexed(account.index(index, "day", **keys_only)) if index else {}
+    app.ddb.create_table(**account.table(name, **more, ProvisionedThroughput=capacity))
     app.ddb.describe_table(TableName=name)
 
 

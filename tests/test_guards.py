@@ -13,13 +13,7 @@ from keyheat.load.run import launch
 
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 Verb = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def _account(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys that nobody checks: nothing is asked of anybody."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+pytestmark = pytest.mark.usefixtures("some_account")
 
 
 @pytest.fixture

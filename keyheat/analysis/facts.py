@@ -68,6 +68,7 @@ class Facts:
     other_causes: tuple[str, ...] = ()  # what else troubled the application, as clauses
     whose_unknown: bool = False  # whether the resource that throttled is unknown
     by_client: bool = False  # whether the client counted those, rather than CloudWatch
+    logged: int = 0  # of what CloudWatch counts, what the client's log holds
     beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of what is labelled
 
     @property
@@ -104,6 +105,7 @@ def facts_of(run: ReportRun) -> Facts:
     consumed, planned = _consumed(run, resource, spans, when), _scheduled(run, resource)
     labelled = sum(label.throttles for label in run.diagnosis.labels)
     attempts, throttled = _attempts(run)
+    published = {} if attempts else _published(run)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
     return Facts(
         resource=resource,
@@ -114,8 +116,10 @@ def facts_of(run: ReportRun) -> Facts:
         asked_per_s=planned.units_per_s if planned else _asked(run, resource, decisive),
         provisioned_per_s=run.provisioned(resource).at(start_s or 0),
         max_on_demand_per_s=run.maximum(resource).at(start_s or 0),
-        throttles=max(_throttled(run, resource), sum(label.throttles for label in mine)),
-        run_throttles=max(throttled, labelled),
+        throttles=max(
+            _throttled(run, resource), sum(label.throttles for label in mine), published.get(resource, 0)
+        ),
+        run_throttles=max(throttled, labelled, sum(published.values())),
         labelled=labelled,
         of_constraint=sum(each.throttles for each in run.diagnosis.labels if each.constraint == constraint),
         run_attempts=attempts,
@@ -128,6 +132,7 @@ def facts_of(run: ReportRun) -> Facts:
         other_causes=other_causes(run.evidence) if run.evidence else (),
         by_client=bool(run.evidence and (run.evidence.seconds or run.evidence.throttles)),
         whose_unknown=bool(mine) and max(mine, key=lambda label: label.throttles).rule == WHOSE,
+        logged=sum(row.count for row in (run.evidence and run.evidence.throttles) or ()) if published else 0,
         beside=tuple(_others(run)),
     )
 
@@ -259,6 +264,12 @@ def _attempts(run: ReportRun) -> tuple[int | None, int]:
     rows = [rows for side in Direction if (rows := run.record.of(Resource(None, side))) is not None]
     attempts, throttled = (sum(int(each[name].sum()) for each in rows) for name in ("attempts", "throttled"))
     return attempts or None, throttled
+
+
+def _published(run: ReportRun) -> dict[Resource, int]:
+    """Throttles that CloudWatch counts of each resource that others load: their logs hold a part of them."""
+    tracks = run.arranged.tracks if run.arranged and run.alone else ()
+    return {Resource(track.index, track.direction): track.published_throttles for track in tracks}
 
 
 def _throttled(run: ReportRun, resource: Resource) -> int:

@@ -93,7 +93,7 @@ def verdict(
     by_limit = groups(labels)
     sprinkle = _sprinkle(by_limit, evidence, numbers)
     unstated = _unstated(by_limit, client)
-    counted = "labelled throttle" if unstated else "throttle"
+    counted = "labelled throttle" if unstated else _counted(evidence, labels)
     if not by_limit or sprinkle:
         result = _without_throttles(evidence, labels, sprinkle)
     else:
@@ -190,6 +190,13 @@ def _unstated(by_limit: Sequence[LabelGroup], client: ClientFiles | None) -> str
         f"{more:,} more throttled attempts were parts of batches or transactions, whose responses do not "
         "name the limit."
     )
+
+
+def _counted(evidence: Evidence, labels: Sequence[Label]) -> str:
+    """The noun of labelled throttles: a client's log holds a part of what CloudWatch counts."""
+    published = sum(track.published_throttles for track in timeline(evidence).tracks)
+    logged = evidence.throttles and all(label.grade == "reason" for label in labels)
+    return "logged throttle" if logged and sum(x.throttles for x in labels) < published else "throttle"
 
 
 def _of_groups(by_limit: Sequence[LabelGroup], counted: str) -> Verdict:

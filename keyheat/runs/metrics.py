@@ -344,15 +344,14 @@ def request_for(
     indexes: Sequence[str],
     *,
     replicas: Sequence[str] = (),
-    start: datetime,
-    end: datetime,
+    start: datetime | None = None,
+    end: datetime | None = None,
     now: datetime,
 ) -> dict[str, Any]:
-    """The whole request, as `aws cloudwatch get-metric-data --cli-input-json` takes it."""
+    """The request, as `aws cloudwatch get-metric-data --cli-input-json` takes it; with its times if given."""
+    queries = queries_for(table, indexes, replicas=replicas, start=start, now=now)
+    request = {"MetricDataQueries": queries, "ScanBy": "TimestampAscending"}
+    if start is None or end is None:
+        return request
     first, _period_s = request_start(start, now)
-    return {
-        "MetricDataQueries": queries_for(table, indexes, replicas=replicas, start=start, now=now),
-        "StartTime": f"{first:%FT%TZ}",
-        "EndTime": f"{end:%FT%TZ}",
-        "ScanBy": "TimestampAscending",
-    }
+    return request | {"StartTime": f"{first:%FT%TZ}", "EndTime": f"{end:%FT%TZ}"}

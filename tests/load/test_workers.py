@@ -182,12 +182,8 @@ def test_pieces_of_another_run_are_not_taken() -> None:
     assert gatherer.pieces == 0
 
 
-def test_a_worker_without_credentials_makes_the_run_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, "/dev/null")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+@pytest.mark.usefixtures("no_account")
+def test_a_worker_without_credentials_makes_the_run_invalid() -> None:
     gatherer, worker, environment = connected(order("https://dynamodb.eu-west-1.amazonaws.com"))
     with pytest.raises(gevent.GreenletExit):
         worker.begin()
