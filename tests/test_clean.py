@@ -73,7 +73,7 @@ def test_elsewhere_nothing_is_deleted_without_yes(client: Any, url: str, verb: V
     folder, where = run_at(elsewhere(url)), ("--endpoint-url", elsewhere(url))
     said = verb("clean", folder, *where)
     assert (said.code, left_in(client)) == (4, ["a", "b", "c"])
-    assert "say --yes" in said.err
+    assert "add --yes" in said.err
     assert "Deleting what the run wrote takes 2 write units at most" in said.err
     said = verb("clean", folder, "--yes", "--max-units-per-s", "1000", *where)
     assert (said.code, left_in(client)) == (0, ["c"])
@@ -136,7 +136,7 @@ def test_an_interrupt_says_how_to_go_on(
         patch.setattr(Cleaner, "clean", interrupted)
         said = verb("clean", folder)
     assert said.code == 130
-    assert "Its run says that it is still going on" in said.err
+    assert "The run is marked as running" in said.err
     assert said.says("The table is not looked through yet. To go on: keyheat clean mine")
     assert verb("clean", folder).code == 0
     assert left_in(client) == ["c"]

@@ -64,7 +64,7 @@ def test_where_nobody_can_be_asked_it_is_refused(verb: Verb, ddb: Any) -> None:
     make(ddb, "over")
     said = verb(*AS_JSON)
     assert (said.code, names(ddb)) == (4, ["over"])
-    assert "say --yes" in said.err
+    assert "add --yes" in said.err
     (table,) = json.loads(said.out)["data"]["tables"]
     assert (table["name"], table["expires"], table["kept"], table["deleted"]) == ("over", PAST, None, False)
     (table,) = json.loads(verb(*AS_JSON, "--yes").out)["data"]["tables"]

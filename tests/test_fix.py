@@ -198,9 +198,9 @@ def test_loads_go_to_the_runs_own_target(
     (copy / "run.json").write_text(json.dumps(manifest | {"target": "local"}))
     targets = []
 
-    def make_run(job: Job, how: Any, *, place: tuple[int, int]) -> int:
-        targets.append((how.target, job.scenario.table.name, place))
-        return written_run(job, bound=bound and place[0] == 2)
+    def make_run(job: Job, how: Any, *, of_series: tuple[int, int]) -> int:
+        targets.append((how.target, job.scenario.table.name, of_series))
+        return written_run(job, bound=bound and of_series[0] == 2)
 
     monkeypatch.setattr(verb_of_fix, "make_run", make_run)
     said = verb("fix", copy, "--out", "f")

@@ -77,7 +77,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def replace(*fakes: Fake) -> None:
         left = list(fakes)
 
-        def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
+        def make_run(job: Job, how: How, *, of_series: tuple[int, int] | None = None) -> int:
             return (left.pop(0) if len(left) > 1 else left[0])(job, how)
 
         monkeypatch.setattr(keyheat.cli.suite, "make_run", make_run)

@@ -56,9 +56,9 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     """Loads that are answered by the model, and a generator that cannot send 750 requests a second."""
     made: list[Job] = []
 
-    def make_run(job: Job, _how: object, *, place: tuple[int, int]) -> int:
+    def make_run(job: Job, _how: object, *, of_series: tuple[int, int]) -> int:
         made.append(job)
-        assert place[0] == len(made) <= place[1]
+        assert of_series[0] == len(made) <= of_series[1]
         return written_run(job, bound=(job.scenario.load.requests_per_s or 0) >= 750)
 
     monkeypatch.setattr(verb_of_whatif, "make_run", make_run)

@@ -14,7 +14,7 @@ as_markdown = click.option("--markdown", is_flag=True, help="print Markdown, for
 
 
 def give(
-    shown: Answer, code: int, *, page: Path | None = None, markdown: bool = False, data_alone: bool = False
+    answer: Answer, code: int, *, page: Path | None = None, markdown: bool = False, data_alone: bool = False
 ) -> int:
     """Print the answer in the form that was asked for, and where its page is; gives the exit code.
 
@@ -22,25 +22,25 @@ def give(
     """
     link = str(page) if page else None
     if not in_words():
-        whole = replace(shown, data={**shown.data, "exit_code": code}, link=link)
-        print_json(shown.data if data_alone else json_of(whole))
+        whole = replace(answer, data={**answer.data, "exit_code": code}, link=link)
+        print_json(answer.data if data_alone else json_of(whole))
     elif markdown:
         from keyheat.show.markdown import markdown_of
 
-        print_lines([markdown_of(replace(shown, link=link))], to_stderr=False)
+        print_lines([markdown_of(replace(answer, link=link))], to_stderr=False)
     else:
         from keyheat.show.text import text_of
 
-        out.print(text_of(shown))
+        out.print(text_of(answer))
         if page is not None:
             out.print(strong("\nPage: ", page))
     return code
 
 
-def write_answer(folder: Path, name: str, shown: Answer, code: int) -> Path:
+def write_answer(folder: Path, name: str, answer: Answer, code: int) -> Path:
     """Write an answer as a page and as JSON; gives the page."""
     from keyheat.show.html import html_of, save
 
-    shown = replace(shown, data={**shown.data, "exit_code": code})
-    write_json(folder / f"{name}.json", FORMAT, json_of(shown))
-    return save(folder / f"{name}.html", html_of(shown, datetime.now(UTC)))
+    answer = replace(answer, data={**answer.data, "exit_code": code})
+    write_json(folder / f"{name}.json", FORMAT, json_of(answer))
+    return save(folder / f"{name}.html", html_of(answer, datetime.now(UTC)))

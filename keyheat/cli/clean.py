@@ -26,7 +26,7 @@ ATTEMPTS = 10
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--orphans", is_flag=True, help="delete expired tables that earlier runs left behind")
-@click.option("--yes", is_flag=True, help="do not ask; required where nobody can answer")
+@click.option("--yes", is_flag=True, help="do not ask; required without a terminal")
 @click.option(
     "--max-units-per-s",
     "most_per_s",
@@ -67,14 +67,14 @@ def clean(
 
     if dry_run or account.region or account.profile:
         raise click.UsageError("--dry-run, --region and --profile go with --orphans")
-    left = at_known_endpoint(lambda url: leftovers_of(folder, url), account.endpoint_url)
-    if not left.marked:
-        return _nothing(left.table, left.without_marks)
+    run = at_known_endpoint(lambda url: leftovers_of(folder, url), account.endpoint_url)
+    if not run.marked:
+        return _nothing(run.table, run.without_marks)
     try:
-        with closing(make_client(left.target, attempts=ATTEMPTS)) as client:
-            return _clean(client, folder, left, listed, yes=yes, most_per_s=most_per_s)
+        with closing(make_client(run.target, attempts=ATTEMPTS)) as client:
+            return _clean(client, folder, run, listed, yes=yes, most_per_s=most_per_s)
     except (ClientError, BotoCoreError) as error:
-        err.print(f"table {left.table} at {left.target.url}: {error}. {_how_to_go_on(folder)}")
+        err.print(f"table {run.table} at {run.target.url}: {error}. {_how_to_go_on(folder)}")
         return INVALID
 
 
@@ -85,23 +85,23 @@ def _nothing(table: str, why: str) -> int:
 
 
 def _clean(
-    client: Any, folder: Path, left: "Leftovers", prices: Prices, *, yes: bool, most_per_s: float | None
+    client: Any, folder: Path, run: "Leftovers", prices: Prices, *, yes: bool, most_per_s: float | None
 ) -> int:
     from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
     from keyheat.load.tables.description import described
     from keyheat.show.progress import Bar
 
-    description = described(client, left.table)
+    description = described(client, run.table)
     if description is None:
-        return _nothing(left.table, f"nothing to clean: table {left.table} does not exist any more")
-    pace = most_per_s or usual_pace(description, local=left.target.local)
-    err.print(cost_in_words(left, description, prices, pace))
-    if left.running:
-        err.print("Its run says that it is still going on: if it is, wait for its end.")
-    if not (left.target.local or yes or says_yes("Delete them?")):
-        err.print("keyheat: refused: say --yes to have them deleted")
+        return _nothing(run.table, f"nothing to clean: table {run.table} does not exist any more")
+    pace = most_per_s or usual_pace(description, local=run.target.local)
+    err.print(cost_in_words(run, description, prices, pace))
+    if run.running:
+        err.print("The run is marked as running; if it is, wait until it ends.")
+    if not (run.target.local or yes or says_yes("Delete them?")):
+        err.print("keyheat: refused: add --yes to delete them")
         return REFUSED
-    cleaned, code = Cleaned(left.run_id, left.table), DONE
+    cleaned, code = Cleaned(run.run_id, run.table), DONE
     items = max(1, description.get("ItemCount", 0))
     pages = Cleaner(
         client=client, description=description, cleaned=cleaned, pace=UnitPace(units_per_s=pace)
@@ -121,7 +121,7 @@ def _clean(
 def _answer(cleaned: "Cleaned", folder: Path) -> Answer:
     notes = []
     if cleaned.rewritten:
-        notes.append(f"{cleaned.rewritten:,} were rewritten by somebody else meanwhile, and are kept.")
+        notes.append(f"{cleaned.rewritten:,} were rewritten by other clients meanwhile and are kept.")
     if not cleaned.finished:
         notes.append(f"The table is not looked through yet. {_how_to_go_on(folder)}")
     return Answer(

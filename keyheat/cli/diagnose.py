@@ -51,7 +51,7 @@ class How:
     files: EvidenceFiles
     billing: Billing
     show_keys: bool
-    place: Path | None
+    out_dir: Path | None
     markdown: bool
 
     def reach(self, table: str | None = None, region: str | None = None) -> "Target":
@@ -83,7 +83,7 @@ class How:
 @takes("account", Account)
 @takes("files", EvidenceFiles)
 @click.option("--hide-keys", is_flag=True, help="write digests in place of the keys that AWS names")
-@click.option("--out", "place", type=a_path, help="folder of the files  [default: reports/out/diagnose-TIME]")
+@click.option("--out", "out_dir", type=a_path, help="output folder  [default: reports/out/diagnose-TIME]")
 @as_markdown
 @in_json("the answer")
 @some_prices
@@ -95,7 +95,7 @@ def diagnose(
     account: Account,
     files: EvidenceFiles,
     hide_keys: bool,
-    place: Path | None,
+    out_dir: Path | None,
     markdown: bool,
     prices: Path,
 ) -> int:
@@ -110,7 +110,7 @@ def diagnose(
         raise click.UsageError("name the TABLE that the files are of")
     how = How(
         account=account, window=window, files=files, billing=Billing(price_list(prices)),
-        show_keys=not hide_keys, place=place, markdown=markdown,
+        show_keys=not hide_keys, out_dir=out_dir, markdown=markdown,
     )  # fmt: skip
     if files.metrics:
         return _answered(_by_metrics(table, how), how)
@@ -141,15 +141,15 @@ def _live(
     )  # fmt: skip
 
 
-def _answered(found: "DiagnosedTable", how: How) -> int:
+def _answered(table: "DiagnosedTable", how: How) -> int:
     """Write the files of one table and print its answer; gives the exit code."""
     from keyheat.analysis.table_diagnosis import exit_code_of
     from keyheat.show.diagnosis import diagnosis_answer
 
-    folder = run_place(how.place, f"diagnose-{_file_name(found.table.name)}")
-    page = _write(folder, found)
-    answer = diagnosis_answer(replace(found, folder=folder))
-    return give(answer, exit_code_of(found.run), page=page, markdown=how.markdown)
+    folder = run_place(how.out_dir, f"diagnose-{_file_name(table.table.name)}")
+    page = _write(folder, table)
+    answer = diagnosis_answer(replace(table, folder=folder))
+    return give(answer, exit_code_of(table.run), page=page, markdown=how.markdown)
 
 
 def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
@@ -204,12 +204,12 @@ def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
     from keyheat.show.survey import SurveyedRegion
 
     timed = {name: minutes for name in log.tables if (minutes := log.by_minute(name))}
-    left = [f"log: throttles of {name} left out: without a time" for name in log.tables if name not in timed]
+    missing = [f"log: throttles of {name} left out: no time" for name in log.tables if name not in timed]
     if log.unnamed:
-        left.append(f"log: {some(log.unnamed, 'throttle')} left out: no ARN says of which table")
+        missing.append(f"log: {some(log.unnamed, 'throttle')} left out: no ARN says of which table")
     tables = tuple(SurveyedTable(name, throttles=minutes) for name, minutes in timed.items())
-    survey = Survey(window=window, tables=tables, period_s=60, missing=tuple(left))
-    folder = run_place(how.place, "diagnose")
+    survey = Survey(window=window, tables=tables, period_s=60, missing=tuple(missing))
+    folder = run_place(how.out_dir, "diagnose")
     diagnosed = tuple(
         _written(_logged(name, log, window, how, first=number == 0), folder, "")
         for number, name in enumerate(timed)
@@ -226,21 +226,21 @@ def _survey(how: How, *, all_regions: bool) -> int:
     window, surveyed = how.window_until(regions[0].now), []
     for target in regions:
         with working(f"surveying {target.region}", bars):
-            found = survey(target, window, sleep=time.sleep, announce=announced(target, how.billing))
-        surveyed.append((target, found))
-    if not any(found.tables for _target, found in surveyed):
+            tables = survey(target, window, sleep=time.sleep, announce=announced(target, how.billing))
+        surveyed.append((target, tables))
+    if not any(tables.tables for _target, tables in surveyed):
         names = ", ".join(target.region for target in regions)
         raise ValueError(f"no tables in {names}: choose another --region or --profile")
-    folder = run_place(how.place, "diagnose")
+    folder = run_place(how.out_dir, "diagnose")
     looks = [
-        _close_look(target, found, window, how, folder, target.region if len(regions) > 1 else "")
-        for target, found in surveyed
+        _close_look(target, tables, window, how, folder, target.region if len(regions) > 1 else "")
+        for target, tables in surveyed
     ]
     return _surveyed(looks, missing, window, folder, how, up_to_now=window.end > regions[0].now - MINUTE)
 
 
 def _surveyed(
-    found: Sequence["SurveyedRegion"],
+    regions: Sequence["SurveyedRegion"],
     missing: Sequence[str],
     window: "Window",
     folder: Path,
@@ -252,9 +252,9 @@ def _surveyed(
     from keyheat.show.html import html_of, save
     from keyheat.show.survey import survey_answer, survey_exit_code
 
-    answer = survey_answer(found, window, up_to_now=up_to_now, missing=missing)
+    answer = survey_answer(regions, window, up_to_now=up_to_now, missing=missing)
     page = save(folder / INDEX, html_of(answer, datetime.now(UTC)))
-    return give(answer, survey_exit_code(found, missing), page=page, markdown=how.markdown)
+    return give(answer, survey_exit_code(regions, missing), page=page, markdown=how.markdown)
 
 
 def _regions(how: How, *, all_regions: bool) -> tuple[list["Target"], list[str]]:
@@ -263,15 +263,15 @@ def _regions(how: How, *, all_regions: bool) -> tuple[list["Target"], list[str]]
 
     if not all_regions:
         return [how.reach()], []
-    found, missing = [], []
+    targets, missing = [], []
     for region in region_names(how.account.profile):
         try:
-            found.append(how.reach(region=region))
+            targets.append(how.reach(region=region))
         except ValueError as problem:
             missing.append(f"{region}: {problem}")
-    if not found:
+    if not targets:
         raise ValueError(missing[0])
-    return found, missing
+    return targets, missing
 
 
 def _close_look(
@@ -313,20 +313,20 @@ def _file_name(table: str) -> str:
     return re.sub(r"[^\w.-]", "_", table).lstrip(".") or "_"
 
 
-def _written(found: "DiagnosedTable", top: Path, below: str) -> tuple["DiagnosedTable", str]:
+def _written(table: "DiagnosedTable", top: Path, below: str) -> tuple["DiagnosedTable", str]:
     """Write the files of a table below the folder of a survey; gives the link to its page, too."""
-    folder = top / below / _file_name(found.table.name)
-    page = _write(folder, found)
-    return replace(found, folder=folder), page.relative_to(top).as_posix()
+    folder = top / below / _file_name(table.table.name)
+    page = _write(folder, table)
+    return replace(table, folder=folder), page.relative_to(top).as_posix()
 
 
-def _write(folder: Path, found: "DiagnosedTable") -> Path:
+def _write(folder: Path, table: "DiagnosedTable") -> Path:
     """Write evidence, diagnosis and page of a table into a folder; gives the page."""
     from keyheat.runs.formats import write_diagnosis, write_evidence
     from keyheat.show.diagnosis import page_of
     from keyheat.show.html import save
 
     folder.mkdir(parents=True, exist_ok=True)
-    write_evidence(folder / FILES[EVIDENCE], found.evidence)
-    write_diagnosis(folder / FILES[DIAGNOSIS], found.run.diagnosis)
-    return save(folder / REPORT, page_of(replace(found, folder=folder), datetime.now(UTC)))
+    write_evidence(folder / FILES[EVIDENCE], table.evidence)
+    write_diagnosis(folder / FILES[DIAGNOSIS], table.run.diagnosis)
+    return save(folder / REPORT, page_of(replace(table, folder=folder), datetime.now(UTC)))

@@ -133,19 +133,19 @@ def collect(
             reached = replace(request, endpoint_url=url)
             return evidence_for(reached, clock=time.time, progress=countdown.count)
 
-    found = at_known_endpoint(collected, account.endpoint_url)
+    evidence = at_known_endpoint(collected, account.endpoint_url)
     file = file or (folder or Path()) / FILES[EVIDENCE]
-    if not (any(one.points for one in found.series) or found.throttles or found.seconds):
-        raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *found.missing)))
-    write_evidence(file, found)
-    since, until = (f"{at:%F %R}" for at in (found.window.start, found.window.end))
+    if not (any(series.points for series in evidence.series) or evidence.throttles or evidence.seconds):
+        raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *evidence.missing)))
+    write_evidence(file, evidence)
+    since, until = (f"{at:%F %R}" for at in (evidence.window.start, evidence.window.end))
     what = shown(folder) if folder is not None else f"--evidence {shown(file)}"
     collected_answer = Answer(
         title="Evidence",
         sentence=f"{shown(file)}, {since} to {until} UTC.",
-        notes=tuple(f"Missing: {line}" for line in found.missing),
+        notes=tuple(f"Missing: {line}" for line in evidence.missing),
         commands=(f"keyheat analyze {what} --report",),
-        data={"evidence": str(file), "missing": list(found.missing)},
+        data={"evidence": str(file), "missing": list(evidence.missing)},
     )
     return give(collected_answer, DONE)
 
@@ -182,8 +182,8 @@ def analyze(
             run, page = load_run(folder), folder / REPORT
         else:
             assert evidence is not None
-            found = read_evidence(evidence)
-            run = evidence_alone(found, diagnosed_evidence(found, further=further, billing=billing))
+            outside = read_evidence(evidence)
+            run = evidence_alone(outside, diagnosed_evidence(outside, further=further, billing=billing))
             page = evidence.with_suffix(".html")
     if report:
         from keyheat.show.report import write_report

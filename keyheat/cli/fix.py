@@ -50,7 +50,7 @@ EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": 
 )
 @click.option("--recommendation", "action", metavar="ACTION", help="try this one  [default: the cure]")
 @click.option(
-    "--out", "place", type=a_path, help="directory of runs and page  [default: reports/out/NAME-fix-TIME]"
+    "--out", "out_dir", type=a_path, help="directory of runs and page  [default: reports/out/NAME-fix-TIME]"
 )
 @no_collect
 @in_json("the answer")
@@ -62,7 +62,7 @@ def fix(
     target: str | None,
     repetitions: int,
     action: str | None,
-    place: Path | None,
+    out_dir: Path | None,
     quick: bool,
     guards: Guards,
     hours_per_day: float,
@@ -82,11 +82,11 @@ def fix(
     start = at_known_endpoint(lambda url: start_of(folder, url), target)
     scenario, target = start.scenario, start.target
     remedy = remedy_of(start, action)
-    place = series_place(place, f"{scenario.name}-fix")
-    jobs = turns(scenario, remedy.scenario, repetitions, place)
+    out_dir = series_place(out_dir, f"{scenario.name}-fix")
+    jobs = turns(scenario, remedy.scenario, repetitions, out_dir)
     options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
-    write_scenario(place / FIXED, remedy.scenario)
-    bars.print(f"Trying {remedy.says}: {shown(place / FIXED)}")
+    write_scenario(out_dir / FIXED, remedy.scenario)
+    bars.print(f"Trying {remedy.says}: {shown(out_dir / FIXED)}")
     for skipped in remedy.not_tried:
         bars.print(f"Not tried: {skipped.words}")
     options += ["--prices", str(prices)]
@@ -96,15 +96,15 @@ def fix(
         of_before = job.folder.name.startswith(BEFORE)
         sent = start.sent if of_before else start.sent_with(remedy, job.scenario)
         if sent is None:
-            code = make_run(job, how, place=(number, len(jobs)))
+            code = make_run(job, how, of_series=(number, len(jobs)))
         else:
             code = exit_code_of(simulated(job, how, sent=sent(), behaviour=start.behaviour))
         if code in NOT_STARTED or not made(job):
             return code or INVALID
-    return _compare(start, remedy, jobs, place, billing)
+    return _compare(start, remedy, jobs, out_dir, billing)
 
 
-def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], place: Path, billing: Billing) -> int:
+def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Path, billing: Billing) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
     from keyheat.analysis.advice.fix import AFTER, BEFORE
     from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
@@ -127,5 +127,5 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], place: Path
         observed_throttles=sum(label.throttles for label in labels),
     )
     answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
-    page = write_answer(place, NAME, replace(answer, figures=tuple(fix_figure(fix.sides))), code)
+    page = write_answer(out_dir, NAME, replace(answer, figures=tuple(fix_figure(fix.sides))), code)
     return give(answer, code, page=page)

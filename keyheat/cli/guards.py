@@ -47,18 +47,18 @@ def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) ->
     Elsewhere each run has to be within its budget, and a person agrees once to all of them. Raises
     `SafetyRefusal`, and `UsageError` for invalid caps.
     """
-    found = target_of(target)
+    destination = target_of(target)
     for job in jobs:
         _budget(job.scenario, guards)
-    if found is None or found.local:
+    if destination is None or destination.local:
         return guards.arguments(agreed=False)
-    credentials_for(found)  # without credentials there is nothing to agree to
-    plans = [plan_of(job, found, guards, prices) for job in jobs]
-    undertakings = [undertaking(plan, found, guards) for plan in plans]
+    credentials_for(destination)  # without credentials there is nothing to agree to
+    plans = [plan_of(job, destination, guards, prices) for job in jobs]
+    undertakings = [undertaking(plan, destination, guards) for plan in plans]
     reasons = [
-        (f"{asked.scenario.name}: " if len(jobs) > 1 else "") + line
-        for asked in undertakings
-        for line in over_budget(asked.budget, asked.bill, asked.scenario.load.duration_s)
+        (f"{undertaking.scenario.name}: " if len(jobs) > 1 else "") + line
+        for undertaking in undertakings
+        for line in over_budget(undertaking.budget, undertaking.bill, undertaking.scenario.load.duration_s)
     ]
     if reasons:
         raise SafetyRefusal("\n".join(reasons))
@@ -158,9 +158,9 @@ def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Sce
 
 def _budget(scenario: Scenario, guards: Guards) -> BudgetSpec:
     """The scenario's budget with the caps of the guards. Raises `UsageError` for invalid caps."""
-    said = {"dollars": guards.max_dollars, "units": guards.max_units, "minutes": guards.max_minutes}
+    caps = {"dollars": guards.max_dollars, "units": guards.max_units, "minutes": guards.max_minutes}
     try:
-        return budget_of(scenario.budget, said)
+        return budget_of(scenario.budget, caps)
     except WrongBudget as wrong:
         raise click.UsageError("; ".join(wrong.errors)) from wrong
 

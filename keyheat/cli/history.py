@@ -67,7 +67,7 @@ def list_sessions(file: Path, suite: str | None, last: int) -> int:
     if file.exists():
         with _opened(file) as kept:
             sessions = kept.sessions(suite, last)
-            good = {one.id for suite in {one.suite for one in sessions} if (one := kept.last_good(suite))}
+            good = {best.id for name in {each.suite for each in sessions} if (best := kept.last_good(name))}
     return _give(sessions_answer(file, sessions, good))
 
 
@@ -113,12 +113,12 @@ def trend(file: Path, suite: str, case: str | None, measure: str | None, last: i
 
     with _opened(file) as kept:
         trends = trends_of(kept, suite, last, case, measure)
-    made = trends_answer(file, suite, trends, drawn=page is not None)
+    answer = trends_answer(file, suite, trends, drawn=page is not None)
     if page is not None:
         from keyheat.show.html import html_of, save
 
-        save(page, html_of(made, datetime.now(UTC)))
-    return _give(made)
+        save(page, html_of(answer, datetime.now(UTC)))
+    return _give(answer)
 
 
 @verb("prune", "what was taken out")
@@ -130,14 +130,14 @@ def prune(file: Path, keep: int) -> int:
     with _opened(file) as kept:
         sessions, unreferred = kept.prune(keep)
     deleted = f"{some(len(sessions), 'session')} deleted"
-    left = "; the history no longer refers to these run directories" if unreferred else ""
+    note = "; the history no longer refers to these run directories" if unreferred else ""
     data = {"format": FORMAT, "history": str(file), "sessions": sessions, "left": unreferred}
     title, notes = "History", tuple(unreferred)
-    return _give(Answer(title=title, sentence=f"{deleted}{left}.", notes=notes, data=data))
+    return _give(Answer(title=title, sentence=f"{deleted}{note}.", notes=notes, data=data))
 
 
-def _give(shown: Answer) -> int:
-    return give(shown, DONE, data_alone=True)
+def _give(answer: Answer) -> int:
+    return give(answer, DONE, data_alone=True)
 
 
 def _opened(file: Path) -> "History":

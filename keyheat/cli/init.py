@@ -121,8 +121,8 @@ def init(
         raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
     demand, notes = Demand(**values_of(stated)), [f"Not taken: {note}" for note in source.notes]
     if from_metrics:
-        found, assumed = measured_demand(chosen, days, values_of(account))
-        demand = replace(demand, measured=found)
+        measured, assumed = measured_demand(chosen, days, values_of(account))
+        demand = replace(demand, measured=measured)
         notes += [assumed] if assumed else []
     if replayed:
         demand = replace(demand, measured=replayed.traffic)

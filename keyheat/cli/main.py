@@ -85,8 +85,8 @@ def _near(word: str, words: Sequence[str]) -> str:
 def _add_quiet(verb: click.Command) -> None:
     """Give a verb, or each verb of a group, the option --quiet, unless it passes its options on."""
     if isinstance(verb, click.Group):
-        for one in verb.commands.values():
-            _add_quiet(one)
+        for each in verb.commands.values():
+            _add_quiet(each)
     elif not verb.ignore_unknown_options and all(option.name != QUIET for option in verb.params):
         verb.params.append(
             click.Option(
@@ -161,9 +161,9 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = cli) -
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; files are kept", INTERRUPTED)
     except ImportError as error:
-        if (said := sentence(error)) is None:
+        if (message := sentence(error)) is None:
             raise
-        return _complain(said, WRONG_USE)
+        return _complain(message, WRONG_USE)
     except Exception as error:  # noqa: BLE001 (a crash is reported, with its own code)
         code = _code_of(error)
         if code is None:
@@ -200,9 +200,9 @@ def _show(error: click.ClickException) -> int:
     """Print what is wrong as click does, in plain text: it may quote a file or an argument."""
     from keyheat.show.console import err
 
-    said = StringIO()
-    error.show(said)
-    err.print(said.getvalue().rstrip("\n"))
+    text = StringIO()
+    error.show(text)
+    err.print(text.getvalue().rstrip("\n"))
     return error.exit_code
 
 

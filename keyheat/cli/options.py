@@ -88,8 +88,8 @@ class ScenarioName(click.ParamType[str]):
     ) -> list[CompletionItem]:
         """Names with this beginning; without any the shell completes files."""
         names = sorted(file.stem for file in SCENARIOS.glob("*.toml"))
-        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-        return found or [CompletionItem(incomplete, type="file")]
+        items = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return items or [CompletionItem(incomplete, type="file")]
 
 
 a_scenario = ScenarioName()
@@ -145,18 +145,18 @@ def changed(verb: Callable[..., int]) -> Callable[..., int]:
     return some_settings(duration_s(verb))
 
 
-def run_place(asked: Path | None, name: str) -> Path:
+def run_place(given: Path | None, name: str) -> Path:
     """Where one run goes: the folder that was asked for, or a new one, which goes again if it stays empty."""
-    if asked is not None:
-        return asked
+    if given is not None:
+        return given
     new = new_folder(OUT, name)
     new.unlock()  # who makes the run claims it
     return _until_the_end(new)
 
 
-def series_place(asked: Path | None, name: str) -> Path:
+def series_place(given: Path | None, name: str) -> Path:
     """Where several runs go, and nothing of anybody else, until the verb is done. Raises `Taken`."""
-    return _until_the_end(new_folder(OUT, name) if asked is None else claim(asked))
+    return _until_the_end(new_folder(OUT, name) if given is None else claim(given))
 
 
 def same_place(folder: Path) -> Path:

@@ -31,16 +31,16 @@ NAMED = 5  # tables that one problem names
 
 
 def sweep(account: Account, prices: Prices, *, yes: bool, dry_run: bool) -> int:
-    """Find tables of earlier runs, delete the expired ones once somebody agrees; gives the exit code."""
+    """Find tables of earlier runs, delete the expired ones after a yes; gives the exit code."""
     search = _search(account, prices)
-    found, code, wanted = _found(search), DONE, list[Orphan]()
-    if found.removable and not dry_run:
-        agreed = yes or _asked(found)
-        wanted = found.removable if agreed else []
+    result, code, chosen = _found(search), DONE, list[Orphan]()
+    if result.removable and not dry_run:
+        agreed = yes or _asked(result)
+        chosen = result.removable if agreed else []
         code = REFUSED if agreed is None else DONE
-    failed = _delete(search, wanted)
-    answer = _answer(found, {orphan.name for orphan in wanted}, failed)
-    return give(answer, code or (INVALID if failed or found.problems else DONE))
+    failed = _delete(search, chosen)
+    answer = _answer(result, {orphan.name for orphan in chosen}, failed)
+    return give(answer, code or (INVALID if failed or result.problems else DONE))
 
 
 def _search(account: Account, prices: Prices) -> OrphanSearch:
@@ -77,58 +77,58 @@ def _found(search: OrphanSearch) -> OrphanSearchResult:
     return search.find(counted(names, len(names), "tables looked at", bars))
 
 
-def _asked(found: OrphanSearchResult) -> bool | None:
+def _asked(result: OrphanSearchResult) -> bool | None:
     """Show the tables and ask; None without a terminal."""
-    tables = some(len(found.removable), "table")
-    err.print(text_of(_answer(found, set(), {})))
+    tables = some(len(result.removable), "table")
+    err.print(text_of(_answer(result, set(), {})))
     agreed = says_yes(f"Delete {tables}?")
     if agreed is None:
-        err.print(f"keyheat: {tables} not deleted, since nobody can be asked here: say --yes, or --dry-run")
+        err.print(f"keyheat: {tables} not deleted: without a terminal, add --yes or --dry-run")
     return agreed
 
 
-def _delete(search: OrphanSearch, wanted: list[Orphan]) -> dict[str, str]:
+def _delete(search: OrphanSearch, orphans: list[Orphan]) -> dict[str, str]:
     """Delete the tables and wait until they are gone; gives failures by table."""
-    failed = {orphan.name: why for orphan in wanted if (why := search.delete(orphan)) is not None}
+    failed = {orphan.name: why for orphan in orphans if (why := search.delete(orphan)) is not None}
     with Countdown(bars, "deleting") as countdown:
         patience = TablePatience(sleep=search.sleep, show=countdown.count)
-        for orphan in wanted:
+        for orphan in orphans:
             if orphan.name not in failed and (why := search.see_gone(orphan, patience)) is not None:
                 failed[orphan.name] = why
     return failed
 
 
-def _answer(found: OrphanSearchResult, wanted: set[str], failed: Mapping[str, str]) -> Answer:
+def _answer(result: OrphanSearchResult, chosen: set[str], failed: Mapping[str, str]) -> Answer:
     """Every table of an earlier run, with what becomes of it."""
-    orphans, deleted = (*found.orphans, *found.not_over), wanted - failed.keys()
-    rows = tuple(_row(orphan, _fate(orphan, found, wanted, failed)) for orphan in orphans)
-    several = some(len(found.removable), "expired table")
-    left = f"{several} found, {len(deleted)} deleted." if orphans else "No table is left behind."
+    orphans, deleted = (*result.orphans, *result.not_over), chosen - failed.keys()
+    rows = tuple(_row(orphan, _fate(orphan, result, chosen, failed)) for orphan in orphans)
+    several = some(len(result.removable), "expired table")
+    sentence = f"{several} found, {len(deleted)} deleted." if orphans else "No table is left behind."
     problems = [
         f"Not looked at: {', '.join(names[:NAMED])}"
         f"{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}: {why}"
-        for why, names in found.problems.items()
+        for why, names in result.problems.items()
     ]
     return Answer(
         title="Tables of earlier runs",
-        sentence=left,
+        sentence=sentence,
         tone="invalid" if failed or problems else "none",
         tables=(Table(title="Tables", rows=rows),) if rows else (),
         notes=tuple(problems),
         data={
             "tables": [_data(orphan) | {"deleted": orphan.name in deleted} for orphan in orphans],
-            "problems": [{"why": why, "tables": names} for why, names in found.problems.items()],
+            "problems": [{"why": why, "tables": names} for why, names in result.problems.items()],
             "failed": dict(failed),
         },
     )
 
 
-def _fate(orphan: Orphan, found: OrphanSearchResult, wanted: set[str], failed: Mapping[str, str]) -> str:
+def _fate(orphan: Orphan, result: OrphanSearchResult, chosen: set[str], failed: Mapping[str, str]) -> str:
     if orphan.name in failed:
         return f"not deleted: {failed[orphan.name]}"
-    if orphan.name in wanted:
+    if orphan.name in chosen:
         return "deleted"
-    if orphan in found.not_over:
+    if orphan in result.not_over:
         return "not expired"
     return "expired" if orphan.kept is None else f"not deleted, {orphan.kept}"
 

@@ -20,18 +20,18 @@ from keyheat.words import DONE, INVALID
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=a_folder)
-@click.option("--csv", "place", type=a_path, metavar="FOLDER", help="write the numbers as CSV files instead")
+@click.option("--csv", "csv_dir", type=a_path, metavar="FOLDER", help="write numbers as CSV files instead")
 @click.option("--show-keys", is_flag=True, help="write keys of the run, with --csv")
 @in_json("the page")
-def report(folder: Path, place: Path | None, show_keys: bool) -> int:
+def report(folder: Path, csv_dir: Path | None, show_keys: bool) -> int:
     """Write report.html from the files of a run; keyheat analyze DIR labels them anew.
 
     With --csv it writes the frames of the run instead, with units in column names.
     """
     from keyheat.show.report import write_report
 
-    if place is not None:
-        return _write_csv(folder, place, show_keys=show_keys)
+    if csv_dir is not None:
+        return _write_csv(folder, csv_dir, show_keys=show_keys)
     if show_keys:
         raise click.UsageError("--show-keys goes with --csv")
     with working("drawing the report", bars):
@@ -54,13 +54,13 @@ def compare(folders: tuple[Path, ...], file: Path) -> int:
     return give(brief, DONE if valid else INVALID, page=file)
 
 
-def _write_csv(folder: Path, place: Path, *, show_keys: bool) -> int:
+def _write_csv(folder: Path, csv_dir: Path, *, show_keys: bool) -> int:
     """Write each frame of a run as a file."""
     from keyheat.analysis.exports import KeysNotRecorded, write_exports
 
     try:
         with working("writing the frames", bars):
-            written = write_exports(folder, place, show_keys=show_keys)
+            written = write_exports(folder, csv_dir, show_keys=show_keys)
     except KeysNotRecorded as problem:
         raise click.UsageError(str(problem)) from problem
     rows = [{"path": str(path), "rows": rows} for path, rows in written]
@@ -84,13 +84,13 @@ def runs(folders: tuple[Path, ...], file: Path | None) -> int:
     from keyheat.show.runs import NAME, runs_answer
 
     searched = _there(folders)
-    found, problems = find_runs(searched, _told)
+    runs_found, problems = find_runs(searched, _told)
     written = file or searched[0] / NAME
-    made = runs_answer(found, problems, searched, written.parent)
+    answer = runs_answer(runs_found, problems, searched, written.parent)
     code = INVALID if problems else DONE
     if file is not None or in_words():
-        save(written, html_of(made, datetime.now(UTC)))
-    return give(replace(made, tables=()), code, page=written, data_alone=True)
+        save(written, html_of(answer, datetime.now(UTC)))
+    return give(replace(answer, tables=()), code, page=written, data_alone=True)
 
 
 def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:

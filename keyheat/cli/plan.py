@@ -60,13 +60,13 @@ def plan(
     if loaded.load.arrivals != "trace":
         loadtest_of(loaded, path.parent)  # raises with the reason if its requests cannot be learnt
         check_shards(loaded, path.parent)
-    told = _Told(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)
-    made = plan_for(
-        loaded, path.parent, price_list(prices), quotas=told.quotas,
-        scale=told.scale, region=told.region,
+    quotas = _Told(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)
+    planned = plan_for(
+        loaded, path.parent, price_list(prices), quotas=quotas.quotas,
+        scale=quotas.scale, region=quotas.region,
     )  # fmt: skip
-    shown = plan_answer(made, scenario)
-    return give(shown, DONE, markdown=markdown)
+    answer = plan_answer(planned, scenario)
+    return give(answer, DONE, markdown=markdown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ def _ask(target: str, region: str | None, profile: str | None) -> _Told:
         clients = boto3_clients(region=region or os.environ.get("AWS_REGION"), profile=profile)
         region = region_of(clients)
         return _Told(account_quotas(clients), region, 1.0)
-    found = target_at(target, region=region)
-    clients = boto3_clients(region=found.region, profile=profile, endpoint_url=found.url, local=found.local)
-    if found.local:
-        return _Told(account_quotas(clients), scale=scale_at(found))
-    return _Told(account_quotas(clients), found.region, 1.0)
+    there = target_at(target, region=region)
+    clients = boto3_clients(region=there.region, profile=profile, endpoint_url=there.url, local=there.local)
+    if there.local:
+        return _Told(account_quotas(clients), scale=scale_at(there))
+    return _Told(account_quotas(clients), there.region, 1.0)

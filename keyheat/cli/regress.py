@@ -68,30 +68,30 @@ def regress(
     github = GITHUB in exports
     step = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
     files = tuple(file for file in exports if file != GITHUB)
-    wanted = Exports(files=files, step_summary=Path(step) if step else None, markdown=comment)
+    exported = Exports(files=files, step_summary=Path(step) if step else None, markdown=comment)
     if options.new_baseline and options.baseline:
         raise click.UsageError("use either --new-baseline or --baseline")
     loaded = find_suite(suite or "")
-    wanted.check()
+    exported.check()
     with History.open(history) as kept:
         session = SuiteSession(suite=loaded, options=options, consent=consent, history=kept)
-        return tell(session.compared(), wanted, datetime.now(UTC), github=github)
+        return tell(session.compared(), exported, datetime.now(UTC), github=github)
 
 
 SUMMARY: Final = "regression.json"
 PAGE: Final = "regression.html"
 
 
-def tell(outcome: SessionOutcome, wanted: Exports, now: datetime, *, github: bool) -> int:
+def tell(outcome: SessionOutcome, exports: Exports, now: datetime, *, github: bool) -> int:
     """Write pages and exports, print the outcome; gives the exit code.
 
     An export that fails changes no verdict; if that is good, the exit code says that something is missing.
     """
     page = None
     if outcome.verdict == "not_compared":
-        outcome = wanted.write(outcome)
+        outcome = exports.write(outcome)
     else:
-        outcome, page = _written(outcome, wanted, now), Path(outcome.folder) / PAGE
+        outcome, page = _written(outcome, exports, now), Path(outcome.folder) / PAGE
     give(outcome_answer(outcome), outcome.exit_code, page=page, data_alone=True)
     if github:
         print_lines(annotations(outcome), to_stderr=not in_words())
@@ -106,7 +106,7 @@ def comment(outcome: SessionOutcome) -> str:
     return f"<!-- keyheat regress {suite} -->\n{markdown_of(outcome_answer(outcome))}"
 
 
-def _written(outcome: SessionOutcome, wanted: Exports, now: datetime) -> SessionOutcome:
+def _written(outcome: SessionOutcome, exports: Exports, now: datetime) -> SessionOutcome:
     """Write pages, exports and the file of a session; gives the outcome with what could not be written."""
     from keyheat.show.html import html_of, save
 
@@ -114,7 +114,7 @@ def _written(outcome: SessionOutcome, wanted: Exports, now: datetime) -> Session
     outcome, unwritten = with_reports(outcome, folder, now)
     page = html_of(outcome_answer(outcome, folder), now)
     unwritten += _attempt(lambda: save(folder / PAGE, page))
-    outcome = wanted.write(outcome.model_copy(update={"problems": (*outcome.problems, *unwritten)}))
+    outcome = exports.write(outcome.model_copy(update={"problems": (*outcome.problems, *unwritten)}))
     unsaid = _attempt(lambda: write_summary(folder / SUMMARY, outcome))
     return outcome.model_copy(update={"problems": (*outcome.problems, *unsaid)})
 
@@ -129,13 +129,13 @@ def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[
     failed, problems = {finding.case for finding in outcome.failed}, list[str]()
 
     def reported(run: RunMade) -> RunMade:
-        wanted = run.case in failed or not run.valid or bool(run.broken)
-        place = _inside(run, folder)
-        if not wanted or place is None or run.report is not None:
+        is_failed = run.case in failed or not run.valid or bool(run.broken)
+        run_folder = _inside(run, folder)
+        if not is_failed or run_folder is None or run.report is not None:
             return run
-        problems.extend(_attempt(lambda: write_report(place, now)))
-        there = (place / REPORT).exists()
-        return run.model_copy(update={"report": (place / REPORT).as_uri() if there else None})
+        problems.extend(_attempt(lambda: write_report(run_folder, now)))
+        there = (run_folder / REPORT).exists()
+        return run.model_copy(update={"report": (run_folder / REPORT).as_uri() if there else None})
 
     cases = [
         case.model_copy(
@@ -149,9 +149,9 @@ def with_reports(outcome: SessionOutcome, folder: Path, now: datetime) -> tuple[
 def _inside(run: RunMade, folder: Path) -> Path | None:
     """The run's directory, if it belongs to this session and has a diagnosis."""
     parts = urlsplit(run.url)
-    place = Path(unquote(parts.path))
-    ours = parts.scheme == "file" and place.is_relative_to(folder.absolute())
-    return place if ours and (place / FILES[DIAGNOSIS]).exists() else None
+    run_folder = Path(unquote(parts.path))
+    ours = parts.scheme == "file" and run_folder.is_relative_to(folder.absolute())
+    return run_folder if ours and (run_folder / FILES[DIAGNOSIS]).exists() else None
 
 
 def _attempt(write: Callable[[], object]) -> list[str]:

@@ -90,10 +90,10 @@ def run(
     return code
 
 
-def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
+def make_run(job: Job, how: How, *, of_series: tuple[int, int] | None = None) -> int:
     """Make one run into `job.folder`, with a progress bar on stderr, and give its exit code.
 
-    `place` is the run's number among how many, for the bar. A simulation replaces an earlier run in the
+    `of_series` is the run's number among how many, for the bar. A simulation replaces an earlier run in the
     folder, a load refuses it. After DONE, BROKEN and INVALID the folder holds a diagnosis, if there is
     evidence at all (`made(job)`). Raises `FileProblem` if the files there are another run's.
     """
@@ -101,7 +101,7 @@ def make_run(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int
         return exit_code_of(simulated(job, how))
     from keyheat.show.progress import LoadBar
 
-    with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=place) as bar:
+    with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=of_series) as bar:
         ended = launch.launch(_command(job, how), bar.load)
     return _concluded(job, how, ended)
 
@@ -110,7 +110,7 @@ def in_turn(jobs: Sequence[Job], how: How) -> list[int]:
     """Run one after the other, until all are done or one could not start; gives their exit codes."""
     codes: list[int] = []
     for number, job in enumerate(jobs, start=1):
-        codes.append(make_run(job, how, place=(number, len(jobs)) if len(jobs) > 1 else None))
+        codes.append(make_run(job, how, of_series=(number, len(jobs)) if len(jobs) > 1 else None))
         if codes[-1] in NOT_STARTED:
             break
     return codes
@@ -144,11 +144,11 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     """Label a load that went without CloudWatch, and print its outcome; gives its exit code."""
     from keyheat.analysis.report import load_run
 
-    code, said = ended.code, ended.output
+    code, output = ended.code, ended.output
     if ended.run_id is None:
-        return _not_begun(job, code, said)
+        return _not_begun(job, code, output)
     if code in (DONE, BROKEN) or (code == INVALID and made(job)):
-        _check_is_of(ended.run_id, job.folder, said)
+        _check_is_of(ended.run_id, job.folder, output)
     if how.quick and code in (DONE, BROKEN):
         code = exit_code_of(diagnosed(job.folder)) or code
         if how.report:
@@ -156,47 +156,47 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
 
             write_report(job.folder, datetime.now(UTC))
     if code not in (DONE, BROKEN, INVALID) or not made(job):
-        err.print(_last_words(said))
+        err.print(_last_words(output))
         return INVALID if code == BROKEN else code  # it broke, not a threshold
-    tell_once(said.splitlines(), how)
+    tell_once(output.splitlines(), how)
     if not how.quiet:
         say_outcome(load_run(job.folder), job.folder, how)
     return code
 
 
-def tell_once(said: Sequence[str], how: How) -> None:
+def tell_once(lines: Sequence[str], how: How) -> None:
     """Print the messages of a load, each once in a series of runs."""
-    for line in said:
-        if line.startswith(SAID) and line not in how.told:  # the rest are the stages' own words
-            how.told.add(line)
+    for line in lines:
+        if line.startswith(SAID) and line not in how.printed:  # the rest are the stages' own words
+            how.printed.add(line)
             err.print(line)
 
 
-def _not_begun(job: Job, code: int, said: str) -> int:
+def _not_begun(job: Job, code: int, output: str) -> int:
     """Say why a load ended before there was a run; gives the exit code.
 
     One that Python or Locust ends does so with 1: the load test cannot be read, or broke. No threshold did.
     """
-    if NOT_OURS in said:
+    if NOT_OURS in output:
         err.print(
             f"{job.scenario.loadtest_shown} loads nothing of Keyheat: no user class derives from "
             "keyheat.load.users.user.TableUser; derive one (docs/run.md), or run it by "
             f"`locust -f {job.scenario.loadtest}` without a report @ $.loadtest"
         )
         return WRONG_USE
-    err.print(_last_words(said))
+    err.print(_last_words(output))
     if code in NOT_STARTED:
         return code
     err.print(f"keyheat: the load test {job.scenario.loadtest} ended before it began, with exit code {code}")
     return WRONG_USE if code == BROKEN else INVALID
 
 
-def _last_words(said: str) -> str:
+def _last_words(output: str) -> str:
     """The last lines that a child printed, which may be a traceback with names and errors of others."""
-    return masked("\n".join(said.rstrip().splitlines()[-LAST_LINES:]))
+    return masked("\n".join(output.rstrip().splitlines()[-LAST_LINES:]))
 
 
-def _check_is_of(run_id: str, folder: Path, said: str) -> None:
+def _check_is_of(run_id: str, folder: Path, output: str) -> None:
     """Check that the files are those of this run. Raises `FileProblem` after printing what it `said`."""
     from keyheat.runs.manifest import read_manifest
 
@@ -210,5 +210,5 @@ def _check_is_of(run_id: str, folder: Path, said: str) -> None:
         if manifest.status == "running":
             raise FileProblem(f"{folder}: the load broke in the middle of the run, so it has no result")
     except FileProblem:
-        err.print(_last_words(said))
+        err.print(_last_words(output))
         raise

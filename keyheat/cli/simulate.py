@@ -57,7 +57,7 @@ class How:
     brief: bool = False
     billing: Billing | None = None  # what a month costs; None: unknown
     further: tuple[Path, ...] = ()  # analyzers of the user's own, of a simulated run
-    told: set[str] = field(default_factory=set, compare=False)
+    printed: set[str] = field(default_factory=set, compare=False)
 
 
 def diagnosed(folder: Path, further: Sequence[Path] = (), billing: Billing | None = None) -> "Diagnosis":
@@ -109,7 +109,7 @@ def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: obje
     """
     if not in_words():
         ended = [*codes, *[None] * (len(jobs) - len(codes))]
-        runs = [_told(job, ended[place]) for place, job in enumerate(jobs)]
+        runs = [_told(job, ended[number]) for number, job in enumerate(jobs)]
         print_json({"format": FORMAT, "exit_code": code, "runs": runs, **more})
 
 

@@ -106,7 +106,7 @@ class SuiteSession:
         before = scenarios_of(baseline, self.suite) if paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
         folder = series_place(options.folder, self.suite.name)
-        held = SessionComparison(
+        comparison = SessionComparison(
             suite=suite, baseline=baseline, to_accept=self._to_accept(), paired=paired, force=options.force,
             accept=options.accept,
         )  # fmt: skip
@@ -117,9 +117,9 @@ class SuiteSession:
                 url = run.folder.absolute().as_uri()
                 history.add(session, run.case.name, run.repetition, summary, url, run.side)
 
-            made = make_runs(plan, partial(_make, hows, len(plan)), keep, partial(_tell, len(plan)))
+            runs = make_runs(plan, partial(_make, hows, len(plan)), keep, partial(_tell, len(plan)))
             outcome = outcome_of(
-                held, made, session, history=history.path, folder=folder, ended_at=datetime.now(UTC)
+                comparison, runs, session, history=history.path, folder=folder, ended_at=datetime.now(UTC)
             )
             history.end(session, outcome.verdict, outcome)
         return outcome
@@ -151,19 +151,19 @@ class SuiteSession:
         return {
             target: How(
                 target=target,
-                options=self._options(target, [one for one in plan if one.case.target == target]),
+                options=self._options(target, [run for run in plan if run.case.target == target]),
                 quick=not suite.run.collect,
                 report=False,
                 quiet=True,
             )
-            for target in dict.fromkeys(one.case.target for one in plan)
+            for target in dict.fromkeys(run.case.target for run in plan)
         }
 
     def _options(self, target: str, plan: list[PlannedRun]) -> tuple[str, ...]:
         """Options of the process that loads, for all runs on one target."""
         if target == SIMULATED:
             return ()
-        jobs = [Job(one.scenario, one.case.path, one.folder) for one in plan]
+        jobs = [Job(run.scenario, run.case.path, run.folder) for run in plan]
         return (*agreed(jobs, target, self.guards, prices=self.prices), "--prices", str(self.prices))
 
 
@@ -171,7 +171,7 @@ def _make(hows: Mapping[str, How], count: int, planned: PlannedRun, number: int)
     """Make one run as its target needs it: whether it has a diagnosis, and its seconds."""
     began_s = time.monotonic()
     job = Job(planned.scenario, planned.write(), planned.folder)
-    code = make_run(job, hows[planned.case.target], place=(number, count))
+    code = make_run(job, hows[planned.case.target], of_series=(number, count))
     if code in NOT_STARTED:
         raise NotStarted(code)
     return made(job), time.monotonic() - began_s

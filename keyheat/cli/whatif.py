@@ -86,7 +86,7 @@ class Wanted:
 @click.argument("scenario", type=a_scenario)
 @click.argument("question", type=click.Choice((*SEARCHES, RETRIES)))
 @some_settings
-@takes("wanted", Wanted)
+@takes("search", Wanted)
 @click.option("--out", "folder", type=a_path, help="folder of the page and the runs")
 @as_markdown
 @in_json("the answer")
@@ -96,7 +96,7 @@ def whatif(
     scenario: str,
     question: str,
     settings: tuple[str, ...],
-    wanted: Wanted,
+    search: Wanted,
     folder: Path | None,
     markdown: bool,
     guards: Guards,
@@ -108,14 +108,14 @@ def whatif(
     shards    the smallest number of shards of every hot key that is enough
     capacity  the smallest provisioned capacity that is enough
     load      the largest demand that is carried, and what throttles first
-    retries   what the retries of SDKs make of its throttles
+    retries   how the retries of SDKs change its throttles
 
     Exit code 1: not even the largest number is enough; 3: the load generator was the limit.
     """
     _check_options(question)
-    target = wanted.target
-    if wanted.step_s is not None and question != "load":
-        settings = (*settings, f"load.duration_s={wanted.step_s!r}")
+    target = search.target
+    if search.step_s is not None and question != "load":
+        settings = (*settings, f"load.duration_s={search.step_s!r}")
     loaded, path = find_scenario(scenario, settings)
     loads = target != SIMULATED
     for extra in ["load", "report"] if loads else ["report"] if folder is not None else []:
@@ -124,19 +124,19 @@ def whatif(
         folder = series_place(folder, f"{loaded.name}-{question}")
     drawn = folder is not None
     if question == RETRIES:
-        shown, code = _retries(loaded, path, wanted, drawn=drawn), 0
+        answer, code = _retries(loaded, path, search, drawn=drawn), 0
     else:
-        questions = list(_questions(loaded, path, question, wanted))
+        questions = list(_questions(loaded, path, question, search))
         try:
-            searches = [_searched(one, path, target, folder, guards, prices) for one in questions]
+            searches = [_searched(each, path, target, folder, guards, prices) for each in questions]
         except _Ended as ended:
             err.print(f"keyheat: the search ended early; its runs are kept in {folder}")
             return ended.code
-        shown, code = _answer(searches, target, path, prices, drawn=drawn)
+        answer, code = _answer(searches, target, path, prices, drawn=drawn)
     page = None
     if folder is not None:
-        page = write_answer(folder, NAME, shown, code)
-    return give(shown, code, page=page, markdown=markdown)
+        page = write_answer(folder, NAME, answer, code)
+    return give(answer, code, page=page, markdown=markdown)
 
 
 def _check_options(question: str) -> None:
@@ -149,38 +149,38 @@ def _check_options(question: str) -> None:
             raise click.UsageError(f"{parameter.opts[0]} is for {' and '.join(kinds)}, not for {question}")
 
 
-def _questions(scenario: "Scenario", path: Path, kind: str, wanted: Wanted) -> "Iterator[Question]":
+def _questions(scenario: "Scenario", path: Path, kind: str, options: Wanted) -> "Iterator[Question]":
     """What is searched: one question, or one for each direction whose capacity is short."""
     from keyheat.simulator.questions import capacity_question, load_question, shards_question
     from keyheat.simulator.whatif import throttled_directions
 
-    start, most = wanted.start, wanted.most
+    start, most = options.start, options.most
     if start is not None and most is not None and start >= most:
         raise click.UsageError(f"--from {start:g} is not below --to {most:g}")
     for name, value in (("--from", start), ("--to", most)):
         if kind != "load" and value is not None and value != int(value):
             raise click.UsageError(f"{name} {value:g} is not a whole number")
-    asked: dict[str, Any] = {"share_most": wanted.share_most, "burst": wanted.burst}
-    asked |= {"precision": wanted.precision} if wanted.precision else {}
+    settings: dict[str, Any] = {"share_most": options.share_most, "burst": options.burst}
+    settings |= {"precision": options.precision} if options.precision else {}
     if kind == "load":
-        yield load_question(scenario, start=start, most=most, step_s=wanted.step_s, **asked)
+        yield load_question(scenario, start=start, most=most, step_s=options.step_s, **settings)
         return
-    asked |= {"index": wanted.index, "start": start and int(start), "most": most and int(most)}
+    settings |= {"index": options.index, "start": start and int(start), "most": most and int(most)}
     if kind == "shards":
-        usual = 100 if wanted.target == SIMULATED else LOADED_SHARDS_MOST
+        usual = 100 if options.target == SIMULATED else LOADED_SHARDS_MOST
         yield shards_question(
-            scenario, **asked | {"start": asked["start"] or 1, "most": asked["most"] or usual}
+            scenario, **settings | {"start": settings["start"] or 1, "most": settings["most"] or usual}
         )
         return
-    sides = [Direction(wanted.direction)] if wanted.direction else None
-    for side in sides or throttled_directions(capacity_question(scenario, WRITE, **asked), path.parent):
-        yield capacity_question(scenario, side, **asked)
+    sides = [Direction(options.direction)] if options.direction else None
+    for side in sides or throttled_directions(capacity_question(scenario, WRITE, **settings), path.parent):
+        yield capacity_question(scenario, side, **settings)
 
 
 def _searched(
     question: "Question", path: Path, target: str, folder: Path | None, guards: Guards, prices: Path
 ) -> "Search":
-    """The answer by the simulator, or by real loads that somebody has agreed to."""
+    """The answer by the simulator, or by real loads after consent."""
     from keyheat.show.progress import Trying
     from keyheat.simulator.whatif import simulated_search
 
@@ -192,7 +192,7 @@ def _searched(
 
     assert folder is not None, "runs have a folder"
     if guards.table is not None:
-        raise click.UsageError("each run has a table of its own: leave out --table")
+        raise click.UsageError("each run creates its own table: leave out --table")
     options: tuple[str, ...] = ()
 
     def agree(jobs: Sequence[Job]) -> None:
@@ -200,9 +200,9 @@ def _searched(
         options = (*agreed(jobs, target, guards, prices=prices), "--prices", str(prices))
         bars.print(f"{name}: at most {len(jobs)} runs on {target}")
 
-    def run(job: Job, place: tuple[int, int]) -> None:
+    def run(job: Job, of_series: tuple[int, int]) -> None:
         how = How(target=target, options=options, quick=True, quiet=True)
-        code = make_run(job, how, place=place)
+        code = make_run(job, how, of_series=of_series)
         if code in NOT_STARTED or not made(job):
             raise _Ended(code or INVALID)
 
@@ -216,17 +216,17 @@ class _Ended(Exception):
         self.code = code
 
 
-def _retries(scenario: "Scenario", path: Path, wanted: Wanted, *, drawn: bool) -> "Answer":
+def _retries(scenario: "Scenario", path: Path, options: Wanted, *, drawn: bool) -> "Answer":
     """What each policy makes of the same demand, request by request on the simulator."""
     from keyheat.show.progress import Simulating
     from keyheat.show.retries import retries_answer
     from keyheat.simulator.dryrun.ask import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
 
-    own = scenario.client
-    clients = wanted.clients or (CLIENTS if own.sdk == "none" else own.clients)
+    client = scenario.client
+    clients = options.clients or (CLIENTS if client.sdk == "none" else client.clients)
     demand, runs = demand_of(scenario, path.parent), []
-    for policy in dict.fromkeys((NONE, own.policy, *map(policy_named, wanted.sdks or USUAL))):
+    for policy in dict.fromkeys((NONE, client.policy, *map(policy_named, options.sdks or USUAL))):
         with Simulating(f"{scenario.name}, {policy.name}", scenario.load.duration_s, bars) as bar:
             runs.append(retried(scenario, demand, policy, clients=clients, progress=bar.simulated))
     figures: tuple[Figure, ...] = ()
@@ -234,8 +234,8 @@ def _retries(scenario: "Scenario", path: Path, wanted: Wanted, *, drawn: bool) -
         from keyheat.show.figures import retry_figure
 
         figures = (retry_figure(runs),)
-    shown = retries_answer(scenario, runs, clients, assumptions_of(scenario, path.parent))
-    return replace(shown, figures=figures)
+    answer = retries_answer(scenario, runs, clients, assumptions_of(scenario, path.parent))
+    return replace(answer, figures=figures)
 
 
 def _answer(
@@ -246,7 +246,7 @@ def _answer(
     from keyheat.simulator.dryrun.ask import assumptions_of
 
     listed = price_list(prices)
-    found = [
+    results = [
         found_of(search, target, listed, path.parent, assumptions_of(search.question.scenario, path.parent))
         for search in searches
     ]
@@ -254,6 +254,6 @@ def _answer(
     if drawn:
         from keyheat.show.figures import search_figure
 
-        figures = tuple(map(search_figure, found))
-    shown = replace(together([search_answer(one) for one in found]), figures=figures)
-    return shown, max(map(exit_code_of, searches))
+        figures = tuple(map(search_figure, results))
+    answer = replace(together([search_answer(each) for each in results]), figures=figures)
+    return answer, max(map(exit_code_of, searches))

@@ -95,7 +95,7 @@ def test_verdicts_on_a_closed_loop(noted: Health, bound: bool, said: str) -> Non
             opened(1_000, sent=520, held_s=4_300),
             {},
             False,
-            "sent 52 of 100 requests/s of demand, 48 held back by the client's own rate, which is no limit",
+            "sent 52 of 100 requests/s of demand, 48 held back by the client's own rate, which does not",
         ),
         (  # too few users are
             opened(900, sent=520, arrivals=900, held_s=800, no_user=100),

@@ -41,9 +41,9 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     """Loads that an endpoint in this process answers on a virtual clock."""
     made: list[Job] = []
 
-    def make_run(job: Job, _how: object, *, place: tuple[int, int]) -> int:
+    def make_run(job: Job, _how: object, *, of_series: tuple[int, int]) -> int:
         made.append(job)
-        assert place[0] == len(made)
+        assert of_series[0] == len(made)
         return written_run(job)
 
     monkeypatch.setattr(verb_of_trial, "make_run", make_run)
@@ -120,7 +120,7 @@ def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(tool: Tool, 
 def test_a_run_that_says_nothing_is_not_compared(
     tool: Tool, monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], words: str
 ) -> None:
-    monkeypatch.setattr(verb_of_trial, "make_run", lambda job, _how, place: written_run(job, **state))
+    monkeypatch.setattr(verb_of_trial, "make_run", lambda job, _how, of_series: written_run(job, **state))
     said = tool(verb_of_trial.trial, "--only", "maximum-on-demand")
     assert said.code == 3
     assert said.says(words)

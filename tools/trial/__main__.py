@@ -119,7 +119,7 @@ def _made(jobs: dict[str, Job], how: How, path: Path) -> tuple[Trial, int]:
     seen: list[Observed] = []
     found, ended = _trial(seen, how.target, jobs), DONE
     for number, (name, job) in enumerate(jobs.items(), start=1):
-        code = make_run(job, how, place=(number, len(jobs)))
+        code = make_run(job, how, of_series=(number, len(jobs)))
         if made(job):
             one = cast("ScenarioName", name)
             seen.append(observed_run(one, job.folder, job.scenario.load.duration_s))
