@@ -193,7 +193,8 @@ def test_only_times_that_overlap_are_company() -> None:
         return Claim(run="any", since=at(since_s), until=at(until_s))
 
     mine = lease(100, 200)
-    assert [one.overlaps(mine) for one in (lease(0, 100), lease(200, 300), lease(0, 101), lease(199, 300))] == [
+    leases = lease(0, 100), lease(200, 300), lease(0, 101), lease(199, 300)
+    assert [other.overlaps(mine) for other in leases] == [
         False, False, True, True,
     ]  # fmt: skip
     assert Claim(run="unreadable").overlaps(mine)
