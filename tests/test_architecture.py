@@ -10,7 +10,6 @@ from tests.test_imports import GROUND, MAY_IMPORT
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-ANALYZER = ROOT / "analyzers" / "partition_or_table"
 
 
 def test_the_table_of_rooms_is_what_the_imports_are_held_to() -> None:

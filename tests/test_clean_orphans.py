@@ -1,10 +1,8 @@
 """keyheat clean --orphans, at an endpoint that others wrote."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -13,6 +11,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from keyheat.load.tables.orphans import OrphanSearch
+from tests.endpoint.account import on_demand
 
 pytestmark = pytest.mark.slow
 
@@ -23,10 +22,8 @@ Verb = Callable[..., Any]
 
 
 @pytest.fixture
-def ddb(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def ddb(some_account: None) -> Iterator[Any]:
     """DynamoDB in eu-west-1, for an account that is nobody's."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     with mock_aws():
         yield boto3.client("dynamodb", region_name="eu-west-1")
 
@@ -36,11 +33,7 @@ def make(
 ) -> None:
     tags = {"keyheat": run, "keyheat-owner": run and "ann", "keyheat-expires": expires}
     ddb.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        Tags=[{"Key": key, "Value": value} for key, value in tags.items() if value],
-        **({"BillingMode": "PAY_PER_REQUEST"} | more),
+        **on_demand(name, Tags=[{"Key": key, "Value": value} for key, value in tags.items() if value], **more)
     )
 
 
@@ -62,7 +55,7 @@ def test_only_what_is_over_and_ours_is_deleted(verb: Verb, ddb: Any) -> None:
     assert fates == {
         "over": "deleted",
         "untold": "not deleted, it has no tag keyheat-expires",
-        "unreadable": "not deleted, its tag keyheat-expires cannot be read: 'tomorrow' is no time",
+        "unreadable": "not deleted, its tag keyheat-expires cannot be read: 'tomorrow' is not a time",
         "busy": "not expired",
     }
 
@@ -133,12 +126,8 @@ def test_what_cannot_be_asked_is_said(verb: Verb, ddb: Any, options: tuple[str, 
     assert words in said.err
 
 
-def test_who_asks_and_where_is_needed(verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+@pytest.mark.usefixtures("no_account")
+def test_who_asks_and_where_is_needed(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     said = verb("clean", "--orphans")
     assert (said.code, said.line) == (2, "Error: no AWS region is set: add --region, or set AWS_REGION")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")

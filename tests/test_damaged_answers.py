@@ -69,9 +69,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Endpoint]:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+def endpoint(some_account: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Endpoint]:
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.chdir(tmp_path)
     server = Endpoint()

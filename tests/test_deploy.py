@@ -156,23 +156,26 @@ def test_no_file_has_credentials() -> None:
         assert not re.search(r"A[KS]IA[0-9A-Z]{16}|SECRET_ACCESS_KEY:? *[=:] *\S", text), path
 
 
-def test_the_image_has_what_the_programs_import_and_ports_that_the_files_name() -> None:
-    text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
-    copied = {word for line in re.findall(r"^COPY ([^-].*)$", text, re.MULTILINE) for word in line.split()}
+@pytest.mark.parametrize(("name", "ports"), [("Dockerfile", "8089 5557 8000"), ("Dockerfile.local", "8000")])
+def test_the_image_has_what_the_programs_import_and_ports_that_the_files_name(name: str, ports: str) -> None:
+    text = (DEPLOY / name).read_text(encoding="utf-8")
+    sources = {
+        word for line in re.findall(r"^COPY ([^-].*)$", text, re.MULTILINE) for word in line.split()[:-1]
+    }
     (shipped,) = re.findall(
         r"^SHIPPED = \((.*)\)$", (ROOT / "setup.py").read_text(encoding="utf-8"), re.MULTILINE
     )
-    there = {name.partition("/")[0] for name in copied}
-    assert {"keyheat", "setup.py", "requirements.lock", *re.findall(r'"(\w+)"', shipped)} <= there
-    sources = copied - {"./"}
+    there = {name.partition("/")[0] for name in sources}
+    assert {"keyheat", "setup.py", *re.findall(r'"(\w+)"', shipped)} <= there
     assert all((ROOT / name).exists() for name in sources)
-    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    ignored = (DEPLOY / f"{name}.dockerignore").read_text(encoding="utf-8").splitlines()
     assert {f"!{name}" for name in sources} <= set(ignored)
     assert "--require-hashes" in text
-    assert "EXPOSE 8089 5557 8000" in text
+    assert set(re.findall(r" -r (\S+)", text)) <= sources
+    assert f"\nEXPOSE {ports}\n" in text
     uid = re.search(r"--uid (\d+)", text)
     assert uid is not None
-    assert f"USER {uid[1]}" in text
+    assert f"\nUSER {uid[1]}\n" in text
 
 
 def test_what_only_developers_need_has_a_lock_file_of_its_own() -> None:

@@ -10,6 +10,7 @@ import boto3
 import pytest
 from moto.dynamodb.models import dynamodb_backends
 
+from tests.endpoint import account
 from tests.load.foreign_endpoints import moto
 
 pytestmark = [pytest.mark.opens, pytest.mark.slow]
@@ -53,20 +54,8 @@ def url() -> Iterator[str]:
 
 def create(ddb: Any, name: str) -> None:
     capacity = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 15}
-    ddb.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": part, "AttributeType": "S"} for part in ("pk", "day")],
-        ProvisionedThroughput=capacity,
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": "by_day",
-                "KeySchema": [{"AttributeName": "day", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "KEYS_ONLY"},
-                "ProvisionedThroughput": capacity,
-            }
-        ],
-    )
+    by_day = account.index("by_day", "day", ProvisionedThroughput=capacity)
+    ddb.create_table(**account.table(name, **account.indexed(by_day), ProvisionedThroughput=capacity))
 
 
 def were_there_yesterday() -> None:

@@ -1,7 +1,6 @@
 """Every exit code that the documentation names, each with one clear line for what a person can mend."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs.formats import read_diagnosis
+from tests.endpoint.account import on_demand
 from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
@@ -47,14 +47,19 @@ WRONG_USE = {
     "no such verb": (["mix"], "no command 'mix'"),
     "no such option": (["queries", "--tabel", "t"], "No such option '--tabel'"),
     "analyze nothing": (["analyze"], "name a run directory, or use --evidence FILE"),
-    "collect nothing": (
-        ["collect"],
-        "name a run or table: --run DIR, --table T --last 3h, or --table T --start A --end B",
-    ),
+    "collect nothing": (["collect"], "name a run or table: --run DIR, --table T --last 3h, or --table T --"),
     "a window the wrong way": (
         ["collect", "--table", "t", "--start", "2026-11-20T12:00Z", "--end", "2026-11-20T11:00Z"],
         "--end 2026-11-20T11:00:00Z is not after --start 2026-11-20T12:00:00Z",
     ),
+    "a page of nothing": (["report"], "Missing argument 'DIR'"),
+    "an end alone": (["queries", "--table", "t", "--end", "2026-11-20T12:00Z"], "--end needs --start"),
+    "long ago": (["queries", "--table", "t", "--start", "2020-11-20T12:00Z"], "CloudWatch keeps 455 days"),
+    "the future": (["queries", "--table", "t", "--start", "2200-01-01T00:00Z"], "is in the future"),
+    "many indexes": (
+        ["queries", "--table", "t", *(f"--index=i{n}" for n in range(22))], "AWS takes 500 at once",
+    ),
+    "no time": (["collect", "--table", "t"], "give the time: --last 3h"),
     "a time that is none": (["collect", "--table", "t", "--start", "noon"], "'noon' does not match"),
     "no such folder": (["analyze", "no-such-folder"], "Directory 'no-such-folder' does not exist"),
     "no such evidence": (["analyze", "--evidence", "no.json"], "File 'no.json' does not exist"),
@@ -135,12 +140,8 @@ def test_2_a_taken_port() -> None:
     )
 
 
-def test_2_credentials_are_missing(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+@pytest.mark.usefixtures("no_account")
+def test_2_credentials_are_missing(verb: Verb, tmp_path: Path) -> None:
     aws = "https://dynamodb.eu-west-1.amazonaws.com"
     said = verb("run", "hotkey", "--target", aws, "--out", tmp_path / "run")
     assert said.code == 2
@@ -156,17 +157,11 @@ def test_3_the_generator_was_the_limit(verb: Verb, sample: Sample) -> None:
 
 
 @pytest.mark.opens
-def test_4_somebody_elses_table(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+@pytest.mark.usefixtures("some_account")
+def test_4_somebody_elses_table(verb: Verb, tmp_path: Path) -> None:
     with EndpointProcess.start() as endpoint:
         client = make_client(target_at(endpoint.url))
-        client.create_table(
-            TableName="keyheat-hotkey",
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-            BillingMode="PAY_PER_REQUEST",
-        )
+        client.create_table(**on_demand("keyheat-hotkey"))
         client.close()
         elsewhere = endpoint.url.replace("127.0.0.1", "0.0.0.0")  # any name but this machine's own
         said = verb("run", "hotkey", "--target", elsewhere, "--yes", "--out", tmp_path / "run")

@@ -12,30 +12,21 @@ from keyheat import runfiles
 from keyheat.cli.run import launch
 from keyheat.load.run.launch import Launched
 from keyheat.runs.claims import hold
+from tests.load.conftest import SHORT
+from tests.make import a_scenario_file
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, end_all, started
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "short"
-question = "Whose files are these?"
-loadtest = "hotkey"
-table = { name = "short-table", sort_key = "sk", provisioned = { read = 500, write = 4_000 } }
-keys = { kind = "hot_key", share = 0.9, keys = 100 }
-load = { users = 5, requests_per_s = 50, duration_s = 1, item_bytes = 1_000 }
-"""
 
 
 @pytest.fixture
 def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A short one, in the folder where everything happens."""
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "short.toml"
-    path.write_text(SCENARIO)
-    return path
+    return a_scenario_file(tmp_path, SHORT, load={"users": 5, "requests_per_s": 50, "duration_s": 1})
 
 
 @pytest.fixture

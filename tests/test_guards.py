@@ -13,13 +13,7 @@ from keyheat.load.run import launch
 
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 Verb = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def _account(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys that nobody checks: nothing is asked of anybody."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+pytestmark = pytest.mark.usefixtures("some_account")
 
 
 @pytest.fixture
@@ -29,7 +23,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     def no_launch(command: list[str], watch: Any) -> launch.Launched:
         commands.append(command)
-        return launch.Launched(code=launch.INTERRUPTED, said="", run_id=None)
+        return launch.Launched(code=launch.INTERRUPTED, output="", run_id=None)
 
     monkeypatch.setattr(launch, "launch", no_launch)
     return commands

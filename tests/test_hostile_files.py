@@ -20,26 +20,10 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from keyheat.masking import as_cell
+from tests.make import a_scenario_file
 
 Verb = Callable[..., Any]
 Sample = Callable[..., Path]
-
-TRACE = """
-format = "keyheat.scenario/1"
-name = "again"
-question = "What was sent, sent again?"
-loadtest = "replay"
-[table]
-name = "again-table"
-provisioned = { read = 20, write = 20 }
-[keys]
-kind = "replay"
-trace = "FILE"
-[load]
-arrivals = "trace"
-users = 1
-duration_s = 10
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -85,9 +69,9 @@ def in_run(file: str, *arguments: str) -> Callable[[Path, Path], list[object]]:
 
 def traced(_run: Path, bad: Path) -> list[object]:
     trace = bad.rename(bad.with_suffix(".parquet"))
-    scenario = bad.with_name("traced.toml")
-    scenario.write_text(TRACE.replace("FILE", trace.name))
-    return ["plan", scenario]
+    keys = {"kind": "replay", "trace": trace.name}
+    load = {"arrivals": "trace", "users": 1, "duration_s": 10}
+    return ["plan", a_scenario_file(bad.parent, {"loadtest": "replay", "keys": keys, "load": load})]
 
 
 READERS: dict[str, tuple[Callable[[Path, Path], list[object]], int]] = {

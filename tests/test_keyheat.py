@@ -193,26 +193,6 @@ def test_queries_are_what_get_metric_data_takes(verb: Verb) -> None:
     assert {"orders", "by-day"} <= names
 
 
-WRONG_USE = [
-    (("report",), "Missing argument 'DIR'"),
-    (("queries", "--table", "t", "--end", "2026-11-20T12:00Z"), "--end needs --start"),
-    (("queries", "--table", "t", "--start", "2020-11-20T12:00Z"), "CloudWatch keeps 455 days"),
-    (("queries", "--table", "t", "--start", "2200-01-01T00:00Z"), "is in the future"),
-    (("queries", "--table", "t", *(f"--index=i{n}" for n in range(22))), "AWS takes 500 at once"),
-    (("collect", "--table", "t"), "give the time: --last 3h"),
-    (("collect", "--table", "t", "--start", "2200-01-01T00:00Z", "--end", "2200-01-02T00:00Z"), "future"),
-    (("collect", "--table", "t", "--start", "2026-01-01T00:00Z", "--end", "2026-01-01T00:00Z"), "not after"),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("words", "message"), WRONG_USE)
-def test_evidence_that_cannot_be_had_as_asked(verb: Verb, words: tuple[str, ...], message: str) -> None:
-    said = verb(*words)
-    assert said.code == 2
-    assert message in said.err
-
-
 def test_evidence_that_says_nothing_still_has_a_page(verb: Verb, tmp_path: Path) -> None:
     evidence, page = tmp_path / "evidence.json", tmp_path / "evidence.html"
     window = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z"}

@@ -19,6 +19,8 @@ from keyheat.evidence.collection import collect
 from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.plausibility import read_evidence
 from tests import outside
+from tests.load.conftest import SHORT
+from tests.make import a_scenario_file
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, decided, end_all, in_a_terminal, run_of, started
 
 pytestmark = [pytest.mark.opens, pytest.mark.nightly]
@@ -27,15 +29,6 @@ ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
 Sample = Callable[..., Path]
 Start = Callable[..., "subprocess.Popen[str]"]
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "short"
-question = "What is left of a run that is killed?"
-loadtest = "hotkey"
-table = { name = "short-table", sort_key = "sk", provisioned = { read = 500, write = 4_000 } }
-keys = { kind = "hot_key", share = 0.9, keys = 100 }
-load = { users = 10, requests_per_s = 400, duration_s = %s, item_bytes = 27_000 }
-"""
 SEEN_BY_THE_CLIENT = {"seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"}
 RECORDS = SEEN_BY_THE_CLIENT | {"partitions.parquet"}  # which the endpoint tells
 
@@ -55,9 +48,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def scenario(folder: Path, duration_s: float) -> Path:
-    path = folder / "short.toml"
-    path.write_text(SCENARIO % duration_s)
-    return path
+    return a_scenario_file(folder, SHORT, load={"duration_s": duration_s})
 
 
 def eventually(attempt: Callable[[], Any]) -> Any:

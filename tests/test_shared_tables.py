@@ -12,27 +12,15 @@ from keyheat.load.tables.control import creation
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import load_scenario
+from tests.make import a_scenario_file
 
 pytestmark = pytest.mark.opens
 
-SHORT = """
-format = "keyheat.scenario/1"
-name = "short"
-question = "Is anybody else here?"
-loadtest = "hotkey"
-[table]
-name = "keyheat-short"
-sort_key = "sk"
-provisioned = { read = 100, write = 100 }
-[keys]
-kind = "uniform"
-keys = 20
-[load]
-users = 2
-requests_per_s = 20
-duration_s = 1
-item_bytes = 400
-"""
+SHORT = {
+    "table": {"name": "keyheat-short", "sort_key": "sk", "provisioned": {"read": 100, "write": 100}},
+    "keys": {"kind": "uniform", "keys": 20},
+    "load": {"users": 2, "requests_per_s": 20, "duration_s": 1, "item_bytes": 400},
+}
 OURS = [{"Key": "keyheat", "Value": "run-1"}, {"Key": "keyheat-owner", "Value": "ann"}]
 ANN = {"Key": "keyheat-live-run-1", "Value": "2026-01-01T00:00:00Z/2099-01-01T00:00:00Z ann"}
 Verb = Callable[..., Any]
@@ -41,11 +29,11 @@ Verb = Callable[..., Any]
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[Any, str]]:
     """An endpoint with the scenario's table, which a run of ann's is loading; and where it is."""
-    (tmp_path / "short.toml").write_text(SHORT)
+    path = a_scenario_file(tmp_path, SHORT)
     monkeypatch.chdir(tmp_path)
     with EndpointProcess.start() as process:
         client = make_client(target_at(process.url))
-        client.create_table(**creation(load_scenario(tmp_path / "short.toml").table), Tags=[*OURS, ANN])
+        client.create_table(**creation(load_scenario(path).table), Tags=[*OURS, ANN])
         yield client, process.url
         client.close()
 
@@ -58,7 +46,7 @@ def tags(client: Any) -> dict[str, str]:
 
 def test_a_table_that_somebody_is_loading_is_refused(shared: tuple[Any, str], verb: Verb) -> None:
     client, url = shared
-    said = verb("run", "short.toml", "--target", url, "--out", "mine", "--no-collect")
+    said = verb("run", "scenario.json", "--target", url, "--out", "mine", "--no-collect")
     assert said.code == 4
     assert "run run-1 of ann is loading it, until 2099-01-01T00:00:00Z at the latest" in said.err
     assert "--share" in said.err
@@ -70,7 +58,7 @@ def test_a_table_that_somebody_is_loading_is_refused(shared: tuple[Any, str], ve
 @pytest.mark.nightly
 def test_who_shares_a_table_has_a_verdict_that_says_so(shared: tuple[Any, str], verb: Verb) -> None:
     client, url = shared
-    said = verb("run", "short.toml", "--target", url, "--out", "mine", "--no-collect", "--share")
+    said = verb("run", "scenario.json", "--target", url, "--out", "mine", "--no-collect", "--share")
     assert said.code in (0, 3), said.err  # 3: this machine could not send all of it, and the run says so
     assert "this run was not alone: run run-1 of ann loaded the same table" in " ".join(said.err.split())
     run = json.loads(Path("mine/run.json").read_bytes())

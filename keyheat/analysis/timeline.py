@@ -215,7 +215,7 @@ def _arranged(same: _Same) -> EvidenceTimeline:
     by_key = _by_key(evidence.series)
     reasons = _reasons(evidence)
     names = _index_names(evidence, reasons)
-    facts: dict[str | None, IndexFacts | TableFacts] = {one.name: one for one in evidence.table.indexes}
+    facts: dict[str | None, IndexFacts | TableFacts] = {index.name: index for index in evidence.table.indexes}
     facts[None] = evidence.table
     seconds = _seconds(evidence)
     tracks = tuple(

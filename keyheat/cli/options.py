@@ -185,9 +185,9 @@ def price_list(path: Path) -> Prices:
 
 def says_yes(question: str) -> bool | None:
     """Ask at the terminal for a yes; None without a terminal."""
-    from keyheat.load.guard.consent import somebody_there
+    from keyheat.load.guard.consent import is_interactive
 
-    return confirmed(question) if somebody_there() else None
+    return confirmed(question) if is_interactive() else None
 
 
 def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = None) -> datetime | None:

@@ -139,7 +139,11 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
     diagnosis = diagnosed.run.diagnosis
     now = now_of(diagnosis)
     if now is not None:
-        yield _tonight(diagnosed, facts, now)
+        tonight = _tonight(diagnosed, facts, now)
+        if cures_now(diagnosis) and diagnosis.cure and len(diagnosis.cure.steps) == 1:
+            yield replace(cure, command=tonight.command, beside=(*cure.beside, now.why))
+            return
+        yield tonight
     if cure.name == "Now":
         return
     cure = replace(

@@ -12,6 +12,7 @@ from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes, overridden
 from keyheat.words import TITLES
+from tests.make import a_diagnosis
 
 SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 
@@ -198,17 +199,8 @@ def test_what_no_rerun_can_show_is_said_in_words(found: Case, word: str) -> None
     assert made.words.startswith(TITLES[made.action])
 
 
-def diagnosis(*advice: Recommendation, constraint: str = "table", resource: str = "table") -> Diagnosis:
-    verdict = {
-        "constraint": constraint, "resource": resource, "direction": "write", "grade": "reason",
-        "confidence": 0.9, "valid": True, "because": (),
-    }  # fmt: skip
-    return Diagnosis.model_validate(
-        {
-            "verdict": verdict, "labels": (), "recommendations": [one.model_dump() for one in advice],
-            "generator": {"bound": False}, "coverage": {"minutes": 1},
-        }
-    )  # fmt: skip
+def diagnosis(*advice: Recommendation, resource: str = "table") -> Diagnosis:
+    return a_diagnosis("table", resource, recommendations=[one.model_dump() for one in advice])
 
 
 def choice(found: Diagnosis, name: str = "country-index", **more: Any) -> Applied | tuple[ByHand, ...]:

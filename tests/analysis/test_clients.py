@@ -5,11 +5,7 @@ import pytest
 from keyheat.evidence.clients import boto3_clients, is_aws
 from keyheat.load.transport.target import target_at
 
-
-@pytest.fixture(autouse=True)
-def _some_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nobody")
+pytestmark = pytest.mark.usefixtures("some_account")
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from keyheat import runfiles
 from keyheat.analysis.diagnosis import analyze_run, diagnosed
 from keyheat.evidence import collection
-from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window, write_evidence
 from keyheat.runs.manifest import Manifest, run_window
@@ -100,31 +99,6 @@ def test_without_cloudwatch_the_clients_files_are_the_evidence(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", [None, 0.5], ids=["missing", "cut short"])
-@pytest.mark.parametrize("names", [("throttles.parquet", "keys.json"), ("seconds.parquet", "evidence.json")])
-def test_files_that_are_lost_are_named_and_the_rest_decides(
-    names: tuple[str, ...], keep: float | None, run_dir: Path, demo: Any
-) -> None:
-    run, _ = demo("hotkey")
-
-    def spoil(name: str) -> None:
-        path = run_dir / name
-        content = path.read_bytes()
-        path.unlink() if keep is None else path.write_bytes(content[: int(len(content) * keep)])
-
-    for name in names:
-        if name != "evidence.json":
-            spoil(name)
-    write_evidence(run_dir / "evidence.json", collect(run_dir, run.aws()))
-    if "evidence.json" in names:
-        spoil("evidence.json")
-    diagnosis = analyze_run(run_dir)
-    assert diagnosis.verdict.constraint == "partition"
-    for name in names:
-        assert [line for line in diagnosis.coverage.missing if name in line], name
-
-
-@pytest.mark.slow
 def test_a_killed_run_ends_now(run_dir: Path, demo: Any) -> None:
     run, _ = demo("hotkey")
     for name in ("seconds.parquet", "throttles.parquet", "keys.json"):
@@ -139,11 +113,6 @@ def test_a_killed_run_ends_now(run_dir: Path, demo: Any) -> None:
     assert "the end of the run: in run.json its status is running" in found.missing
     write_evidence(run_dir / "evidence.json", found)
     assert analyze_run(run_dir).verdict.grade == "cause_metric"
-
-
-def test_a_directory_without_anything_says_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem, match=r"nothing to analyze(.|\n)*evidence\.json(.|\n)*run\.json"):
-        analyze_run(tmp_path)
 
 
 WINDOWS: list[tuple[str, str | None, str, str]] = [
@@ -164,22 +133,6 @@ def test_the_window_is_whole_minutes(started: str, ended: str | None, first: str
     run = Manifest(started_at=at(started), ended_at=at(ended), table=TableFacts(name="t"))
     now_s = datetime(2026, 11, 20, 12, 5, 30, tzinfo=UTC).timestamp()
     assert run_window(run, now_s) == Window(start=at(first), end=at(last))
-
-
-def test_the_cli_says_what_boto3_says(demo: Any) -> None:
-    run, expected = demo("hotkey")
-    aws = run.aws()
-    aws.clock.now_s = run.window.end.timestamp() + 60
-    queries = metrics.queries_for("keyheat-hotkey", now=run.end)
-    answer = aws.get_metric_data(
-        MetricDataQueries=queries,
-        StartTime=run.window.start,
-        EndTime=run.window.end,
-        ScanBy="TimestampAscending",
-    )
-    printed = json.loads(json.dumps(answer, default=datetime.isoformat))
-    found = collection.from_cli_output([printed], table=expected.table, window=expected.window)
-    assert found.series == expected.series
 
 
 BAD_OUTPUT: list[tuple[str, Any]] = [

@@ -1,6 +1,5 @@
 """What advice would come to: the same demand on the simulator, believed only where it repeats the run."""
 
-import tomllib
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +16,7 @@ from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
-from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
 from keyheat.show.advice import outlook
 from keyheat.simulator.alterations import divided
 from keyheat.simulator.masses import masses_of_shares
@@ -25,23 +24,18 @@ from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.whatif import shards_enough
+from tests.make import a_scenario
 
-HOT_KEY = """
-format = "keyheat.scenario/1"
-name = "hot"
-question = "Is it the partition?"
-loadtest = "hotkey"
-[table]
-name = "orders"
-provisioned = {read = 5, write = 4000}
-[keys]
-kind = "hot_key"
-share = 0.9
-[load]
-requests_per_s = 2000
-duration_s = 60
-"""
-TOO_SMALL = HOT_KEY.replace("write = 4000", "write = 40").replace('"hot_key"\nshare = 0.9', '"uniform"')
+HOT_KEY: dict[str, Any] = {
+    "table": {"name": "orders", "provisioned": {"read": 5, "write": 4_000}},
+    "keys": {"kind": "hot_key", "share": 0.9},
+    "load": {"requests_per_s": 2_000, "duration_s": 60},
+}
+TOO_SMALL = {
+    **HOT_KEY,
+    "table": {"name": "orders", "provisioned": {"read": 5, "write": 40}},
+    "keys": {"kind": "uniform"},
+}
 
 
 def evidence_of(made: Simulation, **table: Any) -> Evidence:
@@ -81,9 +75,9 @@ def evidence_of(made: Simulation, **table: Any) -> Evidence:
 
 
 def diagnosis_of(
-    text: str, numbers: Thresholds, *, with_scenario: bool = True, **table: Any
+    raw: dict[str, Any], numbers: Thresholds, *, with_scenario: bool = True, **table: Any
 ) -> tuple[Diagnosis, Scenario]:
-    scenario = scenario_from_dict(tomllib.loads(text), "test")
+    scenario = a_scenario(**raw)
     evidence = evidence_of(simulate(scenario), **table)
     known = scenario if with_scenario else None
     return diagnose(evidence, client=None, thresholds=numbers, scenario=known), scenario
@@ -133,13 +127,9 @@ def test_capacity_for_the_demand_ends_the_throttling_and_is_paid_for(
 
 
 def test_a_month_is_priced_with_the_indexes_before_anything_is_simulated() -> None:
-    raw = tomllib.loads(TOO_SMALL)
     pair = {"read": 50, "write": 15}
-    raw["table"] |= {
-        "provisioned": pair,
-        "indexes": [{"name": "by_day", "partition_key": "d", "provisioned": pair}],
-    }
-    rerun = rerun_for(scenario_from_dict(raw, "test"))
+    index = {"name": "by_day", "partition_key": "d", "provisioned": pair}
+    rerun = rerun_for(a_scenario(table={"name": "orders", "provisioned": pair, "indexes": [index]}))
     assert rerun.dollars(None) == pytest.approx(2 * (15 * 0.00065 + 50 * 0.00013) * 730)
 
 
@@ -152,7 +142,7 @@ def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
 
 @pytest.mark.slow
 def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds) -> None:
-    scenario = scenario_from_dict(tomllib.loads(HOT_KEY), "test")
+    scenario = a_scenario(**HOT_KEY)
     hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=1_800.0, direction="write")
     case = case_for(numbers, heat=RunHeat("write", (hot,), ()))
     rerun = rerun_for(scenario, measured=0.4)
@@ -170,38 +160,19 @@ def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds
     assert cure.throttle_share_after == 0
 
 
-HOT_VALUE = """
-format = "keyheat.scenario/1"
-name = "carriers"
-question = "How many prefixes does an index need for one large value?"
-[table]
-name = "shipments"
-sort_key = "sk"
-provisioned = {read = 500, write = 8000}
-[[table.indexes]]
-name = "by-carrier"
-partition_key = "carrier"
-sort_key = "due"
-provisioned = {read = 500, write = 8000}
-[keys]
-kind = "uniform"
-[attributes.carrier]
-values = {dhl = 95, ups = 3, fedex = 2}
-[load]
-users = 10
-duration_s = 20
-item_bytes = 20_000
-[[tasks]]
-operation = "put"
-per_s = 180
-"""
-
-
 @pytest.mark.slow
 def test_a_short_run_is_advised_as_many_prefixes_of_an_index_as_are_enough_for_ever(
     numbers: Thresholds,
 ) -> None:
-    scenario = scenario_from_dict(tomllib.loads(HOT_VALUE), "test")
+    pair = {"read": 500, "write": 8_000}
+    index = {"name": "by-carrier", "partition_key": "carrier", "sort_key": "due", "provisioned": pair}
+    scenario = a_scenario(
+        table={"name": "shipments", "sort_key": "sk", "provisioned": pair, "indexes": [index]},
+        attributes={"carrier": {"values": {"dhl": 95, "ups": 3, "fedex": 2}}},
+        load={"users": 10, "duration_s": 20, "item_bytes": 20_000},
+        loadtest="operations",
+        tasks=[{"operation": "put", "per_s": 180}],
+    )
     hot = HotKey(key="dhl", share=0.95, throttles=9, units_per_s=3_420.0, direction="write")
     heat = RunHeat("write", (hot,), ())
     case = case_for(numbers, resource="by-carrier", warm=8_000, heat=heat, index_key="carrier")

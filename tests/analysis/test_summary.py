@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.measures import MEASURES
 from keyheat.analysis.summarize import keep_summary, labels_of, read_summary, summarize, write_summary
 from keyheat.analysis.summary import parsed
 from keyheat.cli.main import main
@@ -52,13 +51,6 @@ def test_a_simulated_run_in_a_few_numbers(run: Path) -> None:
     assert len(found.broken) == 1
     assert found.broken[0].startswith("throttle_share_max: ")
     assert found.setup.target == "simulated"
-
-
-@pytest.mark.slow
-def test_each_measure_is_there_or_it_is_said_why_not(run: Path) -> None:
-    found = read_summary(run)
-    assert found.measures.keys() | found.absent.keys() == MEASURES.keys()
-    assert not found.measures.keys() & found.absent.keys()
 
 
 def test_nothing_in_it_names_an_account_or_a_key(run: Path) -> None:

@@ -18,6 +18,7 @@ from keyheat.endpoint.service import Service
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.keys import digest_of
 from keyheat.show.charts.heat import throttled_key_table
+from tests.endpoint.account import attributes, schema, table, units
 from tests.endpoint.clients import FakeClock, ServiceApp
 from tests.made_runs import load_evidence
 
@@ -42,12 +43,8 @@ def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ServiceApp:
 
 def load(app: ServiceApp, mode: str | None, minutes: int = MINUTES) -> tuple[datetime, datetime]:
     """Minutes of writes, nearly all of them to one key, which a partition cannot take; gives the window."""
-    app.ddb.create_table(
-        TableName="orders",
-        KeySchema=[{"AttributeName": "customer", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "customer", "AttributeType": "S"}],
-        ProvisionedThroughput={"ReadCapacityUnits": 10, "WriteCapacityUnits": 10_000},
-    )
+    keyed = {"KeySchema": schema("customer"), "AttributeDefinitions": attributes("customer")}
+    app.ddb.create_table(**table(**keyed, ProvisionedThroughput=units(10, 10_000)))
     start_s = app.clock()
     if mode is not None:
         app.ddb.update_contributor_insights(

@@ -21,20 +21,18 @@ from tests.faults.kinds import FAULTS
 from tests.faults.process import FaultProxy
 from tests.faults.schedule import in_turn
 from tests.load.forked import Load
-from tests.make import ON_DEMAND, a_spec
+from tests.make import ON_DEMAND, a_scenario_file, a_spec
 from tests.outside import PATIENCE_S, eventually, run_of
 
 pytestmark = pytest.mark.opens
 
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "faulty"
-question = "What is left of a run in which everything fails?"
-loadtest = "hotkey"
-table = { name = "faulty-table", provisioned = { read = 500, write = 4_000 } }
-keys = { kind = "uniform", keys = 100 }
-load = { users = 30, requests_per_s = 200, duration_s = 8, item_bytes = 3_000, arrivals = "constant" }
-"""
+FAULTY = {
+    "table": {"name": "faulty-table", "provisioned": {"read": 500, "write": 4_000}},
+    "keys": {"kind": "uniform", "keys": 100},
+    "load": {
+        "users": 30, "requests_per_s": 200, "duration_s": 8, "item_bytes": 3_000, "arrivals": "constant",
+    },
+}  # fmt: skip
 FIRST, EACH, GAP = 20, 4, 6
 IN_TURN = [name for name in FAULTS if name != "silence"]
 LAST = FIRST + len(IN_TURN) * (EACH + GAP)
@@ -51,9 +49,8 @@ class Behind:
     start: Callable[..., Load]
     asked_before: int = 0  # of endpoints that are gone
 
-    def load(self, transport: str, text: str = SCENARIO) -> Load:
-        scenario = self.folder / "faulty.toml"
-        scenario.write_text(text)
+    def load(self, transport: str, **load: Any) -> Load:
+        scenario = a_scenario_file(self.folder, FAULTY, load=load)
         options = ("--headless", "--only-summary", "--no-report", "--stop-timeout", "1")
         where = ("--host", self.proxy.url, "--scenario", str(scenario), "--out", str(self.folder / "run"))
         return self.start("hotkey.py", *options, "--transport", transport, *where)
@@ -119,7 +116,7 @@ def test_an_endpoint_that_hangs_makes_a_run_of_a_closed_loop_invalid(
     """Everybody waits and nobody sends: what was asked for is what the scenario asks all the same."""
     hung = behind("hung")
     hung.proxy.plan(dict.fromkeys(range(200, 10_000), "silence"))
-    load = hung.load("signed", SCENARIO.replace(', arrivals = "constant"', ""))
+    load = hung.load("signed", arrivals="closed")
     err = load.communicate(timeout=PATIENCE_S)[1]
     assert load.returncode == 0, err
     run = run_of(hung.folder / "run")
@@ -136,8 +133,7 @@ def test_runs_through_every_fault(behind: Callable[[str], Behind]) -> None:
     create_table(other.url)
     for each in (signed, boto3):
         each.proxy.plan(PLAN)
-    lasting = SCENARIO.replace("duration_s = 8", "duration_s = 3_000")
-    loads = [signed.load("signed", lasting), boto3.load("boto3", lasting)]
+    loads = [signed.load("signed", duration_s=3_000), boto3.load("boto3", duration_s=3_000)]
     eventually(lambda: signed.proxy.counts()["seen"] > LAST + 40)
     signed.restart(other)
     eventually(lambda: signed.has_met_all() and boto3.has_met_all())

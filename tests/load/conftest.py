@@ -9,35 +9,21 @@ import pytest
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.testing.local import LocalDynamoDB
 from tests.load.forked import Load
+from tests.make import a_scenario_file
 from tests.outside import PATIENCE_S
 
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "short"
-question = "Does a short run leave whole files?"
-loadtest = "hotkey"
-[table]
-name = "short-table"
-sort_key = "sk"
-provisioned = { read = 500, write = 4_000 }
-[keys]
-kind = "hot_key"
-share = 0.9
-keys = 100
-[load]
-users = 10
-requests_per_s = 400
-duration_s = 3
-item_bytes = 27_000
-"""
+SHORT: dict[str, Any] = {
+    "name": "short",
+    "table": {"name": "short-table", "sort_key": "sk", "provisioned": {"read": 500, "write": 4_000}},
+    "keys": {"kind": "hot_key", "share": 0.9, "keys": 100},
+    "load": {"users": 10, "requests_per_s": 400, "duration_s": 3, "item_bytes": 27_000},
+}
+"""A scenario of a moment that throttles on one key, also where a busy machine sends only a part of it."""
 
 
 @pytest.fixture
 def scenario_file(tmp_path: Path) -> Path:
-    """A scenario of a moment that throttles on one key, also where a busy machine sends only a part of it."""
-    path = tmp_path / "short.toml"
-    path.write_text(SCENARIO)
-    return path
+    return a_scenario_file(tmp_path, SHORT)
 
 
 @pytest.fixture(scope="session")

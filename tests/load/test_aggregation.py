@@ -1,6 +1,5 @@
 """Totals of orders: followed from a stream across splits."""
 
-import tomllib
 from collections.abc import Iterator
 from itertools import count
 from random import Random
@@ -16,25 +15,10 @@ from keyheat.load.transport.target import target_at
 from keyheat.load.users.orders import StreamReader, order_item, placed_s
 from keyheat.model.units import item_bytes
 from keyheat.runs.partitions import all_shards, split_times_s
-from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
+from tests.make import ON_DEMAND, a_scenario
 
 pytestmark = pytest.mark.opens
-
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "orders"
-question = "Are the totals right?"
-loadtest = "aggregate_stream"
-keys = { kind = "uniform", keys = 10 }
-[table]
-name = "orders-%(number)d"
-billing_mode = "PAY_PER_REQUEST"
-stream = "NEW_IMAGE"
-[[companions]]
-name = "totals-%(number)d"
-billing_mode = "PAY_PER_REQUEST"
-"""
-
 
 numbers = count()
 
@@ -48,7 +32,13 @@ def shared() -> Iterator[EndpointProcess]:
 
 @pytest.fixture
 def scenario() -> Scenario:
-    return scenario_from_dict(tomllib.loads(SCENARIO % {"number": next(numbers)}), "test")
+    number = next(numbers)
+    return a_scenario(
+        loadtest="aggregate_stream",
+        keys={"kind": "uniform", "keys": 10},
+        table={"name": f"orders-{number}", **ON_DEMAND, "stream": "NEW_IMAGE"},
+        companions=[{"name": f"totals-{number}", **ON_DEMAND}],
+    )
 
 
 class Orders:

@@ -9,41 +9,31 @@ import pytest
 
 from keyheat.runs.latencies import read_latencies
 from tests.load.conftest import Loaded
+from tests.make import a_scenario_file
 from tests.outside import run_of
 
 COSTS = (1, 4, 10)  # write units of the three sizes below
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "open"
-question = "Is what was asked for sent?"
-loadtest = "hotkey"
-[table]
-name = "open-table"
-sort_key = "sk"
-provisioned = {{ read = 500, write = {write} }}
-[keys]
-kind = "uniform"
-[load]
-users = 40
-arrivals = "constant"
-duration_s = 4
-"""
+OPEN = {
+    "table": {"name": "open-table", "sort_key": "sk", "provisioned": {"read": 500, "write": 4_000}},
+    "load": {"users": 40, "arrivals": "constant", "duration_s": 4},
+}
+TOO_LARGE: dict[str, Any] = {
+    "table": {"provisioned": {"read": 500, "write": 1}},
+    "load": {"requests_per_s": 40, "item_bytes": 390_000},
+}
+"""Every request asks for more than the table has saved up, so that all but the first are throttled."""
 
 
-def run(
-    load_run: Loaded, tmp_path: Path, load: str, *options: str, write: int = 4_000
-) -> tuple[dict[str, Any], Path]:
-    path, folder = tmp_path / "open.toml", tmp_path / "run"
-    path.write_text(f"{SCENARIO.format(write=write)}{load}\n")
-    load_run("hotkey.py", path, *options)
-    return run_of(folder), folder
+def run(load_run: Loaded, tmp_path: Path, *options: str, **sections: Any) -> tuple[dict[str, Any], Path]:
+    load_run("hotkey.py", a_scenario_file(tmp_path, OPEN, **sections), *options)
+    return run_of(tmp_path / "run"), tmp_path / "run"
 
 
 def test_capacity_units_are_sent_as_asked_for_whatever_the_items_sizes(
     load_run: Loaded, tmp_path: Path
 ) -> None:
-    sizes = 'item_bytes = { kind = "choice", sizes = [500, 3_500, 9_500] }'
-    made, _ = run(load_run, tmp_path, f"write_units_per_s = 400\n{sizes}")
+    sizes = {"kind": "choice", "sizes": [500, 3_500, 9_500]}
+    made, _ = run(load_run, tmp_path, load={"write_units_per_s": 400, "item_bytes": sizes})
     health = made["generator"]
     assert health["target_unit"] == "WCU"
     assert health["asked_per_s"] == pytest.approx(400, rel=0.01)
@@ -57,9 +47,7 @@ def test_capacity_units_are_sent_as_asked_for_whatever_the_items_sizes(
 
 def test_retries_leave_every_attempt_in_the_record(load_run: Loaded, tmp_path: Path) -> None:
     options = ("--transport", "boto3", "--set", "client.sdk='boto3-2026'", "--set", "client.clients=2")
-    # Every request asks for more than the table has saved up, so that all but the first are throttled.
-    load = "requests_per_s = 40\nitem_bytes = 390_000"
-    made, folder = run(load_run, tmp_path, load, *options, write=1)
+    made, folder = run(load_run, tmp_path, *options, **TOO_LARGE)
     counted, totals = made["counted"], made["totals"]
     assert made["retries"] == "client"
     assert counted["retries.attempts"] > 0
@@ -77,9 +65,8 @@ def test_retries_leave_every_attempt_in_the_record(load_run: Loaded, tmp_path: P
 
 
 def test_what_an_adaptive_client_holds_back_is_not_said_to_be_sent(load_run: Loaded, tmp_path: Path) -> None:
-    """Every request asks for more than the table has saved up, so that all but the first are throttled."""
-    load = "requests_per_s = 40\nitem_bytes = 390_000\n[client]\nsdk = 'boto3-2026'\nmode = 'adaptive'"
-    made, _ = run(load_run, tmp_path, load, "--set", "load.users=200", write=1)
+    client = {"sdk": "boto3-2026", "mode": "adaptive"}
+    made, _ = run(load_run, tmp_path, "--set", "load.users=200", **TOO_LARGE, client=client)
     health, counted = made["generator"], made["counted"]
     duration_s = counted["retries.requests"] / health["achieved_per_s"]
     held_back = health["held_back_per_s"] * duration_s

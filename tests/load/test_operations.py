@@ -9,42 +9,35 @@ import pytest
 from keyheat.endpoint.process import EndpointProcess
 from tests.load.conftest import Loaded
 from tests.load.forked import LocustServer, clean_environment
+from tests.make import a_scenario_file
 from tests.outside import PATIENCE_S, get, run_of
 
 pytestmark = pytest.mark.opens
 
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "mix"
-question = "What does each operation cost?"
-loadtest = "operations"
-tasks = [
-    {{ operation = "put", weight = 1 }},
-    {{ operation = "put_if_absent", weight = 1 }},
-    {{ operation = "update", weight = 1 }},
-    {{ operation = "delete", weight = 1 }},
-    {{ operation = "get", weight = 1 }},
-    {{ operation = "query", weight = 1 }},
-    {{ operation = "batch_write", weight = 1 }},
-    {{ operation = "batch_get", weight = 1 }},
-    {{ operation = "transact_write", weight = 1 }},
-    {{ operation = "transact_get", weight = 1 }},
-]
-[table]
-name = "mix-table"
-{sort_key}
-provisioned = {{ read = {units}, write = {units} }}
-[[table.indexes]]
-name = "by-country"
-partition_key = "country"
-provisioned = {{ read = 18_000, write = 18_000 }}
-[keys]
-kind = "uniform"
-keys = 400
-[load]
-requests_per_s = 10_000_000
-item_bytes = {{ kind = "choice", sizes = [400, 1_500, 6_000] }}
-"""
+MIX: dict[str, Any] = {
+    "name": "mix",
+    "loadtest": "operations",
+    "tasks": [
+        {"operation": name, "weight": 1}
+        for name in (
+            "put", "put_if_absent", "update", "delete", "get", "query", "batch_write", "batch_get",
+            "transact_write", "transact_get",
+        )
+    ],
+    "table": {
+        "name": "mix-table",
+        "sort_key": "sk",
+        "provisioned": {"read": 18_000, "write": 18_000},
+        "indexes": [
+            {
+                "name": "by-country", "partition_key": "country",
+                "provisioned": {"read": 18_000, "write": 18_000},
+            }
+        ],
+    },
+    "keys": {"kind": "uniform", "keys": 400},
+    "load": {"requests_per_s": 10_000_000, "item_bytes": {"kind": "choice", "sizes": [400, 1_500, 6_000]}},
+}  # fmt: skip
 TIMES = 8
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 READS = {"GetItem", "Query", "BatchGetItem", "TransactGetItems"}
@@ -55,13 +48,13 @@ def send(
     folder: Path,
     transport: str,
     *,
-    units: int,
-    sort_key: bool = True,
+    units: int = 18_000,
+    sort_key: str | None = "sk",
     times: int = TIMES,
 ) -> tuple[dict[str, Any], list[Any]]:
     """What one transport recorded, and what the endpoint decided."""
-    path = folder / "mix.toml"
-    path.write_text(SCENARIO.format(units=units, sort_key='sort_key = "sk"' if sort_key else ""))
+    table = {"provisioned": {"read": units, "write": units}, "sort_key": sort_key}
+    path = a_scenario_file(folder, MIX, table=table)
     with EndpointProcess.start(seed=1) as endpoint:
         arguments = [transport, endpoint.url, str(path), str(times)]
         load = server.start(arguments, folder, clean_environment(folder), module="tests.load.send_operations")
@@ -95,9 +88,7 @@ def of_transport(
 ) -> dict[str, tuple[dict[str, Any], list[Any]]]:
     """The same operations on a table with room for all, by both transports."""
     folder = tmp_path_factory.mktemp("mix")
-    return {
-        transport: send(locust_server, folder, transport, units=18_000) for transport in ("signed", "boto3")
-    }
+    return {transport: send(locust_server, folder, transport) for transport in ("signed", "boto3")}
 
 
 @pytest.mark.xdist_group("operations")  # sent once for the tests below
@@ -148,16 +139,15 @@ def test_what_a_full_table_refuses_is_throttled_item_by_item(
 def test_a_table_without_a_sort_key_takes_the_same_operations(
     locust_server: LocustServer, tmp_path: Path
 ) -> None:
-    recorded, decided = send(locust_server, tmp_path, "signed", units=18_000, sort_key=False)
+    recorded, decided = send(locust_server, tmp_path, "signed", sort_key=None)
     for direction in ("read", "write"):
         assert of_table(recorded, direction)[:2] == truth(decided, direction)[:2]
     assert recorded["rows"]["BatchWriteItem write"][0] <= TIMES * 25
 
 
 def test_the_mix_runs_as_a_load_test(load_run: Loaded, endpoint: EndpointProcess, tmp_path: Path) -> None:
-    text = SCENARIO.format(units=18_000, sort_key='sort_key = "sk"')
-    path = tmp_path / "mix.toml"
-    path.write_text(text.replace("10_000_000", "200\nusers = 5\nduration_s = 2"))
+    load = {"requests_per_s": 200, "users": 5, "duration_s": 2}
+    path = a_scenario_file(tmp_path, MIX, load=load)
     load_run("operations.py", path, "--host", endpoint.url)
     run = run_of(tmp_path / "run")
     assert run["totals"]["errors"] == 0

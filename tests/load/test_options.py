@@ -10,17 +10,11 @@ import pytest
 from keyheat.load.run.arguments import add_options
 from keyheat.load.run.plan import InputError, check_options, run_folder, take_numbers
 from keyheat.runs.claims import Taken
+from tests.load.conftest import SHORT
+from tests.make import a_scenario_file
 
 NOW = datetime(2026, 11, 21, 6, 0, 0, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def _no_aws_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+pytestmark = pytest.mark.usefixtures("no_account")
 
 
 def options(**said: Any) -> Namespace:
@@ -43,34 +37,14 @@ def test_a_locustfile_has_a_scenario_of_its_name(name: str) -> None:
     assert (plan.target, plan.report, plan.transport) == (None, True, "signed")
 
 
-def scaled_scenario(folder: Path) -> Path:
-    path = folder / "scaled.toml"
-    path.write_text("""
-format = "keyheat.scenario/1"
-name = "scaled"
-question = "Is it scaled?"
-loadtest = "hotkey"
-[table]
-name = "scaled"
-provisioned = { read = 5, write = 5 }
-[table.auto_scaling.write]
-min = 5
-max = 50
-[[table.indexes]]
-name = "by-day"
-partition_key = "day"
-provisioned = { read = 5, write = 5 }
-[table.indexes.auto_scaling.write]
-min = 5
-max = 50
-[keys]
-kind = "uniform"
-""")
-    return path
+SCALING = {"provisioned": {"read": 5, "write": 5}, "auto_scaling": {"write": {"min": 5, "max": 50}}}
+SCALED = {
+    "table": {"name": "scaled", **SCALING, "indexes": [{"name": "by-day", "partition_key": "day", **SCALING}]}
+}
 
 
 def test_auto_scaling_is_refused_with_what_leaves_it_out_of_table_and_indexes(tmp_path: Path) -> None:
-    path = str(scaled_scenario(tmp_path))
+    path = str(a_scenario_file(tmp_path, SCALED))
     said = errors_of(options(scenario=path), locustfiles=["hotkey.py"])
     assert "--set 'table.auto_scaling=' --set 'table.indexes[0].auto_scaling='" in said
     settings = ["table.auto_scaling=", "table.indexes[0].auto_scaling="]
@@ -99,10 +73,9 @@ def test_mistakes(said: dict[str, Any], problem: str) -> None:
     assert problem in errors_of(options(**said), locustfiles=["hotkey.py"])
 
 
-def test_all_mistakes_are_said_at_once(scenario_file: Path) -> None:
-    text = scenario_file.read_text().replace("share = 0.9", "share = 1.5").replace("users = 10", "users = 0")
-    scenario_file.write_text(text)
-    said = options(scenario=str(scenario_file), host=AWS, out="/dev/null")
+def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
+    path = a_scenario_file(tmp_path, SHORT, keys={"share": 1.5}, load={"users": 0})
+    said = options(scenario=str(path), host=AWS, out="/dev/null")
     errors = errors_of(said, locustfiles=["hotkey.py"])
     for problem in ("$.keys.share", "$.load.users", "no AWS credentials", "not a folder"):
         assert problem in errors
@@ -114,9 +87,8 @@ def test_several_locustfiles_need_a_word_on_the_scenario() -> None:
     assert "--scenario SCENARIO" in said
 
 
-def test_a_load_that_needs_a_sort_key_says_so(scenario_file: Path) -> None:
-    scenario_file.write_text(scenario_file.read_text().replace('sort_key = "sk"\n', ""))
-    said = options(scenario=str(scenario_file))
+def test_a_load_that_needs_a_sort_key_says_so(tmp_path: Path) -> None:
+    said = options(scenario=str(a_scenario_file(tmp_path, SHORT, table={"sort_key": None})))
     assert "$.table.sort_key" in errors_of(said, locustfiles=["sharded.py"], needs_sort_key=True)
 
 
@@ -166,14 +138,15 @@ def test_a_duration_is_known_where_nobody_is_at_a_web_page(said: dict[str, Any],
 
 
 def test_auto_scaling_of_the_scenarios_table_is_nothing_to_a_table_that_is_there(tmp_path: Path) -> None:
-    said = options(scenario=str(scaled_scenario(tmp_path)), table="orders", target="http://127.0.0.1:8000")
+    said = options(
+        scenario=str(a_scenario_file(tmp_path, SCALED)), table="orders", target="http://127.0.0.1:8000"
+    )
     assert check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False).guards.table == "orders"
 
 
-def test_items_too_small_for_their_keys_are_said(scenario_file: Path) -> None:
-    text = scenario_file.read_text().replace("item_bytes = 27_000", "item_bytes = 100")
-    scenario_file.write_text(text.replace('sort_key = "sk"', f'sort_key = "{"s" * 60}"'))
-    assert "$.load.item_bytes" in errors_of(options(scenario=str(scenario_file)), locustfiles=["hotkey.py"])
+def test_items_too_small_for_their_keys_are_said(tmp_path: Path) -> None:
+    path = a_scenario_file(tmp_path, SHORT, table={"sort_key": "s" * 60}, load={"item_bytes": 100})
+    assert "$.load.item_bytes" in errors_of(options(scenario=str(path)), locustfiles=["hotkey.py"])
 
 
 def test_a_budget_on_the_command_line_goes_before_that_of_the_scenario() -> None:

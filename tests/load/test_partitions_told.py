@@ -14,6 +14,7 @@ from keyheat.load.run.run import LoadRun
 from keyheat.load.transport.endpoint_pages import NotTold, faults_of, partitions_of
 from keyheat.load.transport.target import Target, target_at
 from keyheat.testing.local import LocalDynamoDB
+from tests.endpoint.account import on_demand
 from tests.endpoint.clients import client
 from tests.load.scripted import HANG_UP, answered, serving
 
@@ -46,12 +47,7 @@ def test_the_table_is_that_of_the_region_which_is_signed_for(endpoint: EndpointP
     target = target_at(endpoint.url, region=region)
     with pytest.raises(NotTold, match="404"):
         partitions_of(target, "orders", 0.0, 10.0)
-    client("dynamodb", endpoint.url, region=region).create_table(
-        TableName="orders",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
+    client("dynamodb", endpoint.url, region=region).create_table(**on_demand())
     partitions_of(target, "orders", 0.0, 10.0)
     other = {"us-east-1": "eu-west-1", "eu-west-1": "us-east-1"}[region]
     with pytest.raises(NotTold, match="404"):

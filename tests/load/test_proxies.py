@@ -23,13 +23,8 @@ LISTED = answered("200 OK", b'{"TableNames":[]}', "Connection: close")
 TUNNEL = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
+pytestmark = pytest.mark.usefixtures("some_account")
 both = pytest.mark.parametrize("make", ["signed", "boto3"])
-
-
-@pytest.fixture(autouse=True)
-def _keys_of_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
 
 
 def proxied(monkeypatch: pytest.MonkeyPatch, url: str, *, past: str = "") -> None:

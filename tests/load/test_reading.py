@@ -1,6 +1,7 @@
 """Reads as a user runs them: right ones have nothing wrong, and wrong ones break the run."""
 
 from collections.abc import Callable
+from functools import partial
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -11,61 +12,21 @@ from keyheat import runfiles
 from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
 from tests.load.conftest import Loaded
+from tests.make import a_scenario_file
 from tests.outside import run_of
 
 Verb = Callable[..., Any]
-USERS = 8
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "reading"
-question = "Are reads right?"
-loadtest = "read_shards"
-[table]
-name = "reading"
-{sort_key}
-provisioned = {{ read = 20_000, write = 20_000 }}
-{table}
-[keys]
-kind = "hot_key"
-share = 0.5
-keys = 2
-shards = 3
-[load]
-users = {users}
-requests_per_s = 160
-duration_s = {duration_s}
-item_bytes = {item_bytes}
-[local]
-scale = 10
-[thresholds]
-wrong_reads_max = 0
-{more}
-"""
-COPY = """
-[[table.indexes]]
-name = "copy"
-partition_key = "pk"
-provisioned = { read = 20_000, write = 20_000 }
-"""
-
-
-def scenario(
-    folder: Path,
-    *,
-    table: str = "",
-    sort_key: bool = True,
-    more: str = "",
-    duration_s: float = 4,
-    size: int = 500,
-) -> Path:
-    path = folder / "reading.toml"
-    keyed = 'sort_key = "sk"' if sort_key else ""
-    path.write_text(
-        SCENARIO.format(
-            users=USERS, sort_key=keyed, table=table, more=more, duration_s=duration_s, item_bytes=size
-        )
-    )
-    return path
+CAPACITY = {"read": 20_000, "write": 20_000}
+READING: dict[str, Any] = {
+    "name": "reading",
+    "loadtest": "read_shards",
+    "table": {"name": "reading", "sort_key": "sk", "provisioned": CAPACITY},
+    "keys": {"kind": "hot_key", "share": 0.5, "keys": 2, "shards": 3},
+    "load": {"users": 8, "requests_per_s": 160, "duration_s": 4, "item_bytes": 500},
+    "local": {"scale": 10},
+    "thresholds": {"wrong_reads_max": 0},
+}
+reading = partial(a_scenario_file, raw=READING)
 
 
 def counted(folder: Path, *, throttled: bool = False) -> dict[str, float]:
@@ -94,7 +55,7 @@ def wrong(counts: dict[str, float]) -> tuple[float, ...]:
 
 
 def test_reads_of_shards_beyond_a_page_are_right(load_run: Loaded, tmp_path: Path, verb: Verb) -> None:
-    load_run("read_shards.py", scenario(tmp_path, size=30_000))
+    load_run("read_shards.py", reading(tmp_path, load={"item_bytes": 30_000}))
     counts = counted(tmp_path / "run")
     assert wrong(counts) == (0, 0, 0)
     assert 0 < counts["reads.checked"] < counts["reads.required"]
@@ -107,7 +68,7 @@ def test_reads_of_shards_beyond_a_page_are_right(load_run: Loaded, tmp_path: Pat
 
 def test_wrong_reads_are_counted_and_break_the_run(load_run: Loaded, tmp_path: Path, verb: Verb) -> None:
     folder = tmp_path / "run"
-    load_run("../tests/load/tampering.py", scenario(tmp_path))
+    load_run("../tests/load/tampering.py", reading(tmp_path))
     counts = counted(folder)
     lies = {name.removeprefix("lies."): number for name, number in counts.items() if name.startswith("lies.")}
     assert min(lies.values()) > 0 or too_slow(folder)
@@ -124,11 +85,8 @@ def test_wrong_reads_are_counted_and_break_the_run(load_run: Loaded, tmp_path: P
 
 
 def test_a_throttled_read_misses_nothing(load_run: Loaded, tmp_path: Path) -> None:
-    path = scenario(tmp_path, size=30_000)
-    path.write_text(
-        path.read_text().replace("read = 20_000", "read = 20").replace("scale = 10", "scale = 0.1")
-    )
-    path.write_text(path.read_text().replace("write = 20_000", "write = 40_000"))
+    small = {"provisioned": {"read": 20, "write": 40_000}}
+    path = reading(tmp_path, load={"item_bytes": 30_000}, table=small, local={"scale": 0.1})
     load_run("read_shards.py", path)
     counts = counted(tmp_path / "run", throttled=True)
     assert counts["reads.unchecked"] > 0
@@ -136,7 +94,7 @@ def test_a_throttled_read_misses_nothing(load_run: Loaded, tmp_path: Path) -> No
 
 
 def test_a_cache_answers_in_place_of_the_table(load_run: Loaded, tmp_path: Path) -> None:
-    path = scenario(tmp_path, sort_key=False, more="[cache]\nttl_s = 0.5", duration_s=3)
+    path = reading(tmp_path, table={"sort_key": None}, cache={"ttl_s": 0.5}, load={"duration_s": 3})
     load_run("read_cache.py", path)
     counts = counted(tmp_path / "run")
     assert wrong(counts) == (0, 0, 0)
@@ -147,7 +105,9 @@ def test_a_cache_answers_in_place_of_the_table(load_run: Loaded, tmp_path: Path)
 
 
 def test_reads_go_to_the_table_and_to_its_copies(load_run: Loaded, tmp_path: Path) -> None:
-    path = scenario(tmp_path, sort_key=False, table=COPY, duration_s=3)
+    copy = {"name": "copy", "partition_key": "pk", "provisioned": CAPACITY}
+    table = {"sort_key": None, "indexes": [copy]}
+    path = reading(tmp_path, table=table, load={"duration_s": 3})
     load_run("read_spread.py", path)
     counts = counted(tmp_path / "run")
     assert wrong(counts) == (0, 0, 0)
@@ -165,6 +125,6 @@ def test_reads_go_to_the_table_and_to_its_copies(load_run: Loaded, tmp_path: Pat
 
 
 def test_a_cache_that_nobody_would_read_through_is_refused(load_run: Loaded, tmp_path: Path) -> None:
-    err = load_run("hotkey.py", scenario(tmp_path, more="[cache]\nttl_s = 1"), code=2)
+    err = load_run("hotkey.py", reading(tmp_path, cache={"ttl_s": 1}), code=2)
     assert "no user of this load test reads through a cache @ $.cache" in err
     assert not (tmp_path / "run").exists()

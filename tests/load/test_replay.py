@@ -7,35 +7,23 @@ from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs import parquet
 from tests.load.conftest import Loaded
+from tests.make import a_scenario_file
 from tests.outside import free_port, get, run_of
 
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "again"
-question = "What was sent, sent again?"
-loadtest = "replay"
-[table]
-name = "again-table"
-sort_key = "sk"
-provisioned = { read = 2_000, write = 2_000 }
-[keys]
-kind = "replay"
-trace = "traces/again.csv"
-speed = 4
-[load]
-arrivals = "trace"
-users = 10
-duration_s = 10
-"""
+AGAIN = {
+    "name": "again",
+    "loadtest": "replay",
+    "table": {"name": "again-table", "sort_key": "sk", "provisioned": {"read": 2_000, "write": 2_000}},
+    "keys": {"kind": "replay", "trace": "traces/again.csv", "speed": 4},
+    "load": {"arrivals": "trace", "users": 10, "duration_s": 10},
+}
 
 
 def written(folder: Path, lines: list[str]) -> Path:
     (folder / "traces").mkdir()
     header = "time,operation,key,sort_key,size_bytes\n"
     (folder / "traces" / "again.csv").write_text(header + "".join(f"{line}\n" for line in lines))
-    path = folder / "again.toml"
-    path.write_text(SCENARIO)
-    return path
+    return a_scenario_file(folder, AGAIN)
 
 
 LINES = [

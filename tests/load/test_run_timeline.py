@@ -13,8 +13,8 @@ from keyheat.load.tables.lifecycle import prepare_table
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import Scenario
-from tests.load.conftest import Loaded
-from tests.make import a_scenario
+from tests.load.conftest import SHORT, Loaded
+from tests.make import a_scenario, a_scenario_file
 from tests.outside import run_of
 
 pytestmark = pytest.mark.opens
@@ -93,12 +93,12 @@ def test_a_refusal_is_said_and_kept(endpoint: EndpointProcess) -> None:
     assert said[0].startswith("the timeline's step of 0 s was refused: ")
 
 
-def test_a_run_changes_its_table_and_says_when(load_run: Loaded, scenario_file: Path, tmp_path: Path) -> None:
-    step = "[[timeline]]\nat_s = 0.1\nprovisioned = { write = 5_000 }\n[local]\nupdate_s = 0.2\n"
-    lasting = scenario_file.read_text().replace("duration_s = 3", "duration_s = 4")  # to see it in force
-    scenario_file.write_text(lasting + step)
+def test_a_run_changes_its_table_and_says_when(load_run: Loaded, tmp_path: Path) -> None:
+    step = {"at_s": 0.1, "provisioned": {"write": 5_000}}
+    lasting = {"duration_s": 4}  # to see it in force
+    path = a_scenario_file(tmp_path, SHORT, load=lasting, timeline=[step], local={"update_s": 0.2})
     folder = tmp_path / "run"
-    load_run("hotkey.py", scenario_file)
+    load_run("hotkey.py", path)
     (event,) = run_of(folder)["timeline"]
     assert (event["by"], event["what"], event["from"], event["to"]) == (
         "timeline",
@@ -110,10 +110,8 @@ def test_a_run_changes_its_table_and_says_when(load_run: Loaded, scenario_file: 
     assert event["refused"] is None
 
 
-def test_auto_scaling_is_not_for_a_real_run(load_run: Loaded, scenario_file: Path, tmp_path: Path) -> None:
-    text = scenario_file.read_text()
-    scaling = "[table.auto_scaling.write]\nmin = 5\nmax = 40_000\n[keys]"
-    scenario_file.write_text(text.replace("[keys]", scaling))
-    err = load_run("hotkey.py", scenario_file, code=2)
+def test_auto_scaling_is_not_for_a_real_run(load_run: Loaded, tmp_path: Path) -> None:
+    scaled = {"auto_scaling": {"write": {"min": 5, "max": 40_000}}}
+    err = load_run("hotkey.py", a_scenario_file(tmp_path, SHORT, table=scaled), code=2)
     assert "auto scaling is simulated only (keyheat simulate)" in err
     assert not (tmp_path / "run").exists()

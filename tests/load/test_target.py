@@ -10,14 +10,7 @@ from keyheat.load.transport.endpoint_pages import scale_at
 from keyheat.load.transport.signed import SignedTransport
 from keyheat.load.transport.target import LOCAL_KEYS, TargetError, aws_target, credentials_for, target_at
 
-
-@pytest.fixture(autouse=True)
-def _no_aws_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+pytestmark = pytest.mark.usefixtures("no_account")
 
 
 @pytest.mark.parametrize(
@@ -123,18 +116,6 @@ def test_a_local_target_asks_nobody_for_keys(monkeypatch: pytest.MonkeyPatch, tm
     assert not (tmp_path / "asked").exists()
 
 
-def test_another_target_needs_credentials() -> None:
-    with pytest.raises(TargetError, match="no AWS credentials found"):
-        credentials_for(target_at("https://dynamodb.eu-west-1.amazonaws.com"))
-
-
-def test_credentials_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "credentials").write_text("[work]\naws_access_key_id = AKID\naws_secret_access_key = s\n")
-    monkeypatch.setenv("AWS_PROFILE", "work")
-    keys = credentials_for(target_at("https://dynamodb.eu-west-1.amazonaws.com"))()
-    assert (keys.access_key, keys.secret_key, keys.token) == ("AKID", "s", None)
-
-
 def test_aws_needs_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TargetError, match="no AWS region"):
         aws_target()
@@ -164,10 +145,6 @@ def test_in_aws_each_service_has_an_address_of_its_own(host: str) -> None:
     assert make_client(target).meta.endpoint_url == f"https://{host}"
     streams = make_client(target, service="dynamodbstreams")
     assert streams.meta.endpoint_url == "https://streams.dynamodb.eu-west-1.amazonaws.com"
-
-
-def test_a_local_target_needs_no_credentials() -> None:
-    assert credentials_for(target_at("http://127.0.0.1:8000"))() == LOCAL_KEYS
 
 
 def test_a_profile_that_does_not_exist_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,29 +20,24 @@ from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.latencies import read_latencies
 from keyheat.testing.local import LocalDynamoDB
 from tests.load.forked import Load
+from tests.make import a_scenario_file
 from tests.outside import PATIENCE_S, decided, eventually, run_of
 
-Begin = Callable[[str], Load]
+Begin = Callable[..., Load]
 DELAY_MS = 200
 DURATION_S = 4
-SCENARIO = """
-format = "keyheat.scenario/1"
-name = "confess"
-question = "Who is the limit?"
-loadtest = "hotkey"
-table = {{ name = "confess-table", provisioned = {{ read = 500, write = 4_000 }} }}
-keys = {{ kind = "uniform" }}
-load = {{ item_bytes = 300, duration_s = {duration_s}, {load} }}
-"""
+CONFESS = {
+    "table": {"name": "confess-table", "provisioned": {"read": 500, "write": 4_000}},
+    "load": {"item_bytes": 300, "duration_s": DURATION_S},
+}
 
 
 @pytest.fixture
 def begin(start_locust: Callable[..., Load], endpoint: EndpointProcess, tmp_path: Path) -> Begin:
     """Begins a load of so many users and requests; its run is in `run`."""
 
-    def start(load: str) -> Load:
-        path = tmp_path / "confess.toml"
-        path.write_text(SCENARIO.format(duration_s=DURATION_S, load=load))
+    def start(**load: Any) -> Load:
+        path = a_scenario_file(tmp_path, CONFESS, load=load)
         return start_locust(
             "hotkey.py", "--headless", "--only-summary", "--scenario", str(path), "--out",
             str(tmp_path / "run"), "--target", endpoint.url, "--no-report",
@@ -73,7 +68,7 @@ def small_share_of_a_core(pid: int) -> Iterator[None]:
 def test_a_generator_that_is_throttled_makes_the_run_invalid(
     begin: Begin, endpoint: EndpointProcess, tmp_path: Path, verb: Callable[..., Any]
 ) -> None:
-    load, folder = begin('arrivals = "poisson", users = 20, requests_per_s = 800'), tmp_path / "run"
+    load, folder = begin(arrivals="poisson", users=20, requests_per_s=800), tmp_path / "run"
     eventually(lambda: load.poll() is not None or decided(endpoint.url, "confess-table")["accepted"] > 400)
     if load.poll() is None:  # else this machine has a small share of a core itself
         with small_share_of_a_core(load.pid):
@@ -98,7 +93,7 @@ def lacked_cpu(generator: dict[str, Any]) -> bool:
     [(60, False, "sent 100 of 100"), (5, True, "all 5 users were under way")],
 )
 def test_a_slow_endpoint_leaves_the_run_valid_where_there_are_users_enough(
-    begin: Callable[[str], Load],
+    begin: Begin,
     endpoint: EndpointProcess,
     tmp_path: Path,
     users: int,
@@ -106,7 +101,7 @@ def test_a_slow_endpoint_leaves_the_run_valid_where_there_are_users_enough(
     said: str,
 ) -> None:
     with LocalDynamoDB(endpoint.url).faults(operations=["PutItem"], delay_ms=DELAY_MS):
-        load = begin(f'arrivals = "constant", users = {users}, requests_per_s = 100')
+        load = begin(arrivals="constant", users=users, requests_per_s=100)
         _, err = load.communicate(timeout=PATIENCE_S)
     assert load.returncode == 0, err
     run, latencies = run_of(tmp_path / "run"), read_latencies(tmp_path / "run" / "latency.hdr")

@@ -121,39 +121,10 @@ def test_whatever_is_hidden_before_the_end_is_missing(
     assert (judged.missing, judged.duplicate, judged.misordered) == (wanted, 0, 0)
 
 
-def test_a_hidden_item_is_missing() -> None:
-    assert read(lambda items: items[1:]) == ReadCheck(required=6, missing=1)
-
-
 @pytest.mark.parametrize("descending", [False, True])
 def test_swapped_items_are_seen_with_a_limit(descending: bool) -> None:
     judged = read(lambda items: items[::-1], replace(WHOLE, limit=5, descending=descending))
     assert judged.misordered + judged.missing > 0
-
-
-def test_a_page_that_is_dropped_is_missing() -> None:
-    """A reader that does not follow LastEvaluatedKey sees the first page of each shard."""
-    items = [order(*pair) for pair in WRITTEN[:3]]
-    assert judge(items, WHOLE, SHARDS, known(WRITTEN), began_s=10.0) == ReadCheck(required=6, missing=3)
-
-
-def test_a_shard_that_is_not_asked_is_missing() -> None:
-    items = [order(*pair) for pair in WRITTEN if pair[0] != "hot#1"]
-    assert judge(items, WHOLE, SHARDS, known(WRITTEN), began_s=10.0).missing == 2
-
-
-def test_a_limit_hides_nothing_before_its_last_item() -> None:
-    limited = replace(WHOLE, limit=3)
-    items = [order(*pair) for pair in WRITTEN if pair[1] in "acd"]
-    assert judge(items, limited, SHARDS, known(WRITTEN), began_s=10.0) == ReadCheck(required=3, missing=1)
-    newest_first = replace(limited, descending=True)
-    items = [order(*pair) for pair in WRITTEN[::-1] if pair[1] in "fdc"]
-    assert judge(items, newest_first, SHARDS, known(WRITTEN), began_s=10.0).missing == 1
-
-
-def test_fewer_items_than_the_limit_are_all_there_are() -> None:
-    items = [order(*pair) for pair in WRITTEN[:2]]
-    assert judge(items, replace(WHOLE, limit=3), SHARDS, known(WRITTEN), began_s=10.0).missing == 4
 
 
 def test_items_of_other_processes_are_neither_missing_nor_wrong() -> None:

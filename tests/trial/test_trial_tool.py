@@ -50,12 +50,6 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     return made
 
 
-@pytest.fixture
-def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-
-
 @pytest.mark.nightly
 def test_a_rehearsal_from_beginning_to_end(tool: Tool, loads: list[Job], home: Path) -> None:
     said = tool(verb_of_trial.trial, *RUN_SMALL.split()[3:])
@@ -134,7 +128,7 @@ def test_a_run_that_says_nothing_is_not_compared(
 
 @pytest.mark.opens
 @pytest.mark.nightly
-@pytest.mark.usefixtures("credentials")
+@pytest.mark.usefixtures("some_account")
 def test_one_that_costs_money_is_planned_agreed_to_and_leaves_nothing_behind(
     tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +161,7 @@ def as_remote(command: Callable[..., list[str]]) -> Callable[..., list[str]]:
     return lambda *asked: ["tests.as_remote" if word == "locust" else word for word in command(*asked)]
 
 
-@pytest.mark.usefixtures("credentials")
+@pytest.mark.usefixtures("some_account")
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
@@ -185,7 +179,7 @@ def test_it_is_refused(tool: Tool, loads: list[Job], home: Path, flags: tuple[st
 
 
 @pytest.mark.nightly
-@pytest.mark.usefixtures("credentials")
+@pytest.mark.usefixtures("some_account")
 def test_all_runs_together_are_stopped_at_the_dollars(tool: Tool, loads: list[Job]) -> None:
     """Each has what its plan says, and an equal part of the rest."""
     said = tool(verb_of_trial.trial, "--target", AWS, "--max-dollars", "0.8", "--yes", "--out", "t")

@@ -11,36 +11,20 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from tests.docs.page import commands_of
+from tests.make import a_scenario_file
 
 pytestmark = pytest.mark.opens
 
-SHORT = """
-format = "keyheat.scenario/1"
-name = "short"
-question = "Is anything left of a run on a table of somebody else's?"
-loadtest = "operations"
-tasks = [
-    { operation = "put", weight = 4 },
-    { operation = "put_if_absent", weight = 2 },
-    { operation = "update", weight = 4 },
-    { operation = "delete", weight = 1 },
-    { operation = "batch_write", weight = 1 },
-    { operation = "transact_write", weight = 1 },
-    { operation = "query", weight = 1 },
-]
-[table]
-name = "keyheat-short"
-sort_key = "sk"
-provisioned = { read = 500, write = 500 }
-[keys]
-kind = "uniform"
-keys = 20
-[load]
-users = 5
-requests_per_s = 100
-duration_s = 2
-item_bytes = 400
-"""
+WEIGHTS = {
+    "put": 4, "put_if_absent": 2, "update": 4, "delete": 1, "batch_write": 1, "transact_write": 1, "query": 1,
+}  # fmt: skip
+SHORT = {
+    "loadtest": "operations",
+    "tasks": [{"operation": name, "weight": weight} for name, weight in WEIGHTS.items()],
+    "table": {"name": "keyheat-short", "sort_key": "sk", "provisioned": {"read": 500, "write": 500}},
+    "keys": {"kind": "uniform", "keys": 20},
+    "load": {"users": 5, "requests_per_s": 100, "duration_s": 2, "item_bytes": 400},
+}
 ORDERS = {
     "TableName": "orders",
     "ProvisionedThroughput": {"ReadCapacityUnits": 5_000, "WriteCapacityUnits": 5_000},
@@ -72,7 +56,7 @@ Verb = Callable[..., Any]
 @pytest.fixture
 def orders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[Any, str]]:
     """The reader's table, where it is, and the folder in which the reader stands."""
-    (tmp_path / "short.toml").write_text(SHORT)
+    a_scenario_file(tmp_path, SHORT)
     monkeypatch.chdir(tmp_path)
     with EndpointProcess.start() as process:
         client = make_client(target_at(process.url))
@@ -92,7 +76,7 @@ def test_a_table_is_loaded_as_it_is_and_left_as_it_was(orders: tuple[Any, str], 
     """As the page says, but for the port, a shorter scenario, and cleaning up at once."""
     client, url = orders
     load, clean = (command for command in commands_of("aws.md") if "reports/out/mine" in command)
-    words = load.replace("http://127.0.0.1:8000", url).replace("run hotkey", "run short.toml").split()[1:]
+    words = load.replace("http://127.0.0.1:8000", url).replace("run hotkey", "run scenario.json").split()[1:]
     said = verb(*words, "--clean-up")
     assert said.code in (0, 3), said.err  # 3: this machine could not send all of it, and the run says so
     run = json.loads(Path("reports/out/mine/run.json").read_bytes())

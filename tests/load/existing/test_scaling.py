@@ -4,9 +4,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 import boto3
-import pytest
 from botocore.stub import Stubber
-from moto import mock_aws
 
 from keyheat.intake.scaling_of_aws import auto_scaling_of
 from keyheat.load.tables.control import auto_scaling_at
@@ -43,26 +41,6 @@ POLICY = {
         "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBWriteCapacityUtilization"},
     },
 }
-
-
-@pytest.mark.nightly
-def test_an_endpoint_that_others_wrote_says_it_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    with mock_aws():
-        boto3.client("dynamodb", region_name="us-east-1").create_table(
-            TableName="theirs",
-            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-            ProvisionedThroughput={"ReadCapacityUnits": 5, "WriteCapacityUnits": 7},
-        )
-        assert auto_scaling_at(target_at(AWS), TABLE) == AutoScaling()
-        scaling = boto3.client("application-autoscaling", region_name="us-east-1")
-        for target in TARGETS:
-            scaling.register_scalable_target(**target, **BOUNDS)
-        scaling.put_scaling_policy(**TARGETS[0], **POLICY)
-        found = auto_scaling_at(target_at(AWS), TABLE)
-    assert sorted(found.scaled, key=lambda scaled: scaled.side) == FOUND
 
 
 def test_bounds_and_targets_are_found_and_a_denied_question_is_said() -> None:

@@ -92,14 +92,6 @@ def test_what_is_suggested_is_enough(dollars: float) -> None:
     assert list(over_budget(BudgetSpec(dollars=suggested), bill(dollars, 0), 1.0)) == []
 
 
-def test_as_it_ended_says_what_came_back_in_the_end() -> None:
-    caps = Caps(units=100.0)
-    stop = caps.exceeded(ConsumedUnits(101.0, 0.0), 10.0)
-    assert stop is not None
-    ended = caps.as_it_ended(stop, ConsumedUnits(98.0, 1.0), 10.4)
-    assert (ended.seen, ended.at_s, ended.limit) == (99.0, 10.0, 100.0)
-
-
 def test_the_cap_that_is_nearest_is_the_one_that_is_named() -> None:
     caps = Caps(units=1_000.0, dollars=1.0, tariff=Tariff(per_hour=0, per_write_unit=2e-3, per_read_unit=0))
     assert caps.nearest(ConsumedUnits(499.0, 0.0), 1.0).rule == "max_dollars"

@@ -1,7 +1,6 @@
 """Somebody agrees to a run that is not on this machine, within its budget, or nothing is started."""
 
 import os
-import pty
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TextIO
@@ -42,41 +41,6 @@ def test_what_is_on_this_machine_asks_nobody(nobody: TextIO, target: None) -> No
     assert consented(plan, nobody) is plan
 
 
-def test_a_run_elsewhere_needs_a_yes(nobody: TextIO) -> None:
-    with pytest.raises(TableRefused, match="--yes"):
-        consented(plan_of(), nobody)
-    plan = plan_of(yes=True)
-    assert consented(plan, nobody) is plan
-
-
-def test_a_yes_is_no_leave_to_exceed_the_budget(nobody: TextIO) -> None:
-    with pytest.raises(TableRefused) as caught:
-        consented(plan_of(yes=True, budget=BudgetSpec(dollars=1e-9, units=1, minutes=0.01)), nobody)
-    assert [line.split("--max-")[1].split()[0] for line in caught.value.errors] == [
-        "dollars",
-        "units",
-        "minutes",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("typed", "goes_on"), [("y\n", True), ("n\n", False), ("\n", False), ("\x04", False)]
-)
-def test_a_person_at_a_terminal_is_asked(
-    capsys: pytest.CaptureFixture[str], typed: str, goes_on: bool
-) -> None:
-    ours, theirs = pty.openpty()
-    with open(theirs, encoding="utf-8") as stdin:
-        os.write(ours, typed.encode())
-        if goes_on:
-            consented(plan_of(), stdin)
-        else:
-            with pytest.raises(TableRefused, match="nothing was started"):
-                consented(plan_of(), stdin)
-    os.close(ours)
-    assert AWS.url in capsys.readouterr().err
-
-
 def said_of(plan: LoadPlan, **more: object) -> str:
     one = Undertaking(
         scenario=plan.scenario, target=AWS, bill=planned_bill(plan), budget=plan.budget,
@@ -90,7 +54,7 @@ def test_what_is_created_and_deleted_is_said() -> None:
     said = said_of(plan)
     assert "created if it is not there, and then deleted when the run is over" in said
     assert "it is stopped at 2 dollars or 1,000 units or 3 minutes" in said
-    assert "kept, and costs until somebody deletes it" in said_of(plan, keep_table=True)
+    assert "kept, and costs until deleted" in said_of(plan, keep_table=True)
 
 
 @pytest.mark.parametrize("clean_up", [False, True])
@@ -118,14 +82,6 @@ def test_a_run_that_ends_in_time_is_not_stopped_for_its_minutes() -> None:
     plan = plan_of(budget=BudgetSpec(minutes=2))
     assert caps_of(plan, local=False, duration_s=120.0).minutes is None
     assert caps_of(plan, local=False, duration_s=121.0).minutes == 2
-
-
-def test_a_process_without_any_input_has_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts it with a closed standard input, such as a scheduler, leaves it none."""
-    monkeypatch.setattr("sys.stdin", None)
-    with pytest.raises(TableRefused, match="--yes"):
-        consented(plan_of())
-    consented(plan_of(yes=True))
 
 
 def test_where_nobody_knows_how_long_it_lasts_the_caps_hold_while_it_runs(nobody: TextIO) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from keyheat.runs.manifest import Manifest, read_manifest
-from tests.load.conftest import Loaded
+from tests.load.conftest import SHORT, Loaded
+from tests.make import ON_DEMAND, a_scenario_file
 from tests.outside import OR_TOO_SLOW, free_port, run_of
 
 pytestmark = pytest.mark.opens
@@ -24,16 +25,15 @@ def stopped(run: Path) -> Manifest:
     return manifest
 
 
-def test_a_cap_holds_over_all_workers(load_run: Loaded, scenario_file: Path, tmp_path: Path) -> None:
+def test_a_cap_holds_over_all_workers(load_run: Loaded, tmp_path: Path) -> None:
     """At most a second of the load more. How near it comes is held in `test_watch`, by a clock."""
     port = str(free_port())
-    text = scenario_file.read_text().replace("provisioned = { read = 500, write = 4_000 }", "")
-    text = text.replace('sort_key = "sk"', 'sort_key = "sk"\nbilling_mode = "PAY_PER_REQUEST"')
-    scenario_file.write_text(text.replace("share = 0.9", "share = 0.1").replace("27_000", "9_000"))
+    even = {"keys": {"share": 0.1}, "load": {"item_bytes": 9_000}}
+    path = a_scenario_file(tmp_path, SHORT, table=dict(ON_DEMAND), **even)
     run = tmp_path / "run"
     workers = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
     options = ("--run-time", "300s", "--max-units", f"{CAP:g}")
-    err = load_run("hotkey.py", scenario_file, *options, *workers, code=1)
+    err = load_run("hotkey.py", path, *options, *workers, code=1)
     found = stopped(run)
     assert found.stopped_by is not None
     assert (found.stopped_by.rule, found.stopped_by.limit) == ("max_units", CAP)
@@ -44,11 +44,11 @@ def test_a_cap_holds_over_all_workers(load_run: Loaded, scenario_file: Path, tmp
 
 
 def test_a_stop_rule_ends_a_run_and_the_report_says_so_first(
-    load_run: Loaded, verb: Verb, scenario_file: Path, tmp_path: Path
+    load_run: Loaded, verb: Verb, tmp_path: Path
 ) -> None:
-    text = scenario_file.read_text().replace("duration_s = 3", "duration_s = 60")
-    scenario_file.write_text(f"{text}\n[abort_on]\nthrottle_share = 0.5\nover_s = 1\n")
-    err = load_run("hotkey.py", scenario_file, code=1)
+    rule = {"throttle_share": 0.5, "over_s": 1}
+    path = a_scenario_file(tmp_path, SHORT, load={"duration_s": 60}, abort_on=rule)
+    err = load_run("hotkey.py", path, code=1)
     assert "stopped by its rule throttle_share after" in err
     manifest = stopped(tmp_path / "run")
     assert manifest.stopped_by is not None

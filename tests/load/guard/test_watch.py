@@ -115,7 +115,8 @@ def test_the_outcome_says_what_came_back_in_the_end() -> None:
     world.record.consumed.add("write", 987.0)
     outcome = watch.outcome(START_S + 10.5)
     assert outcome is not None
-    assert (outcome.seen, outcome.limit) == (987.0, 1_000.0)
+    assert watch.stopped is not None
+    assert (outcome.seen, outcome.limit, outcome.at_s) == (987.0, 1_000.0, watch.stopped.at_s)
 
 
 def second_of(world: World, second: int, throttled: int) -> None:

@@ -13,7 +13,9 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.show.style import DARK, LIGHT
+from tests.load.conftest import SHORT
 from tests.load.forked import Load
+from tests.make import a_scenario_file
 from tests.outside import PATIENCE_S, eventually, free_port, get, run_of
 
 Start = Callable[..., Load]
@@ -123,13 +125,10 @@ def test_a_budget_below_the_first_hour_of_the_table_makes_no_table(
 
 
 @pytest.mark.browser
-def test_in_a_browser(
-    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, visit: Any
-) -> None:
+def test_in_a_browser(start_locust: Start, endpoint: EndpointProcess, tmp_path: Path, visit: Any) -> None:
     hostile = "<img src=x onerror=console.log(1)>"
-    text = scenario_file.read_text().replace("Does a short run leave whole files?", f"{hostile}?")
-    scenario_file.write_text(text)
-    web = Web(start_locust, scenario_file, tmp_path / "run", endpoint.url)
+    scenario = a_scenario_file(tmp_path, SHORT, question=f"{hostile}?")
+    web = Web(start_locust, scenario, tmp_path / "run", endpoint.url)
     locusts = visit(web.url)
     locusts.wait_for_selector('input[name="userCount"]', timeout=PATIENCE_S * 1000)
     assert not locusts.is_visible('input[name="host"]')

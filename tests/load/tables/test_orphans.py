@@ -19,10 +19,10 @@ from keyheat.load.tables.ownership import tags_for
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
-from tests.load.conftest import SCENARIO
+from tests.load.conftest import SHORT
 from tests.load.forked import Load
 from tests.load.tables.conftest import Account, ours, refuses, replacing
-from tests.make import a_spec
+from tests.make import a_scenario_file, a_spec
 from tests.outside import PATIENCE_S, eventually
 
 PRICES = load_prices()
@@ -86,7 +86,7 @@ def tag(key: str, value: str) -> Callable[[Account], object]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (tag("keyheat-expires", "tomorrow"), "its tag keyheat-expires cannot be read: 'tomorrow' is no time"),
+        (tag("keyheat-expires", "tomorrow"), "tag keyheat-expires cannot be read: 'tomorrow' is not a time"),
         (tag("keyheat-expires", "0001-01-01T00:00:00+23:59"), "its tag keyheat-expires cannot be read"),
         (tag("keyheat-live-run-2", "soon"), "its tag keyheat-live-run-2 cannot be read"),
         (
@@ -124,7 +124,7 @@ def test_a_table_is_looked_at_again_before_it_is_deleted(account: Account) -> No
     assert search.delete(orphan) == "another table has its name by now"
     account.ddb.delete_table(TableName="left")
     account.sleep(60)
-    assert search.delete(orphan) == "somebody else deleted it"
+    assert search.delete(orphan) == "it was deleted meanwhile"
 
 
 @pytest.mark.slow
@@ -166,9 +166,14 @@ ACCOUNT = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "LOGN
 
 def options(tmp_path: Path, endpoint: EndpointProcess) -> tuple[str, ...]:
     """Those of a run for which no target is on this machine."""
-    scenario = tmp_path / "short.toml"
-    scenario.write_text(SCENARIO)
-    where = ("--scenario", str(scenario), "--out", str(tmp_path / "run"), "--host", endpoint.url)
+    where = (
+        "--scenario",
+        str(a_scenario_file(tmp_path, SHORT)),
+        "--out",
+        str(tmp_path / "run"),
+        "--host",
+        endpoint.url,
+    )
     return (*where, "--headless", "--no-report", "--yes", "--no-align")
 
 

@@ -7,6 +7,7 @@ import pytest
 from botocore.stub import Stubber
 
 from keyheat.load.tables.ownership import Standing, Unread, refusals, standing, unusable
+from tests.endpoint.account import on_demand
 from tests.load.tables.conftest import Account
 
 OURS = {"keyheat": "run-1"}
@@ -50,13 +51,7 @@ def test_refusals_name_the_options_that_would_allow_it(
 
 
 def create(account: Account, **more: Any) -> Standing:
-    account.ddb.create_table(
-        TableName="orders",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-        **more,
-    )
+    account.ddb.create_table(**on_demand(**more))
     return standing(account.ddb, account.describe("orders"))
 
 
