@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from keyheat.model.resources import Cause
 from keyheat.model.retries import policy_named
 from keyheat.plan.prices import load_prices
-from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.scenario import Scenario
 from keyheat.show.answer import Answer
 from keyheat.show.figures import retry_figure, search_figure
 from keyheat.show.retries import retries_answer
@@ -21,9 +20,9 @@ from keyheat.simulator.retrying import RetriedRun
 from keyheat.simulator.search import State, Step
 from keyheat.simulator.whatif import Search
 from keyheat.words import WRITE, Direction
+from tests.make import a_shipped
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
-HOTKEY = load_scenario(SCENARIOS / "hotkey.toml")
+HOTKEY = a_shipped("hotkey")
 KEY = LimitHit(index=None, direction=WRITE, cause=Cause.KEY_RANGE, events=500)
 AT_ONCE_S, LATER_S = 0.005, 1.5
 

@@ -24,12 +24,13 @@ from keyheat.show.text import text_of
 from keyheat.show.whatif import exit_code_of, search_answer, together
 from keyheat.simulator.outcome import LimitHit
 from keyheat.words import WRITE, Direction
+from tests.conftest import Golden
+from tests.make import SCENARIOS
 from tests.pages.made_answers import (
     BUSY,
     HOTKEY,
     KEY,
     NONE,
-    SCENARIOS,
     STUCK,
     capacity_asked,
     found,
@@ -59,9 +60,7 @@ def skeleton(page: str) -> str:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_every_renderer_shows_the_whole_answer(
-    question: str, generated_at: datetime, request: pytest.FixtureRequest
-) -> None:
+def test_every_renderer_shows_the_whole_answer(question: str, generated_at: datetime, golden: Golden) -> None:
     answer = made_answers()[question]
     content = json_of(answer)
     for figure in content["figures"]:
@@ -75,10 +74,7 @@ def test_every_renderer_shows_the_whole_answer(
     if question != "shards":  # each renderer shows one answer whole; the words of the others are their own
         shown = {"txt": shown["txt"]}
     for ending, text in shown.items():
-        golden = GOLDEN / f"whatif-{question}.{ending}"
-        if request.config.getoption("--update-golden"):
-            golden.write_text(text, encoding="utf-8")
-        assert text == golden.read_text(encoding="utf-8"), "run pytest --update-golden if the change is meant"
+        golden(GOLDEN / f"whatif-{question}.{ending}", text)
     assert max(map(len, shown["txt"].splitlines())) <= 80
 
 
