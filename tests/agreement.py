@@ -9,7 +9,8 @@ from keyheat.model.limits import MINUTE_S
 from keyheat.runs.formats import Evidence, Verdict
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import at_scale
-from tests.small_runs import SAMPLED, SCENARIOS
+from tests.make import a_shipped
+from tests.small_runs import SAMPLED
 
 LONGEST_S = 300  # docs/trust.md's test runs one of those that last longer
 SHORT = [path.stem for path in SAMPLED if load_scenario(path).load.duration_s <= LONGEST_S]
@@ -24,7 +25,7 @@ def few_requests(name: str) -> Scenario:
 
     A tenth of a limit takes few large items: whether one more is admitted would be chance.
     """
-    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    scenario = a_shipped(name)
     many = scenario.load.arrivals == "trace" or scenario.load.rate_shape().highest_per_s > MOST_PER_S
     return at_scale(scenario, 0.1) if many else scenario
 

@@ -27,8 +27,9 @@ from keyheat.simulator.flow import Flow
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
 from keyheat.words import Direction
 from tests.endpoint.clients import ServiceApp, service_app_at, taken_apart
+from tests.make import SCENARIOS
 from tests.one_by_one import Connections, Item, Outcome, asked_one_by_one
-from tests.small_runs import SCENARIOS, refused_in
+from tests.small_runs import refused_in
 
 LIMIT = 50  # items that the readers of the shipped load tests ask for
 

@@ -60,6 +60,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
+def no_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader stands in an empty folder, with nobody's history and suite, and no GitHub around."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("KEYHEAT_HISTORY", "KEYHEAT_SUITE", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the reader stands in, at a terminal of 80 columns."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.fixture
 def some_account(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys that nobody checks."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")

@@ -25,8 +25,9 @@ from keyheat.model.resources import TableCapacity
 from keyheat.runfiles import FILES
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.manifest import Manifest
-from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.spec.tables import TableSpec
+from keyheat.scenario.variants import overridden
 from keyheat.words import Capacity
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -62,9 +63,52 @@ SCENARIO: Mapping[str, Any] = {
 }
 
 
+SCENARIOS = Path(__file__).parents[1] / "configs" / "scenarios"
+
+
+def a_shipped(name: str, *settings: str, **parts: Any) -> Scenario:
+    """A scenario of configs/, with settings as a person types them, and with other fields in its parts.
+
+    None takes a field away.
+    """
+    scenario = overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
+    if not parts:
+        return scenario
+    raw = scenario.model_dump(mode="json")
+    for part, fields in parts.items():
+        if isinstance(fields, dict):
+            fields = {key: value for key, value in (raw[part] | fields).items() if value is not None}
+        raw[part] = fields
+    return scenario_from_dict(raw, name)
+
+
+def shipped_on_demand(name: str) -> Scenario:
+    """A provisioned scenario of configs/, with its table and all indexes on demand."""
+    provisioned = a_shipped(name).table.indexes
+    indexes = [one.model_dump(mode="json", exclude={"provisioned"}) for one in provisioned]
+    return a_shipped(name, table=dict(ON_DEMAND) | {"indexes": indexes})
+
+
+def a_raw_scenario(**sections: Any) -> dict[str, Any]:
+    """What a scenario's file says: these sections instead of those of `SCENARIO`. Tasks have a sender."""
+    sender = {"loadtest": "operations"} if "tasks" in sections else {}
+    return {**SCENARIO, **sender, **sections}
+
+
+def a_scenario_of_tenants(**sections: Any) -> dict[str, Any]:
+    """What a scenario's file says of an on-demand table of skewed tenants, with an index by type."""
+    keys = {"partition_key": "event_type", "sort_key": "at"}
+    table = {"name": "orders", "partition_key": "tenant", "sort_key": "at", **ON_DEMAND}
+    return a_raw_scenario(
+        table={**table, "indexes": [{"name": "by-type", **keys}]},
+        keys={"kind": "zipf", "keys": 500, "exponent": 1.1},
+        **sections,
+    )
+
+
 def a_scenario(**sections: Any) -> Scenario:
     """A scenario with these sections, which replace those of `SCENARIO`."""
-    return scenario_from_dict({**SCENARIO, **sections}, "test")
+    return scenario_from_dict(a_raw_scenario(**sections), "test")
 
 
 def a_scenario_file(folder: Path, raw: Mapping[str, Any], **sections: Any) -> Path:
@@ -73,8 +117,28 @@ def a_scenario_file(folder: Path, raw: Mapping[str, Any], **sections: Any) -> Pa
         name: {**raw.get(name, {}), **new} if isinstance(new, dict) else new for name, new in sections.items()
     }
     path = folder / "scenario.json"
-    path.write_bytes(orjson.dumps({**SCENARIO, **raw, **laid}))
+    path.write_bytes(orjson.dumps(a_raw_scenario(**raw | laid)))
     return path
+
+
+def a_suite(name: str, *settings: str, head: str = "", more: str = "") -> str:
+    """The text of a suite's file: two runs of one short case, with these settings; `more` is at its end."""
+    return f"""
+format = "keyheat.suite/1"
+name = "{name}"
+question = "Is it as good as it was?"
+repetitions = 2
+{head}
+[[gates]]
+measure = "labels"
+
+[[gates]]
+measure = "units_per_operation.write"
+
+[[cases]]
+scenario = "too-small"
+set = {orjson.dumps(["keys.keys=10", *settings]).decode()}
+{more}"""
 
 
 def a_plan(scenario: Scenario | None = None, **fields: Any) -> LoadPlan:
@@ -203,11 +267,18 @@ def a_manifest(**fields: Any) -> Manifest:
     return Manifest.model_validate(known | fields)
 
 
-def a_diagnosis(constraint: str = "partition", resource: str | None = "table", **fields: Any) -> Diagnosis:
+def a_diagnosis(
+    constraint: str = "partition",
+    resource: str | None = "table",
+    direction: str | None = "write",
+    *,
+    valid: bool = True,
+    **fields: Any,
+) -> Diagnosis:
     """A diagnosis with one verdict."""
     verdict = {
-        "constraint": constraint, "resource": resource, "direction": "write", "grade": "reason",
-        "confidence": 0.9, "valid": True, "because": [],
+        "constraint": constraint, "resource": resource, "direction": direction, "grade": "reason",
+        "confidence": 0.9, "valid": valid, "because": [],
     }  # fmt: skip
     known = {
         "verdict": verdict,

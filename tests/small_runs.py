@@ -21,8 +21,8 @@ from keyheat.evidence.collection import collect_from_cli
 from keyheat.load.run import launch
 from keyheat.runs.formats import Evidence
 from keyheat.scenario.scenario import Scenario, load_scenario
+from tests.make import SCENARIOS, a_shipped
 
-SCENARIOS = Path(__file__).parents[1] / "configs" / "scenarios"
 DEPENDING = {"aggregate-scan", "aggregate-stream", "dynamic-sharding"}
 """Scenarios of which no dry run shows what they send: it depends on answers."""
 SAMPLED = [path for path in sorted(SCENARIOS.glob("*.toml")) if path.stem not in DEPENDING]
@@ -73,7 +73,7 @@ def without_cloudwatch(folder: Path) -> Evidence:
 def a_twentieth(name: str, folder: Path) -> Path:
     """A scenario at a twentieth of its size and shorter; an endpoint of its own is as small."""
     text = (SCENARIOS / f"{name}.toml").read_text()
-    rate = load_scenario(SCENARIOS / f"{name}.toml").load.requests_per_s * SCALE
+    rate = a_shipped(name).load.requests_per_s * SCALE
     text = re.sub(r"(?m)^requests_per_s = \S+", f"requests_per_s = {rate}", text)
     text = re.sub(r"(?m)^users = \S+", "users = 10", text)
     text = re.sub(r"(?m)^duration_s = \S+", f"duration_s = {DURATION_S}", text)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.test_clean import RUN_ID, run_at
+
 pytestmark = pytest.mark.opens
 Verb = Callable[..., Any]
 TABLE = {
@@ -31,7 +33,6 @@ DAMAGE: dict[str, bytes] = {
     "no UTF-8": b'{"Table": {"TableName": "\xff"}}',
     "deep": b"[" * 100_000,
 }
-RUN_ID = "0123456789ab"
 
 
 class Endpoint(ThreadingHTTPServer):
@@ -79,18 +80,6 @@ def endpoint(some_account: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     server.shutdown()
     thread.join()
     server.server_close()
-
-
-def run_at(url: str, **more: Any) -> Path:
-    folder = Path("mine")
-    folder.mkdir()
-    manifest = {
-        "format": "keyheat.run/1", "run_id": RUN_ID, "table": {"name": "orders"}, "endpoint_url": url,
-        "region": "us-east-1", "target": url, "status": "finished", "items_marked": True,
-        "started_at": "2026-11-20T10:00:00Z",
-    }  # fmt: skip
-    (folder / "run.json").write_text(json.dumps(manifest | more))
-    return folder
 
 
 @pytest.mark.parametrize("how", DAMAGE)

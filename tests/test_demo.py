@@ -8,11 +8,11 @@ import pytest
 
 from keyheat.cli import demo
 from keyheat.cli.simulate import How
-from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.jobs import Job
 from keyheat.words import DONE, INVALID
+from tests.make import a_shipped
 from tests.outside import check_verdict
-from tests.small_runs import SCENARIOS, a_twentieth
+from tests.small_runs import a_twentieth
 
 Loads = list[dict[str, float]]
 
@@ -78,7 +78,7 @@ def test_all_four_are_loaded_and_judged_and_stand_side_by_side(
     (tmp_path / "scenarios").mkdir()
     for name in wanted:
         a_twentieth(name, tmp_path / "scenarios")
-        assert load_scenario(SCENARIOS / f"{name}.toml").load.duration_s < 60, "two minutes for all of them"
+        assert a_shipped(name).load.duration_s < 60, "two minutes for all of them"
     monkeypatch.setattr("keyheat.scenario.scenario.SCENARIOS", tmp_path / "scenarios")
     monkeypatch.chdir(tmp_path)
     said = verb("demo", "--out", "demo")

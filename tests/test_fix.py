@@ -14,18 +14,11 @@ from keyheat.cli import fix as verb_of_fix
 from keyheat.simulator.jobs import Job
 from tests.loaded_runs import written_run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 
 Verb = Callable[..., Any]
 REPEATED = "keyheat fix reports/out/hot --repetitions 3 --out reports/out/hot-fix-3"
 SHORT, SHORTER = "load.duration_s=20", "load.duration_s=8"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return tmp_path
 
 
 def words(command: str) -> list[str]:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from botocore.stub import Stubber
 
@@ -18,7 +17,7 @@ from keyheat.intake.tables import NotTaken
 from keyheat.runs.formats import HotKey
 from keyheat.scenario.scenario import scenario_from_dict
 from tests.endpoint.asking import START, create
-from tests.endpoint.clients import ServiceApp, service_app_at
+from tests.endpoint.clients import ServiceApp, service_app_at, unasked_client
 
 
 @pytest.fixture
@@ -100,9 +99,7 @@ def test_a_table_that_nobody_asked_has_no_rates() -> None:
 
 
 def test_who_may_not_ask_is_told_what_it_takes() -> None:
-    cloudwatch = boto3.client(
-        "cloudwatch", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="y"
-    )
+    cloudwatch = unasked_client("cloudwatch")
     with Stubber(cloudwatch) as stub:
         stub.add_client_error("get_metric_data", "AccessDenied", "no identity-based policy allows it")
         with pytest.raises(NotTaken, match="--from-metrics needs cloudwatch:GetMetricData"):

@@ -47,13 +47,18 @@ DEEPEST = 21
 """Modules that stand on each other, from a verb down to a number of AWS."""
 
 
-@cache
-def imported(source: str, *, types: bool = True) -> frozenset[str]:
+def imported(source: str, *, types: bool = True) -> set[str]:
     """The dotted name of every module that is imported, wherever in the file it stands.
 
     Without `types`, what is imported for its types alone is left out: nothing of it is loaded.
     """
-    names: set[str] = set()
+    return {name for name, for_types in imports_of(source) if types or not for_types}
+
+
+@cache
+def imports_of(source: str) -> frozenset[tuple[str, bool]]:
+    """Every name that is imported, and whether that is for its types alone."""
+    names: set[tuple[str, bool]] = set()
     tree = ast.parse(source)
     for_types = {
         id(node)
@@ -62,12 +67,10 @@ def imported(source: str, *, types: bool = True) -> frozenset[str]:
         for node in test.body
     }
     for node in ast.walk(tree):
-        if id(node) in for_types and not types:
-            continue
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            names |= {(alias.name, id(node) in for_types) for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= {(f"{node.module}.{alias.name}", id(node) in for_types) for alias in node.names}
     return frozenset(names)
 
 
@@ -113,7 +116,7 @@ def needs_of_all(*, types: bool) -> dict[str, set[str]]:
     }
     needs = {}
     for name, path in paths.items():
-        found = set(imported(path.read_text(encoding="utf-8"), types=types))
+        found = imported(path.read_text(encoding="utf-8"), types=types)
         modules = {full if full in paths else full.rpartition(".")[0] for full in found}
         needs[name] = (modules & paths.keys()) - {name}
     return needs

@@ -18,8 +18,8 @@ from keyheat.load.transport.target import target_at
 from keyheat.runs.client import read_client_files
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.manifest import read_manifest
-from keyheat.scenario.scenario import load_scenario
-from tests.small_runs import SCENARIOS, Known, run_small
+from tests.make import SCENARIOS, a_shipped
+from tests.small_runs import Known, run_small
 
 ROOT = Path(__file__).parents[1]
 DESIGNS = {
@@ -65,7 +65,7 @@ def test_every_number_of_the_playbook_has_a_row() -> None:
 def test_a_name_is_a_scenario_with_a_load_test_that_expects_its_label(
     number: str, name: str, label: str
 ) -> None:
-    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    scenario = a_shipped(name)
     assert scenario.name == name
     assert scenario.expects == label
     question = re.match(r'"""(.*\?)"?', scenario.locustfile(SCENARIOS).read_text())
@@ -74,7 +74,7 @@ def test_a_name_is_a_scenario_with_a_load_test_that_expects_its_label(
 
 @pytest.mark.parametrize(("number", "name", "label"), NAMED)
 def test_the_page_has_a_row_for_it_that_says_the_label(number: str, name: str, label: str) -> None:
-    loadtest = load_scenario(SCENARIOS / f"{name}.toml").loadtest
+    loadtest = a_shipped(name).loadtest
     variant = f", `{name}`" if loadtest != name.replace("-", "_") else ""
     file = f"[{loadtest}.py](../loadtests/{loadtest}.py){variant}"
     rows = [row for row in rows_of(ROOT / "docs" / "key-designs.md") if row[0].startswith(f"{number} ")]

@@ -206,8 +206,12 @@ def test_evidence_that_says_nothing_still_has_a_page(verb: Verb, tmp_path: Path)
     assert "parquet" not in text
 
 
-def test_the_schema_in_the_repository_is_the_codes(verb: Verb) -> None:
-    assert verb("schema").out == (ROOT / "configs" / "scenario.schema.json").read_text()
+@pytest.mark.parametrize("name", ["scenario", "suite", "regression", "faults"])
+def test_the_schema_in_the_repository_is_the_codes(verb: Verb, name: str) -> None:
+    said = verb("schema", name).out
+    assert said == (ROOT / "configs" / f"{name}.schema.json").read_text()
+    assert json.loads(said)["$id"] == f"keyheat.{name}/1"
+    assert name != "scenario" or verb("schema").out == said
 
 
 def test_the_shipped_settings_are_right() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from keyheat.runs.formats import HARDLY
 from keyheat.words import DONE
+from tests.make import a_scenario_file
 
 Verb = Callable[..., Any]
 
@@ -17,18 +18,13 @@ Verb = Callable[..., Any]
 def design(folder: Path, **parts: Any) -> Path:
     """A scenario as a person would write it, in a file; `parts` replace or add to its own."""
     raw = {
-        "format": "keyheat.scenario/1",
         "name": "own",
-        "question": "Does it hold?",
         "table": {"name": "own", "provisioned": {"read": 500, "write": 1_500}},
         "keys": {"kind": "uniform", "keys": 2_000},
         "load": {"duration_s": 60, "item_bytes": 900},
         "tasks": [{"operation": "put", "per_s": 100}],
-        **parts,
     }
-    file = folder / "own.json"
-    file.write_text(json.dumps(raw), encoding="utf-8")
-    return file
+    return a_scenario_file(folder, raw | parts)
 
 
 def simulated(verb: Verb, folder: Path, **parts: Any) -> dict[str, Any]:

@@ -43,14 +43,12 @@ EVERY_ONE = [word for name in KINDS for word in ("--schedule", name)]
 
 
 @pytest.fixture(autouse=True)
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repository(no_history: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A team's own, with what DescribeTable said of its table; the reader stands at its root."""
     root = tmp_path / "order service"
     (root / ".git").mkdir(parents=True)
     (root / "orders.json").write_text(json.dumps({"Table": ORDERS}), encoding="utf-8")
     monkeypatch.chdir(root)
-    for name in (VARIABLE, "KEYHEAT_HISTORY", "GITHUB_STEP_SUMMARY"):
-        monkeypatch.delenv(name, raising=False)
     return root
 
 

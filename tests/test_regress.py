@@ -13,50 +13,27 @@ import keyheat.cli.suite
 from keyheat.cli.simulate import How
 from keyheat.regression.history import History, Session
 from keyheat.simulator.jobs import Job
+from tests.make import a_suite
 from tools.samples.cases import CASES
 from tools.samples.make import make_run as make_sample
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_history")]
 
 Verb = Callable[..., Any]
 Fake = Callable[[Job, How], int]
 REAL = keyheat.cli.suite.make_run
-SUITE = """
-format = "keyheat.suite/1"
-name = "short"
-question = "Is it as good as it was?"
-repetitions = 2
-
-[[gates]]
-measure = "labels"
-
-[[gates]]
-measure = "units_per_operation.write"
-
-[[cases]]
-scenario = "too-small"
-expects = "table"
-set = ["load.duration_s=3", "table.provisioned.write=2", "keys.keys=10"{more}]
-"""
-DEARER = ', "load.item_bytes=16_000"'
-SMALLER = ', "local.scale=0.5"'
-CALM = ', "table.provisioned.write=3"'
+DEARER = "load.item_bytes=16_000"
+SMALLER = "local.scale=0.5"
+CALM = "table.provisioned.write=3"
 PAIRED = "[run]\npaired = true\n"
-STRICT = ', "thresholds.throttle_share_max=0.0001"'
+STRICT = "thresholds.throttle_share_max=0.0001"
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader stands in an empty folder, with nobody's history and no GitHub around."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("KEYHEAT_HISTORY", "GITHUB_STEP_SUMMARY"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def suite(more: str = "", *, cases: str = "") -> Path:
+def suite(*settings: str, cases: str = "") -> Path:
     """The suite's file, with more settings in its case, and more cases."""
     path = Path("short.toml")
-    path.write_text(SUITE.format(more=more) + cases)
+    short = ("load.duration_s=3", "table.provisioned.write=2", *settings)
+    path.write_text(a_suite("short", *short, more=f'expects = "table"\n{cases}'))
     return path
 
 
@@ -196,7 +173,7 @@ def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any)
     verb("regress", suite())
     runs(lambda _job, _how: pytest.fail("something was sent"))
     files = ("--export", "j.xml", "--export", "m.md", "--export", "s.json", "--export", "github")
-    said = verb("regress", suite(SMALLER + CALM), "--out", "other", *files)
+    said = verb("regress", suite(SMALLER, CALM), "--out", "other", *files)
     assert said.code == 2
     told = json.loads(Path("s.json").read_text())
     assert (told["verdict"], told["exit_code"], told["cases"]) == ("not_compared", 2, [])
@@ -265,19 +242,20 @@ def test_a_run_that_says_nothing_about_its_table_is_exit_code_3(verb: Verb, runs
     assert (run["valid"], run["report"] is not None) == (False, True)
 
 
-def test_a_run_without_a_diagnosis_is_exit_code_3(verb: Verb, runs: Any) -> None:
-    runs(real, lambda _job, _how: 3)
-    said = verb("regress", suite(), "--out", "broken")
-    assert said.code == 3
-    assert said.says("too-small, repetition 2 is invalid: It has no diagnosis")
-
-
-def test_a_run_that_is_refused_ends_the_session_with_its_code(verb: Verb, runs: Any) -> None:
-    runs(real, lambda _job, _how: 4)
-    said = verb("regress", suite(), "--out", "refused")
-    assert said.code == 4
-    assert said.says("short was refused after 1 run.")
-    assert sessions()[0].verdict == "refused"
+@pytest.mark.parametrize(
+    ("code", "words", "verdict"),
+    [
+        (3, "too-small, repetition 2 is invalid: It has no diagnosis", "invalid"),
+        (4, "short was refused after 1 run.", "refused"),
+    ],
+)
+def test_a_run_without_a_diagnosis_or_that_is_refused_ends_the_session_with_its_code(
+    verb: Verb, runs: Any, code: int, words: str, verdict: str
+) -> None:
+    runs(real, lambda _job, _how: code)
+    said = verb("regress", suite(), "--out", "ended")
+    assert (said.code, sessions()[0].verdict) == (code, verdict)
+    assert said.says(words)
 
 
 def interrupt(_job: Job, _how: How) -> int:

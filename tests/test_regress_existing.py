@@ -21,8 +21,9 @@ from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.jobs import Job
 from tests.conftest import Said
+from tests.make import a_suite
 
-pytestmark = pytest.mark.opens
+pytestmark = [pytest.mark.opens, pytest.mark.usefixtures("no_history")]
 
 Verb = Callable[..., Said]
 ORDERS = {
@@ -32,23 +33,6 @@ ORDERS = {
     "provisioned": {"read": 30, "write": 60},
 }
 ON_DEMAND = {**ORDERS, "name": "events", "billing_mode": "PAY_PER_REQUEST", "provisioned": None}
-SUITE = """
-format = "keyheat.suite/1"
-name = "nightly"
-question = "Is it as good as it was?"
-repetitions = 2
-target = "{url}"
-
-[[gates]]
-measure = "labels"
-
-[[gates]]
-measure = "units_per_operation.write"
-
-[[cases]]
-scenario = "too-small"
-set = ["load.duration_s=3", "keys.keys=10"{more}]
-"""
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +44,6 @@ def there() -> Iterator[Target]:
             for table in (ORDERS, ON_DEMAND):
                 client.create_table(**creation(TableSpec.model_validate(table)))
         yield target
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader stands in an empty folder, with nobody's history."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("KEYHEAT_HISTORY", "GITHUB_STEP_SUMMARY"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -84,9 +60,9 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
             return loaded(job, there, table, warm)
 
         monkeypatch.setattr(keyheat.cli.suite, "make_run", load)
-        said = "".join(f', "{one}"' for one in more)
-        suite = SUITE.format(url=there.url, more=said)
-        Path("nightly.toml").write_text(f'{suite}\n[run]\ntable = "{table}"\n')
+        of_table, target = f'[run]\ntable = "{table}"\n', f'target = "{there.url}"'
+        suite = a_suite("nightly", "load.duration_s=3", *more, head=target, more=of_table)
+        Path("nightly.toml").write_text(suite)
         accept = () if Path("reports/history.sqlite").exists() else ("--accept",)
         return verb("regress", "nightly.toml", *accept, *options)
 

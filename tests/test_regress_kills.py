@@ -11,34 +11,19 @@ import pytest
 from keyheat.analysis.summarize import read_summary
 from keyheat.regression.history import History
 from tests.killed_regress import LATEST, MEASURED
+from tests.make import a_suite
 
 pytestmark = [pytest.mark.opens, pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[1]
 KILLS = 25
 REPETITIONS = 2
-SUITE = f"""
-format = "keyheat.suite/1"
-name = "short"
-question = "What is left of a regress that is killed?"
-repetitions = {REPETITIONS}
-
-[[gates]]
-measure = "labels"
-
-[[gates]]
-measure = "units_per_operation.write"
-
-[[cases]]
-scenario = "too-small"
-set = ["load.duration_s=2", "keys.keys=10"]
-"""
 
 
 @pytest.mark.long
 def test_kill_9_at_any_moment_25_times(tmp_path: Path) -> None:
     suite, history = tmp_path / "short.toml", tmp_path / "history.sqlite"
-    suite.write_text(SUITE)
+    suite.write_text(a_suite("short", "load.duration_s=2"))
     command = [sys.executable, "-m", "tests.killed_regress", suite, history, tmp_path, KILLS]
     made = subprocess.run(list(map(str, command)), cwd=ROOT, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr

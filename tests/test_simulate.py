@@ -13,11 +13,10 @@ from keyheat.evidence.simulated import evidence_of
 from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
-from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.folder import write_run
 from keyheat.simulator.simulate import simulate
 from tests.agreement import SHORT, verdict
-from tests.small_runs import SCENARIOS
+from tests.make import SCENARIOS, a_shipped
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +25,7 @@ Verb = Callable[..., Any]
 
 @pytest.mark.parametrize("name", SHORT)
 def test_a_scenario_gets_the_label_that_it_expects(name: str) -> None:
-    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    scenario = a_shipped(name)
     found = verdict(evidence_of(simulate(scenario, folder=SCENARIOS)))
     assert (found.constraint, found.valid) == (scenario.expects, True), found.because
 
@@ -34,7 +33,7 @@ def test_a_scenario_gets_the_label_that_it_expects(name: str) -> None:
 def test_the_same_scenario_and_seed_give_the_same_files(tmp_path: Path) -> None:
     files = []
     for number, seed in enumerate((7, 7, 8)):
-        made = simulate(load_scenario(SCENARIOS / "audit-log.toml"), seed=seed)
+        made = simulate(a_shipped("audit-log"), seed=seed)
         write_run(made, tmp_path / str(number))
         write_evidence(tmp_path / str(number) / "evidence.json", evidence_of(made))
         files.append({path.name: path.read_bytes() for path in (tmp_path / str(number)).iterdir()})
@@ -89,7 +88,7 @@ def test_the_files_say_that_they_are_simulated_and_make_up_nothing(tmp_path: Pat
 
 
 def test_totals_add_up_over_the_files(tmp_path: Path) -> None:
-    made = simulate(load_scenario(SCENARIOS / "country-index.toml"))
+    made = simulate(a_shipped("country-index"))
     write_run(made, tmp_path)
     totals = runfiles.read_json(tmp_path / "run.json", runfiles.RUN)["totals"]
     seconds = parquet.read_table(tmp_path / "seconds.parquet", runfiles.SECONDS)

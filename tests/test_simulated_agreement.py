@@ -9,12 +9,12 @@ import pytest
 
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import DEFAULT
-from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.simulate import simulate
 from tests.agreement import SHORT, by_minute, few_requests, named, totals, verdict
 from tests.asked_endpoint import asked_on_endpoint
+from tests.make import SCENARIOS, a_scenario
 from tests.one_by_one import asked_one_by_one
-from tests.small_runs import SCENARIOS
 
 pytestmark = pytest.mark.slow
 
@@ -83,22 +83,17 @@ MOST_UNITS_PER_S = 800.0  # fewer than one partition serves
 def small(operation: str, capacity: float, load: str) -> Scenario:
     """A table of so many units per second, with evenly spread keys."""
     times, duration_s = LOADS[load]
-    raw = {
-        "format": "keyheat.scenario/1",
-        "name": "small",
-        "question": "Does it admit the same under both clocks?",
-        "loadtest": "operations",
-        "table": {"name": "small", "sort_key": "sk", "provisioned": {"read": capacity, "write": capacity}},
-        "keys": {"kind": "uniform", "keys": 10_000},
-        "load": {
+    return a_scenario(
+        table={"name": "small", "sort_key": "sk", "provisioned": {"read": capacity, "write": capacity}},
+        keys={"kind": "uniform", "keys": 10_000},
+        load={
             "users": 50,
             "requests_per_s": min(times * capacity, MOST_UNITS_PER_S) / UNITS[operation],
             "duration_s": duration_s,
             "item_bytes": 1_000,
         },
-        "tasks": [{"operation": operation}],
-    }
-    return scenario_from_dict(raw, "small")
+        tasks=[{"operation": operation}],
+    )
 
 
 @pytest.mark.parametrize("load", ["steady", at_night("within its burst"), "beyond it"])

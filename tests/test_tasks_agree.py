@@ -10,7 +10,7 @@ import pytest
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.simulator.simulate import simulate
 from tests.agreement import few_requests
-from tests.small_runs import SCENARIOS
+from tests.make import SCENARIOS, a_shipped
 from tests.tasks_on_endpoint import done_on_endpoint, simulated_totals
 
 AGREEING = 0.03
@@ -50,7 +50,7 @@ def test_a_load_test_sends_what_a_dry_run_shows(name: str) -> None:
 @pytest.mark.parametrize(("name", "days"), BY_CHANCE.items())
 def test_where_chance_decides_the_mean_of_some_days_agrees(name: str, days: tuple[int, float]) -> None:
     count, seconds = days
-    agreed_in_the_mean(shortened(load_scenario(SCENARIOS / f"{name}.toml"), seconds), count)
+    agreed_in_the_mean(shortened(a_shipped(name), seconds), count)
 
 
 @pytest.mark.long

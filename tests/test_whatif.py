@@ -17,7 +17,7 @@ from keyheat.simulator.requests import SERVICE_S
 from keyheat.simulator.retrying import MOST_REQUESTS
 from tests.loaded_runs import written_run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "whatif.md").read_text(encoding="utf-8")
@@ -42,13 +42,6 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "keyheat whatif too-small load --json": (0, '"format": "keyheat.answer/1"'),
 }  # fmt: skip
 """Each command of the page, its exit code, and what it says."""
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return tmp_path
 
 
 @pytest.fixture

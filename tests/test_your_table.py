@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from botocore.stub import Stubber
 
@@ -17,6 +16,7 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.words import DONE, INVALID, WRONG_USE
+from tests.endpoint.clients import unasked_client
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "your-table"
@@ -162,9 +162,7 @@ def test_a_live_table_is_read(verb: Verb) -> None:
 def test_a_live_table_that_is_not_there_is_said_with_its_region(
     verb: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = boto3.client(
-        "dynamodb", region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b"
-    )
+    client = unasked_client("dynamodb", "eu-west-1")
     monkeypatch.setattr("keyheat.evidence.target.boto3_clients", lambda **_how: lambda _service: client)
     with Stubber(client) as stub:
         stub.add_client_error("describe_table", "ResourceNotFoundException", "Table: events not found")
@@ -306,9 +304,7 @@ def test_a_table_in_an_account_comes_with_its_auto_scaling(
     }
     stubs = {}
     for service in ("dynamodb", "application-autoscaling"):
-        client = boto3.client(
-            service, region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b"
-        )
+        client = unasked_client(service, "eu-west-1")
         stubs[service] = client, Stubber(client)
         stubs[service][1].activate()
     stubs["dynamodb"][1].add_response("describe_table", {"Table": described}, {"TableName": "events"})

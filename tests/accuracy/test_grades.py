@@ -1,15 +1,15 @@
 """What is hidden is really gone, and nothing else is."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series, TableFacts, ThrottleCount, Window
+from tests.make import START
 from tools.accuracy.draw import Loss
 from tools.accuracy.score import CAUSES, left
 
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 KEY = ("metric", "statistic", "period_s", "index", "operation")
 

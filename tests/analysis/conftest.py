@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -25,11 +24,9 @@ from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, ThrottleCount
 from keyheat.runs.manifest import Keys
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.keys import random_suffix
-from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.scenario import Scenario
 from keyheat.words import Capacity
-from tests.make import START
-
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+from tests.make import START, a_shipped
 
 
 @dataclass
@@ -245,7 +242,7 @@ def hide_client(evidence: Evidence) -> Evidence:
 
 @cache
 def _demo(name: str) -> tuple[Run, Evidence]:
-    run = demo_run(load_scenario(SCENARIOS / f"{name}.toml"))
+    run = demo_run(a_shipped(name))
     return run, evidence_of(run)
 
 

@@ -9,16 +9,10 @@ from keyheat.analysis.advice import case, hot_partition, recommendations
 from keyheat.analysis.advice.actions import ACTIONS, Applied, ByHand, Setting, apply
 from keyheat.analysis.advice.fix import chosen
 from keyheat.runs.formats import Diagnosis, Recommendation
-from keyheat.scenario.scenario import Scenario, load_scenario
-from keyheat.scenario.variants import changes, overridden
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import changes
 from keyheat.words import TITLES
-from tests.make import a_diagnosis
-
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
-
-
-def scenario_of(name: str, *settings: str) -> Scenario:
-    return overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
+from tests.make import a_diagnosis, a_shipped
 
 
 def advice(action: str, **facts: Any) -> Recommendation:
@@ -31,7 +25,7 @@ Case = tuple[Recommendation, Scenario, Setting]
 def asked(name: str, action: str, *settings: str, simulated: bool = False, **facts: Any) -> Case:
     of = {"resource": "table", "direction": "write"} | facts
     on = Setting(target_utilisation=0.7, simulated=simulated, whole=True)
-    return advice(action, **of), scenario_of(name, *settings), on
+    return advice(action, **of), a_shipped(name, *settings), on
 
 
 def changed(found: Case) -> dict[str, tuple[str, str]]:
@@ -204,7 +198,7 @@ def diagnosis(*advice: Recommendation, resource: str = "table") -> Diagnosis:
 
 
 def choice(found: Diagnosis, name: str = "country-index", **more: Any) -> Applied | tuple[ByHand, ...]:
-    return chosen(found, scenario_of(name), Setting(target_utilisation=0.7, whole=True), **more)
+    return chosen(found, a_shipped(name), Setting(target_utilisation=0.7, whole=True), **more)
 
 
 def test_the_verdicts_own_limit_comes_first() -> None:

@@ -1,7 +1,6 @@
 """Advice: the formula with measured numbers, and never more capacity for a key range's limit."""
 
 import tomllib
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,11 +19,10 @@ from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.shipped import shipped
 from keyheat.words import TITLES, Constraint
+from tests.make import START, consumed
 from tests.make import an_evidence as evidence
-from tests.make import consumed
 
 SCENARIOS = shipped("configs") / "scenarios"
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 def hot(units_per_s: float, *, moved: tuple[str, ...] = (), share: float = 0.9) -> RunHeat:

@@ -16,7 +16,7 @@ from keyheat.runs.formats import Finding, read_diagnosis
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.shipped import shipped
-from tests.make import KEY_RANGE, START, client_seconds, consumed, provisioned, throttled
+from tests.make import KEY_RANGE, START, a_manifest, client_seconds, consumed, provisioned, throttled
 from tests.make import a_series as series
 from tests.make import an_evidence as evidence
 from tests.make import throttle_events as events
@@ -227,7 +227,7 @@ def test_an_index_that_refuses_writes_holds_its_table_back(numbers: Thresholds) 
 def test_writers_that_meet(
     counted: dict[str, float], more: tuple[Any, ...], said: str | None, numbers: Thresholds
 ) -> None:
-    manifest = Manifest.model_validate({"started_at": START, "table": {"name": "orders"}, "counted": counted})
+    manifest = a_manifest(counted=counted)
     found = found_by(
         "contention", numbers, client=ClientFiles(manifest=manifest), series=more,
         seconds=client_seconds((range(10), 100, 0)),
@@ -237,7 +237,7 @@ def test_writers_that_meet(
 
 def test_contention_says_what_it_is_and_on_which_key(numbers: Thresholds) -> None:
     counted = {"transactions.requests": 500.0, "transactions.conflicts": 200.0, "writes.conflicts": 50.0}
-    manifest = Manifest.model_validate({"started_at": START, "table": {"name": "orders"}, "counted": counted})
+    manifest = a_manifest(counted=counted)
     met = [{"key": "sha256:1", "shown": "total/shoes", "count": 240}, {"key": "sha256:2", "count": 10}]
     keys = Keys.model_validate({"contended": {"conflicts": met}})
     client = ClientFiles(manifest=manifest, keys=keys)

@@ -12,10 +12,10 @@ from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, SecondCount, Verdict
-from keyheat.runs.manifest import Keys, Manifest
+from keyheat.runs.manifest import Keys
 from keyheat.words import CONTENTION_ERRORS, Direction
 from tests.analysis.conftest import diagnosed
-from tests.make import PROVISIONED, START, consumed, provisioned, throttled
+from tests.make import PROVISIONED, START, a_manifest, consumed, provisioned, throttled
 from tests.make import a_series as series
 from tests.make import an_evidence as evidence
 from tests.make import throttle_events as events
@@ -49,12 +49,9 @@ def run(
 
 
 def verdict_of(made: Evidence, numbers: Thresholds, **client: Any) -> Verdict:
-    manifest = Manifest.model_validate(
-        {
-            "started_at": START, "ended_at": START + timedelta(seconds=RUN_S), "table": {"name": "orders"},
-            "totals": {"errors_by_kind": {"ExpiredTokenException": 5, "TransactionConflict": 99}},
-        }
-    )  # fmt: skip
+    errors = {"ExpiredTokenException": 5, "TransactionConflict": 99}
+    ended_at = START + timedelta(seconds=RUN_S)
+    manifest = a_manifest(ended_at=ended_at, totals={"errors_by_kind": errors})
     return diagnosed(made, numbers, ClientFiles(manifest=manifest, **client)).verdict
 
 

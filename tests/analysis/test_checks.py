@@ -1,6 +1,5 @@
 """Thresholds: the scenario's, held against what was measured; the labelling numbers, checked at the edge."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,32 +9,15 @@ from keyheat.analysis.checks import check, with_reads
 from keyheat.analysis.thresholds import DEFAULT, load_thresholds
 from keyheat.runfiles import FileProblem
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Evidence, Verdict
-from keyheat.runs.manifest import Manifest
+from keyheat.runs.formats import Verdict
 from keyheat.scenario.scenario import ThresholdsSpec
+from tests.make import START, a_manifest, an_evidence
 
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-EVIDENCE = Evidence.model_validate(
-    {
-        "table": {"name": "t"},
-        "window": {"start": START, "end": START.replace(minute=1)},
-        "series": [],
-        "seconds": [
-            {"second": START, "direction": "write", "consumed": 90, "attempts": 100, "throttled": 10},
-            {
-                "second": START,
-                "index": "i",
-                "direction": "write",
-                "consumed": 9,
-                "attempts": 100,
-                "throttled": 10,
-            },
-        ],
-    }
-)
+OF_TABLE = {"second": START, "direction": "write", "consumed": 90, "attempts": 100, "throttled": 10}
+EVIDENCE = an_evidence(minutes=1, seconds=[OF_TABLE, OF_TABLE | {"index": "i", "consumed": 9}])
 VERDICT = Verdict(constraint="partition", grade="reason", confidence=0.97, valid=True, because=("x",))
 TOTALS = {"attempts": 1_000, "accepted": 940, "throttled": 50, "errors": 10}
-RUN = Manifest.model_validate({"started_at": START, "table": {"name": "t"}, "totals": TOTALS})
+RUN = a_manifest(totals=TOTALS)
 COUNTED = {"reads.checked": 90, "reads.missing": 3, "reads.duplicate": 1, "reads.misordered": 2}
 READS = RUN.model_copy(update={"counted": COUNTED})
 

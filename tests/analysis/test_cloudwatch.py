@@ -1,7 +1,7 @@
 """Asking CloudWatch until its answer stands: throttled, cut short, failing, and what is known in the end."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -18,8 +18,8 @@ from keyheat.evidence.cloudwatch import (
 )
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
+from tests.make import START
 
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 WINDOW = Window(start=START, end=START + timedelta(minutes=2))
 MINUTES = [START, START + timedelta(minutes=1)]
 WRITES = metrics.SeriesKey(metric=metrics.consumed("write"), statistic="Sum", period_s=60)

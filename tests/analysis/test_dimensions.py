@@ -13,6 +13,7 @@ from keyheat.evidence.collection import from_cli_output
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, TableFacts, Window
 from keyheat.runs.plausibility import sound
+from tests.make import a_series, an_evidence
 
 
 def asked_of(metric: str, **more: Any) -> set[tuple[tuple[str, str], ...]]:
@@ -54,15 +55,8 @@ def test_a_global_tables_replicas_are_asked_for_where_it_has_any() -> None:
 
 
 def test_what_is_of_a_part_of_the_table_is_not_taken_for_the_table() -> None:
-    at = [["2026-11-20T12:00:00Z", 6.0]]
-    whole = {"metric": "ConsumedWriteCapacityUnits", "statistic": "Sum", "period_s": 60, "points": at}
-    of_replica = {**whole, "dimension": "Source=GlobalTable", "points": [["2026-11-20T12:00:00Z", 5.0]]}
-    window = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z"}
-    found = sound(
-        Evidence.model_validate(
-            {"table": {"name": "orders"}, "window": window, "series": [whole, of_replica]}
-        )
-    )
+    whole, of_replica = (a_series("ConsumedWriteCapacityUnits", units) for units in (6.0, 5.0))
+    found = sound(an_evidence(whole, of_replica | {"dimension": "Source=GlobalTable"}, minutes=1))
     assert found.total("ConsumedWriteCapacityUnits") == 6.0
     (track,) = (one for one in timeline(found).tracks if one.direction == "write")
     assert list((track.consumed or {}).values()) == [6.0]

@@ -24,7 +24,7 @@ from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.whatif import shards_enough
-from tests.make import a_scenario
+from tests.make import START, a_scenario, an_evidence
 
 HOT_KEY: dict[str, Any] = {
     "table": {"name": "orders", "provisioned": {"read": 5, "write": 4_000}},
@@ -170,7 +170,6 @@ def test_a_short_run_is_advised_as_many_prefixes_of_an_index_as_are_enough_for_e
         table={"name": "shipments", "sort_key": "sk", "provisioned": pair, "indexes": [index]},
         attributes={"carrier": {"values": {"dhl": 95, "ups": 3, "fedex": 2}}},
         load={"users": 10, "duration_s": 20, "item_bytes": 20_000},
-        loadtest="operations",
         tasks=[{"operation": "put", "per_s": 180}],
     )
     hot = HotKey(key="dhl", share=0.95, throttles=9, units_per_s=3_420.0, direction="write")
@@ -188,20 +187,9 @@ def test_a_short_run_is_advised_as_many_prefixes_of_an_index_as_are_enough_for_e
 def test_a_demand_that_no_scenario_asks_for_is_not_repeated(
     attempts: int, is_repeated: bool, numbers: Thresholds
 ) -> None:
-    second = datetime(2026, 11, 20, 12, 0, 7, tzinfo=UTC)
-    row = {"second": second, "direction": "write", "consumed": 0.0}
-    evidence = Evidence.model_validate(
-        {
-            "table": {
-                "name": "orders",
-                "billing_mode": "PROVISIONED",
-                "provisioned": {"read": 5, "write": 40},
-            },
-            "window": {"start": second.replace(second=0), "end": second.replace(minute=1, second=0)},
-            "series": (),
-            "seconds": [row | {"attempts": attempts, "throttled": attempts}],
-        }
-    )
+    row = {"second": START, "direction": "write", "consumed": 0.0, "attempts": attempts}
+    small = {"provisioned": {"read": 5, "write": 40}}
+    evidence = an_evidence(minutes=1, table=small, seconds=[row | {"throttled": attempts}])
     labels = diagnose(evidence, client=None, thresholds=numbers, scenario=None).labels
     found = rerun_of(
         evidence, timeline(evidence), labels[0], client=None, scenario=None, heats=(),

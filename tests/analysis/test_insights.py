@@ -1,11 +1,10 @@
 """Contributor Insights read from AWS, and what the keys that it names say."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
@@ -21,8 +20,9 @@ from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts
 from keyheat.scenario.keys import digest_of
 from keyheat.show.verdict import verdict_sentence
 from keyheat.words import READ, WRITE, Capacity, Direction
+from tests.endpoint.clients import unasked_client
+from tests.make import START
 
-START = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 WINDOW = Window(start=START, end=START + 10 * MINUTE)
 TABLE = TableFacts(name="orders")
@@ -32,10 +32,7 @@ MADE_MS = int(START.timestamp()) * 1000
 @pytest.fixture
 def aws() -> Iterator[SimpleNamespace]:
     """boto3's clients with botocore's Stubber in place of AWS, which checks every request and answer."""
-    clients = {
-        name: boto3.client(name, region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
-        for name in ("dynamodb", "cloudwatch")
-    }
+    clients = {name: unasked_client(name) for name in ("dynamodb", "cloudwatch")}
     stubs = {name: Stubber(client) for name, client in clients.items()}
     slept: list[float] = []
     with stubs["dynamodb"], stubs["cloudwatch"]:

@@ -10,16 +10,15 @@ from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence
-from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.spec.tables import CapacityPair
 from tests.analysis.conftest import (
-    SCENARIOS,
     demo_run,
     evidence_of,
     hide_causes,
     hide_client,
     hide_reasons,
 )
+from tests.make import a_shipped
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +72,7 @@ def test_labels_are_what_the_model_decided_and_worse_evidence_is_never_surer(
 @pytest.mark.parametrize("hidden", ["nothing", "causes"])
 def test_each_second_has_its_constraint(hidden: str, numbers: Thresholds) -> None:
     """2,000 even writes/s on a table of 100: its one partition holds the burst back, then the table does."""
-    scenario = load_scenario(SCENARIOS / "too-small.toml")
+    scenario = a_shipped("too-small")
     small = scenario.table.model_copy(update={"provisioned": CapacityPair(read=100, write=100)})
     load = scenario.load.model_copy(update={"requests_per_s": 2_000, "duration_s": 50})
     run = demo_run(scenario.model_copy(update={"table": small, "load": load}))

@@ -12,11 +12,11 @@ from keyheat.analysis.thresholds import Thresholds
 from keyheat.cli.simulate import exit_code_of
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Label
-from keyheat.runs.manifest import Keys, Manifest
+from keyheat.runs.manifest import Keys
 from keyheat.show.verdict import sureness, verdict_sentence
 from keyheat.words import DONE, INVALID
 from tests.analysis.conftest import diagnosed
-from tests.make import KEY_RANGE, START, client_seconds, consumed, provisioned, throttled
+from tests.make import KEY_RANGE, START, a_manifest, client_seconds, consumed, provisioned, throttled
 from tests.make import a_series as series
 from tests.make import an_evidence as evidence
 from tests.make import throttle_events as events
@@ -263,9 +263,7 @@ SPOILED = [
 def test_a_generator_that_was_the_limit_spoils_what_it_can(
     story: str, health: Mapping[str, object], reason: str | None, said: str | None, numbers: Thresholds
 ) -> None:
-    manifest = Manifest.model_validate(
-        {"started_at": START, "table": {"name": "t"}, "generator": {**health, "checks": ["CPU at 99 %"]}}
-    )
+    manifest = a_manifest(generator={**health, "checks": ["CPU at 99 %"]})
     found = evidence(throttles=throttled(reason, range(10, 40)))
     diagnosis = diagnosed(found, numbers, ClientFiles(manifest=manifest))
     verdict = diagnosis.verdict
@@ -282,7 +280,7 @@ def test_a_generator_that_was_the_limit_spoils_what_it_can(
 
 
 def test_no_throttles_of_a_generator_that_fell_behind_say_nothing(numbers: Thresholds) -> None:
-    manifest = Manifest.model_validate({"started_at": START, "table": {"name": "t"}, "generator": BEHIND})
+    manifest = a_manifest(generator=BEHIND)
     found = evidence(seconds=client_seconds((range(60), 100, 0)))
     verdict = diagnosed(found, numbers, ClientFiles(manifest=manifest)).verdict
     assert (verdict.constraint, verdict.valid, sureness(verdict)) == ("none", False, "–")

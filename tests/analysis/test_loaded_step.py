@@ -1,18 +1,16 @@
 """A number that was tried on an endpoint: carried or not, by whose limit, and what its run came to."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from keyheat.analysis.loaded_step import beyond_provisioned, state_of
 from keyheat.analysis.run_result import most_provisioned, traffic_of
-from keyheat.runs.formats import Diagnosis, IndexFacts, SecondCount, TableFacts, Verdict
+from keyheat.runs.formats import IndexFacts, SecondCount, TableFacts, Verdict
 from keyheat.runs.frames import seconds_of
-from keyheat.runs.manifest import Manifest
 from keyheat.words import Capacity
-
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+from tests.make import START, a_diagnosis, a_manifest
 
 
 def verdict(constraint: Any, *, valid: bool = True) -> Verdict:
@@ -38,12 +36,7 @@ STATES: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("story", "facts", "state"), STATES, ids=[one[0] for one in STATES])
 def test_what_a_run_says_of_its_table(story: str, facts: dict[str, Any], state: str) -> None:
     known = {"judged": verdict("none"), "bound": False, "throttles": False, "on_burst": False, **facts}
-    diagnosis = Diagnosis.model_validate(
-        {
-            "verdict": known["judged"], "labels": (), "generator": {"bound": known["bound"]},
-            "coverage": {"minutes": 1},
-        }
-    )  # fmt: skip
+    diagnosis = a_diagnosis(verdict=known["judged"], generator={"bound": known["bound"]})
     assert state_of(diagnosis, throttles=known["throttles"], on_burst=known["on_burst"]) == state
 
 
@@ -64,7 +57,7 @@ TABLE = TableFacts(
 
 
 def beyond(rows: list[SecondCount], table: TableFacts = TABLE, scale: float = 1.0) -> Any:
-    manifest = Manifest(started_at=START, table=table, target="local", scale=scale)
+    manifest = a_manifest(table=table, scale=scale)
     return beyond_provisioned(traffic_of(manifest, seconds_of(rows)), most_provisioned(manifest, None))
 
 

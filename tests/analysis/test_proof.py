@@ -1,9 +1,7 @@
 """Whether a fix fixed it: what both sides have to show for each verdict, and what a month costs."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -12,13 +10,8 @@ from keyheat.analysis.advice.proof import HARDLY, Tried, dollars_per_month, once
 from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.run_result import RunResult, RunTraffic
 from keyheat.plan.prices import Billing, WarmPrices, load_prices
-from keyheat.runs.formats import Diagnosis
-from keyheat.runs.manifest import Manifest
-from keyheat.scenario.scenario import Scenario, load_scenario
-from keyheat.scenario.variants import overridden
+from tests.make import START, a_diagnosis, a_manifest, a_shipped
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOT: Limit = ("partition", "table", "write")
 INDEX: Limit = ("table", "by-day", "write")
 ATTEMPTS = 100_000
@@ -45,16 +38,9 @@ def run(*limits: tuple[Limit, int], valid: bool = True, name: str = "run") -> Tr
         }
         for limit, count in limits
     ]  # fmt: skip
-    verdict = {
-        "constraint": constraint, "resource": resource, "direction": direction, "grade": "reason",
-        "confidence": 0.9, "valid": valid, "because": (),
-    }  # fmt: skip
-    diagnosis = Diagnosis.model_validate(
-        {"verdict": verdict, "labels": labels, "generator": {"bound": False}, "coverage": {"minutes": 1}}
-    )
-    table: Any = {"name": "orders"}
+    diagnosis = a_diagnosis(constraint, resource, direction, valid=valid, labels=labels)
     return Tried(
-        folder=Path(name), diagnosis=diagnosis, manifest=Manifest(started_at=START, table=table),
+        folder=Path(name), diagnosis=diagnosis, manifest=a_manifest(),
         measured=measured(sum(count for _limit, count in limits)), dollars_per_month=None,
         measures={},
     )  # fmt: skip
@@ -98,32 +84,28 @@ def test_what_lives_on_burst_is_not_fixed(resource: str, kind: str) -> None:
     )
 
 
-def scenario_of(name: str, *settings: str) -> Scenario:
-    return overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
-
-
 def test_a_month_is_what_is_provisioned_or_what_was_consumed() -> None:
     prices = load_prices()
     billing = Billing(prices)
     of = measured(units_per_s=100.0)
-    fixed = dollars_per_month(scenario_of("hotkey"), of, 1.0, billing)
+    fixed = dollars_per_month(a_shipped("hotkey"), of, 1.0, billing)
     hour = 4_000 * prices.provisioned.write_per_hour + 500 * prices.provisioned.read_per_hour
     assert fixed == pytest.approx(730 * hour)
-    by_request = scenario_of("too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
+    by_request = a_shipped("too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
     found = dollars_per_month(by_request, of, 0.1, billing)
     assert found == pytest.approx(1_000 * 730 * 3_600 / 1e6 * prices.on_demand.write_per_million)
     two_hours = dollars_per_month(by_request, of, 0.1, Billing(prices, hours_per_day=2.0))
     assert two_hours == pytest.approx(found / 12)
-    assert dollars_per_month(scenario_of("hotkey"), of, 1.0, Billing(prices, 2.0)) == fixed, "paid all day"
-    assert dollars_per_month(scenario_of("scale-down"), of, 1.0, billing) is None
-    assert dollars_per_month(scenario_of("auto-scaling-late"), of, 1.0, billing) is None
+    assert dollars_per_month(a_shipped("hotkey"), of, 1.0, Billing(prices, 2.0)) == fixed, "paid all day"
+    assert dollars_per_month(a_shipped("scale-down"), of, 1.0, billing) is None
+    assert dollars_per_month(a_shipped("auto-scaling-late"), of, 1.0, billing) is None
 
 
 def test_pre_warming_is_paid_once_for_what_is_not_there() -> None:
     priced = load_prices().model_copy(update={"warm": WarmPrices(write_once=0.01, read_once=0.002)})
-    warm = scenario_of(
+    warm = a_shipped(
         "too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=", "table.warm={write=9_000}"
     )
     assert once_dollars(warm, priced) == pytest.approx(5_000 * 0.01)
-    assert once_dollars(scenario_of("hotkey"), priced) is None
+    assert once_dollars(a_shipped("hotkey"), priced) is None
     assert once_dollars(warm, priced.model_copy(update={"warm": None})) is None

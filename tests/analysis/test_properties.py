@@ -1,7 +1,7 @@
 """Whatever the evidence is: no crash, no guess from nothing, no throttle lost, the same answer twice."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from random import Random
 from typing import Any
 
@@ -17,9 +17,9 @@ from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.manifest import Keys
 from keyheat.words import Direction
+from tests.make import START
 
 NUMBERS = load_thresholds()
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 INDEXES = st.sampled_from([None, "by_country", "by_date", ""])
 DIRECTIONS = st.sampled_from(["read", "write"])
 QUANTITIES = st.one_of(

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 from botocore.stub import Stubber
 
 from keyheat.evidence.table import account_quotas
 from keyheat.words import Capacity
+from tests.endpoint.clients import unasked_client
 
 ANSWER = {
     "AccountMaxReadCapacityUnits": 100_000,
@@ -20,9 +20,7 @@ ANSWER = {
 
 @pytest.fixture
 def stubbed() -> Iterator[tuple[Any, Stubber]]:
-    client = boto3.client(
-        "dynamodb", region_name="eu-west-1", aws_access_key_id="none", aws_secret_access_key="none"
-    )
+    client = unasked_client("dynamodb")
     with Stubber(client) as stubber:
         yield client, stubber
         stubber.assert_no_pending_responses()

@@ -7,19 +7,19 @@ from typing import Any
 
 from keyheat.analysis.advice.rerun import Rerun, ScenarioTraffic
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.alterations import in_eventual_reads, in_shards
 from keyheat.simulator.outcome import STEADY
 from keyheat.words import WRITE, Direction
+from tests.make import a_scenario
 
 
 def scenario(**changes: Any) -> Scenario:
     raw = {
-        "format": "keyheat.scenario/1", "name": "hot", "question": "?", "loadtest": "hotkey",
         "table": {"name": "orders", "provisioned": {"read": 5, "write": 4_000}},
         "keys": {"kind": "hot_key", "share": 0.9}, "load": {"requests_per_s": 2_000, "duration_s": 4},
     }  # fmt: skip
-    return scenario_from_dict({**raw, **changes}, "test")
+    return a_scenario(**raw | changes)
 
 
 def rerun(of: Scenario) -> Rerun:

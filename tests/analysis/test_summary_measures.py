@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, get_args
 
 import pyarrow as pa
@@ -17,11 +16,10 @@ from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.parquet import SECONDS_SCHEMA
 from keyheat.runs.scaling import AutoScaling, ScalingRange
-from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
-from keyheat.scenario.variants import overridden
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import WRITE, Capacity
+from tests.make import a_shipped
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 START_S = 1_800_000_000
 UNITS = 100.0  # accepted in each second below
 
@@ -148,7 +146,7 @@ def test_each_capacity_is_measured_by_itself() -> None:
 def test_what_scales_is_measured_against_the_maximum_of_its_policy(most: int, used: float) -> None:
     table = TableFacts(name="orders", provisioned=Capacity(read=None, write=80.0))
     rows = [row(second) for second in range(10)]
-    raw = load_scenario(SCENARIOS / "too-small.toml").model_dump(mode="json")
+    raw = a_shipped("too-small").model_dump(mode="json")
     raw["table"]["auto_scaling"] = {"write": {"min": 40, "max": most}}
     simulated = run_of(*rows, table=table, scenario=scenario_from_dict(raw, "scaled"))
     noted = AutoScaling(scaled=(ScalingRange(side=WRITE, min=40, max=most),))
@@ -167,7 +165,7 @@ def test_percentiles_are_in_milliseconds() -> None:
 
 
 def needed(name: str, *settings: str) -> Measured:
-    scenario = overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
+    scenario = a_shipped(name, *settings)
     return TAKEN["shards_needed"](run_of(scenario=scenario))
 
 

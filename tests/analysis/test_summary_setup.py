@@ -7,16 +7,15 @@ import pytest
 from keyheat.analysis.setup import in_words, setup_of
 from keyheat.runs.formats import TableFacts
 from keyheat.runs.manifest import Machine
-from keyheat.scenario.scenario import SCENARIOS, load_scenario
 from keyheat.words import Capacity
-from tests.make import a_manifest
+from tests.make import a_manifest, a_shipped
 
 GIB = 1 << 30
 MACHINE = Machine(cores=2, memory_bytes=24 * GIB, cpu="Some CPU")
 
 
 def test_the_scenario_is_kept_without_its_defaults() -> None:
-    raw = load_scenario(SCENARIOS / "leaderboard.toml").model_dump(mode="json")
+    raw = a_shipped("leaderboard").model_dump(mode="json")
     kept = setup_of(a_manifest(scenario=raw)).scenario
     assert kept == setup_of(a_manifest(scenario=dict(kept or {}))).scenario
     assert kept is not None

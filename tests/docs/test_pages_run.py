@@ -16,7 +16,7 @@ import yaml
 from keyheat.cli.main import cli
 from keyheat.endpoint.faults.rules import checked_rules
 from keyheat.regression.suite import SUITES, suite_from_dict
-from keyheat.scenario.scenario import SCENARIOS, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import scenario_from_dict
 from tests.docs.checks import check
 from tests.docs.page import PAGES, ROOT, SHELLS, Block, blocks_of, commands_of, find_missing
 from tests.docs.reader import Reader
@@ -33,6 +33,7 @@ from tests.docs.table import (
     is_run,
     pages_that_run,
 )
+from tests.make import a_shipped
 
 FOLLOWED = [
     pytest.param(page, marks=pytest.mark.nightly) if NEEDS.get(page, Needs()).nightly else page
@@ -138,7 +139,7 @@ def check_toml(block: Block) -> None:
     else:
         tasks = "operations" if "tasks" in raw else None
         name = raw.get("loadtest") or tasks or SCENARIO.get(block.page, "hotkey")
-        whole = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json", exclude_defaults=True)
+        whole = a_shipped(name).model_dump(mode="json", exclude_defaults=True)
         fields = raw.get("load", {}).keys() | raw.keys()
         replaced = {"operations"} if "tasks" in fields else RATES if RATES & fields else set()
         kept = {field: value for field, value in whole["load"].items() if field not in replaced}

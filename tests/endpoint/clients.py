@@ -36,6 +36,11 @@ def client(service: str, url: str, *, region: str = "us-east-1", **config: Any) 
     )
 
 
+def unasked_client(service: str, region: str = "us-east-1") -> Any:
+    """A client for botocore's Stubber to answer: it has the address of nothing."""
+    return client(service, "http://no.address", region=region)
+
+
 @dataclass(slots=True)
 class FakeClock:
     """Epoch seconds that move when a test says so."""

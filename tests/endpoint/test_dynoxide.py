@@ -12,13 +12,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from tests.endpoint import clients
 from tests.endpoint.generated import TABLE, Operation, operations
 from tests.outside import PATIENCE_S, eventually, free_port
 
@@ -145,14 +144,7 @@ def dynoxide() -> Iterator[Any]:
     )
     try:
         wait_for(port)
-        yield boto3.client(
-            "dynamodb",
-            endpoint_url=f"http://127.0.0.1:{port}",
-            region_name="us-east-1",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-            config=Config(retries={"total_max_attempts": 1}, parameter_validation=False),
-        )
+        yield clients.client("dynamodb", f"http://127.0.0.1:{port}", parameter_validation=False)
     finally:
         process.terminate()
         process.wait(timeout=PATIENCE_S)

@@ -1,6 +1,5 @@
 """Rules of faults are checked whole: every mistake at once, where it is, and what would be accepted."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,13 +83,6 @@ def test_what_is_no_toml_is_refused(tmp_path: Path, text: str, said: str) -> Non
         load_rules(file)
     with pytest.raises(FaultRulesError, match="cannot be read: No such file"):
         load_rules(tmp_path / "none.toml")
-
-
-@pytest.mark.slow
-def test_the_schema_is_the_one_that_is_shipped(verb: Verb) -> None:
-    said = verb("schema", "faults").out
-    assert said == (ROOT / "configs" / "faults.schema.json").read_text()
-    assert json.loads(said)["$id"] == "keyheat.faults/1"
 
 
 def test_a_list_that_is_too_long_says_how_long_it_may_be() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.endpoint import asking
 from tests.endpoint.account import N, S, attributes, index, on_demand, schema
 from tests.endpoint.clients import ServiceApp
 
@@ -45,10 +46,7 @@ def songs(app: ServiceApp, where: str, *parameters: Any, **more: Any) -> list[st
 
 
 def error_of(app: ServiceApp, statement: str, *parameters: Any, **more: Any) -> tuple[str, str]:
-    with pytest.raises(ClientError) as caught:
-        run(app, statement, *parameters, **more)
-    error = caught.value.response["Error"]
-    return error["Code"], error["Message"]
+    return asking.error_of(run, app, statement, *parameters, **more)
 
 
 def item_of(app: ServiceApp, artist: str, song: str) -> dict[str, Any] | None:

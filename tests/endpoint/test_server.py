@@ -3,7 +3,6 @@
 import logging
 import random
 from typing import Any
-from urllib.request import urlopen
 from zlib import crc32
 
 import orjson
@@ -12,7 +11,6 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.dynamodb import request_ids
 from keyheat.endpoint.operations import CONTROL
-from keyheat.endpoint.process import EndpointProcess
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
 from keyheat.endpoint.service import Context, Handler, Service
@@ -191,11 +189,6 @@ def test_request_ids_are_long_and_never_alike() -> None:
     some = [next(ids) for _ in range(1000)]
     assert len(set(some)) == 1000
     assert {len(one) for one in some} == {52}
-
-
-def test_a_running_endpoint_says_that_it_is_well(endpoint: EndpointProcess) -> None:
-    with urlopen(f"{endpoint.url}/_keyheat/health") as answer:
-        assert orjson.loads(answer.read()) == {"status": "ok", "scale": 1.0}
 
 
 def test_boto3_puts_and_gets_on_a_running_endpoint(ddb: Any) -> None:

@@ -15,12 +15,6 @@ from tests.endpoint.clients import service_app_at
 Verb = Callable[..., Any]
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def log(start: datetime, seconds: int) -> None:
     """A throttled write each second, in `app.log`."""
     arn = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"

@@ -4,7 +4,6 @@ import logging
 import re
 from collections.abc import Iterator
 from time import process_time
-from typing import Any
 
 import boto3
 import pytest
@@ -13,6 +12,7 @@ from botocore.stub import Stubber
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.masking import ACCOUNT, mask_errors, masked
+from tests.endpoint.clients import unasked_client
 
 
 @pytest.fixture
@@ -78,19 +78,14 @@ def test_what_only_looks_like_it_is_left(text: str) -> None:
 
 
 def test_an_error_of_a_service_is_masked_before_anybody_reads_it() -> None:
-    client = boto3.client(
-        "dynamodb", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="y"
-    )
-    raised: list[Any] = []
-    mask_errors(client)
+    client = mask_errors(unasked_client("dynamodb"))
     with Stubber(client) as stub:
         message = "arn:aws:iam::123456789012:user/me is not authorized"
         stub.add_client_error("describe_table", "AccessDeniedException", message)
         with pytest.raises(ClientError) as caught:
             client.describe_table(TableName="orders")
-        raised.append(caught.value)
-    assert "123456789012" not in str(raised[0])
-    assert "is not authorized" in str(raised[0])
+    assert "123456789012" not in str(caught.value)
+    assert "is not authorized" in str(caught.value)
 
 
 def test_the_sdk_logs_no_secret_however_much_it_logs(

@@ -1,6 +1,7 @@
 """Heat and growth over minutes of virtual time, at a small scale so that few requests tell."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -48,10 +49,15 @@ def drive(
     return [model.admit_write(keys(rng, at_s), units, T0 + at_s) is None for at_s in times]
 
 
-@pytest.mark.parametrize("keys", [one_item, growing_sort_key])
-def test_no_split_helps_one_item_or_a_growing_sort_key(keys: Positions) -> None:
-    model = TableModel(ON_DEMAND, now_s=T0, scale=SCALE)
-    served = drive(model, keys, per_s=20, seconds=30 * MINUTES)
+@pytest.mark.parametrize(
+    ("keys", "per_s", "has_lsi"),
+    [(one_item, 20, False), (growing_sort_key, 20, False), (random_sort_key, 18, True)],
+)
+def test_no_split_helps_one_item_a_growing_sort_key_or_a_collection_with_a_local_index(
+    keys: Positions, per_s: float, has_lsi: bool
+) -> None:
+    model = TableModel(replace(ON_DEMAND, has_lsi=has_lsi), now_s=T0, scale=SCALE)
+    served = drive(model, keys, per_s=per_s, seconds=30 * MINUTES)
     assert model.partition_count() == 4
     assert sum(served) == pytest.approx(10 * 30 * MINUTES, rel=0.01)
 
@@ -62,14 +68,6 @@ def test_random_sort_keys_split_within_minutes_and_the_throttles_end() -> None:
     assert model.partition_count() > 4
     assert not all(served[: 14 * 4 * MINUTES]), "it throttles at first"
     assert all(served[-14 * 5 * MINUTES :]), "and no longer in the end"
-
-
-def test_a_local_index_keeps_a_collection_whole() -> None:
-    capacity = TableCapacity(billing_mode="PAY_PER_REQUEST", has_lsi=True)
-    model = TableModel(capacity, now_s=T0, scale=SCALE)
-    served = drive(model, random_sort_key, per_s=18, seconds=30 * MINUTES)
-    assert model.partition_count() == 4
-    assert sum(served) == pytest.approx(10 * 30 * MINUTES, rel=0.01)
 
 
 def test_a_partition_near_its_ceiling_splits_before_it_throttles() -> None:

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from keyheat.scenario.changes import applied
-from keyheat.scenario.scenario import FORMAT, ScenarioError, scenario_from_dict
+from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.tables import requests_of
 from keyheat.simulator.capacity import capacity_of
 from keyheat.words import Capacity
+from tests.make import a_raw_scenario
 
 INDEX = {"name": "by-day", "partition_key": "day", "provisioned": {"read": 50, "write": 200}}
 PROVISIONED = {
@@ -21,16 +22,7 @@ ON_DEMAND = {"name": "orders", "billing_mode": "PAY_PER_REQUEST"}
 
 
 def raw(*steps: dict[str, Any], **table: Any) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "name": "changes",
-        "question": "What if the capacity changes?",
-        "loadtest": "hotkey",
-        "table": {**(table or PROVISIONED)},
-        "keys": {"kind": "uniform"},
-        "load": {"duration_s": 3_600},
-        "timeline": list(steps),
-    }
+    return a_raw_scenario(table={**(table or PROVISIONED)}, load={"duration_s": 3_600}, timeline=list(steps))
 
 
 def errors_of(*steps: dict[str, Any], **table: Any) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from keyheat.analysis.report import ReportRun
 from keyheat.show.html import html_of
-from keyheat.show.report import report_answer
+from keyheat.show.report import report_answer, write_report
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 
@@ -36,6 +36,12 @@ def a_run(tmp_path: Path) -> Callable[..., Path]:
         return run_dir
 
     return make
+
+
+@pytest.fixture
+def address(samples: dict[str, Path]) -> str:
+    """Where a browser finds the report of a hot key."""
+    return write_report(samples["hotkey"], GENERATED_AT).as_uri()
 
 
 @pytest.fixture

@@ -6,15 +6,8 @@ import pytest
 
 from keyheat.analysis.report import load_run
 from keyheat.show.markdown import markdown_of
-from keyheat.show.report import write_report
 from keyheat.show.run import run_answer
 from tests.pages.axe import violations
-from tests.pages.conftest import GENERATED_AT
-
-
-@pytest.fixture
-def address(samples):
-    return write_report(samples["hotkey"], GENERATED_AT).as_uri()
 
 
 @pytest.mark.browser

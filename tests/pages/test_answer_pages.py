@@ -9,11 +9,11 @@ import pytest
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.show.figures import fix_figure
 from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of, save
+from tests.make import a_shipped
 from tests.pages.made_answers import made_answers
 
 pytestmark = pytest.mark.browser
@@ -22,12 +22,7 @@ LABELS = """() => [...document.querySelectorAll("#tables .counts td")]
 HIDDEN = """() => [...document.querySelectorAll(".counts .scroll")]
     .filter(one => one.scrollWidth > one.clientWidth).map(one => one.getAttribute("aria-label"))"""
 """The tables that reach beyond the edge of their place."""
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
-
-
-def scenario_of(name: str) -> Scenario:
-    return load_scenario(SCENARIOS / f"{name}.toml")
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +31,12 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     sides = {"before-1": "hotkey", "after-1": "sharded"}
     for side, name in sides.items():
         (folder / side).symlink_to(samples[name])
-    before, after = scenario_of("hotkey"), scenario_of("sharded")
+    before, after = a_shipped("hotkey"), a_shipped("sharded")
     remedy = Applied(
         actions=("shard_writes",), resource="table", direction="write", scenario=after, says="20 shards",
         notes=("One user more reads.",), queries_per_read=(1, 20),
     )  # fmt: skip
-    runs = [tried(folder / side, scenario_of(name), Billing(prices)) for side, name in sides.items()]
+    runs = [tried(folder / side, a_shipped(name), Billing(prices)) for side, name in sides.items()]
     fix = Fix(
         scenario=before, remedy=remedy, changes=changes(before, after),
         proof=proof_of(("partition", "table", "write"), runs[:1], runs[1:]),

@@ -12,11 +12,6 @@ from tools.gallery import MADE_UP
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def report(samples):
-    return write_report(samples["hotkey"], GENERATED_AT).as_uri()
-
-
 def test_the_links_of_an_index_lead_to_its_reports(visit, samples, tmp_path):
     for run in samples.values():
         write_report(run, GENERATED_AT)
@@ -32,8 +27,8 @@ MARKS = """() => [...document.querySelectorAll("#chart-latency-by-percentile .xt
     .map(({left, right, top}) => [left, right, top])"""
 
 
-def test_percentiles_stand_side_by_side_on_a_phone(visit, report):
-    page = visit(report, width=390)
+def test_percentiles_stand_side_by_side_on_a_phone(visit, address):
+    page = visit(address, width=390)
     all_drawn(page)
     marks = page.evaluate(MARKS)
     assert len(marks) >= 5
@@ -41,8 +36,8 @@ def test_percentiles_stand_side_by_side_on_a_phone(visit, report):
     assert len({round(top) for _, _, top in marks}) == 1
 
 
-def test_the_page_follows_the_system_from_light_to_dark(visit, report):
-    page = visit(report)
+def test_the_page_follows_the_system_from_light_to_dark(visit, address):
+    page = visit(address)
     page.locator(
         "#chart-second-by-second-table-writes"
     ).scroll_into_view_if_needed()  # what nobody looks at waits
@@ -55,8 +50,8 @@ def test_the_page_follows_the_system_from_light_to_dark(visit, report):
     assert page.wrong == []
 
 
-def test_paper_has_every_chart_in_light_colours(visit, report):
-    page = visit(report, dark=True)
+def test_paper_has_every_chart_in_light_colours(visit, address):
+    page = visit(address, dark=True)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     charts = drawn(page)

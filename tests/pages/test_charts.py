@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,9 @@ from keyheat.show.charts.rates import Rates, client_rates, published_rates
 from keyheat.show.report import rule_table
 from keyheat.words import Resource
 from tests.made_runs import load_evidence
+from tests.make import START
 from tests.pages.conftest import page_of
 
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TABLE, READS, INDEX = Resource(None, "write"), Resource(None, "read"), Resource("by-day", "write")
 DIAGNOSIS = {
     "verdict": {"constraint": "partition", "resource": "table", "direction": "write", "grade": "inferred",

@@ -1,7 +1,7 @@
 """Runs that are unusual and still get a report."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pyarrow as pa
 import pytest
@@ -9,26 +9,13 @@ import pytest
 from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.verdict import with_company
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Diagnosis, Evidence, TableFacts
+from keyheat.runs.formats import Diagnosis
 from keyheat.runs.frames import of_rows
-from keyheat.runs.manifest import Manifest
 from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
+from tests.make import START, a_diagnosis, a_manifest, an_evidence, throttled
 from tests.pages.conftest import page_of
 from tools.samples.cases import HOT_KEY
 from tools.samples.make import make_run
-
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-
-
-def diagnosis(constraint="partition", resource="table", direction="write", **more):
-    verdict = {"constraint": constraint, "resource": resource, "direction": direction, "grade": "reason",
-               "confidence": 0.9, "valid": True, "because": []}  # fmt: skip
-    content = {"verdict": verdict, "labels": [], "generator": {"bound": False}, "coverage": {"minutes": 0}}
-    return Diagnosis.model_validate({**content, **more})
-
-
-def manifest(**more):
-    return Manifest(started_at=START, table=TableFacts(name="orders"), **more)
 
 
 def seconds(*rows):
@@ -48,7 +35,7 @@ def seconds(*rows):
 
 
 def test_a_run_of_one_second():
-    run = ReportRun(diagnosis=diagnosis(), seconds=seconds((0, None, "write", "PutItem", 900, 100, 900)))
+    run = ReportRun(diagnosis=a_diagnosis(), seconds=seconds((0, None, "write", "PutItem", 900, 100, 900)))
     text = page_of(run)
     assert "Consumed 900 WCU/s over the load, and 900 WCU/s at most." in text
     assert "<b>10 % of attempts</b><span>100 of 1,000</span>" in text
@@ -57,7 +44,7 @@ def test_a_run_of_one_second():
 def test_a_run_that_sent_nothing():
     throttles = of_rows("throttles", THROTTLES_SCHEMA.empty_table())
     run = ReportRun(
-        diagnosis=diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency={}
+        diagnosis=a_diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency={}
     )
     text = page_of(run)
     assert "Nothing was throttled." in text
@@ -70,7 +57,7 @@ def test_an_index_that_pushes_back_has_charts_of_its_own_and_comes_first():
         for second in range(30)
         for index in (None, "by_<country>")
     ]
-    run = ReportRun(diagnosis=diagnosis(resource="by_<country>"), seconds=seconds(*rows))
+    run = ReportRun(diagnosis=a_diagnosis(resource="by_<country>"), seconds=seconds(*rows))
     text = page_of(run)
     assert text.index("Second by second: index by_&lt;country&gt;, writes") < text.index(
         "Second by second: table, writes"
@@ -81,7 +68,7 @@ def test_an_index_that_pushes_back_has_charts_of_its_own_and_comes_first():
 
 def test_reads_are_in_read_units():
     run = ReportRun(
-        diagnosis=diagnosis(direction="read"),
+        diagnosis=a_diagnosis(direction="read"),
         seconds=seconds(*((s, None, "read", "GetItem", 3000, 500, 3000) for s in range(10))),
     )
     text = page_of(run)
@@ -90,7 +77,7 @@ def test_reads_are_in_read_units():
 
 
 def test_the_scale_of_the_local_table_is_said_and_applied():
-    run = ReportRun(diagnosis=diagnosis(), manifest=manifest(scale=0.1))
+    run = ReportRun(diagnosis=a_diagnosis(), manifest=a_manifest(scale=0.1))
     text = page_of(run)
     assert "Rehearsed at scale 0.1" in text
     assert "(100 WCU/s on any one partition)" in text
@@ -101,14 +88,14 @@ def test_the_scale_of_the_local_table_is_said_and_applied():
 )
 def test_a_run_that_did_not_end_says_so_and_for_how_long_it_was_recorded(status, said):
     rows = seconds(*((second, None, "write", "PutItem", 900, 100, 900) for second in range(42)))
-    text = page_of(ReportRun(diagnosis=diagnosis(), manifest=manifest(status=status), seconds=rows))
+    text = page_of(ReportRun(diagnosis=a_diagnosis(), manifest=a_manifest(status=status), seconds=rows))
     assert f"The run {said}: it shows what was recorded, 42 s." in text
     assert "2026-11-20 12:00:00 UTC, 42 s" in text
 
 
 def test_a_conflict_and_a_broken_threshold_are_visible():
     broken = {"name": "p99_ms_max", "allowed": "at most 10 ms", "measured": "31 ms", "broken": True}
-    content = diagnosis(thresholds=[broken]).model_dump()
+    content = a_diagnosis(thresholds=[broken]).model_dump()
     content["verdict"]["because"] = ("the reasons say table, the metrics say partition: they disagree",)
     text = page_of(ReportRun(diagnosis=Diagnosis.model_validate(content)))
     assert "The reasons say table, the metrics say partition: they disagree" in text
@@ -116,15 +103,9 @@ def test_a_conflict_and_a_broken_threshold_are_visible():
 
 
 def test_an_unknown_reason_is_kept_and_undetermined():
-    evidence = Evidence.model_validate(
-        {
-            "table": {"name": "orders"}, "series": [],
-            "window": {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z"},
-            "throttles": [{"second": "2026-11-20T12:00:01Z", "direction": "write",
-                           "reason": "TableWriteMoonPhaseExceeded", "count": 3}],
-        }
-    )  # fmt: skip
-    text = page_of(ReportRun(diagnosis=diagnosis("undetermined"), evidence=evidence))
+    met = throttled("TableWriteMoonPhaseExceeded", range(1, 2), 3)
+    evidence = an_evidence(minutes=1, throttles=met)
+    text = page_of(ReportRun(diagnosis=a_diagnosis("undetermined"), evidence=evidence))
     row = text[text.index(">TableWriteMoonPhaseExceeded<") :].split("</tr>")[0]
     assert "undetermined" in row
 
@@ -142,7 +123,7 @@ def test_a_long_run_with_many_labels_stays_small(tmp_path):
 
 def test_a_table_that_was_there_is_said_to_be():
     scaling = {"scaled": [{"side": "write", "min": 5, "max": 500}]}
-    run = ReportRun(diagnosis=diagnosis(), manifest=manifest(existing=True, auto_scaling=scaling))
+    run = ReportRun(diagnosis=a_diagnosis(), manifest=a_manifest(existing=True, auto_scaling=scaling))
     text = page_of(run)
     assert "table orders, loaded as it was" in text
     assert "Auto scaling may change its capacity during this run: writes of the table: 5 to 500" in text
@@ -156,10 +137,10 @@ def test_a_run_that_was_not_alone_says_so_first():
         "since": None,
         "until": "2026-11-20T13:00:00Z",
     }
-    alone, shared = manifest(), manifest(shared_with=[other])
+    alone, shared = a_manifest(), a_manifest(shared_with=[other])
     said = "This run was not alone: run run-2 of bob loaded table orders at the same time."
-    assert said in page_of(ReportRun(diagnosis=diagnosis(), manifest=shared))
-    assert "not alone" not in page_of(ReportRun(diagnosis=diagnosis(), manifest=alone))
-    (because, *_rest) = with_company(diagnosis().verdict, ClientFiles(manifest=shared)).because
+    assert said in page_of(ReportRun(diagnosis=a_diagnosis(), manifest=shared))
+    assert "not alone" not in page_of(ReportRun(diagnosis=a_diagnosis(), manifest=alone))
+    (because, *_rest) = with_company(a_diagnosis().verdict, ClientFiles(manifest=shared)).because
     assert because.startswith(said)
-    assert with_company(diagnosis().verdict, ClientFiles(manifest=alone)) == diagnosis().verdict
+    assert with_company(a_diagnosis().verdict, ClientFiles(manifest=alone)) == a_diagnosis().verdict

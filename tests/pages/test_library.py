@@ -55,11 +55,6 @@ def test_a_page_is_light(samples):
     assert (PLOTLY / f"{SOURCE['file']}.gz").stat().st_size * 4 / 3 < MOST_BYTES / 2
 
 
-@pytest.fixture
-def address(samples):
-    return write_report(samples["hotkey"], GENERATED_AT).as_uri()
-
-
 @pytest.mark.browser
 def test_the_library_is_unpacked_once_and_draws_every_chart(visit, address):
     page = visit(address, width=390)

@@ -13,14 +13,14 @@ from rich.console import Console
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
-from keyheat.scenario.scenario import load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.show.answer import json_of
 from keyheat.show.markdown import markdown_of
 from keyheat.show.plan import plan_answer
 from keyheat.show.text import text_of
 from tests.conftest import Golden
+from tests.make import SCENARIOS, a_shipped
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 SINE = {"kind": "sine", "low_per_s": 0, "high_per_s": 3_000, "period_s": 50}
 SCALED = {"write": {"min": 100, "max": 4_000}}
 LOW = {"TableMaxWriteCapacityUnits": 3_000, "TableMaxReadCapacityUnits": 40_000}
@@ -29,7 +29,7 @@ LOWEST = {"TableMaxWriteCapacityUnits": 1_900, "TableMaxReadCapacityUnits": 1_90
 
 def plan_of(name: str = "hotkey", fields: dict[str, Any] | None = None, **wanted: Any) -> ScenarioPlan:
     """The plan of a shipped scenario, with other values of some fields, by `part.field`."""
-    raw = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json")
+    raw = a_shipped(name).model_dump(mode="json")
     for path, value in (fields or {}).items():
         *parts, last = path.split(".")
         place = raw

@@ -12,7 +12,8 @@ from keyheat.plan.totals import total_load
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import without_scaling
 from keyheat.simulator.simulate import simulate
-from tests.small_runs import SAMPLED, SCENARIOS
+from tests.make import SCENARIOS
+from tests.small_runs import SAMPLED
 
 First = tuple[str, str, float] | None
 """The constraint and the resource that throttle first, and the second; None: nothing throttles."""

@@ -1,6 +1,5 @@
 """What a run costs at most: by the unit, by the hour begun, once, and what has no price."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,24 +7,14 @@ import pytest
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.charges import Line, Tariff, hours_begun
 from keyheat.plan.prices import Prices, load_prices
-from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
+from tests.make import SCENARIOS, a_shipped, shipped_on_demand
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 BILLED = ("hotkey", "country-index", "on-demand-switch", "table-per-period-on-demand")
 
 
-def changed(name: str, **changes: Any) -> Scenario:
-    """A shipped scenario with changed fields in some of its parts."""
-    raw = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json")
-    for part, fields in changes.items():
-        if isinstance(fields, dict):
-            fields = {key: value for key, value in (raw[part] | fields).items() if value is not None}
-        raw[part] = fields
-    return scenario_from_dict(raw, name)
-
-
 def billed(scenario: Scenario | str, prices: Prices | None = None, **wanted: Any) -> Bill:
-    made = load_scenario(SCENARIOS / f"{scenario}.toml") if isinstance(scenario, str) else scenario
+    made = a_shipped(scenario) if isinstance(scenario, str) else scenario
     return bill_of_run(made, prices or load_prices(), folder=SCENARIOS, **wanted)
 
 
@@ -58,20 +47,12 @@ def test_an_index_is_paid_for_beside_its_table() -> None:
     assert line(bill, "4,000 WCU/s provisioned, index by-country").dollars == pytest.approx(2.6)
     assert (
         bill.write_units
-        == 2 * line(billed(on_demand("country-index")), "WCU consumed on demand, table").quantity
+        == 2 * line(billed(shipped_on_demand("country-index")), "WCU consumed on demand, table").quantity
     )
 
 
-def on_demand(name: str) -> Scenario:
-    raw = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json")
-    for owner in (raw["table"], *raw["table"]["indexes"]):
-        owner.pop("provisioned")
-    raw["table"]["billing_mode"] = "PAY_PER_REQUEST"
-    return scenario_from_dict(raw, name)
-
-
 def test_on_demand_units_are_paid_for_one_by_one_those_of_index_entries_too() -> None:
-    bill = billed(on_demand("country-index"))
+    bill = billed(shipped_on_demand("country-index"))
     writes, entries = line(bill, "WCU consumed on demand, table"), line(bill, "WCU consumed on demand, index")
     assert writes.quantity == entries.quantity == pytest.approx(147_000)
     reads = line(bill, "RCU consumed on demand, index")
@@ -131,30 +112,29 @@ def test_a_list_without_a_price_leaves_it_out_of_the_sum() -> None:
 
 
 def test_a_load_test_that_nobody_knows_is_taken_to_write_with_every_request() -> None:
-    raw = load_scenario(SCENARIOS / "country-index.toml").model_dump(mode="json") | {"loadtest": "mine"}
-    bill = billed(scenario_from_dict(raw, "mine"))
+    bill = billed(a_shipped("country-index", loadtest="mine"))
     assert not bill.known
     assert bill.write_units == 150_000 + 2 * 150_000  # each write may move an entry of the index
 
 
 def test_a_table_that_is_kept_goes_on_costing() -> None:
     assert billed("hotkey").kept_per_hour == 0
-    assert billed(changed("hotkey", table={"on_end": "keep"})).kept_per_hour == pytest.approx(2.665)
+    assert billed(a_shipped("hotkey", table={"on_end": "keep"})).kept_per_hour == pytest.approx(2.665)
 
 
 @pytest.mark.slow
 def test_the_capacity_of_a_table_that_was_there_is_not_the_runs() -> None:
     assert billed("country-index", existing=True).lines == ()
     assert billed("dynamic-sharding", existing=True).dollars == pytest.approx(0, abs=0.001)  # its companion
-    there = on_demand("country-index")
+    there = shipped_on_demand("country-index")
     assert billed(there, existing=True).lines == billed(there).lines
-    assert Tariff.of(load_scenario(SCENARIOS / "hotkey.toml"), load_prices(), existing=True).per_hour == 0
+    assert Tariff.of(a_shipped("hotkey"), load_prices(), existing=True).per_hour == 0
 
 
 def test_what_dynamic_sharding_may_ask_for_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """It raises the table's capacity while it loads, and the budget holds over that."""
     monkeypatch.setattr("keyheat.plan.bill.total_load", lambda *_args, **_more: None)  # it depends on answers
-    raising = changed("dynamic-sharding", dynamic_sharding={"max_write_units": 40_000})
+    raising = a_shipped("dynamic-sharding", dynamic_sharding={"max_write_units": 40_000})
     bill = billed(raising)
     assert line(bill, "WCU/s provisioned").dollars == pytest.approx(40_000 * 0.00065)
     assert Tariff.of(raising, load_prices()).per_hour == pytest.approx(
@@ -164,13 +144,13 @@ def test_what_dynamic_sharding_may_ask_for_is_paid_for(monkeypatch: pytest.Monke
 
 
 def test_cleaning_up_costs_what_writing_did() -> None:
-    deleted = line(billed(on_demand("country-index"), existing=True, clean_up=True), "deleting")
+    deleted = line(billed(shipped_on_demand("country-index"), existing=True, clean_up=True), "deleting")
     assert deleted.quantity == pytest.approx(2 * 147_000)
     assert billed("hotkey", existing=True, clean_up=True).dollars == 0  # out of what it has provisioned
 
 
 def test_cleaning_up_reads_the_whole_table() -> None:
-    there = on_demand("country-index")
+    there = shipped_on_demand("country-index")
     terabytes = 10e12
     bill = billed(there, existing=True, clean_up=True, table_bytes=terabytes)
     looked = line(bill, "looking for it")
@@ -184,7 +164,7 @@ def test_cleaning_up_reads_the_whole_table() -> None:
 @pytest.mark.parametrize("name", BILLED)
 def test_the_meter_never_shows_more_than_the_bill(name: str) -> None:
     bill = billed(name)
-    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    scenario = a_shipped(name)
     tariff = Tariff.of(scenario, load_prices())
     by_unit = sum((one.dollars or 0) for one in bill.lines if one.unit in ("WCU", "RCU"))
     spent = tariff.dollars(bill.write_units, bill.read_units, scenario.load.duration_s)
@@ -194,8 +174,8 @@ def test_the_meter_never_shows_more_than_the_bill(name: str) -> None:
 
 
 def test_the_meter_runs_with_the_units_and_with_every_hour() -> None:
-    tariff = Tariff.of(on_demand("hotkey"), load_prices())
+    tariff = Tariff.of(shipped_on_demand("hotkey"), load_prices())
     assert tariff.dollars(1e6, 2e6, 60) == pytest.approx(0.625 + 0.25)
-    tariff = Tariff.of(load_scenario(SCENARIOS / "hotkey.toml"), load_prices())
+    tariff = Tariff.of(a_shipped("hotkey"), load_prices())
     assert tariff.dollars(1e6, 2e6, 60) == pytest.approx(2.665)
     assert tariff.dollars(1e6, 2e6, 3_601) == pytest.approx(2 * 2.665)

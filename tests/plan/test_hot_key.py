@@ -8,22 +8,12 @@ import pytest
 from keyheat.plan.hot_key import HotKey, hot_key_of, shards_needed
 from keyheat.plan.plan import plan_run
 from keyheat.plan.prices import load_prices
-from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.words import READ, WRITE, Direction
-
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
-
-
-def scenario(name: str = "hotkey", **changes: dict[str, Any]) -> Scenario:
-    """A shipped scenario, with changed fields in some of its parts."""
-    raw = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json")
-    for part, fields in changes.items():
-        raw[part] = {name: value for name, value in (raw[part] | fields).items() if value is not None}
-    return scenario_from_dict(raw, name)
+from tests.make import a_shipped
 
 
 def hot_key(name: str = "hotkey", **changes: dict[str, Any]) -> HotKey:
-    found = hot_key_of(scenario(name, **changes), margin=1.5)
+    found = hot_key_of(a_shipped(name, **changes), margin=1.5)
     assert found is not None
     return found
 
@@ -60,7 +50,7 @@ def test_its_demand_is_that_of_the_peak_in_the_units_of_the_target(
 
 
 def test_a_plan_states_mean_peak_and_total_of_the_target() -> None:
-    plan = plan_run(scenario(load=RAMP), load_prices(), margin=1.5)
+    plan = plan_run(a_shipped("hotkey", load=RAMP), load_prices(), margin=1.5)
     assert (plan.target.mean_per_s, plan.target.peak_per_s, plan.target.total) == (250, 500, 12_500)
 
 
@@ -69,10 +59,8 @@ def test_the_demand_of_a_trace_is_that_of_its_rows(tmp_path: Path) -> None:
     rows += ["2.0,get,hot,5000", "9.0,put,late,100"]
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / "mine.csv").write_text("\n".join(rows))
-    raw = load_scenario(SCENARIOS / "replay.toml").model_dump(mode="json")
-    raw["keys"] |= {"trace": "traces/mine.csv", "speed": 2.0}
-    raw["load"]["duration_s"] = 4.0
-    made = scenario_from_dict(raw, "replay")
+    keys = {"trace": "traces/mine.csv", "speed": 2.0}
+    made = a_shipped("replay", keys=keys, load={"duration_s": 4.0})
     plan = plan_run(made, load_prices(), margin=1.5, folder=tmp_path)
     assert (plan.target.total, plan.target.peak_per_s) == (4, 3)  # twice as fast; the last is too late
     assert plan.hot_key is None

@@ -9,10 +9,10 @@ import pytest
 from keyheat.plan.plan import ThrottleForecast, predict_throttles, provisioned_per_s, spent_at
 from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas, unknown_quotas
 from keyheat.plan.totals import ResourceSide, total_load
-from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.simulate import simulate
 from keyheat.words import Capacity, Direction
-from tests.small_runs import SCENARIOS
+from tests.make import ON_DEMAND, SCENARIOS, a_scenario, a_shipped, shipped_on_demand
 
 W = Direction.WRITE
 
@@ -26,23 +26,16 @@ def told(
     return list(predict_throttles(scenario, sent, quotas=quotas, scale=scale))
 
 
-def shipped(name: str, **table: Any) -> Scenario:
-    raw = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json")
-    raw["table"] = {key: value for key, value in (raw["table"] | table).items() if value is not None}
-    return scenario_from_dict(raw, name)
-
-
 def test_a_burst_lasts_for_300_seconds_of_what_was_provisioned() -> None:
-    (one,) = told(shipped("too-small"))
+    (one,) = told(a_shipped("too-small"))
     assert (one.constraint, one.from_s) == ("table", 15)  # 12,000 units saved, 760 too many each second
     assert (one.asked_per_s, one.limit_per_s) == (pytest.approx(800), 40)
 
 
 def test_what_is_asked_for_is_that_of_the_peak_and_not_of_the_quiet_after_it() -> None:
-    raw = load_scenario(SCENARIOS / "too-small.toml").model_dump(mode="json")
     steps = [{"per_s": 100, "for_s": 30}, {"per_s": 0.125, "for_s": 1_000}]
-    raw["load"] |= {"duration_s": 1_030, "arrivals": "constant", "shape": {"kind": "steps", "steps": steps}}
-    (one,) = told(scenario_from_dict(raw, "spike"))
+    load = {"duration_s": 1_030, "arrivals": "constant", "shape": {"kind": "steps", "steps": steps}}
+    (one,) = told(a_shipped("too-small", load=load))
     assert (one.from_s, one.asked_per_s) == (15, pytest.approx(800))
 
 
@@ -62,31 +55,25 @@ def test_saved_capacity_is_spent(asked: list[float], rates: list[float], second:
 
 
 def test_capacity_follows_the_timeline_and_ends_with_a_switch() -> None:
-    scenario = load_scenario(SCENARIOS / "on-demand-switch.toml")
+    scenario = a_shipped("on-demand-switch")
     rates = provisioned_per_s(scenario, ResourceSide(scenario.table.name, None, W), 120)
     assert rates is not None
     assert (rates[44], rates[45]) == (40, np.inf)
-    lowered = load_scenario(SCENARIOS / "scale-down.toml")
+    lowered = a_shipped("scale-down")
     rates = provisioned_per_s(lowered, ResourceSide(lowered.table.name, None, W), 120)
     assert rates is not None
     assert rates[0] > rates[119]
 
 
 def test_a_maximum_of_ones_own_is_one_more_limit() -> None:
-    scenario = shipped(
-        "hotkey", billing_mode="PAY_PER_REQUEST", provisioned=None, max_on_demand={"write": 1_500}
-    )
+    scenario = a_shipped("hotkey", table=dict(ON_DEMAND) | {"max_on_demand": {"write": 1_500}})
     maximum = told(scenario)[-1]
     assert (maximum.constraint, maximum.limit_per_s) == ("max_on_demand", 1_500)
     assert maximum.asked_per_s == pytest.approx(2_000)
 
 
 def test_the_quota_of_a_table_counts_its_indexes() -> None:
-    raw = load_scenario(SCENARIOS / "country-index-sharded.toml").model_dump(mode="json")
-    for owner in (raw["table"], *raw["table"]["indexes"]):
-        owner.pop("provisioned")
-    raw["table"]["billing_mode"] = "PAY_PER_REQUEST"
-    scenario = scenario_from_dict(raw, "on-demand")
+    scenario = shipped_on_demand("country-index-sharded")
     quotas = Quotas(table=Capacity(40_000, 5_000), account=Capacity(), source="account")
     account = told(scenario, quotas)[-1]
     assert (account.constraint, account.limit_per_s) == ("account", 5_000)
@@ -108,21 +95,15 @@ def with_index(
     field = "provisioned" if mode == "PROVISIONED" else "max_on_demand"
     warm = {} if mode == "PROVISIONED" else {"warm": {"read": 12_000, "write": 12_000}}
     index = {"name": "by_a", "partition_key": "a", field: of_index or AMPLE, **warm}
-    raw = {
-        "format": "keyheat.scenario/1",
-        "name": "indexed",
-        "question": "When does it throttle?",
-        "table": {
-            "name": "orders", "billing_mode": mode, "partition_key": "pk", field: of_table or AMPLE,
-            "indexes": [index], **warm,
-        },
-        "keys": {"kind": "uniform", "keys": 1_000_000},
-        "attributes": {"a": values},
-        "load": {"users": 20, "duration_s": seconds, "item_bytes": 900},
-        "local": {"scale": scale},
-        "tasks": [{"operation": "put", "per_s": per_s}],
-    }  # fmt: skip
-    return scenario_from_dict(raw, "indexed")
+    table = {"name": "orders", "billing_mode": mode, field: of_table or AMPLE, "indexes": [index], **warm}
+    return a_scenario(
+        table=table,
+        keys={"kind": "uniform", "keys": 1_000_000},
+        attributes={"a": values},
+        load={"users": 20, "duration_s": seconds, "item_bytes": 900},
+        local={"scale": scale},
+        tasks=[{"operation": "put", "per_s": per_s}],
+    )
 
 
 @pytest.mark.slow

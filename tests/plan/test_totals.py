@@ -1,22 +1,19 @@
 """What a load test sends if nothing is refused: units, operations, and the partition where they meet."""
 
-from pathlib import Path
-
 import pytest
 
 from keyheat.plan import totals as module
 from keyheat.plan.totals import LoadTotals, ResourceSide, SideTotals, total_load
-from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.words import Direction
+from tests.make import SCENARIOS, a_shipped
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 W, R = Direction.WRITE, Direction.READ
 
 
 def sent(name: str, *, scale: float = 1.0) -> LoadTotals:
-    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    scenario = a_shipped(name)
     found = total_load(scenario, folder=SCENARIOS, scale=scale)
     assert found is not None
     return found
@@ -91,7 +88,7 @@ def test_requests_of_several_items_are_told_apart_from_their_items() -> None:
     ["sharded", "operations", "leaderboard-sharded", "read-cache", "replay", "unique-key"],
 )
 def test_a_simulation_that_throttles_nothing_consumes_what_was_expected(name: str) -> None:
-    scenario = load_scenario(SCENARIOS / f"{name}.toml")
+    scenario = a_shipped(name)
     outcome = outcome_of(simulate(scenario, folder=SCENARIOS))
     assert outcome.share() == 0
     for key, asked in sent(name).sides.items():
@@ -113,12 +110,12 @@ def test_the_judged_table_comes_first_and_its_writes_before_its_reads() -> None:
 def test_a_load_of_days_goes_on_as_its_first_hour_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONGEST_S", 49)
     monkeypatch.setattr(module, "FIRST_S", 20)
-    scenario = load_scenario(SCENARIOS / "hotkey.toml")  # 50 s
+    scenario = a_shipped("hotkey")  # 50 s
     found = total_load(scenario)
     assert found is not None
     (asked,) = found.sides.values()
     assert (found.duration_s, len(asked.per_s), asked.total()) == (50.0, 50, pytest.approx(100_000))
     assert sum(one.requests for one in found.operations) == pytest.approx(12_500)
-    changing = load_scenario(SCENARIOS / "auto-scaling-late.toml")
+    changing = a_shipped("auto-scaling-late")
     assert changing.load.shape is not None
     assert total_load(changing) is None

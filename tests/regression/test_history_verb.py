@@ -30,10 +30,8 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(verb: Verb, no_history: None) -> Run:
     """Runs a command, where the history is that of the reader."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("KEYHEAT_HISTORY", raising=False)
     return lambda command, *more: verb(*shlex.split(command)[1:], *more)
 
 

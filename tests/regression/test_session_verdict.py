@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.history import Kept
 from keyheat.regression.outcome import BaselineUsed, RunMade, Side
 from keyheat.regression.session import Baseline, SessionRuns, plan_runs
 from keyheat.regression.suite import Suite, load_suite
 from keyheat.regression.verdict import SessionComparison
+from tests.make import SETUP, a_summary
 
 AT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 SUITE = """
@@ -45,13 +45,10 @@ def suite(tmp_path: Path) -> Any:
     return load
 
 
-def a_summary(accepted: float, machine: str = "this one") -> RunSummary:
-    return RunSummary(
-        run_id=f"run-{accepted}", scenario="hotkey", started_at=AT, duration_s=60.0, status="finished",
-        setup=Setup(target="http://127.0.0.1:8000", scenario={"name": "s"}, machine=machine),
-        valid=True, constraint="partition", grade="reason", confidence=0.9,
-        measures={"accepted_units_per_s.write": accepted},
-    )  # fmt: skip
+def that_accepted(units_per_s: float, machine: str | None = SETUP.machine) -> RunSummary:
+    """A run in which so many units a second were written."""
+    setup = SETUP.model_copy(update={"machine": machine})
+    return a_summary(setup=setup, measures={"accepted_units_per_s.write": units_per_s})
 
 
 def made(suite: Suite, numbers: dict[str, dict[Side, list[float]]]) -> SessionRuns:
@@ -61,7 +58,7 @@ def made(suite: Suite, numbers: dict[str, dict[Side, list[float]]]) -> SessionRu
     for one in plan_runs(suite, Path("runs"), before={} if paired else None):
         of_side = numbers.get(one.case.name, {}).get(one.side, [])
         if one.repetition < len(of_side):
-            summary = a_summary(of_side[one.repetition])
+            summary = that_accepted(of_side[one.repetition])
             all_made.summaries.append((one, summary))
             all_made.runs.append(
                 RunMade(
@@ -72,10 +69,10 @@ def made(suite: Suite, numbers: dict[str, dict[Side, list[float]]]) -> SessionRu
     return all_made
 
 
-def baseline(runs: dict[str, list[float]], machine: str = "this one") -> Baseline:
+def baseline(runs: dict[str, list[float]], machine: str | None = SETUP.machine) -> Baseline:
     kept = {
         case: tuple(
-            Kept(case=case, repetition=number, side="after", summary=a_summary(accepted, machine),
+            Kept(case=case, repetition=number, side="after", summary=that_accepted(accepted, machine),
                  folder_url="file:///gone", at=AT)
             for number, accepted in enumerate(numbers)
         )
@@ -86,11 +83,17 @@ def baseline(runs: dict[str, list[float]], machine: str = "this one") -> Baselin
 
 LIKE = [1_000.0, 1_001.0, 999.0]
 LESS = [800.0, 801.0, 799.0]
+BOTH = {"hotkey": LIKE, "sharded": LIKE}
+
+
+def after(hotkey: list[float] = LIKE, sharded: list[float] = LIKE) -> dict[str, dict[Side, list[float]]]:
+    """What the runs of a session accepted, case by case."""
+    return {"hotkey": {"after": hotkey}, "sharded": {"after": sharded}}
 
 
 def test_a_case_that_got_worse_is_found(suite: Any) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}))
-    judged = held.judge(made(held.suite, {"hotkey": {"after": LESS}, "sharded": {"after": LIKE}}))
+    held = SessionComparison(suite=suite(), baseline=baseline(BOTH))
+    judged = held.judge(made(held.suite, after(LESS)))
     assert [(one.case, one.decision) for one in judged["findings"]] == [
         ("hotkey", "worse"), ("sharded", "same"),
     ]  # fmt: skip
@@ -99,15 +102,12 @@ def test_a_case_that_got_worse_is_found(suite: Any) -> None:
 
 def test_a_new_case_is_held_against_nothing(suite: Any) -> None:
     held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE}))
-    judged = held.judge(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
+    judged = held.judge(made(held.suite, after()))
     assert [one.case for one in judged["findings"]] == ["hotkey"]
     assert "sharded is new" in judged["because"][0]
     assert judged["verdict"] == "unaccepted", "it throttles where nobody said that it is to"
     accepted = replace(held, accept=True)
-    assert (
-        accepted.judge(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))["verdict"]
-        == "good"
-    )
+    assert accepted.judge(made(held.suite, after()))["verdict"] == "good"
 
 
 def unaccepted(kept: Baseline, *, first: bool) -> Baseline:
@@ -121,49 +121,46 @@ def unaccepted(kept: Baseline, *, first: bool) -> Baseline:
 def test_what_nobody_has_accepted_is_compared_with_all_the_same(
     suite: Any, now: list[float], verdict: str, first: bool
 ) -> None:
-    kept = unaccepted(baseline({"hotkey": LIKE, "sharded": LIKE}), first=first)
+    kept = unaccepted(baseline(BOTH), first=first)
     held = SessionComparison(suite=suite(), baseline=kept, to_accept="keyheat regress two.toml --accept")
-    judged = held.judge(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": now}}))
+    judged = held.judge(made(held.suite, after(sharded=now)))
     assert (judged["verdict"], len(judged["findings"])) == (verdict, 2)
     assert judged["because"][-1] == "If this is as intended: keyheat regress two.toml --accept"
 
 
 def test_another_setup_of_what_nobody_has_accepted_is_said_and_forbids_nothing(suite: Any) -> None:
-    kept = unaccepted(baseline({"hotkey": LIKE, "sharded": LIKE}, machine="another"), first=True)
+    kept = unaccepted(baseline(BOTH, machine="another"), first=True)
     held = SessionComparison(suite=suite(), baseline=kept)
-    judged = held.judge(made(held.suite, {"hotkey": {"after": LESS}, "sharded": {"after": LIKE}}))
+    judged = held.judge(made(held.suite, after(LESS)))
     assert (judged["verdict"], judged["findings"], judged["differences"]) == ("unaccepted", (), ())
-    assert judged["because"][0] == "Changed: machine another → this one (hotkey, sharded)."
+    assert judged["because"][0] == "Changed: machine another → 2 cores, 24 GiB (hotkey, sharded)."
 
 
 def test_a_case_that_left_the_suite_is_named(suite: Any) -> None:
-    held = SessionComparison(
-        suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE, "queue": LIKE})
-    )
-    judged = held.judge(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
+    held = SessionComparison(suite=suite(), baseline=baseline(BOTH | {"queue": LIKE}))
+    judged = held.judge(made(held.suite, after()))
     assert judged["verdict"] == "good"
     assert "queue left the suite and is no longer checked." in judged["because"]
 
 
 def test_another_machine_forbids_what_is_not_forced(suite: Any) -> None:
-    after: dict[str, dict[Side, list[float]]] = {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}
-    kept = baseline({"hotkey": LIKE, "sharded": LIKE}, machine="another")
+    kept = baseline(BOTH, machine="another")
     held = SessionComparison(suite=suite(), baseline=kept)
-    refused = held.judge(made(held.suite, after))
+    refused = held.judge(made(held.suite, after()))
     assert (refused["verdict"], refused["findings"], refused["forced"]) == ("invalid", (), False)
     assert {one.what for one in refused["differences"]} == {"machine"}
-    forced = SessionComparison(suite=held.suite, baseline=kept, force=True).judge(made(held.suite, after))
+    forced = SessionComparison(suite=held.suite, baseline=kept, force=True).judge(made(held.suite, after()))
     assert (forced["verdict"], forced["forced"], len(forced["findings"])) == ("good", True, 2)
 
 
 def test_force_without_a_difference_forces_nothing(suite: Any) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), force=True)
-    judged = held.judge(made(held.suite, {"hotkey": {"after": LIKE}, "sharded": {"after": LIKE}}))
+    held = SessionComparison(suite=suite(), baseline=baseline(BOTH), force=True)
+    judged = held.judge(made(held.suite, after()))
     assert (judged["verdict"], judged["forced"], judged["differences"]) == ("good", False, ())
 
 
 def test_pairs_are_held_against_each_other_and_not_against_what_was_kept(suite: Any) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True)
+    held = SessionComparison(suite=suite(), baseline=baseline(BOTH), paired=True)
     both: dict[Side, list[float]] = {"before": LESS, "after": LESS}
     judged = held.judge(made(held.suite, {"hotkey": both, "sharded": both}))
     assert judged["verdict"] == "good"
@@ -172,16 +169,14 @@ def test_pairs_are_held_against_each_other_and_not_against_what_was_kept(suite: 
 
 
 def test_a_run_that_left_its_partner_alone_is_no_defect(suite: Any) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True)
+    held = SessionComparison(suite=suite(), baseline=baseline(BOTH), paired=True)
     short = {"hotkey": {"before": LIKE, "after": LIKE[:2]}, "sharded": {"before": LIKE, "after": LIKE}}
     assert held.judge(made(held.suite, short))["verdict"] == "good"  # type: ignore[arg-type]
 
 
 def test_two_noisy_pairs_are_undecided(suite: Any) -> None:
     """So few pairs have an interval from nothing to without end."""
-    held = SessionComparison(
-        suite=suite(2), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}), paired=True
-    )
+    held = SessionComparison(suite=suite(2), baseline=baseline(BOTH), paired=True)
     wild: dict[Side, list[float]] = {"before": [10.0, 1e6], "after": [1e6, 10.0]}
     judged = held.judge(made(held.suite, {"hotkey": wild, "sharded": wild}))
     assert {one.decision for one in judged["findings"]} == {"undecided"}
@@ -189,7 +184,7 @@ def test_two_noisy_pairs_are_undecided(suite: Any) -> None:
 
 @pytest.mark.parametrize(("code", "verdict"), [(130, "interrupted"), (4, "refused"), (2, "invalid")])
 def test_a_session_that_was_ended_early_decides_nothing(suite: Any, code: int, verdict: str) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE, "sharded": LIKE}))
+    held = SessionComparison(suite=suite(), baseline=baseline(BOTH))
     stopped = made(held.suite, {"hotkey": {"after": LESS}})
     stopped.code = code
     judged = held.judge(stopped)

@@ -24,8 +24,9 @@ from keyheat.regression.suite import (
     find_suite,
     load_suite,
 )
-from keyheat.regression.suite_spec import CaseSpec, SuiteSpec, json_schema
-from keyheat.scenario.scenario import SCENARIOS, load_scenario
+from keyheat.regression.suite_spec import CaseSpec, SuiteSpec
+from keyheat.scenario.scenario import SCENARIOS
+from tests.make import a_shipped
 
 ROOT = Path(__file__).parents[2]
 Verb = Callable[..., Any]
@@ -54,7 +55,7 @@ def test_a_case_is_simulated_once_and_held_to_its_labels_and_exact_numbers(tmp_p
     found = suite_of(tmp_path, case())
     (one,) = found.cases
     assert (one.name, one.target, one.repetitions, one.seeds) == ("hotkey", "simulated", 1, "each")
-    assert one.scenario == load_scenario(SCENARIOS / "hotkey.toml")
+    assert one.scenario == a_shipped("hotkey")
     exact = {name for name, measure in MEASURES.items() if measure.kind == "exact"}
     assert {gate.measure for gate in one.gates} == {LABELS, *OF_LIMITS, *exact}
     assert found.gates == {"hotkey": one.gates}
@@ -278,11 +279,3 @@ def test_the_designs_are_all_of_the_page() -> None:
     assert len(listed) > 15
     depending = {"aggregate_scan", "aggregate_stream"}  # on answers, which a simulation does not have
     assert listed - depending <= {one.scenario.loadtest for one in find_suite("designs").cases}
-
-
-def test_the_schema_in_the_repository_is_the_codes(verb: Verb) -> None:
-    said = verb("schema", "suite")
-    assert said.out == (ROOT / "configs" / "suite.schema.json").read_text()
-    assert json.loads(said.out) == json_schema()
-    assert verb("schema", "regression").out == (ROOT / "configs" / "regression.schema.json").read_text()
-    assert verb("schema", "scenario").out == verb("schema").out

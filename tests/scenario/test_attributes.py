@@ -1,7 +1,5 @@
 """Attributes that a scenario describes: what is refused, what items get, and where index entries go."""
 
-import copy
-import tomllib
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -15,47 +13,25 @@ from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.words import Direction
+from tests.make import a_scenario_of_tenants
 
-EVENTS = """
-format = "keyheat.scenario/1"
-name = "events"
-question = "Does the index hold?"
-[table]
-name = "events"
-billing_mode = "PAY_PER_REQUEST"
-partition_key = "tenant"
-sort_key = "at"
-[[table.indexes]]
-name = "by-type"
-partition_key = "event_type"
-sort_key = "at"
-[keys]
-kind = "zipf"
-keys = 500
-exponent = 1.1
-[attributes.event_type]
-values = { view = 50, click = 20, buy = 10, share = 10, like = 10 }
-[attributes.owner]
-copy_of = "partition_key"
-[attributes.day]
-timestamp = "day"
-[attributes.score]
-range = [5, 7]
-[load]
-users = 50
-duration_s = 30
-item_bytes = 3_000
-[[tasks]]
-operation = "put"
-per_s = 1_500
-"""
 NOW_S = 1_796_083_200.0
 DRAWN = 2_000
 
 
 @pytest.fixture
 def raw() -> dict[str, Any]:
-    return copy.deepcopy(tomllib.loads(EVENTS))
+    types = {"view": 50, "click": 20, "buy": 10, "share": 10, "like": 10}
+    return a_scenario_of_tenants(
+        attributes={
+            "event_type": {"values": types},
+            "owner": {"copy_of": "partition_key"},
+            "day": {"timestamp": "day"},
+            "score": {"range": [5, 7]},
+        },
+        load={"users": 50, "duration_s": 30, "item_bytes": 3_000},
+        tasks=[{"operation": "put", "per_s": 1_500}],
+    )
 
 
 def plan_of(raw: dict[str, Any]) -> ScenarioPlan:

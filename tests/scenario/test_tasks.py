@@ -1,7 +1,5 @@
 """Tasks that a scenario lists: what is refused, and what is sent of them."""
 
-import copy
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,49 +8,20 @@ import pytest
 from keyheat.plan.plan import plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
-
-ORDERS = """
-format = "keyheat.scenario/1"
-name = "orders"
-question = "Does it hold?"
-[table]
-name = "orders"
-billing_mode = "PAY_PER_REQUEST"
-partition_key = "tenant"
-sort_key = "at"
-[[table.indexes]]
-name = "by-type"
-partition_key = "event_type"
-sort_key = "at"
-[keys]
-kind = "zipf"
-keys = 500
-exponent = 1.1
-[load]
-users = 20
-duration_s = 20
-item_bytes = 3_000
-[[tasks]]
-operation = "put"
-per_s = 300
-[[tasks]]
-operation = "query"
-per_s = 30
-limit = 20
-[[tasks]]
-operation = "query"
-index = "by-type"
-per_s = 5
-[[tasks]]
-operation = "get"
-per_s = 10
-consistent = true
-"""
+from tests.make import a_scenario_of_tenants
 
 
 @pytest.fixture
 def raw() -> dict[str, Any]:
-    return copy.deepcopy(tomllib.loads(ORDERS))
+    return a_scenario_of_tenants(
+        load={"users": 20, "duration_s": 20, "item_bytes": 3_000},
+        tasks=[
+            {"operation": "put", "per_s": 300},
+            {"operation": "query", "per_s": 30, "limit": 20},
+            {"operation": "query", "index": "by-type", "per_s": 5},
+            {"operation": "get", "per_s": 10, "consistent": True},
+        ],
+    )
 
 
 def test_tasks_are_sent_as_often_as_they_say(raw: dict[str, Any]) -> None:

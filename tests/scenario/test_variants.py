@@ -6,13 +6,12 @@ import pytest
 
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario
 from keyheat.scenario.variants import at_scale, with_shards, write_scenario
-
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
+from tests.make import a_shipped
 
 
 @pytest.mark.parametrize("name", ["sharded", "pre-warmed", "daily-peak", "auto-scaling-ramp"])
 def test_at_half_its_size_a_scenario_asks_half_of_half_a_table(name: str) -> None:
-    whole = load_scenario(SCENARIOS / f"{name}.toml")
+    whole = a_shipped(name)
     half = at_scale(whole, 0.5)
     assert half.local.scale == whole.local.scale / 2
     for at_s in (0.0, 30.0, 100.0):
@@ -23,7 +22,7 @@ def test_at_half_its_size_a_scenario_asks_half_of_half_a_table(name: str) -> Non
 
 @pytest.fixture
 def sharded() -> Scenario:
-    return load_scenario(SCENARIOS / "sharded.toml")
+    return a_shipped("sharded")
 
 
 def test_only_the_shards_and_the_names_differ(sharded: Scenario) -> None:
@@ -41,7 +40,7 @@ def test_what_was_expected_of_the_scenarios_own_number_is_expected_of_no_other(s
 
 def test_a_scenario_that_finds_its_number_itself_is_refused() -> None:
     with pytest.raises(ScenarioError, match=r"say either how many shards there are, or dynamic_sharding"):
-        with_shards(load_scenario(SCENARIOS / "dynamic-sharding.toml"), 4)
+        with_shards(a_shipped("dynamic-sharding"), 4)
 
 
 def test_a_derived_scenario_is_a_file_that_can_be_read_again(sharded: Scenario, tmp_path: Path) -> None:

@@ -1,14 +1,13 @@
 """`[dynamic_sharding]` of a scenario: what is missing or contradicts itself is refused, all at once."""
 
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+from tests.make import SCENARIOS
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 FILE = SCENARIOS / "dynamic-sharding.toml"
 
 

@@ -6,16 +6,13 @@ from typing import Any
 
 import pytest
 
-from keyheat.scenario.scenario import ScenarioError, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import ScenarioError, load_scenario
 from keyheat.simulator.alterations import check_shards, spreads_itself
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
+from tests.make import SCENARIOS, a_scenario, a_shipped
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
-TASKS = {
-    "format": "keyheat.scenario/1",
-    "name": "orders",
-    "question": "Do shards help?",
+TASKS: dict[str, Any] = {
     "table": {"name": "orders", "sort_key": "sk", "provisioned": {"read": 1_000, "write": 4_000}},
     "keys": {"kind": "hot_key", "share": 0.9},
     "load": {"duration_s": 30},
@@ -24,8 +21,7 @@ TASKS = {
 
 
 def test_tasks_send_to_as_many_shards_as_are_asked_for() -> None:
-    one = scenario_from_dict(TASKS, "test")
-    eight = scenario_from_dict(TASKS | {"keys": {**TASKS["keys"], "shards": 8}}, "test")  # type: ignore[dict-item]
+    one, eight = a_scenario(**TASKS), a_scenario(**TASKS | {"keys": {**TASKS["keys"], "shards": 8}})
     check_shards(eight)
     assert spreads_itself(eight)
     before, after = (outcome_of(simulate(scenario)) for scenario in (one, eight))
@@ -34,7 +30,7 @@ def test_tasks_send_to_as_many_shards_as_are_asked_for() -> None:
 
 
 def test_a_load_test_that_spreads_no_key_refuses_them(verb: Callable[..., Any]) -> None:
-    hot = load_scenario(SCENARIOS / "hotkey.toml")
+    hot = a_shipped("hotkey")
     check_shards(hot)
     sharded = hot.model_copy(update={"keys": hot.keys.model_copy(update={"shards": 4})})
     with pytest.raises(

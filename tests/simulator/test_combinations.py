@@ -13,34 +13,32 @@ from keyheat.simulator.dryrun.combinations import with_combinations
 from keyheat.simulator.folder import keys_of
 from keyheat.simulator.simulate import simulate
 from keyheat.words import WRITE
+from tests.make import a_raw_scenario
 from tests.outside import OR_TOO_SLOW
 
 
 def raw(**index: Any) -> dict[str, Any]:
     keys = {"partition_key": ["tenant", "event_type"], "sort_key": ["day", "at"], **index}
-    return {
-        "format": "keyheat.scenario/1",
-        "name": "multi",
-        "question": "Which combination is hot?",
-        "table": {
+    return a_raw_scenario(
+        table={
             "name": "keyheat-multi",
             "billing_mode": "PAY_PER_REQUEST",
             "partition_key": "id",
             "sort_key": "at",
             "indexes": [{"name": "by-both", **keys}],
         },
-        "keys": {"kind": "zipf", "keys": 1_000, "exponent": 0.8},
-        "attributes": {
+        keys={"kind": "zipf", "keys": 1_000, "exponent": 0.8},
+        attributes={
             "tenant": {"values": {"big": 80, "small": 20}},
             "event_type": {"values": {"view": 90, "click": 10}},
             "day": {"timestamp": "day"},
         },
-        "load": {"duration_s": 10, "item_bytes": 900},
-        "tasks": [
+        load={"duration_s": 10, "item_bytes": 900},
+        tasks=[
             {"operation": "put", "per_s": 500},
             {"operation": "query", "per_s": 20, "index": "by-both"},
         ],
-    }
+    )
 
 
 def scenario(**index: Any) -> Scenario:

@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 import pytest
 
-from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.simulator.dryrun import ask
 from keyheat.simulator.dryrun.requests import DryRun, LoadTest, RequestKind
 from keyheat.simulator.dryrun.stated import stated_loadtest
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.traffic import Sending, asks_for_shards, traffic_of
 from keyheat.simulator.traffic.setting import TrafficSetting
-from tests.small_runs import SCENARIOS
+from tests.make import SCENARIOS, a_scenario, a_shipped
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dryrun")]
 
@@ -37,11 +37,10 @@ def scenario(**changes: Any) -> Scenario:
         }],
     }  # fmt: skip
     raw = {
-        "format": "keyheat.scenario/1", "name": "own", "question": "?", "loadtest": "./mine.py",
-        "table": table, "keys": {"kind": "hot_key", "share": 0.5, "keys": 1_000},
+        "loadtest": "./mine.py", "table": table, "keys": {"kind": "hot_key", "share": 0.5, "keys": 1_000},
         "load": {"users": 10, "requests_per_s": 1_000, "duration_s": 20, "item_bytes": 500},
     }  # fmt: skip
-    return scenario_from_dict(raw | changes, "own")
+    return a_scenario(**raw | changes)
 
 
 def run_dry(folder: Path, body: str, **changes: Any) -> DryRun:
@@ -389,7 +388,7 @@ def test_one_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("name", ["aggregate-scan", "aggregate-stream", "dynamic-sharding"])
 def test_ours_that_depend_on_answers_say_so(name: str) -> None:
     with pytest.raises(ScenarioError, match=r"\.py:\d+: \w+ .* depends on answers\. .*--target local"):
-        traffic_of(load_scenario(SCENARIOS / f"{name}.toml"), 1, SCENARIOS)
+        traffic_of(a_shipped(name), 1, SCENARIOS)
 
 
 OF_FIELDS = (
@@ -400,7 +399,7 @@ OF_FIELDS = (
 
 @pytest.mark.parametrize("name", ["hotkey", "datekey", "user-id", "operations"])
 def test_tasks_that_follow_from_the_scenario_are_those_of_the_load_test(name: str) -> None:
-    one = load_scenario(SCENARIOS / f"{name}.toml")
+    one = a_shipped(name)
     stated, sampled = stated_loadtest(one), ask._dry_run(one, SCENARIOS).loadtest
     assert stated is not None
     assert sampled is not None

@@ -18,27 +18,25 @@ from keyheat.runs.metrics import REPLICATED, REPLICATION_LATENCY, consumed
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.simulate import simulate
 from keyheat.words import WRITE
+from tests.make import a_raw_scenario
 
 REGIONS = ["eu-west-1", "us-east-1", "ap-southeast-2"]
 
 
 def raw(load: dict[str, Any] | None = None, **table: Any) -> dict[str, Any]:
-    return {
-        "format": "keyheat.scenario/1",
-        "name": "carts",
-        "question": "Do the carts hold?",
-        "table": {
+    return a_raw_scenario(
+        table={
             "name": "carts",
             "billing_mode": "PAY_PER_REQUEST",
             "regions": REGIONS,
             "indexes": [{"name": "by-owner", "partition_key": "owner"}],
             **table,
         },
-        "keys": {"kind": "uniform", "keys": 10_000_000},
-        "attributes": {"owner": {"count": 500}},
-        "load": {"duration_s": 60, "requests_per_s": 400, "item_bytes": 900, **(load or {})},
-        "tasks": [{"operation": "put", "weight": 1}],
-    }
+        keys={"kind": "uniform", "keys": 10_000_000},
+        attributes={"owner": {"count": 500}},
+        load={"duration_s": 60, "requests_per_s": 400, "item_bytes": 900, **(load or {})},
+        tasks=[{"operation": "put", "weight": 1}],
+    )
 
 
 def scenario(load: dict[str, Any] | None = None, **table: Any) -> Scenario:

@@ -8,8 +8,8 @@ from keyheat.load.run import launch
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.jobs import find_scenario, find_scenarios, new_folder
 from keyheat.simulator.traffic import asks_for_shards
+from tests.make import SCENARIOS, a_shipped
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 TAKES = {
     "sharded": True,  # its users ask for it
     "dynamic-sharding-fixed": True,  # the users that it is made of do
@@ -20,7 +20,7 @@ TAKES = {
 
 @pytest.mark.parametrize("name", TAKES)
 def test_who_takes_a_number_of_shards(name: str) -> None:
-    assert asks_for_shards(load_scenario(SCENARIOS / f"{name}.toml")) is TAKES[name]
+    assert asks_for_shards(a_shipped(name)) is TAKES[name]
 
 
 def test_a_load_test_that_takes_none_is_not_fooled_by_a_scenario_that_states_it(tmp_path: Path) -> None:

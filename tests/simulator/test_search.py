@@ -12,7 +12,6 @@ from keyheat.model.resources import Cause
 from keyheat.plan.charges import monthly
 from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
-from keyheat.scenario.variants import overridden
 from keyheat.simulator.outcome import LimitHit, SimulationOutcome, outcome_of
 from keyheat.simulator.questions import capacity_question, load_question, seconds_for, shards_question
 from keyheat.simulator.search import Range, State, Step, Tries
@@ -27,8 +26,8 @@ from keyheat.simulator.whatif import (
     throttled_directions,
 )
 from keyheat.words import Direction, label_of
-from tests.make import a_scenario
-from tests.small_runs import SAMPLED, SCENARIOS
+from tests.make import a_scenario, a_shipped
+from tests.small_runs import SAMPLED
 
 WRITE, READ = Direction.WRITE, Direction.READ
 
@@ -225,10 +224,10 @@ def test_what_cannot_be_asked_is_refused() -> None:
     with pytest.raises(ValueError, match="is on demand"):
         capacity_question(scenario(table=ON_DEMAND), WRITE)
     with pytest.raises(ValueError, match="adds shards by itself"):
-        smallest_shards(load_scenario(SCENARIOS / "dynamic-sharding.toml"))
+        smallest_shards(a_shipped("dynamic-sharding"))
     for ask in (smallest_shards, load_question):
         with pytest.raises(ValueError, match="replays a trace"):
-            ask(load_scenario(SCENARIOS / "replay.toml"))
+            ask(a_shipped("replay"))
 
 
 def test_a_capacity_candidate_keeps_all_but_the_one_capacity() -> None:
@@ -268,7 +267,7 @@ def test_what_a_candidate_costs_a_month() -> None:
 @pytest.mark.slow
 def test_a_hot_key_needs_what_the_formula_says_and_the_partitions_allow() -> None:
     """1,800 writes/s on one key: ceil(1,800 / 1,000) = 2, on four partitions; the share is 0.9 of 2,000."""
-    hot = load_scenario(SCENARIOS / "hotkey.toml")
+    hot = a_shipped("hotkey")
     found = smallest_shards(hot)
     assert found.answer is not None
     assert 2 <= found.answer.value <= 6
@@ -328,7 +327,7 @@ def test_burst_counts_only_where_it_is_asked_for() -> None:
 
 
 def test_more_capacity_is_not_enough_for_a_hot_key() -> None:
-    found = simulated_search(capacity_question(load_scenario(SCENARIOS / "hotkey.toml"), WRITE))
+    found = simulated_search(capacity_question(a_shipped("hotkey"), WRITE))
     assert found.answer is None
     assert found.in_order[-1].value == 40_000
     assert found.in_order[-1].outcome.limits[0].cause is Cause.KEY_RANGE
@@ -336,7 +335,7 @@ def test_more_capacity_is_not_enough_for_a_hot_key() -> None:
 
 @pytest.mark.slow
 def test_an_index_has_a_key_of_its_own() -> None:
-    country = load_scenario(SCENARIOS / "country-index.toml")
+    country = a_shipped("country-index")
     alone = smallest_shards(country, most=8)
     divided = smallest_shards(country, index="by-country", most=32)
     assert alone.answer is None
@@ -378,10 +377,6 @@ ARITHMETIC: list[tuple[str, tuple[str, ...], tuple[str, str, str], float]] = [
 """Scenario, settings, whose limit it is, and where it is by arithmetic, in requests/s."""
 
 
-def scenario_of(name: str, settings: tuple[str, ...] = ()) -> Scenario:
-    return overridden(load_scenario(SCENARIOS / f"{name}.toml"), settings, name)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings", "limit", "arithmetic"),
@@ -391,7 +386,7 @@ def scenario_of(name: str, settings: tuple[str, ...] = ()) -> Scenario:
 def test_a_simulated_knee_is_where_arithmetic_puts_it(
     name: str, settings: tuple[str, ...], limit: tuple[str, str, str], arithmetic: float
 ) -> None:
-    asked = load_question(scenario_of(name, settings), start=arithmetic, most=arithmetic * 4)
+    asked = load_question(a_shipped(name, *settings), start=arithmetic, most=arithmetic * 4)
     found = simulated_search(replace(asked, within=replace(asked.within, least=arithmetic / 4)))
     assert found.answer is not None
     assert found.failing is not None
@@ -404,7 +399,7 @@ def test_a_simulated_knee_is_where_arithmetic_puts_it(
 @pytest.mark.slow
 def test_a_mix_of_reads_and_writes_is_held_to_its_most_used_limit() -> None:
     edge = 8_000 / (1_351 / 400)  # provisioned, over the WCU of a request of the mix
-    found = simulated_search(load_question(scenario_of("operations"), start=edge * 0.95, most=edge * 1.1))
+    found = simulated_search(load_question(a_shipped("operations"), start=edge * 0.95, most=edge * 1.1))
     assert answer(found) == pytest.approx(edge, rel=PRECISION)
     assert found.failing is not None
     left = found.failing.throttled_by()

@@ -12,14 +12,15 @@ from keyheat.model.units import read_units
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_from_dict
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic, sent_together
 from keyheat.simulator.traffic import traffic_of
-from tests.small_runs import SAMPLED, SCENARIOS
+from tests.make import SCENARIOS, a_shipped
+from tests.small_runs import SAMPLED
 
 Refuse = Callable[[Flow], FlowAnswer]
 
 
 def scenario(name: str, **changes: Any) -> Scenario:
     """A scenario with other values of some fields, by `part__field`."""
-    raw = load_scenario(SCENARIOS / f"{name}.toml").model_dump(mode="json", exclude_unset=True)
+    raw = a_shipped(name).model_dump(mode="json", exclude_unset=True)
     for path, value in changes.items():
         part, _, field = path.partition("__")
         if field:

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from keyheat.runfiles import FILES, RUN, read_json
-from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.folder import under_way, write_run
 from keyheat.simulator.simulate import simulate
-from tests.small_runs import SCENARIOS
+from tests.make import a_shipped
 
-HOTKEY = load_scenario(SCENARIOS / "hotkey.toml")
+HOTKEY = a_shipped("hotkey")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import re
 import sys
 from collections.abc import Callable
 from math import inf, nan
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ import keyheat
 from keyheat.scenario.scenario import ScenarioError, load_scenario
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.testing.subject import CheckedLoad, asked_of
+from tests.make import SCENARIOS
 
-SCENARIOS = Path(__file__).parents[2] / "configs" / "scenarios"
 HOT, SHARDED, SMALL = (SCENARIOS / f"{name}.toml" for name in ("hotkey", "sharded", "too-small"))
 INDEXED = SCENARIOS / "country-index.toml"
 SHORT = ["load.duration_s=10"]

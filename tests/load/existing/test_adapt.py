@@ -17,9 +17,9 @@ from keyheat.load.tables.existing import adapted, marked_if_foreign, noted, on_t
 from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
-from keyheat.scenario.scenario import SCENARIOS, Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.spec.tables import CapacityPair, TableSpec
-from tests.make import a_plan, a_scenario
+from tests.make import a_plan, a_scenario, a_shipped
 
 pytestmark = pytest.mark.opens
 
@@ -189,7 +189,7 @@ def test_an_allowed_table_of_the_scenarios_name_is_marked_too(elsewhere: Target)
 
 
 def test_what_somebody_agrees_to_is_the_table_that_is_there(there: Target) -> None:
-    asked = load_scenario(SCENARIOS / "hotkey.toml")
+    asked = a_shipped("hotkey")
     found, size_bytes = on_table(asked, there, "theirs")
     assert size_bytes == 0
     assert (found.table.name, found.table.provisioned) == ("theirs", CapacityPair(read=50, write=70))

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from functools import partial
 
-import boto3
 from botocore.stub import Stubber
 
 from keyheat.intake.scaling_of_aws import auto_scaling_of
@@ -11,6 +10,7 @@ from keyheat.load.tables.control import auto_scaling_at
 from keyheat.load.transport.target import target_at
 from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.scenario.spec.tables import TableSpec
+from tests.endpoint.clients import unasked_client
 
 AWS = "https://dynamodb.us-east-1.amazonaws.com"
 PAIR = {"read": 5, "write": 7}
@@ -44,9 +44,7 @@ POLICY = {
 
 
 def test_bounds_and_targets_are_found_and_a_denied_question_is_said() -> None:
-    client = boto3.client(
-        "application-autoscaling", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b"
-    )
+    client = unasked_client("application-autoscaling")
     made = {"CreationTime": datetime(2026, 11, 20, tzinfo=UTC)}
     named = {"ServiceNamespace": "dynamodb", "ResourceIds": ["table/theirs", "table/theirs/index/by-day"]}
     ask = partial(auto_scaling_of, lambda: client, "theirs", ["by-day"])

@@ -5,7 +5,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import boto3
 import botocore.session
 import pytest
 from botocore.stub import Stubber
@@ -18,6 +17,7 @@ from keyheat.load.tables.obstacles import differences
 from keyheat.load.tables.ownership import TableError, as_text, expiry_of, tags_for
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.spec.tables import TableSpec
+from tests.endpoint.clients import unasked_client
 from tests.load.tables.conftest import Account
 from tests.make import a_spec
 
@@ -50,7 +50,7 @@ TAGS = tags_for("run-1", owner="ann", expires=datetime(2026, 11, 22, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def client() -> Any:
-    return boto3.client("dynamodb", "us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
+    return unasked_client("dynamodb")
 
 
 @cache

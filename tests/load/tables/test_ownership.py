@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import boto3
 import pytest
 from botocore.stub import Stubber
 
 from keyheat.load.tables.ownership import Standing, Unread, refusals, standing, unusable
 from tests.endpoint.account import on_demand
+from tests.endpoint.clients import unasked_client
 from tests.load.tables.conftest import Account
 
 OURS = {"keyheat": "run-1"}
@@ -79,7 +79,7 @@ def test_tags_and_protection_are_read_from_the_service(account: Account) -> None
     ],
 )
 def test_what_cannot_be_read_proves_nothing(code: str, why: str) -> None:
-    client = boto3.client("dynamodb", "us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
+    client = unasked_client("dynamodb")
     with Stubber(client) as stubber:
         stubber.add_client_error("list_tags_of_resource", code, "said")
         stubber.add_client_error("describe_continuous_backups", code, "said")
