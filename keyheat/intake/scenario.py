@@ -28,7 +28,7 @@ LEAST_PER_S: Final = 0.001
 CONSISTENT: Final = 1.5  # times the units of an eventually consistent read, above which a read is consistent
 TARGET: Final = ScalingSpec.model_fields["target"].default
 NOT_NAMED: Final = "no key is named; one key with this share throttles as much"
-NEW_KEYS: Final = 1_000_000  # so many that hardly any item is overwritten within a run
+NEW_KEYS: Final = 1_000_000  # enough that hardly any item is overwritten within a run
 MOVED: Final = 1.5  # index units for each of the table: below, more items are new than are overwritten
 SPLIT: Final = f"{ASSUMED}: reads are split evenly between the table and its indexes"
 

@@ -120,7 +120,7 @@ def _right(counted: Mapping[str, float]) -> Iterable[str]:
 
 MEANINGS: Final[Mapping[str, str]] = {
     "name_lookup": "the host has no address",
-    "connection_refused": "nobody listened at the address",
+    "connection_refused": "no process listened at the address",
     "connection_failed": "no connection for another reason, such as no route",
     "tls": "the certificate is not trusted, or is not that host's",
     "timeout": "no connection, or no further byte of the answer, in time",

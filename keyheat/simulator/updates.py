@@ -31,7 +31,7 @@ from keyheat.words import Capacity, Direction
 Done = Callable[[float], None]
 
 
-def _nobody(_in_force_s: float) -> None:
+def _no_callback(_in_force_s: float) -> None:
     """Nobody waits for the change."""
 
 
@@ -98,7 +98,7 @@ class Updating:
         *,
         by: str,
         because: str | None = None,
-        done: Done = _nobody,
+        done: Done = _no_callback,
     ) -> None:
         """UpdateTable of these steps, which are of one moment; the table is idle, or they only pre-warm.
 

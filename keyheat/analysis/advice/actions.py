@@ -41,7 +41,7 @@ Alteration = tuple[Callable[..., Change], tuple[Hashable, ...]]
 class Setting:
     """Where an action is taken. By itself, as a search simulates it; or `whole`, as `keyheat fix` runs it.
 
-    Whole is with all that goes with it: a load test that sends to shards, capacity for whoever reads them.
+    Whole is with all that goes with it: a load test that sends to shards, capacity for their readers.
     """
 
     target_utilisation: float
@@ -289,7 +289,7 @@ def _shard_index(advice: Recommendation, scenario: Scenario, on: Setting) -> App
 def _divided(advice: Recommendation, raw: dict[str, Any], says: str, queries: tuple[int, int]) -> Applied:
     """Hot keys that only the simulator divides."""
     resource, direction = _side(advice)
-    note = "Its load test spreads no key: hot keys are divided on their way, and nobody reads them back."
+    note = "Its load test spreads no key: the simulator divides hot keys, and no request reads them back."
     return _applied(
         advice, raw, says, notes=(note,), queries_per_read=queries,
         alters=((in_shards, (advice.shards, direction, index_of(resource))),),

@@ -50,7 +50,7 @@ def advise(
 ) -> Advice:
     """Advise on every constraint that was found, each advice once with its outlook.
 
-    `client` is None where the load was not ours, `scenario` where nobody says what it was. `heats` are those
+    `client` is None where the load was not ours, `scenario` where it is unknown. `heats` are those
     of the table's keys and of each index's. `billing` says what a month costs. Changes are tried
     on `replay_s` of the demand at most; with 0 none is, and numbers are by formula. `scaling` is that of a
     table in AWS. Without `labels`, the advice is on limits that only burst kept from throttling.

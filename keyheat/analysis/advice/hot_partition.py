@@ -222,7 +222,7 @@ def _reshape_index(case: AdviceCase) -> Recommendation:
         expected=f"A prefix from 0 to {'N - 1' if count is None else count - 1} on {_index_key(case)} "
         "spreads the entries, and a query then asks for each prefix; an attribute of many values, joined to "
         "it, spreads them as well. An index that only holds the items somebody asks for (a sparse one) takes "
-        "fewer writes, and one that nobody queries can be dropped. The table's key may stay as it is.",
+        "fewer writes, and an unused one can be dropped. The table's key may stay as it is.",
     )
 
 

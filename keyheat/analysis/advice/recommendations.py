@@ -90,7 +90,7 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
         why = "The capacity was raised only after the load was there: auto scaling takes minutes."
     elif case.rule == SCALED_DOWN:
         why = "The capacity was lowered below what the load takes."
-        when = "as long as such a load may come leaves room for it, whoever lowers the capacity"
+        when = "as long as such a load may come leaves room for it, whatever lowers the capacity"
     return case.advise(
         "raise_minimum",
         units=case.with_headroom,
