@@ -37,7 +37,7 @@ def measure(url: str, per_s: float, seconds: float) -> dict[str, Any]:
         gevent.sleep(seconds)
     health = load.record.health
     return {
-        "asked": health.asked,
+        "asked": health.demand,
         "achieved": health.sent,
         "late_p99_ms": health.late.percentile_us(99) / 1000,
         "dropped": load.record.counted[DROPPED],

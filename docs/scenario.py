@@ -12,7 +12,7 @@ from keyheat.scenario.scenario import json_schema
 PAGE: Final = Path(__file__).with_suffix(".md")
 HEAD: Final = """# Look up a field of a scenario
 
-For everybody who writes a scenario. [init.md](init.md) writes one of your table, and explains keys and operations. A file is checked whole before
+For anyone who writes a scenario. [init.md](init.md) writes one of your table, and explains keys and operations. A file is checked whole before
 anything starts, and every mistake is listed with its line. `keyheat schema` prints the JSON Schema for editors: start a file with `#:schema PATH`.
 
 A field without a default is required. Rates are per second; capacity is in units per second of an unscaled table.

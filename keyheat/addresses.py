@@ -39,7 +39,7 @@ Resolve = Callable[[str], Iterable[str]]
 def addresses_of(host: str) -> set[str]:
     """What a name resolves to now."""
     try:
-        return {str(found[4][0]) for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+        return {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except (OSError, UnicodeError):
         return set()
 
@@ -78,7 +78,7 @@ def is_address(name: str) -> bool:
 def known_host(url: str, resolve: Resolve = addresses_of) -> bool:
     """Whether requests may go there because a file says so: DynamoDB in AWS over TLS, or this machine.
 
-    Of the names of this machine only its own counts: what another one leads to is somebody's answer.
+    Of the names of this machine only its own counts: others resolve to what a DNS server answers.
     """
     if not PLAIN_URL.fullmatch(url):
         return False
@@ -92,9 +92,9 @@ class UnknownEndpoint(ValueError):
     """A file names an endpoint that the command line does not; the message is for the user of that file."""
 
     def __init__(self, file: str, url: str, option: str) -> None:
-        shown = repr(url[:SHOWN_LETTERS])
+        quoted = repr(url[:SHOWN_LETTERS])
         super().__init__(
-            f"{file} names the endpoint {shown}, which is neither DynamoDB in AWS nor on this machine, and "
+            f"{file} names the endpoint {quoted}, which is neither DynamoDB in AWS nor on this machine, and "
             f"requests there are signed with your keys: if you know it, say {option} and its URL"
         )
         self.url = url
@@ -110,21 +110,21 @@ def endpoint_of(named: str | None, given: str | None, *, file: str, option: str)
 def in_aws(host: str) -> bool:
     """Whether it is DynamoDB in AWS itself, where each service has an address of its own.
 
-    A machine that somebody rents there has such a name, too, and may serve anything.
+    A rented machine there has such a name, too, and may serve anything.
     """
     return region_of(host) is not None
 
 
 def region_of(host: str) -> str | None:
     """The Region that a host of DynamoDB in AWS is of; None for any other host."""
-    found = DYNAMODB.fullmatch(host) or OF_ACCOUNT.fullmatch(host)
-    return found[1] if found and found[2] in OF_AWS else None
+    match = DYNAMODB.fullmatch(host) or OF_ACCOUNT.fullmatch(host)
+    return match[1] if match and match[2] in OF_AWS else None
 
 
 def without_account(host: str) -> str:
     """The Region's own host in place of one that names the account; the service is the same."""
-    found = OF_ACCOUNT.fullmatch(host)
-    return f"dynamodb.{found[1]}{found[2]}" if found and in_aws(host) else host
+    match = OF_ACCOUNT.fullmatch(host)
+    return f"dynamodb.{match[1]}{match[2]}" if match and in_aws(host) else host
 
 
 Asked = Callable[[str], str | None]
@@ -133,21 +133,21 @@ HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^][:/?#@\s]+))(?::[0-9]*)?"
 """A name, an address, or one of IPv6 in brackets, and a port: https://www.rfc-editor.org/rfc/rfc3986#section-3.2"""
 SANDBOX: Final = "sandbox allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
 """The policy of a page that a file holds: it works as always, and is a stranger to the server that gives it,
-so that what somebody wrote into the file can read nothing else there, and change nothing.
+so that injected content can read nothing else there, and change nothing.
 https://www.w3.org/TR/CSP3/#directive-sandbox"""
 
 
 def hostname_of(header: str) -> str:
     """The name or address in a `Host` header, without its port; empty if it has none."""
-    found = HOST.fullmatch(header)
-    return (found[1] or found[2]).lower().rstrip(".") if found else ""
+    match = HOST.fullmatch(header)
+    return (match[1] or match[2]).lower().rstrip(".") if match else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
     """The names by which a server may be called.
 
-    A name of somebody else's that resolves to this machine (DNS rebinding) would make the server's pages
+    A foreign name that resolves to this machine (DNS rebinding) would make the server's pages
     theirs in the eyes of the browser. An address cannot be rebound, and is let through.
     """
 
@@ -176,5 +176,5 @@ class Hosts:
         origin = header("Origin")
         if origin is None:
             return True
-        own = {(header("Host") or "").lower(), *map(str.lower, self.names)}
-        return origin.lower().partition("://")[2] in own - {""}
+        hosts = {(header("Host") or "").lower(), *map(str.lower, self.names)}
+        return origin.lower().partition("://")[2] in hosts - {""}

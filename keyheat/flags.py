@@ -20,7 +20,7 @@ class Within(click.FloatRange):
         """Parse the number. Ends the command if it is no number, or out of range."""
         number = float(super().convert(value, param, ctx))
         if not isfinite(number):
-            self.fail(f"{value} is no number.", param, ctx)
+            self.fail(f"{value} is not a number.", param, ctx)
         return number
 
 
@@ -37,7 +37,7 @@ class TimeZone(click.ParamType[tzinfo]):
             offset = re.fullmatch(r"[+-]\d\d:?\d\d", value)
             return datetime.strptime(value, "%z").tzinfo or UTC if offset else ZoneInfo(value)
         except (ValueError, OSError, ZoneInfoNotFoundError):
-            self.fail(f"{value!r} is no zone such as UTC, +02:00 or Europe/Berlin", param, ctx)
+            self.fail(f"{value!r} is not a zone such as UTC, +02:00 or Europe/Berlin", param, ctx)
 
 
 class TimeSpan(click.ParamType[timedelta]):
@@ -93,8 +93,8 @@ def takes(name: str, form: type) -> Callable[[Callable[..., Any]], Callable[...,
         for entry in reversed(options):
             settings = {key: value for key, value in entry.metadata.items() if key != "flag"}
             kind = {"is_flag": True} if entry.default is False else {"multiple": entry.default == ()}
-            shown = entry.default is not None and entry.default is not False and entry.default != ()
-            settings |= kind | {"default": entry.default, "show_default": shown}
+            has_default = entry.default is not None and entry.default is not False and entry.default != ()
+            settings |= kind | {"default": entry.default, "show_default": has_default}
             read = click.option(_flag(entry), entry.name, **settings)(read)
         return read
 

@@ -17,39 +17,39 @@ class HeavyHitters(Generic[Name]):
     """Weights by name, exact up to `most` names.
 
     Beyond, the weight of the name in the middle is subtracted from all, and names without a rest are dropped.
-    `taken` sums that up: a held name weighed at most so much more, one that is not held at most so much. More
-    than half of the held names lose as much as is added to `taken`, so it is at most 2 / `most` of the total.
+    `taken` sums that up: a name with a weight weighed at most so much more, one without at most so much. More
+    than half of these names lose as much as is added to `taken`, so it is at most 2 / `most` of the total.
     """
 
-    held: dict[Name, float] = field(default_factory=dict)
+    weights: dict[Name, float] = field(default_factory=dict)
     taken: float = 0.0
     total: float = 0.0
     most: int = SKETCH_KEYS
 
     def add(self, name: Name, weight: float) -> None:
-        self.held[name] = self.held.get(name, 0.0) + weight
+        self.weights[name] = self.weights.get(name, 0.0) + weight
         self.total += weight
-        if len(self.held) > self.most:
+        if len(self.weights) > self.most:
             self._drop()
 
     def merge(self, other: "HeavyHitters[Name]") -> None:
-        for name, weight in other.held.items():
-            self.held[name] = self.held.get(name, 0.0) + weight
+        for name, weight in other.weights.items():
+            self.weights[name] = self.weights.get(name, 0.0) + weight
         self.taken += other.taken
         self.total += other.total
-        if len(self.held) > self.most:
+        if len(self.weights) > self.most:
             self._drop()
 
     def _drop(self) -> None:
-        least = sorted(self.held.values(), reverse=True)[self.most // 2]
-        self.held = {name: weight - least for name, weight in self.held.items() if weight > least}
+        least = sorted(self.weights.values(), reverse=True)[self.most // 2]
+        self.weights = {name: weight - least for name, weight in self.weights.items() if weight > least}
         self.taken += least
 
     def weight(self, name: Name) -> float:
-        """The most that a name can have weighed; 0 if it is not held."""
-        held = self.held.get(name)
-        return 0.0 if held is None else held + self.taken
+        """The most that a name can have weighed; 0 if it has none."""
+        weight = self.weights.get(name)
+        return 0.0 if weight is None else weight + self.taken
 
     def top(self, k: int) -> list[Name]:
         """The heaviest `k` names, heaviest first."""
-        return nsmallest(k, self.held, key=lambda name: (-self.held[name], name))
+        return nsmallest(k, self.weights, key=lambda name: (-self.weights[name], name))

@@ -1,4 +1,4 @@
-"""Files that somebody else wrote: regular files only, and no more of them than a stated number of bytes.
+"""Read untrusted files: regular files only, up to a stated number of bytes.
 
 A pipe never ends or never begins, a link may lead to a device, and a short file may unpack to a long one.
 Every reader of such a file opens it here; docs/files.md states the limits.
@@ -143,7 +143,8 @@ def check_words(batches: Iterable["pa.RecordBatch"], most_bytes: int = MOST_PARQ
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    words = (one for batch in batches for one in batch.columns if pa.types.is_dictionary(one.type))
-    size = sum(pc.sum(pc.binary_length(one.dictionary).take(one.indices)).as_py() or 0 for one in words)
+    columns = (column for batch in batches for column in batch.columns)
+    words = (each for each in columns if pa.types.is_dictionary(each.type))
+    size = sum(pc.sum(pc.binary_length(each.dictionary).take(each.indices)).as_py() or 0 for each in words)
     if size > most_bytes:
         raise NotRead(f"its words unpack to {size:,} bytes; at most {most_bytes:,} are read")

@@ -1,4 +1,4 @@
-"""Text as it may be shown and kept: without the account, without anything that lets somebody in, and without
+"""Text as it may be shown and kept: without the account, without credentials, and without
 signs that a terminal obeys.
 
 ARNs, the addresses of an account's own endpoint, and the errors of a service name the account; an error about
@@ -94,7 +94,7 @@ def plain_json(body: bytes, encoding: str = "utf-8") -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        return re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], text)
+        return re.sub(r"[^\x00-\x7f]+", lambda match: json.dumps(match[0])[1:-1], text)
     return text
 
 
@@ -119,7 +119,7 @@ def _each(text: str, instead: Callable[[str], str]) -> str:
 
 
 def from_here(path: Path) -> Path | None:
-    """The path from the folder that somebody stands in; None where it is not below that,
+    """The path relative to the working directory; None where it is not below that,
     so that what is kept or sent names no more of the machine."""
     whole, here = path.absolute(), Path.cwd()
     return whole.relative_to(here) if whole.is_relative_to(here) else None
@@ -167,7 +167,7 @@ def _sdk_modules() -> Iterator[str]:
         spec = find_spec(package)
         yield package
         for path in (spec.submodule_search_locations or ()) if spec else ():
-            yield from (one.name for one in pkgutil.iter_modules([path], f"{package}."))
+            yield from (module.name for module in pkgutil.iter_modules([path], f"{package}."))
 
 
 def _mask_record(record: logging.LogRecord) -> bool:

@@ -72,9 +72,9 @@ def _family(metric: Metric) -> "Family":
             family.add_sample(name, dict(labels), value)
         return family
     histogram = HistogramMetricFamily(name, metric.says, labels=names)
-    for labels, found in metric.points:
-        assert isinstance(found, Distribution)
-        edges = [*(f"{bound:g}" for bound in found.bounds), BEYOND]
-        buckets = list(zip(edges, map(float, accumulate(found.counts)), strict=True))
-        histogram.add_metric([labels[name] for name in names], buckets, found.total)
+    for labels, value in metric.points:
+        assert isinstance(value, Distribution)
+        edges = [*(f"{bound:g}" for bound in value.bounds), BEYOND]
+        buckets = list(zip(edges, map(float, accumulate(value.counts)), strict=True))
+        histogram.add_metric([labels[name] for name in names], buckets, value.total)
     return histogram

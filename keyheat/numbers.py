@@ -37,7 +37,7 @@ def percent(share: float | None) -> str:
 
 
 def exact_percent(share: float) -> str:
-    """A share as per cent in four digits, to be held against another one: 0.0499 -> 4.99 %."""
+    """A share as per cent in four digits, for a comparison: 0.0499 -> 4.99 %."""
     return f"{share * 100:.4g} %"
 
 
@@ -64,8 +64,8 @@ def span(seconds: float) -> str:
     """A length of time in its two largest units: 75 -> 1 min 15 s."""
     total = round(seconds)
     parts = [(total // 86_400, "d"), (total // 3600 % 24, "h"), (total // 60 % 60, "min"), (total % 60, "s")]
-    said = [f"{value} {unit}" for value, unit in parts if value]
-    return " ".join(said[:2]) or "0 s"
+    words = [f"{value} {unit}" for value, unit in parts if value]
+    return " ".join(words[:2]) or "0 s"
 
 
 def rate(value_per_s: float | None, unit: str) -> str:

@@ -71,7 +71,7 @@ class CannotWrite(FileProblem):
 
 
 def check_no_link(folder: Path) -> None:
-    """Raise `CannotWrite` for a link in place of an output folder: somebody else may have laid it."""
+    """Raise `CannotWrite` for a link in place of an output folder: another user may have set it."""
     if folder.is_symlink():
         raise CannotWrite(f"{folder} is a link: name the folder that it leads to, or another one (--out)")
 
@@ -154,13 +154,13 @@ def bytes_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def runs_below(folder: Path) -> str:
-    """Where the runs are, for somebody who named the folder that holds them."""
+    """Where the runs are, if a user named the folder that holds them."""
     first = min(folder.glob(f"*/{FILES[RUN]}"), default=None)
     return f"; there are runs below it, such as {first.parent}" if first else ""
 
 
-def check_format(path: Path, found: object, wanted: str) -> None:
+def check_format(path: Path, stated_format: object, accepted: str) -> None:
     """Raise `FileProblem` where a file states another format than the one that is read."""
-    if found != wanted:
-        stated = f"format {found!r}" if found else "no format"
-        raise FileProblem(f"{path} states {stated}; this version reads {wanted!r}")
+    if stated_format != accepted:
+        stated = f"format {stated_format!r}" if stated_format else "no format"
+        raise FileProblem(f"{path} states {stated}; this version reads {accepted!r}")

@@ -20,7 +20,7 @@ def shipped(name: str) -> Path:
 def schema_beside(kind: str, file: Path) -> str | None:
     """The path by which `file` can name a JSON Schema of ours to everybody who has it; None where it cannot.
 
-    That is where both are below the folder that somebody stands in, as with a `.venv` beside the file: any
+    That is where both are below the working directory, as with a `.venv` beside the file: any
     other path is of one machine.
     """
     schema, here = shipped("configs") / f"{kind}.schema.json", Path.cwd()
@@ -46,7 +46,7 @@ def require(extra: str, modules: Sequence[str] = ()) -> None:
     """
     for module in modules or MODULES[extra]:
         if find_spec(module) is None:
-            raise ModuleNotFoundError(_said(module, extra), name=module)
+            raise ModuleNotFoundError(_missing_text(module, extra), name=module)
 
 
 def sentence(error: ImportError) -> str | None:
@@ -55,8 +55,8 @@ def sentence(error: ImportError) -> str | None:
     if module in RUN_FILES:  # whichever is asked for first, the same is said
         module = next((name for name in RUN_FILES if find_spec(name) is None), module)
     extra = next((extra for extra, modules in MODULES.items() if module in modules), None)
-    return extra and _said(module, extra)
+    return extra and _missing_text(module, extra)
 
 
-def _said(module: str, extra: str) -> str:
+def _missing_text(module: str, extra: str) -> str:
     return f"this needs {module}, which is not installed: pip install 'keyheat[{extra}]'"

@@ -1,4 +1,4 @@
-"""Content from outside held against its model: every mistake at once, each with the place where it stands."""
+"""Validate content from outside: report every error at once, each with its path."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -66,10 +66,10 @@ class Mistakes:
     lines: list[str] = field(default_factory=list)
     more: int = 0
 
-    def add(self, message: str, place: str) -> None:
+    def add(self, message: str, path: str) -> None:
         """Note one, as `message @ $.path`; `place` is the path from its first dot on."""
         if len(self.lines) < MOST_SHOWN:
-            self.lines.append(f"{message} @ ${place}")
+            self.lines.append(f"{message} @ ${path}")
         else:
             self.more += 1
 
@@ -113,21 +113,21 @@ def mistakes(error: ValidationError, patterns: Mapping[str, str] = NO_WORDS) -> 
 
     `patterns` says in words what a regular expression accepts.
     """
-    found = error.errors()
-    deeper = {item["loc"][:depth] for item in found for depth in range(len(item["loc"]))}
+    items = error.errors()
+    deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
     return [
         f"{_message(item, patterns)} @ ${path_of(item['loc'])}"
-        for item in found
+        for item in items
         if item["type"] != MORE and not (item["type"] == TOO_FEW and item["loc"] in deeper)
     ]
 
 
 def listed(lines: list[str], more: int = 0) -> str:
     """Mistakes below their number, the first twenty of them; `more` were found and not put into words."""
-    shown, number = lines[:MOST_SHOWN], len(lines) + more
-    if number > len(shown):
-        shown.append(f"and {number - len(shown):,} more")
-    return "\n  ".join([f"{number:,} error{'s' if number > 1 else ''}", *shown])
+    first_lines, number = lines[:MOST_SHOWN], len(lines) + more
+    if number > len(first_lines):
+        first_lines.append(f"and {number - len(first_lines):,} more")
+    return "\n  ".join([f"{number:,} error{'s' if number > 1 else ''}", *first_lines])
 
 
 def _in_parts(rows: Any, check: ValidatorFunctionWrapHandler) -> Any:
@@ -173,8 +173,8 @@ def _more(error: ValidationError) -> int:
 
 def path_of(location: Iterable[int | str]) -> str:
     """A place within parsed JSON or TOML: `.path[2].field`; `<part>` only tells kinds apart."""
-    named = (part for part in location if not str(part).startswith("<"))
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in named)
+    named = (step for step in location if not str(step).startswith("<"))
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in named)
 
 
 def _message(item: Any, patterns: Mapping[str, str]) -> str:
@@ -191,8 +191,8 @@ def _message(item: Any, patterns: Mapping[str, str]) -> str:
         message = f"should be {patterns[item['ctx']['pattern']]}"
     if item["type"] == TOGETHER:
         return message
-    said = _BRIEFLY.repr(item["input"])
-    return message if len(said) > LONGEST_INPUT else f"{message}, got {said}"
+    given = _BRIEFLY.repr(item["input"])
+    return message if len(given) > LONGEST_INPUT else f"{message}, got {given}"
 
 
 @lru_cache(maxsize=1 << 16)  # series of one window name the same minutes again and again

@@ -173,7 +173,7 @@ TITLES: Final = {
     "raise_account_quota": "Ask for a higher quota",
     "raise_capacity": "Raise the capacity",
     "raise_cardinality": "Use a partition key with more values",
-    "raise_max_on_demand": "Raise or remove the maximum",
+    "raise_max_on_demand": "Raise the on-demand maximum",
     "raise_maximum": "Raise the maximum of auto scaling",
     "raise_minimum": "Keep a higher minimum",
     "ramp": "Ramp the load up",
@@ -225,10 +225,10 @@ def glued(text: object) -> str:
     return re.sub(r"(?<=\d) (?=(%|WCU|RCU|ms|s|min|h|d)\b|%)", "\u00a0", str(text))
 
 
-def key_name(key: str, shown: str | None, digits: int = DIGEST_DIGITS) -> str:
+def key_name(key: str, value: str | None, digits: int = DIGEST_DIGITS) -> str:
     """A key as it is shown: its value where the run shows values, else the start of its digest."""
-    if shown is not None:
-        return shown
+    if value is not None:
+        return value
     kind, _, digest = key.partition(":")
     if digest:
         return f"{kind}:{digest[:digits]}"

@@ -8,7 +8,7 @@ from keyheat.scenario.keys import random_suffix
 
 
 class AuditLogUser(TableUser):
-    """Writes each access to a shard drawn at random: even, but nobody knows where one of them is."""
+    """Writes each access to a shard drawn at random: even, but readers do not know its shard."""
 
     needs_sort_key = True
 

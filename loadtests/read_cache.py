@@ -9,15 +9,15 @@ from keyheat.load.users.readers import CachedReader
 
 
 class PopularItemUser(CachedReader):
-    """Reads items as popular as the scenario says, writes those that nobody wrote yet, edits some."""
+    """Reads items as popular as the scenario says, writes missing ones, edits some."""
 
     needs_no_sort_key = True
 
     @task(3_000)
     def read_popular(self) -> None:
         key = self.draw_key()
-        found = self.read_through(key)
-        if found.complete and not found.items:
+        result = self.read_through(key)
+        if result.complete and not result.items:
             self.put(key)
 
     @task(1)

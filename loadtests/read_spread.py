@@ -9,15 +9,15 @@ from keyheat.load.users.readers import SpreadReader
 
 
 class SpreadReadUser(SpreadReader):
-    """Reads each item from the table or from a copy, drawn at random; writes those that nobody wrote yet."""
+    """Reads each item from the table or a random copy; writes missing items."""
 
     needs_no_sort_key = True
 
     @task(3_000)
     def read_popular(self) -> None:
         key = self.draw_key()
-        found = self.read_item_anywhere(key)
-        if found.complete and not found.items:
+        result = self.read_item_anywhere(key)
+        if result.complete and not result.items:
             self.put(key)
 
     @task(1)

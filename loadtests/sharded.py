@@ -11,7 +11,7 @@ from keyheat.scenario.keys import calculated_suffix, random_suffix
 
 
 class RandomSuffixUser(TableUser):
-    """Writes to a shard drawn at random: even, but nobody knows where an item is."""
+    """Writes to a shard drawn at random: even, but readers do not know its shard."""
 
     needs_sort_key = True
 
@@ -21,7 +21,7 @@ class RandomSuffixUser(TableUser):
 
 
 class CalculatedSuffixUser(TableUser):
-    """Writes to the shard that the order's sort key falls on: whoever knows it knows the shard."""
+    """Writes to the shard that the order's sort key falls on, so a reader can compute it."""
 
     needs_sort_key = True
 

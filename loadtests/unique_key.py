@@ -21,7 +21,7 @@ class InvoiceUser(TableUser):
             "ConditionExpression": "attribute_not_exists(#key)",
             "ExpressionAttributeNames": {"#key": self._table.partition_key},
         }
-        self._size = size  # one size for all: what is there weighs as much as what it is held against
+        self._size = size  # one size for all, so that old and new items cost the same
         self._conditional = Conditional(units=write_units(0, size), failed_units=write_units(size, size))
 
     @task

@@ -55,7 +55,7 @@ def test_only_what_is_over_and_ours_is_deleted(verb: Verb, ddb: Any) -> None:
     assert fates == {
         "over": "deleted",
         "untold": "not deleted, it has no tag keyheat-expires",
-        "unreadable": "not deleted, its tag keyheat-expires cannot be read: 'tomorrow' is no time",
+        "unreadable": "not deleted, its tag keyheat-expires cannot be read: 'tomorrow' is not a time",
         "busy": "not expired",
     }
 

@@ -407,3 +407,33 @@ def test_files_of_metrics_ask_nobody(verb: Verb, monkeypatch: pytest.MonkeyPatch
     assert said.code in (1, 3)
     assert said.says("4,000 throttles")
     assert verb("diagnose", "--metrics", "minutes.csv").line.endswith("name the TABLE that the files are of")
+
+
+def test_a_bill_by_requests_needs_both_directions_and_a_command_has_the_region_of_the_table(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Writes were not collected: on-demand mode would bill them, so it is not offered as the cheaper cure."""
+    monkeypatch.chdir(tmp_path)
+    described = {
+        "TableName": "stations", "TableArn": "arn:aws:dynamodb:eu-central-1:111122223333:table/stations",
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "ProvisionedThroughput": {"ReadCapacityUnits": 30, "WriteCapacityUnits": 30},
+    }  # fmt: skip
+    Path("table.json").write_text(json.dumps({"Table": described}))
+    rows = "".join(
+        f"2026-11-20T12:{minute:02}:00Z,{metric},table,{value}\n"
+        for minute in range(16)
+        for metric, value in (
+            ("ConsumedReadCapacityUnits", 600 if minute < 10 else 1_800),
+            ("ReadThrottleEvents", 0 if minute < 12 else 3_900),
+        )
+    )
+    Path("minutes.csv").write_text(f"time,metric,resource,value\n{rows}")
+    said = verb(
+        "diagnose", "stations", "--metrics", "minutes.csv", "--describe-json", "table.json", "--out", "d"
+    )
+    assert said.code == 1
+    assert said.says("Now and for good  Raise the capacity to 136 RCU/s")
+    assert said.says("--table-name stations --region eu-central-1 \\")
+    assert "on-demand mode" not in said.out.partition("What it costs")[0]

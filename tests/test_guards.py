@@ -23,7 +23,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     def no_launch(command: list[str], watch: Any) -> launch.Launched:
         commands.append(command)
-        return launch.Launched(code=launch.INTERRUPTED, said="", run_id=None)
+        return launch.Launched(code=launch.INTERRUPTED, output="", run_id=None)
 
     monkeypatch.setattr(launch, "launch", no_launch)
     return commands

@@ -183,10 +183,11 @@ def test_collect_takes_what_the_aws_cli_printed(verb: Verb, sample: Sample, tmp_
 
 
 def test_queries_are_what_get_metric_data_takes(verb: Verb) -> None:
-    printed = json.loads(verb("queries", "--table", "orders", "--index", "by-day").out)
+    request = json.loads(verb("queries", "--table", "orders", "--index", "by-day").out)
     operation = botocore.session.Session().get_service_model("cloudwatch").operation_model("GetMetricData")
-    request = {"MetricDataQueries": printed, "StartTime": 0, "EndTime": 60}
-    assert not ParamValidator().validate(request, operation.input_shape).has_errors()
+    printed = request["MetricDataQueries"]
+    timed = request | {"StartTime": 0, "EndTime": 60}
+    assert not ParamValidator().validate(timed, operation.input_shape).has_errors()
     assert len({query["Id"] for query in printed}) == len(printed) <= 500
     names = {d["Value"] for query in printed for d in query["MetricStat"]["Metric"]["Dimensions"]}
     assert {"orders", "by-day"} <= names

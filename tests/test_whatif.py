@@ -85,7 +85,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
         (("hotkey", "shards", "--index", "by-day"), "has no global index 'by-day'; it has none"),
         (("hotkey", "shards", "--to", "2.5"), "--to 2.5 is not a whole number"),
         (("hotkey", "shards", "--throttle-share", "2"), "is not in the range"),
-        (("hotkey", "shards", "--throttle-share", "nan"), "nan is no number"),
+        (("hotkey", "shards", "--throttle-share", "nan"), "nan is not a number"),
         (("hotkey", "shards", "--sdk", "go-v2"), "--sdk is for retries, not for shards"),
         (("hotkey", "load", "--index", "by-day"), "--index is for shards and capacity, not for load"),
         (("hotkey", "load", "--from", "500", "--to", "400"), "--from 500 is not below --to 400"),

@@ -3,7 +3,7 @@
 AWS does not publish it and grants it as best effort, so it is bounded from both ends, stretch by stretch:
 
     likely   starts full; provisioned units come in, up to a full bucket; consumed units go out
-    shown    consumed later beyond the refill: so many units were there, whatever AWS grants
+    shown    consumed later beyond the refill: these units were there, whatever AWS grants
 
 The likely units may never be granted. The shown units were certainly there: if they exceed the refill until
 the end of a stretch, the provisioned throughput cannot have been the limit in that stretch.

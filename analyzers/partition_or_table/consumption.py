@@ -136,7 +136,7 @@ class Consumption:
         )
         around = self._near(cell, at, limit, None, self.pinned_to_maximum if demand.maximum else 0.0)
         rule, bound = on_demand.rule_of(around, maximum=demand.maximum is not None)
-        rate = self.rates.own.get(at, 0.0) + around.others_per_s
+        rate = self.rates.measured.get(at, 0.0) + around.others_per_s
         return ThrottledSecond(at, throttles, rate, limit, rule, bound)
 
     def _provisioned_second(self, cell: int, at: int, throttles: int) -> ThrottledSecond | None:
@@ -153,7 +153,7 @@ class Consumption:
             likely = [entry for entry in judged if entry[1] == "seconds-at-provisioned"]
             judged = likely if len(likely) == 1 else [(judged[0][0], CHANGED, None)]
         around, rule, bound = min(judged, key=lambda entry: self._sure(entry[1]))
-        rate = self.rates.own.get(at, 0.0) + around.others_per_s
+        rate = self.rates.measured.get(at, 0.0) + around.others_per_s
         return ThrottledSecond(at, throttles, rate, around.capacity, rule, bound, around.ceiling)
 
     def _sure(self, rule: str) -> float:
@@ -164,7 +164,7 @@ class Consumption:
         return self._near(cell, at, capacity, reading.banks.get(at), reading.pinned) if capacity else None
 
     def _near(self, cell: int, at: int, capacity: float, bank: Bank | None, pinned: float) -> AroundSecond:
-        units_at, minute = self.rates.own, self._minute(cell, capacity)
+        units_at, minute = self.rates.measured, self._minute(cell, capacity)
         near = [units_at.get(s, 0.0) for s in range(at - NEAR_S, at + NEAR_S + 1) if s in minute.throttled]
         return AroundSecond(
             capacity=capacity,
@@ -194,7 +194,7 @@ class Consumption:
         tracks = [track for track in self.timeline.tracks if track.direction == self.track.direction]
         rows = [(track.seconds or {}).get(second) for track in tracks]
         total = sum(row.consumed for row in rows if row is not None)
-        client_units = self.rates.own.get(second, 0.0)
+        client_units = self.rates.measured.get(second, 0.0)
         return client_units / total if self.track.seconds and client_units and total else default
 
 
@@ -227,7 +227,7 @@ def _reading(
 ) -> Reading:
     extra, highest = _extra(track), highest_of(track)
     by_cell, seconds = (track.consumed or {}).items(), used.by_second.items()
-    banks = burst.banks(seconds, provisioned, step_s=1, extra=extra, certain=used.own, highest=highest)
+    banks = burst.banks(seconds, provisioned, step_s=1, extra=extra, certain=used.measured, highest=highest)
     in_minutes = burst.banks(by_cell, provisioned, step_s=track.step_s, extra=extra, highest=highest)
     return Reading(
         provisioned=provisioned,
@@ -246,10 +246,10 @@ def pinned_share(
     counted = exact = 0
     for second in (second for moments in throttled.values() for second, _ in moments):
         limit = limit_at(second)
-        if second not in used.own or not limit:
+        if second not in used.measured or not limit:
             continue
         counted += 1
-        exact += abs(used.own[second] - limit) <= 0.02 * limit + used.item_units
+        exact += abs(used.measured[second] - limit) <= 0.02 * limit + used.item_units
     return exact / counted if counted else 0.0
 
 
@@ -258,7 +258,7 @@ def _too_few(throttled: Throttled, used: SecondRates, track: EvidenceTrack) -> f
     counted = few = 0
     for cell, moments in throttled.items():
         others = 2 * used.others.get(cell, 0.0) / track.step_s
-        for second in (at for at, _ in moments if at in used.own):
+        for second in (at for at, _ in moments if at in used.measured):
             counted += 1
             few += not_a_partition(used.two(second), others, track.ceiling).holds
     return few / counted if counted else 0.0

@@ -119,7 +119,7 @@ def _counted_late(consumption: Consumption, cell: int) -> bool:
     """Whether CloudWatch's few events belong to the minute before: the client saw none in this one."""
     track, throttled = consumption.track, consumption.throttled
     before = cell - track.step_s
-    seen = any(at in consumption.rates.own for at in range(cell, cell + track.step_s))
+    seen = any(at in consumption.rates.measured for at in range(cell, cell + track.step_s))
     if cell in throttled or before not in throttled or not seen:
         return False
     events = track.events or {}

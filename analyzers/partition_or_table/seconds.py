@@ -56,21 +56,21 @@ NOTABLE: Final = 0.01  # share of others' consumption from which the client's id
 class SecondRates:
     """Units by epoch second; others' units by cell; and the mean units of one accepted request.
 
-    `own` has the client's measured units; `by_second` adds those of others, spread evenly.
+    `measured` has the client's measured units; `by_second` adds those of others, spread evenly.
     """
 
     by_second: Mapping[int, float] = field(default_factory=dict)
-    own: Mapping[int, float] = field(default_factory=dict)
+    measured: Mapping[int, float] = field(default_factory=dict)
     others: Mapping[int, float] = field(default_factory=dict)
     item_units: float = 1.0
 
     def most(self, second: int) -> float:
         """The client's highest units of a second and its two neighbours."""
-        return max(self.own.get(at, 0.0) for at in range(second - 1, second + 2))
+        return max(self.measured.get(at, 0.0) for at in range(second - 1, second + 2))
 
     def two(self, second: int) -> float:
         """The client's highest units of a second together with one of its neighbours."""
-        before, at, after = (self.own.get(second + by, 0.0) for by in (-1, 0, 1))
+        before, at, after = (self.measured.get(second + by, 0.0) for by in (-1, 0, 1))
         return at + max(before, after)
 
 
@@ -176,7 +176,7 @@ def throttled_minute(
     partition = sum(max(0.0, FEW * track.ceiling - used.two(at)) for at in seconds)
     return ThrottledMinute(
         throttled=frozenset(seconds),
-        mean=sum(used.own.get(at, 0.0) for at in seconds) / len(seconds),
+        mean=sum(used.measured.get(at, 0.0) for at in seconds) / len(seconds),
         others_per_s=others / track.step_s,
         of_table=others / (FEW_OF_THEM * table) if table else 0.0,
         of_partition=others / (FEW_OF_THEM * partition) if partition else 0.0,
@@ -242,8 +242,8 @@ class AroundSecond:
     @property
     def by_ceiling(self) -> bool:
         """Whether whole partitions serve the same rate, with burst left by estimate."""
-        left = self.bank is not None and not self.bank.spent_before(SPENT)
-        return left and of_whole_partitions(self.rate, self.ceiling, self.capacity)
+        has_burst = self.bank is not None and not self.bank.spent_before(SPENT)
+        return has_burst and of_whole_partitions(self.rate, self.ceiling, self.capacity)
 
     @property
     def spent(self) -> bool:

@@ -56,7 +56,7 @@ class Analyzer:
 
     name: str
     path: Path
-    place: str  # file and line of its function
+    location: str  # file and line of its function
     run: Callable[[Run, Thresholds], Iterable[Finding]]
 
 
@@ -175,8 +175,8 @@ def _analyzer(module: ModuleType, path: Path) -> Analyzer:
     if not callable(function):
         raise AnalyzerProblem(f"{_file(path)} has no function analyze(run){_instead(module)}")
     line = f", line {function.__code__.co_firstlineno}" if inspect.isfunction(function) else ""
-    place = f"{_file(path)}{line}"
-    return Analyzer(_name(path), path, place, _with_numbers(function, place))
+    location = f"{_file(path)}{line}"
+    return Analyzer(_name(path), path, location, _with_numbers(function, location))
 
 
 def _instead(module: ModuleType) -> str:
@@ -191,7 +191,7 @@ def _instead(module: ModuleType) -> str:
     return f"; it has {', '.join(defined)}" if defined else "; it has no functions"
 
 
-def _with_numbers(function: Any, place: str) -> Callable[[Run, Thresholds], Iterable[Finding]]:
+def _with_numbers(function: Any, location: str) -> Callable[[Run, Thresholds], Iterable[Finding]]:
     """Return the function as one of run and thresholds, with or without the latter."""
     signature = inspect.signature(function)
     if _takes(signature, 2):
@@ -199,7 +199,7 @@ def _with_numbers(function: Any, place: str) -> Callable[[Run, Thresholds], Iter
     if _takes(signature, 1):
         return lambda run, _numbers: function(run)
     raise AnalyzerProblem(
-        f"{place}: analyze{signature} has the wrong parameters; "
+        f"{location}: analyze{signature} has the wrong parameters; "
         "accepted: the run, or the run and the thresholds"
     )
 
@@ -224,10 +224,10 @@ def _answer(analyzer: Analyzer, run: Run, numbers: Thresholds) -> list[Finding]:
             result if findings is None else next(item for item in findings if not isinstance(item, Finding))
         )
         raise AnalyzerProblem(
-            f"{analyzer.place}: analyze returned {_BRIEFLY.repr(other)}; accepted: {ACCEPTED}"
+            f"{analyzer.location}: analyze returned {_BRIEFLY.repr(other)}; accepted: {ACCEPTED}"
         )
     if len(findings) > MOST_FINDINGS:
-        raise AnalyzerProblem(f"{analyzer.place}: analyze returned more than {MOST_FINDINGS:,} findings")
+        raise AnalyzerProblem(f"{analyzer.location}: analyze returned more than {MOST_FINDINGS:,} findings")
     return [finding.model_copy(update={"analyzer": analyzer.name}) for finding in findings]
 
 

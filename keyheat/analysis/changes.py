@@ -28,6 +28,7 @@ class Period:
     end_s: float
     # Units consumed and throttled, in the busiest throttled minute, else in the median one.
     demand_per_s: float | None = None
+    busiest_s: float | None = None  # when that minute began; None: nothing was throttled
     at_least: bool = False  # the units of throttled requests are unknown
     throttles: float | None = None
     provisioned_per_s: float | None = None
@@ -130,8 +131,7 @@ def _calm(evidence: Evidence, resource: Resource, first_s: float) -> Period | No
     if first_s - start_s < step_s:
         return None
     brief = first_s - start_s < LEAST_CALM * step_s
-    name = f"in the {span(first_s - start_s)} before" if brief else "just before"
-    period = _period(name, evidence, resource, [(start_s, first_s)])
+    period = _period(f"in the {span(first_s - start_s)} before", evidence, resource, [(start_s, first_s)])
     return replace(period, brief=brief) if period is not None else None
 
 
@@ -148,6 +148,7 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
         start_s=spans[0][0],
         end_s=spans[-1][1],
         demand_per_s=track.asked_per_s(cells),
+        busiest_s=track.busiest_throttled(cells),
         at_least=bool(throttles) and track.units_per_request is None,
         throttles=throttles if cells or throttles else None,
         provisioned_per_s=_nearest(track.provisioned, cells, throttles),

@@ -19,12 +19,12 @@ class KeysNotRecorded(ValueError):
     """Values of keys are asked for, and the run has nothing but their digests."""
 
 
-def write_exports(folder: Path, place: Path, *, show_keys: bool = False) -> list[tuple[Path, int]]:
-    """Write a CSV file for each frame that has rows into `place`; gives their paths with their rows.
+def write_exports(folder: Path, target: Path, *, show_keys: bool = False) -> list[tuple[Path, int]]:
+    """Write a CSV file for each frame that has rows into `target`; gives their paths with their rows.
 
     Raises `FileProblem` if the run cannot be read or a file not written, and `KeysNotRecorded`.
     """
-    check_no_link(place)
+    check_no_link(target)
     run = load_run(folder)
     if show_keys and not run.keys["shown"].notna().any():
         raise KeysNotRecorded(
@@ -33,7 +33,7 @@ def write_exports(folder: Path, place: Path, *, show_keys: bool = False) -> list
     written = []
     for name, frame in _frames(run, folder):
         kept = frame if show_keys else frame.drop(columns="shown", errors="ignore")
-        path = place / f"{name}.csv"
+        path = target / f"{name}.csv"
         write_atomically(path, partial(_write, _csv(kept)))
         written.append((path, len(frame)))
     return written

@@ -56,7 +56,7 @@ class Facts:
     max_on_demand_per_s: float | None
     throttles: int  # of the resource, in the whole run, whatever the constraint
     run_throttles: int  # of the table and its indexes, in both directions
-    labelled: int  # those that have a label: of parts of batches and transactions nobody says which limit
+    labelled: int  # those with a label: parts of batches and transactions carry no reason
     of_constraint: int  # those whose label is the verdict's constraint
     run_attempts: int | None
     throttled_s: float  # how long anything was throttled: the client's seconds, else the spans of the labels
@@ -66,8 +66,9 @@ class Facts:
     region: str | None = None  # of a global table
     elsewhere: int = 0  # throttled requests that are no reads or writes of the table, such as its stream's
     other_causes: tuple[str, ...] = ()  # what else troubled the application, as clauses
-    whose_unknown: bool = False  # whether nobody knows which resource refused what was throttled
+    whose_unknown: bool = False  # whether the resource that throttled is unknown
     by_client: bool = False  # whether the client counted those, rather than CloudWatch
+    logged: int = 0  # of what CloudWatch counts, what the client's log holds
     beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of what is labelled
 
     @property
@@ -104,6 +105,7 @@ def facts_of(run: ReportRun) -> Facts:
     consumed, planned = _consumed(run, resource, spans, when), _scheduled(run, resource)
     labelled = sum(label.throttles for label in run.diagnosis.labels)
     attempts, throttled = _attempts(run)
+    published = {} if attempts else _published(run)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
     return Facts(
         resource=resource,
@@ -114,10 +116,12 @@ def facts_of(run: ReportRun) -> Facts:
         asked_per_s=planned.units_per_s if planned else _asked(run, resource, decisive),
         provisioned_per_s=run.provisioned(resource).at(start_s or 0),
         max_on_demand_per_s=run.maximum(resource).at(start_s or 0),
-        throttles=max(_throttled(run, resource), sum(label.throttles for label in mine)),
-        run_throttles=max(throttled, labelled),
+        throttles=max(
+            _throttled(run, resource), sum(label.throttles for label in mine), published.get(resource, 0)
+        ),
+        run_throttles=max(throttled, labelled, sum(published.values())),
         labelled=labelled,
-        of_constraint=sum(one.throttles for one in run.diagnosis.labels if one.constraint == constraint),
+        of_constraint=sum(each.throttles for each in run.diagnosis.labels if each.constraint == constraint),
         run_attempts=attempts,
         throttled_s=_throttled_s(run),
         ceiling_per_s=ceiling_of(run, resource),
@@ -128,6 +132,7 @@ def facts_of(run: ReportRun) -> Facts:
         other_causes=other_causes(run.evidence) if run.evidence else (),
         by_client=bool(run.evidence and (run.evidence.seconds or run.evidence.throttles)),
         whose_unknown=bool(mine) and max(mine, key=lambda label: label.throttles).rule == WHOSE,
+        logged=sum(row.count for row in (run.evidence and run.evidence.throttles) or ()) if published else 0,
         beside=tuple(_others(run)),
     )
 
@@ -148,9 +153,9 @@ def _others(run: ReportRun) -> Iterator[tuple[str, float]]:
     verdict, counts = run.diagnosis.verdict, Counter[tuple[str, Direction, Constraint]]()
     for label in run.diagnosis.labels:
         counts[label.resource, label.direction, label.constraint] += label.throttles
-    own = counts.pop((verdict.resource or TABLE, verdict.direction or WRITE, verdict.constraint), 0)
-    total = own + counts.total()
-    for (resource, direction, constraint), count in counts.most_common(MOST_BESIDE) if own else ():
+    main = counts.pop((verdict.resource or TABLE, verdict.direction or WRITE, verdict.constraint), 0)
+    total = main + counts.total()
+    for (resource, direction, constraint), count in counts.most_common(MOST_BESIDE) if main else ():
         if count >= NOTABLE_PART * total:
             yield f"were {direction}s of {whose(resource)}, by {LIMITS[constraint]}", count / total
 
@@ -211,9 +216,9 @@ def joined(spans: Iterable[tuple[float, float]]) -> Spans:
 def _inside(moments: Moments, spans: Spans, width_s: float) -> npt.NDArray[np.bool_]:
     """Which steps of time, `width_s` long, have a part in one of the spans."""
     starts, ends = np.array(spans).T
-    place = np.searchsorted(ends, moments, side="right")  # the first span that ends after a step begins
-    begun: npt.NDArray[np.bool_] = starts[np.minimum(place, len(starts) - 1)] < moments + width_s
-    return (place < len(starts)) & begun
+    first = np.searchsorted(ends, moments, side="right")  # the first span that ends after a step begins
+    begun: npt.NDArray[np.bool_] = starts[np.minimum(first, len(starts) - 1)] < moments + width_s
+    return (first < len(starts)) & begun
 
 
 def consumed_of(run: ReportRun, facts: Facts, resource: Resource) -> str | None:
@@ -257,8 +262,14 @@ def _attempts(run: ReportRun) -> tuple[int | None, int]:
     if run.totals.attempts:
         return run.totals.attempts, run.totals.throttled
     rows = [rows for side in Direction if (rows := run.record.of(Resource(None, side))) is not None]
-    attempts, throttled = (sum(int(one[name].sum()) for one in rows) for name in ("attempts", "throttled"))
+    attempts, throttled = (sum(int(each[name].sum()) for each in rows) for name in ("attempts", "throttled"))
     return attempts or None, throttled
+
+
+def _published(run: ReportRun) -> dict[Resource, int]:
+    """Throttles that CloudWatch counts of each resource that others load: their logs hold a part of them."""
+    tracks = run.arranged.tracks if run.arranged and run.alone else ()
+    return {Resource(track.index, track.direction): track.published_throttles for track in tracks}
 
 
 def _throttled(run: ReportRun, resource: Resource) -> int:
@@ -281,27 +292,27 @@ def throttled_spans(labels: Iterable[Label]) -> Spans:
 
 
 def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> float | None:
-    """Units per second asked for while throttled, as advice counts them.
+    """The demand while throttled, in units per second as advice counts them.
 
-    None if nobody knows what a request takes.
+    None if the units of a request are unknown.
     """
     track = run.track(resource)
-    found = demand(track, labels) if track is not None else None
-    if track is None or found is None or (found.by == "cloudwatch" and track.units_per_request is None):
+    measured = demand(track, labels) if track is not None else None
+    if track is None or measured is None or (measured.by == "cloudwatch" and track.units_per_request is None):
         return None
-    return found.units_per_s
+    return measured.units_per_s
 
 
 def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:
-    """What the load asks for at its peak, retries left out; None where nobody says it."""
+    """The demand at the load's peak, without retries; None if unknown."""
     about = label_of(resource.index), resource.direction
-    return next((one for one in run.diagnosis.demands if (one.resource, one.direction) == about), None)
+    return next((each for each in run.diagnosis.demands if (each.resource, each.direction) == about), None)
 
 
 def ceiling_of(run: ReportRun, resource: Resource) -> float:
-    """What one partition sustains of the requests that came, as planned: of eventually consistent reads more.
+    """The partition limit for the planned requests; higher for eventually consistent reads.
 
-    Of strongly consistent ones, and of writes, where nobody says what came.
+    That of strongly consistent reads, or of writes, if the requests are unknown.
     """
     planned = _scheduled(run, resource)
     if planned is not None and planned.partition_per_s is not None:

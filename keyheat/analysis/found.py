@@ -30,7 +30,7 @@ State = Literal["done", "under way", "not analyzed", "never ended"]
 class UnreadPlace:
     """A place that could not be read, and why."""
 
-    place: Path
+    folder: Path
     why: str
 
 
@@ -62,18 +62,18 @@ def find_runs(
     """
     problems: list[UnreadPlace] = []
     runs: list[FoundRun] = []
-    places = dict.fromkeys(place for folder in folders for place in _runs_below(folder, DEPTH, problems))
-    for place in tell([*places]):
+    run_folders = dict.fromkeys(run for folder in folders for run in _runs_below(folder, DEPTH, problems))
+    for folder in tell([*run_folders]):
         try:
-            runs.append(_read(place))
+            runs.append(_read(folder))
         except (FileProblem, OSError) as problem:
-            problems.append(UnreadPlace(place=place, why=str(problem).replace(f"{place}/", "")))
+            problems.append(UnreadPlace(folder=folder, why=str(problem).replace(f"{folder}/", "")))
     return runs, problems
 
 
 def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterator[Path]:
     if not is_text(str(folder)):
-        problems.append(UnreadPlace(place=Path(plain(str(folder))), why="its name is not UTF-8; rename it"))
+        problems.append(UnreadPlace(folder=Path(plain(str(folder))), why="its name is not UTF-8; rename it"))
         return
     try:
         with os.scandir(folder) as scan:
@@ -84,14 +84,14 @@ def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterat
             if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
         ]
     except FileNotFoundError:
-        return  # no run has been made yet, or somebody has just deleted it
+        return  # no run has been made yet, or it was just deleted
     except OSError as error:
-        problems.append(UnreadPlace(place=folder, why=f"cannot be read: {error.strerror or error}"))
+        problems.append(UnreadPlace(folder=folder, why=f"cannot be read: {error.strerror or error}"))
         return
     if any(entry.name in MARKS for entry in entries):
         yield folder
     elif inner and not depth:
-        problems.append(UnreadPlace(place=folder, why=f"is not searched: it is {DEPTH} folders down"))
+        problems.append(UnreadPlace(folder=folder, why=f"is not searched: it is {DEPTH} folders down"))
     else:
         for entry in inner:
             yield from _runs_below(Path(entry.path), depth - 1, problems)
@@ -109,7 +109,7 @@ def _read(folder: Path) -> FoundRun:
             started_s=_when(summary.started_at, target, made_s), duration_s=summary.duration_s,
             table=_table(folder), summary=summary, report=report,
         )  # fmt: skip
-    manifest, target = (found := read_manifest(folder)), target_of(found)
+    target = target_of(manifest := read_manifest(folder))
     state: State = "never ended" if manifest.status == "running" else "not analyzed"
     return FoundRun(
         scenario=manifest.name or folder.name, question=manifest.question or "", target=target,

@@ -221,11 +221,11 @@ def insight_keys(evidence: Evidence, index: str | None = None) -> Keys | None:
         refused=_since_before(evidence, throttled, demand.refused, demand),
         used=None if demand.used is None else _since_before(evidence, accessed, demand.used, demand),
     )
-    shown = {key.key: key.shown for rule in rules for key in rule.keys}
+    values = {key.key: key.shown for rule in rules for key in rule.keys}
     total = sum(map(demand.of_all, demand.hot))
-    uses = [demand.use(key, name, total) for key, name in shown.items()]
+    uses = [demand.use(key, name, total) for key, name in values.items()]
     uses.sort(key=lambda use: (-use.units, use.key))
-    return Keys(overall={direction: tuple(uses)}, windows=_windows(demand, shown))
+    return Keys(overall={direction: tuple(uses)}, windows=_windows(demand, values))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,13 +275,13 @@ class KeyDemand:
         most = min(self.consumed(at), self.track.ceiling * self.period_s)
         return refused / self.throttled(at) * most + self._each * refused
 
-    def use(self, key: str, shown: str | None, total: float) -> KeyUse:
+    def use(self, key: str, value: str | None, total: float) -> KeyUse:
         """Return one key in the form of a run's record; `total`: units of all keys in the hot periods."""
         units = sum(self.of(key, at) for at in self.hot)
         consumed = None if self.used is None else sum(self.used.get(key, {}).values())
         return KeyUse(
             key=key,
-            shown=shown,
+            shown=value,
             units=units,
             consumed_units=consumed,
             throttles=round(sum(self.refused.get(key, {}).values())),

@@ -15,7 +15,7 @@ from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import with_files_of, with_index_shards, with_own_tables, write_scenario
 from keyheat.simulator.alterations import check_shards
 from keyheat.simulator.jobs import Job
-from keyheat.simulator.outcome import Left, SimulationOutcome
+from keyheat.simulator.outcome import LimitHit, SimulationOutcome
 from keyheat.simulator.questions import Question
 from keyheat.simulator.search import State, Step
 from keyheat.simulator.whatif import Search, searched
@@ -95,7 +95,7 @@ def loaded_step(question: Question, value: float, scenario: Scenario, folder: Pa
         outcome=SimulationOutcome(
             seed=scenario.seed, seconds=scenario.load.duration_s, loaded_s=round(scenario.load.duration_s),
             attempts=attempts, throttled=throttled, accepted_per_s=_accepted_per_s(traffic),
-            left=_limits_of(diagnosis.verdict, burst, sum(throttled.values())) if state == "limited" else (),
+            limits=() if state != "limited" else _limits(diagnosis.verdict, burst, sum(throttled.values())),
         ),
     )  # fmt: skip
 
@@ -128,16 +128,16 @@ def state_of(diagnosis: Diagnosis, *, throttles: bool, on_burst: bool) -> State:
     return "limited" if on_burst else "carried"
 
 
-def _limits_of(verdict: Verdict, burst: Burst | None, events: int) -> tuple[Left, ...]:
+def _limits(verdict: Verdict, burst: Burst | None, events: int) -> tuple[LimitHit, ...]:
     """Return the limit of a run; empty if undetermined."""
     if burst is not None:
         resource, direction, _words = burst
-        return (Left(index=index_of(resource), direction=direction, cause=Cause.PROVISIONED, events=0),)
+        return (LimitHit(index=index_of(resource), direction=direction, cause=Cause.PROVISIONED, events=0),)
     cause = CAUSE_OF_CONSTRAINT.get(verdict.constraint)
     if cause is None or verdict.direction is None:
         return ()
     index, direction = index_of(verdict.resource), Direction(verdict.direction)
-    return (Left(index=index, direction=direction, cause=cause, events=events),)
+    return (LimitHit(index=index, direction=direction, cause=cause, events=events),)
 
 
 def beyond_provisioned(

@@ -66,6 +66,7 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "no_file": Lacking(says="the run's file about it is missing or damaged"),
 }
 
+USUAL_SHARE: Final = 0.7  # of the capacity: what auto scaling aims at by default
 CAPACITY_USED: Final = {
     "capacity_used.write": "writes of the table",
     "capacity_used.read": "reads of the table",
@@ -130,9 +131,9 @@ MEASURES: Final = {
         *(
             Measure(
                 name=name, title=f"Capacity used, {whose}",
-                unit="share", kind="statistical", better="lower", floor=1.0,
+                unit="share", kind="statistical", better="lower", floor=USUAL_SHARE,
                 says=f"what {whose} consume of their maximum, provisioned or of auto scaling: over 100 % "
-                "they run on burst capacity",
+                f"they run on burst capacity, below {USUAL_SHARE:.0%} no change counts",
             )
             for name, whose in CAPACITY_USED.items()
         ),

@@ -46,8 +46,8 @@ class SecondsRecord:
         pairs = {
             pair for rows in self._filled() for pair in zip(rows["resource"], rows["direction"], strict=True)
         }
-        found = [Resource(index_of(name), Direction(side)) for name, side in pairs]
-        return sorted(found, key=lambda one: (one.index or "", one.direction != "write"))
+        resources = [Resource(index_of(name), Direction(side)) for name, side in pairs]
+        return sorted(resources, key=lambda each: (each.index or "", each.direction != "write"))
 
     def of(self, resource: Resource) -> Rows | None:
         """The rows of one resource, one for each second; None where no second is recorded."""
@@ -55,8 +55,8 @@ class SecondsRecord:
             return None
         rows = self.seconds
         mine = (rows["resource"] == resource.label_name) & (rows["direction"] == resource.direction)
-        second, place = np.unique(rows["second"][mine], return_inverse=True)
-        sums = {name: np.bincount(place, rows[name][mine], len(second)) for name in AMOUNTS}
+        second, position = np.unique(rows["second"][mine], return_inverse=True)
+        sums = {name: np.bincount(position, rows[name][mine], len(second)) for name in AMOUNTS}
         return {"second": second, **sums}
 
     def _filled(self) -> list[Rows]:
@@ -89,13 +89,13 @@ def _of_frame(rows: "pd.DataFrame", moment: str, amounts: tuple[str, ...]) -> Ro
 def _of_rows(rows: Iterable[Any] | None, read: Any, amounts: tuple[str, ...]) -> Rows | None:
     if rows is None:
         return None
-    found = list(rows)
-    numbers = np.array([read(row) for row in found], np.float64).reshape(len(found), len(amounts))
+    rows = list(rows)
+    numbers = np.array([read(row) for row in rows], np.float64).reshape(len(rows), len(amounts))
     return {
-        "second": np.array([int(row.second.timestamp()) for row in found], np.int64),
-        "resource": np.array([label_of(row.index) for row in found], object),
-        "direction": np.array([row.direction.value for row in found], object),
-        **{name: numbers[:, place] for place, name in enumerate(amounts)},
+        "second": np.array([int(row.second.timestamp()) for row in rows], np.int64),
+        "resource": np.array([label_of(row.index) for row in rows], object),
+        "direction": np.array([row.direction.value for row in rows], object),
+        **{name: numbers[:, column] for column, name in enumerate(amounts)},
     }
 
 
@@ -103,7 +103,7 @@ def read_latency(path: Path) -> "dict[str, HdrHistogram]":
     """The histograms that have requests, by operation and outcome, in order. Raises `FileProblem`."""
     from keyheat.runs.latencies import read_latencies
 
-    return {tag: one for tag, one in sorted(read_latencies(path).items()) if one.get_total_count()}
+    return {tag: times for tag, times in sorted(read_latencies(path).items()) if times.get_total_count()}
 
 
 Content = TypeVar("Content")
@@ -166,7 +166,7 @@ class ReportRun:
 
     def _described(self, resource: Resource, kind: str) -> Steps:
         """What the manifest says; DynamoDB states 0 for a mode that is not in force."""
-        named = {None: self.table} | {one.name: one for one in (self.table.indexes if self.table else ())}
+        named = {None: self.table} | {each.name: each for each in (self.table.indexes if self.table else ())}
         pair: Capacity | None = getattr(named.get(resource.index), kind, None)
         rate = pair.of(resource.direction) if pair is not None else None
         return Steps((), (), rate * self.scale if rate else None)
@@ -245,14 +245,14 @@ def load_run(run_dir: Path) -> ReportRun:
             if _has_partitions(run_dir, manifest)
             else None
         ),
-        missing=tuple(one for one in missing if not _said(one.name, diagnosis)),
+        missing=tuple(file for file in missing if not _said(file.name, diagnosis)),
     )
 
 
 def _has_partitions(run_dir: Path, manifest: Manifest | None) -> bool:
-    """Whether the file is there, or should be: DynamoDB itself tells nobody which partition served what."""
-    known = manifest is not None and (manifest.local or manifest.simulated)
-    return known or (run_dir / FILES[runfiles.PARTITIONS]).exists()
+    """Whether the file exists, or should: DynamoDB does not report which partition served what."""
+    is_recorded = manifest is not None and (manifest.local or manifest.simulated)
+    return is_recorded or (run_dir / FILES[runfiles.PARTITIONS]).exists()
 
 
 def _said(name: str, diagnosis: Diagnosis) -> bool:

@@ -93,9 +93,9 @@ def keep_summary(folder: Path) -> RunSummary | None:
 
 
 def read_summary(folder: Path) -> RunSummary:
-    """Return a run directory's summary, made from its files if there is none. Raises `FileProblem`.
+    """Return a run directory's summary, built from its files if missing. Raises `FileProblem`.
 
-    A summary that is older than the diagnosis, damaged or of another version is made again, and stored if
+    A summary that is older than the diagnosis, damaged or of another version is rebuilt, and stored if
     the folder is writable.
     """
     if (stored := _stored(folder)) is not None:

@@ -21,6 +21,7 @@ from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import Diagnosis, Evidence, TableFacts, Window
 from keyheat.runs.plausibility import sound
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.runs.table_facts import region_of_arn
 from keyheat.words import BROKEN, DONE, INVALID, Resource, index_of
 
 
@@ -65,8 +66,9 @@ Announce = Callable[[int], None]
 
 def diagnosed_alone(evidence: Evidence, region: str | None, billing: Billing) -> DiagnosedTable:
     """The diagnosis of evidence for which no account was asked."""
-    found = _with_tried_cure(evidence, billing, REPLAY_S) or diagnosed(evidence, billing=billing, replay_s=0)
-    run = evidence_alone(evidence, found)
+    tried = _with_tried_cure(evidence, billing, REPLAY_S)
+    run = evidence_alone(evidence, tried or diagnosed(evidence, billing=billing, replay_s=0))
+    region = region or region_of_arn(evidence.table.arn or "")
     options = f"--region {region}" if region else ""
     return DiagnosedTable(run=run, region=region or "", options=options, billing=billing)
 
@@ -96,11 +98,11 @@ def diagnosed_live(
         records=records or NO_RECORDS,
     )  # fmt: skip
     evidence = sound(collected)
-    found = diagnosed(evidence, billing=billing, replay_s=0)
-    if any(label.constraint == "table" for label in found.labels):  # whose capacity scaling may undo
+    diagnosis = diagnosed(evidence, billing=billing, replay_s=0)
+    if any(label.constraint == "table" for label in diagnosis.labels):  # whose capacity scaling may undo
         evidence = evidence.model_copy(update={"auto_scaling": _scaled(evidence, target)})
-    tried = _with_tried_cure(evidence, billing, replay_s) if replay_s and found.labels else None
-    run = evidence_alone(evidence, tried or found)
+    tried = _with_tried_cure(evidence, billing, replay_s) if replay_s and diagnosis.labels else None
+    run = evidence_alone(evidence, tried or diagnosis)
     refused = None
     if run.diagnosis.verdict.constraint == "none":
         announce(1)
@@ -113,15 +115,15 @@ def diagnosed_live(
 
 def _with_tried_cure(evidence: Evidence, billing: Billing, replay_s: int) -> Diagnosis | None:
     """Diagnose evidence, with the cure tried on a replay; None if that shows none of the throttles."""
-    found = diagnosed(evidence, billing=billing, replay_s=replay_s)
-    return found if any(one.foreseen or one.bill for one in found.recommendations) else None
+    diagnosis = diagnosed(evidence, billing=billing, replay_s=replay_s)
+    return diagnosis if any(advice.foreseen or advice.bill for advice in diagnosis.recommendations) else None
 
 
 def _scaled(evidence: Evidence, target: Target) -> AutoScaling:
     """The auto scaling of a table that is too small; a local table that does not answer has none."""
     indexes = [index.name for index in evidence.table.indexes]
-    found = auto_scaling_of(partial(target.factory, SERVICE), evidence.table.name, indexes)
-    return NOT_SCALED if target.local and found.why else found
+    scaling = auto_scaling_of(partial(target.factory, SERVICE), evidence.table.name, indexes)
+    return NOT_SCALED if target.local and scaling.why else scaling
 
 
 def _changes(run: ReportRun, evidence: Evidence, target: Target, announce: Announce) -> Changes | None:

@@ -97,6 +97,12 @@ class EvidenceTrack:
         by_client = sum(sum(self.reasons.get(second, {}).values()) for second in seconds)
         return max(events, by_cause, float(by_client))
 
+    @property
+    def published_throttles(self) -> int:
+        """Throttles that CloudWatch counts: the larger of all events and of those by cause."""
+        by_cause = sum(sum(cells.values()) for cells in self.causes.values())
+        return round(max(sum((self.events or {}).values()), by_cause))
+
     def refused_units(self, cell: int) -> float:
         """Throttled units in a cell; one per throttle if the units of a request are unknown."""
         return self.refused(cell) * (self.units_per_request or 1.0)
@@ -106,9 +112,17 @@ class EvidenceTrack:
 
         The median of an incident would include the cells in which it began and ended. None without a cell.
         """
-        demand = {cell: (self.consumed or {})[cell] + self.refused_units(cell) for cell in cells}
-        throttled = [units for cell, units in demand.items() if self.refused(cell)]
-        return (max(throttled) if throttled else median(demand.values())) / self.step_s if demand else None
+        cells = list(cells)
+        if (busiest := self.busiest_throttled(cells)) is not None:
+            return self._asked(busiest) / self.step_s
+        return median(map(self._asked, cells)) / self.step_s if cells else None
+
+    def busiest_throttled(self, cells: Iterable[int]) -> int | None:
+        """The throttled cell with most units consumed or throttled; None if none throttled."""
+        return max(filter(self.refused, cells), key=self._asked, default=None)
+
+    def _asked(self, cell: int) -> float:
+        return (self.consumed or {})[cell] + self.refused_units(cell)
 
     @cached_property
     def client_alone(self) -> bool:
@@ -201,7 +215,7 @@ def _arranged(same: _Same) -> EvidenceTimeline:
     by_key = _by_key(evidence.series)
     reasons = _reasons(evidence)
     names = _index_names(evidence, reasons)
-    facts: dict[str | None, IndexFacts | TableFacts] = {one.name: one for one in evidence.table.indexes}
+    facts: dict[str | None, IndexFacts | TableFacts] = {index.name: index for index in evidence.table.indexes}
     facts[None] = evidence.table
     seconds = _seconds(evidence)
     tracks = tuple(

@@ -93,7 +93,7 @@ def verdict(
     by_limit = groups(labels)
     sprinkle = _sprinkle(by_limit, evidence, numbers)
     unstated = _unstated(by_limit, client)
-    counted = "labelled throttle" if unstated else "throttle"
+    counted = "labelled throttle" if unstated else _counted(evidence, labels)
     if not by_limit or sprinkle:
         result = _without_throttles(evidence, labels, sprinkle)
     else:
@@ -192,6 +192,13 @@ def _unstated(by_limit: Sequence[LabelGroup], client: ClientFiles | None) -> str
     )
 
 
+def _counted(evidence: Evidence, labels: Sequence[Label]) -> str:
+    """The noun of labelled throttles: a client's log holds a part of what CloudWatch counts."""
+    published = sum(track.published_throttles for track in timeline(evidence).tracks)
+    logged = evidence.throttles and all(label.grade == "reason" for label in labels)
+    return "logged throttle" if logged and sum(x.throttles for x in labels) < published else "throttle"
+
+
 def _of_groups(by_limit: Sequence[LabelGroup], counted: str) -> Verdict:
     first, *others = by_limit
     total = sum(group.throttles for group in by_limit)
@@ -275,7 +282,7 @@ def _without_throttles(evidence: Evidence, labels: Sequence[Label], sprinkle: st
     if sprinkle is None and (no_model := without_a_model(evidence, by_client)):
         return no_model
     directions = _directions(evidence, labels)
-    clean = [one for one in directions if one.constraint == "none"]
+    clean = [side for side in directions if side.constraint == "none"]
     sides = () if by_client and by_cloudwatch else tuple(side.said for side in directions)
     because = tuple(filter(None, (sprinkle, by_client, by_cloudwatch, *sides)))
     if not clean and sprinkle is None:
@@ -361,12 +368,12 @@ def _cloudwatch_says(arranged: EvidenceTimeline, evidence: Evidence) -> str | No
     if not all(_complete(track, cells) for track in arranged.tracks):
         return None
     consumed = " and ".join(f"{whole(_units(arranged, d))} {UNITS[d]}" for d in Direction)
-    known = some(len(cells), arranged.tracks[0].cell_name)
-    return f"CloudWatch published the whole time, {known}: the table consumed {consumed}."
+    minutes = some(len(cells), arranged.tracks[0].cell_name)
+    return f"CloudWatch published the whole time, {minutes}: the table consumed {consumed}."
 
 
 def _cells(arranged: EvidenceTimeline, evidence: Evidence) -> range | None:
-    """Return the cells of the window; None if CloudWatch cannot have so many."""
+    """Return the cells of the window; None if CloudWatch does not keep that many."""
     window, step_s = evidence.window, arranged.step_s
     start_s = int(window.start.timestamp() // step_s) * step_s
     cells = range(start_s, int(window.end.timestamp()), step_s)

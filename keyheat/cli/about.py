@@ -13,7 +13,6 @@ from keyheat.intake.loadtests import find_load_test, load_tests
 from keyheat.numbers import some
 from keyheat.runfiles import write_atomically
 from keyheat.show.answer import Answer
-from keyheat.show.console import print_json
 from keyheat.words import DONE
 
 
@@ -24,7 +23,7 @@ from keyheat.words import DONE
     type=click.Choice(["scenario", "suite", "regression", "faults", "answer"]),
     default="scenario",
 )
-@in_json("the schema (always)")
+@in_json("the schema (always)", always=True)
 def schema(what: str) -> int:
     """Print the JSON Schema of a file format, for editors and checks.
 
@@ -39,8 +38,9 @@ def schema(what: str) -> int:
         "answer": "show.answer",
     }
     # One is imported and not all: that of a scenario needs no extra.
-    print_json(import_module(f"keyheat.{modules[what]}").json_schema())
-    return DONE
+    content = import_module(f"keyheat.{modules[what]}").json_schema()
+    printed = Answer(title=f"Schema of {what}", sentence=f"keyheat.{modules[what]} reads it.", data=content)
+    return give(printed, DONE, data_alone=True)
 
 
 @click.group(invoke_without_command=True)

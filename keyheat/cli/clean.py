@@ -120,8 +120,8 @@ def _clean(
 
 def _answer(cleaned: "Cleaned", folder: Path) -> Answer:
     notes = []
-    if cleaned.left:
-        notes.append(f"{cleaned.left:,} were rewritten by somebody else meanwhile, and are left as they are.")
+    if cleaned.rewritten:
+        notes.append(f"{cleaned.rewritten:,} were rewritten by somebody else meanwhile, and are kept.")
     if not cleaned.finished:
         notes.append(f"The table is not looked through yet. {_how_to_go_on(folder)}")
     return Answer(

@@ -27,10 +27,11 @@ from keyheat.cli.options import (
 from keyheat.cli.simulate import diagnosed, exit_code_of, say_problems
 from keyheat.flags import takes, values_of
 from keyheat.masking import shown
+from keyheat.numbers import some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import EVIDENCE, FILES, REPORT, FileProblem
 from keyheat.show.answer import Answer
-from keyheat.show.console import bars, print_json
+from keyheat.show.console import bars
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -49,9 +50,11 @@ a_replica = click.option(
 @click.option("--table", required=True)
 @an_index
 @a_replica
-@click.option("--start", type=a_time, help="start of the window, UTC; an old one has longer periods")
-@click.option("--end", type=a_time, help="print the whole request, with its times")
-@in_json("the queries (always)")
+@click.option(
+    "--start", type=a_time, metavar="TIME", help="start of the window, UTC; an old one has longer periods"
+)
+@click.option("--end", type=a_time, metavar="TIME", help="end of the window; with it the request has times")
+@in_json("the request (always)", always=True)
 def queries(
     table: str,
     indexes: tuple[str, ...],
@@ -59,9 +62,12 @@ def queries(
     start: datetime | None,
     end: datetime | None,
 ) -> int:
-    """Print the GetMetricData queries as JSON, for a colleague who runs the AWS CLI."""
+    """Print a GetMetricData request as JSON, for a colleague who runs the AWS CLI.
+
+    `aws cloudwatch get-metric-data --cli-input-json file://FILE` takes it; without --end, add the times.
+    """
     from keyheat.evidence.request import check_start, window_of
-    from keyheat.runs.metrics import QUERIES_PER_CALL, queries_for, request_for, series_keys
+    from keyheat.runs.metrics import QUERIES_PER_CALL, request_for, series_keys
 
     now = datetime.fromtimestamp(time.time(), UTC)
     start = in_utc(start, now)
@@ -73,15 +79,15 @@ def queries(
             f"{number} queries, but AWS takes {QUERIES_PER_CALL} at once: name fewer indexes, and query the "
             "others in a second request (collect takes several files)"
         )
-    if start is None:
-        print_json(queries_for(table, indexes, replicas=replicas))
-    elif end is None:
+    if start is not None:
         check_start(start, now)
-        print_json(queries_for(table, indexes, replicas=replicas, start=start, now=now))
-    else:
+    if start is not None and end is not None:
         window_of(start, end, now)
-        print_json(request_for(table, indexes, replicas=replicas, start=start, end=end, now=now))
-    return DONE
+    request = request_for(table, indexes, replicas=replicas, start=start, end=end, now=now)
+    printed = Answer(
+        title=f"Request for {table}", sentence=f"{some(number, 'query', 'queries')}.", data=request
+    )
+    return give(printed, DONE, data_alone=True)
 
 
 @click.command()

@@ -11,7 +11,7 @@ from keyheat.addresses import UnknownEndpoint
 from keyheat.cli.options import price_list
 from keyheat.flags import takes
 from keyheat.load.guard.budget import WrongBudget, budget_of, over_budget
-from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
+from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
 from keyheat.load.guard.options import Guards as Guards
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
@@ -69,7 +69,7 @@ def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) ->
 
 def _person() -> Ask | None:
     """Ask at the terminal; None without a terminal."""
-    return functools.partial(err.input, markup=False) if somebody_there() else None
+    return functools.partial(err.input, markup=False) if is_interactive() else None
 
 
 def at_known_endpoint(

@@ -101,13 +101,13 @@ def init(
     if of_suite.suite is not None:
         _refuse_options_of_a_table()
         return give(_write_suite(of_suite, sources, file, force=force), DONE)
-    from keyheat.analysis.own_table import measured_demand, read_incident
+    from keyheat.analysis.own_table import measured_demand, replayed_table
     from keyheat.intake.scenario import Demand
     from keyheat.intake.sources import read_source
 
     if of_suite.schedules:
         raise click.UsageError("--schedule runs a suite: add --suite NAME")
-    replayed = read_incident(diagnosis) if diagnosis else None
+    replayed = replayed_table(diagnosis) if diagnosis else None
     if replayed and not sources and table is None:
         path, source = diagnosis, replayed.source
     else:
@@ -175,7 +175,7 @@ def _write(
     scenario = scenario_from_dict(raw, str(target))
     differences = []
     if demand.measured is not None:
-        measured = demand.measured.index_units
+        measured = demand.measured.asked_per_s
         differences = list(differences_of_replay(scenario, target.parent, throttled_by, measured))
         text = "".join(f"# {difference}\n" for difference in differences) + text
     if locustfile is not None:

@@ -95,11 +95,14 @@ class ScenarioName(click.ParamType[str]):
 a_scenario = ScenarioName()
 
 
-def in_json(what: str) -> Callable[[Verb], Verb]:
-    """The option --json of a verb, which prints `what` on stdout, and nothing else there (`answer`)."""
+def in_json(what: str, *, always: bool = False) -> Callable[[Verb], Verb]:
+    """The option --json of a verb, which prints `what` on stdout, and nothing else there (`answer`).
+
+    Some verbs `always` do: their answer is a file for another program.
+    """
     return click.option(
         "--json", is_flag=True, expose_value=False, help=f"print {what} as JSON",
-        callback=lambda _context, _option, as_json: speak_json(as_json),
+        callback=lambda _context, _option, as_json: speak_json(as_json or always),
     )  # fmt: skip
 
 
@@ -182,9 +185,9 @@ def price_list(path: Path) -> Prices:
 
 def says_yes(question: str) -> bool | None:
     """Ask at the terminal for a yes; None without a terminal."""
-    from keyheat.load.guard.consent import somebody_there
+    from keyheat.load.guard.consent import is_interactive
 
-    return confirmed(question) if somebody_there() else None
+    return confirmed(question) if is_interactive() else None
 
 
 def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = None) -> datetime | None:

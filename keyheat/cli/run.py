@@ -144,7 +144,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     """Label a load that went without CloudWatch, and print its outcome; gives its exit code."""
     from keyheat.analysis.report import load_run
 
-    code, said = ended.code, ended.said
+    code, said = ended.code, ended.output
     if ended.run_id is None:
         return _not_begun(job, code, said)
     if code in (DONE, BROKEN) or (code == INVALID and made(job)):

@@ -33,12 +33,12 @@ class KeyCounts(HeavyHitters[bytes]):
     @property
     def contributors(self) -> int:
         """The number of different keys: a lower bound where there were too many to hold."""
-        return max(self.unique, len(self.held), self.most + 1 if self.taken else 0)
+        return max(self.unique, len(self.weights), self.most + 1 if self.taken else 0)
 
     def close(self) -> None:
         """Keep the largest keys alone, now that the minute is over."""
         self.unique = self.contributors
-        self.held = {key: self.held[key] for key in self.top(SHOWN)}
+        self.weights = {key: self.weights[key] for key in self.top(SHOWN)}
 
 
 Kind = Literal["PKC", "PKT", "SKC", "SKT"]

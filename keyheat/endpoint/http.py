@@ -75,7 +75,7 @@ class Connections:
     answer: Answer
     bounds: ClientBounds
     open: set["Connection"] = field(default_factory=set)
-    made: int = 0
+    accepted: int = 0
     tick: int = 0
     answered: int = 0
     unfinished_bytes: int = 0
@@ -132,8 +132,8 @@ class Connection(asyncio.Protocol):
         self._refusal = NOT_HTTP
         self.since = self.heard = shared.tick
         self.held_bytes = self._arrived_bytes = 0
-        self._number = shared.made
-        shared.made += 1
+        self._number = shared.accepted
+        shared.accepted += 1
         self._begin()
 
     @property

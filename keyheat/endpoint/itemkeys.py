@@ -1,4 +1,4 @@
-"""Keys as bytes that compare as DynamoDB orders them, and DynamoDB's words for keys that are none.
+"""Keys as bytes in DynamoDB's order, and DynamoDB's errors for invalid keys.
 
 A stored key is the hash of the partition key, then the partition key, then the sort key. So a store that is
 ordered by it holds partitions in hash order, as a scan walks them, and each in the order of its sort key.

@@ -150,9 +150,9 @@ class EntryChange:
 
 
 class ItemChange(NamedTuple):
-    """What a write does to the item under one key: its record before and after, where there is one.
+    """What a write does to the item under one key: its record before and after, if any.
 
-    `old_bytes` and `new_bytes` are the item's sizes, 0 where there is none.
+    `old_bytes` and `new_bytes` are the item's sizes, 0 without an item.
     """
 
     key: Key

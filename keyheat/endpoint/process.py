@@ -122,10 +122,10 @@ class EndpointProcess:
     def _ready_url(self, within_s: float) -> str:
         line = self._first_line(time.monotonic() + within_s)
         if line is None:
-            raise EndpointError(f"the endpoint was not ready within {within_s:g} s{self._said()}")
+            raise EndpointError(f"the endpoint was not ready within {within_s:g} s{self._complaint_text()}")
         if not line.startswith("ready "):
             code = self._child.wait(STOP_WITHIN_S)
-            raise EndpointError(f"the endpoint ended with exit code {code}{self._said()}")
+            raise EndpointError(f"the endpoint ended with exit code {code}{self._complaint_text()}")
         return line.removeprefix("ready ").strip()
 
     def _first_line(self, ends_s: float) -> str | None:
@@ -145,7 +145,7 @@ class EndpointProcess:
             line += byte
         return line.decode()
 
-    def _said(self) -> str:
+    def _complaint_text(self) -> str:
         text = self.complaints().strip()
         return f": {text}" if text else ""
 

@@ -65,10 +65,10 @@ class Recording:
         """One row per kind of request and key, as JSON; a key's `name` is null where no item has it now."""
         for (direction, index, eventual), by_key in self.uses.items():
             about = {"direction": direction.value, "index": index, "eventual": eventual, "entry": False}
-            yield from _told(about, by_key, table)
+            yield from _key_rows(about, by_key, table)
         for index, by_key in self.entries.items():
             about = {"direction": Direction.WRITE.value, "index": index, "eventual": False, "entry": True}
-            yield from _told(about, by_key, table)
+            yield from _key_rows(about, by_key, table)
 
 
 class RecordingModel(TableModel):
@@ -110,7 +110,7 @@ def _use(uses: dict[bytes, PartitionKeyUse], position: bytes) -> PartitionKeyUse
     return uses.setdefault(key, PartitionKeyUse())
 
 
-def _told(
+def _key_rows(
     about: dict[str, Any], uses: dict[bytes, PartitionKeyUse], table: Table | None
 ) -> Iterator[dict[str, Any]]:
     keys, shelf = _shelf(table, about["index"])

@@ -57,8 +57,8 @@ class Guard:
 
     def _why(self, host: str, origin: str | None) -> str:
         if self.hosts.known(host):
-            return f"a web page of another site asked: {_shown(origin or 'it does not say which')}"
-        name = _shown(hostname_of(host) or host)
+            return f"a web page of another site asked: {_escape(origin or 'it does not say which')}"
+        name = _escape(hostname_of(host) or host)
         return (
             f"this endpoint is not called {name}; if it should be, start it with --allow-host and that name"
         )
@@ -68,7 +68,7 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("latin-1")
 
 
-def _shown(text: str) -> str:
+def _escape(text: str) -> str:
     """Client text escaped for a terminal."""
     return ascii(text[:SHOWN_CHARACTERS])
 

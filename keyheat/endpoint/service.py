@@ -96,7 +96,7 @@ class Streams:
             del self._streams[arn]
 
 
-def asked_view(specification: Mapping[str, Any] | None) -> View | None:
+def view_of(specification: Mapping[str, Any] | None) -> View | None:
     """The view that a StreamSpecification enables; None if it disables, or if it is absent.
 
     Raises ValidationException where the switch and the view contradict each other.

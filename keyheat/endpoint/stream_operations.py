@@ -135,7 +135,7 @@ def describe_stream(context: Context, request: Body) -> Body:
     """DescribeStream: the stream and its shards, parents before their children, in pages."""
     limit = _limit(request, STREAM_SHARDS_PER_PAGE)
     stream = _stream(context, request["StreamArn"])
-    after, parent = request.get("ExclusiveStartShardId") or "", _asked_parent(request)
+    after, parent = request.get("ExclusiveStartShardId") or "", _parent_of(request)
     shards = [
         _described(shard)
         for shard in stream.shards.values()
@@ -160,7 +160,7 @@ def _stream(context: Context, arn: str) -> TableStream:
     return context.service.streams.find(arn, context.now_s)
 
 
-def _asked_parent(request: Body) -> str | None:
+def _parent_of(request: Body) -> str | None:
     """The shard whose children the request is limited to."""
     shard_filter = request.get("ShardFilter")
     if shard_filter is None:

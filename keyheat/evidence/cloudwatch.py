@@ -214,7 +214,7 @@ def _count_down(source: MetricSource, until_s: float, limit_s: float, what: str)
 
 
 def _request(table: TableFacts, window: Window, now_s: float) -> MetricRequest:
-    first, finest_period_s = metrics.asked_from(window.start, datetime.fromtimestamp(now_s, UTC))
+    first, finest_period_s = metrics.request_start(window.start, datetime.fromtimestamp(now_s, UTC))
     names = [index.name for index in table.indexes]
     keys = metrics.series_keys(names, replicas=table.replicas, finest_period_s=finest_period_s)
     return MetricRequest(table.name, keys, first, window)

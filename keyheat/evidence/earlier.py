@@ -39,7 +39,7 @@ class EarlierRequest:
 
     def _period_s(self, start: datetime) -> int:
         length = self.window.end - self.window.start
-        _first, kept_s = metrics.asked_from(start, self.now)
+        _first, kept_s = metrics.request_start(start, self.now)
         return max(kept_s, next(period_s for longer, period_s in PERIODS if length > longer))
 
     def _whole(self, start: datetime, end: datetime) -> Window:
@@ -81,7 +81,7 @@ def most_requested(indexes: Sequence[str], window: Window, now: datetime) -> int
 def fetch_earlier(factory: ClientFactory, request: EarlierRequest) -> Iterator[tuple[str, Evidence]]:
     """Fetch evidence of each earlier window; failures are in its `missing`."""
     for name, window in request.windows:
-        first, _kept_s = metrics.asked_from(window.start, request.now)
+        first, _kept_s = metrics.request_start(window.start, request.now)
         query = MetricRequest(request.table.name, request.keys(window), first, window)
         answer = fetch(factory, query)
         yield (

@@ -205,7 +205,7 @@ def _code(error: BotoCoreError | ClientError) -> str:
 
 
 def _period_s(window: Window, now: datetime) -> int:
-    _first, kept_s = metrics.asked_from(window.start, now)
+    _first, kept_s = metrics.request_start(window.start, now)
     return max(kept_s, 300 if window.end - window.start <= FINE else 3_600)
 
 

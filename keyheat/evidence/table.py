@@ -121,7 +121,7 @@ def tables_like(client: Any, name: str) -> str:
     except (BotoCoreError, ClientError) as error:
         return f"the tables in {client.meta.region_name} are not known: {error}"
     if not names:
-        return f"there are no tables in {client.meta.region_name}"
+        return f"no tables in {client.meta.region_name}"
     near = sorted(names, key=lambda other: -SequenceMatcher(None, name.lower(), other.lower()).ratio())
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
     return f"tables in {client.meta.region_name}: {', '.join(near[:MOST_NAMED])}{more}"

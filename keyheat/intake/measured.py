@@ -4,7 +4,7 @@ From all hours, take the one with most throttles, else the busiest; from it, the
 throttled ones. Its rates become a scenario. For an incident, the evidence's window replaces the hour.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -15,7 +15,7 @@ from keyheat.answer_shape import bounded_pages
 from keyheat.intake.tables import NotTaken
 from keyheat.model.limits import EVENTUAL_READ_FACTOR
 from keyheat.runs.formats import Evidence, HotKey, Window
-from keyheat.runs.metrics import LATENCY, NAMESPACE, consumed, throttle_events
+from keyheat.runs.metrics import LATENCY, NAMESPACE, THROTTLED_REQUESTS, consumed, throttle_events
 from keyheat.words import Direction
 
 HOUR_S: Final = 3_600
@@ -36,9 +36,19 @@ TASKS: Final[Mapping[str, str]] = {
 }
 """Operations that a scenario can send, with their task names."""
 FEWEST_THROTTLES: Final = 20  # in an hour, for a scenario to reproduce that hour
+SINGLE: Final[Mapping[Direction, tuple[str, ...]]] = {
+    Direction.WRITE: ("PutItem", "UpdateItem", "DeleteItem"),
+    Direction.READ: ("GetItem", "Query"),
+}
+SEVERAL: Final[Mapping[Direction, tuple[str, ...]]] = {
+    Direction.WRITE: ("BatchWriteItem", "TransactWriteItems"),
+    Direction.READ: ("BatchGetItem", "TransactGetItems", "Scan"),
+}
+"""Operations of several items, whose number CloudWatch does not count."""
 NOT_SENT: Final = ("Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction")
 PERMISSION: Final = "cloudwatch:GetMetricData"
 Points = Mapping[datetime, float]
+Side = tuple[str | None, Direction]  # of an index, else of the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,14 @@ class TaskRate:
     index: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class HotShare:
+    """The share of one key, of an index or the table, that would throttle as much as was measured."""
+
+    index: str | None
+    share: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredTraffic:
     """Traffic of a table over some days, with notes on gaps."""
@@ -59,19 +77,26 @@ class MeasuredTraffic:
     peak_at: datetime  # start of the busiest minute
     tasks: tuple[TaskRate, ...]
     units_per_write: float | None  # of the table in its peak hour; None if not all were single writes
+    units_per_read: float | None  # of table and indexes at the peak; None if not all were single reads
     throttled: bool  # whether the peak hour is the one with most throttles
     metrics_asked: int
     notes: tuple[str, ...]
-    hot_keys: tuple[HotKey, ...] = ()  # named by Contributor Insights in that hour
+    hot_keys: tuple[HotKey, ...] = ()  # of the table and its indexes, named by Contributor Insights
     period_s: int = MINUTE_S  # of the peak
-    hot_share: float | None = None  # assumed for one key if a partition throttled and no key is named
-    index_units: Mapping[str, float] = field(default_factory=dict)  # written per write unit of the table
+    hot_share: HotShare | None = None  # assumed if a partition throttled and no key is named
+    asked_per_s: Mapping[Side, float] = field(
+        default_factory=dict
+    )  # units at the peak, throttled ones included
 
     @property
     def hour(self) -> Window:
         """The hour of the peak."""
         start = self.peak_at.replace(minute=0)
         return Window(start=start, end=start + timedelta(hours=1))
+
+    def keys_of(self, index: str | None) -> tuple[HotKey, ...]:
+        """The hot keys of the table or an index."""
+        return tuple(key for key in self.hot_keys if key.index == index)
 
     @property
     def peak_per_s(self) -> float:
@@ -112,25 +137,21 @@ def measure_traffic(
     end = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     start = end - timedelta(days=days)
     sent = [
-        Metric(name, "SampleCount" if name == "SuccessfulRequestLatency" else "Sum", operation)
+        Metric(name, "SampleCount" if name == LATENCY else "Sum", operation)
         for operation in (*TASKS, *NOT_SENT)
-        for name in ("SuccessfulRequestLatency", "ThrottledRequests")
+        for name in (LATENCY, THROTTLED_REQUESTS)
     ]
-    used = [
-        Metric(f"Consumed{side}CapacityUnits", "Sum", index=index)
-        for index in (None, *indexes)
-        for side in ("Read", "Write")
-    ]
+    used = [Metric(consumed(side), "Sum", index=index) for index in (None, *indexes) for side in Direction]
     query = _MetricQuery(cloudwatch, table)
     hours = query.fetch((*sent, *used), start, end, HOUR_S)
-    throttles = [metric for metric in sent if metric.name == "ThrottledRequests"]
+    throttles = [metric for metric in sent if metric.name == THROTTLED_REQUESTS]
     worst = _busiest(hours, throttles)
     throttled = worst is not None and _count(hours, throttles, worst) >= FEWEST_THROTTLES
     busiest = worst if throttled else _busiest(hours, sent)
     if busiest is None:
         return None
     seen_days = (end - min(at for metric in sent for at in hours.get(metric, ()))).total_seconds() / DAY_S
-    minutes = query.fetch(sent, busiest, busiest + timedelta(hours=1), MINUTE_S)
+    minutes = query.fetch((*sent, *used), busiest, busiest + timedelta(hours=1), MINUTE_S)
     peak_at = _peak(minutes, sent, throttles if throttled else ())
     rates = minutes if peak_at is not None else hours  # CloudWatch keeps minutes for 15 days, hours longer
     moment, period_s = (peak_at, MINUTE_S) if peak_at is not None else (busiest, HOUR_S)
@@ -138,10 +159,11 @@ def measure_traffic(
         days=seen_days,
         peak_at=moment,
         tasks=tuple(_tasks(hours, rates, moment, period_s, seen_days, indexes)),
-        units_per_write=_units_per_write(hours, busiest),
+        units_per_write=_units_per_request(hours, Direction.WRITE, [busiest]),
+        units_per_read=_units_per_request(rates, Direction.READ, [moment], indexes),
         throttled=throttled,
         metrics_asked=query.metrics_requested,
-        index_units=_index_units(hours, indexes),
+        asked_per_s=_asked_per_s(rates, moment, period_s, indexes),
         notes=tuple(_notes(hours, days)),
     )
 
@@ -214,34 +236,34 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
     period_s = min(periods, default=MINUTE_S)
     days = (evidence.window.end - evidence.window.start).total_seconds() / DAY_S
     indexes = [index.name for index in evidence.table.indexes]
-    scaled_s = period_s * evidence.scale
-    tasks = (
-        tuple(_tasks(points_of, points_of, moment, scaled_s, days * evidence.scale, indexes))
-        if accepted
-        else ()
-    )
+    scaled_s, scaled_days = period_s * evidence.scale, days * evidence.scale
+    found = _tasks(points_of, points_of, moment, scaled_s, scaled_days, indexes) if accepted else ()
+    tasks = tuple(task for task in found if task.per_s)
+    written = {at for metric in points_of if metric.name == LATENCY for at in points_of[metric]}
     return MeasuredTraffic(
         days=days,
         peak_at=moment,
-        tasks=tasks or tuple(_by_units(points_of, moment, scaled_s, days * evidence.scale)),
-        units_per_write=_units_per_write(points_of, moment),
+        tasks=tasks or tuple(_by_units(points_of, moment, scaled_s, scaled_days, indexes)),
+        units_per_write=_units_per_request(points_of, Direction.WRITE, [moment])
+        or _units_per_request(points_of, Direction.WRITE, written),
+        units_per_read=_units_per_request(points_of, Direction.READ, [moment], indexes),
         throttled=bool(_count(points_of, throttles, moment)),
         metrics_asked=0,
         notes=() if tasks else ("no operation was counted; each request is assumed to take one unit",),
         period_s=period_s,
-        index_units=_index_units(points_of, indexes),
+        asked_per_s=_asked_per_s(points_of, moment, scaled_s, indexes),
     )
 
 
 def _by_units(
-    points_of: Mapping[Metric, Points], moment: datetime, period_s: float, days: float
+    points_of: Mapping[Metric, Points], moment: datetime, period_s: float, days: float, indexes: Sequence[str]
 ) -> Iterator[TaskRate]:
     """Assume single reads and writes of one unit: the consumed and throttled ones."""
     for side, operation in ((Direction.WRITE, "PutItem"), (Direction.READ, "GetItem")):
-        counted = [Metric(consumed(side), "Sum"), Metric(throttle_events(side), "Sum")]
-        mean = sum(sum(points_of.get(metric, {}).values()) for metric in counted) / (days * DAY_S)
-        if mean:
-            yield TaskRate(operation, _count(points_of, counted, moment) / period_s, mean)
+        units = points_of.get(Metric(consumed(side), "Sum"), {})
+        peak = units.get(moment, 0.0) + _events(points_of, moment, side, None, indexes)
+        if peak:
+            yield TaskRate(operation, peak / period_s, sum(units.values()) / (days * DAY_S))
 
 
 def _peak(
@@ -305,32 +327,66 @@ def _read_shares(hours: Mapping[Metric, Points], indexes: Sequence[str]) -> dict
     return {index: value / total for index, value in units.items() if value} if total else {None: 1.0}
 
 
-def _index_units(points_of: Mapping[Metric, Points], indexes: Sequence[str]) -> dict[str, float]:
-    """Write units of each index per write unit of the table, in the periods that have both."""
-    of_table = points_of.get(Metric(consumed(Direction.WRITE), "Sum"), {})
-    units = {}
-    for index in indexes:
-        of_index = points_of.get(Metric(consumed(Direction.WRITE), "Sum", index=index), {})
-        periods = of_index.keys() & of_table.keys()
-        if written := sum(of_table[at] for at in periods):
-            units[index] = sum(of_index[at] for at in periods) / written
-    return units
+def _asked_per_s(
+    points_of: Mapping[Metric, Points], at: datetime, period_s: float, indexes: Sequence[str]
+) -> dict[Side, float]:
+    """Units/s that were asked for in one period: consumed ones, and throttled ones in proportion.
 
-
-def _units_per_write(hours: Mapping[Metric, Points], at: datetime) -> float | None:
-    """Write units of the table per accepted single write in one hour.
-
-    None if there were batches or transactions.
+    A throttle takes one unit where no request was counted. Sides without published units are left out.
     """
-    counted = {
-        operation: hours.get(Metric("SuccessfulRequestLatency", "SampleCount", operation), {}).get(at, 0.0)
-        for operation in TASKS
+    asked = {}
+    for index, side in ((index, side) for index in (None, *indexes) for side in Direction):
+        units = points_of.get(Metric(consumed(side), "Sum", index=index), {}).get(at)
+        if units is None:
+            continue
+        operations = (*SINGLE[side], *SEVERAL[side])
+        accepted = _accepted(points_of, operations, [at])
+        throttled = _count(points_of, [Metric(THROTTLED_REQUESTS, "Sum", name) for name in operations], at)
+        more = units * throttled / accepted if accepted else _events(points_of, at, side, index, indexes)
+        asked[index, side] = (units + more) / period_s
+    return asked
+
+
+def _events(
+    points_of: Mapping[Metric, Points],
+    at: datetime,
+    side: Direction,
+    index: str | None,
+    indexes: Sequence[str],
+) -> float:
+    """Throttle events in one period; a write that indexes throttled is one of the table, too."""
+    counts = {
+        name: _count(points_of, [Metric(throttle_events(side), "Sum", index=name)], at)
+        for name in (None, *indexes)
     }
-    single = counted["PutItem"] + counted["UpdateItem"] + counted["DeleteItem"]
-    units = hours.get(Metric("ConsumedWriteCapacityUnits", "Sum"), {}).get(at, 0.0)
-    if not single or not units or counted["BatchWriteItem"] or counted["TransactWriteItems"]:
-        return None
-    return units / single
+    of_indexes = [counts[name] for name in indexes] if index is None and side is Direction.WRITE else []
+    return counts[index] + max(of_indexes, default=0.0)
+
+
+def _units_per_request(
+    points_of: Mapping[Metric, Points],
+    side: Direction,
+    periods: Iterable[datetime],
+    indexes: Sequence[str] = (),
+) -> float | None:
+    """Units per accepted request, of the table and `indexes`, in some periods.
+
+    None without single requests, or if there were others, whose items are not counted.
+    """
+    moments = tuple(periods)
+    single, several = (_accepted(points_of, names[side], moments) for names in (SINGLE, SEVERAL))
+    units = sum(
+        _count(points_of, [Metric(consumed(side), "Sum", index=index) for index in (None, *indexes)], at)
+        for at in moments
+    )
+    return None if several or not single or not units else units / single
+
+
+def _accepted(
+    points_of: Mapping[Metric, Points], operations: Sequence[str], moments: Iterable[datetime]
+) -> float:
+    counts = [Metric(LATENCY, "SampleCount", name) for name in operations]
+    return sum(_count(points_of, counts, at) for at in moments)
 
 
 def _notes(hours: Mapping[Metric, Points], days: int) -> Iterator[str]:

@@ -2,28 +2,34 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Final
 
 from keyheat.intake.description import table_of
-from keyheat.intake.measured import DAY_S, MINUTE_S, TASKS, MeasuredTraffic
+from keyheat.intake.measured import DAY_S, MINUTE_S, SINGLE, TASKS, MeasuredTraffic, TaskRate
 from keyheat.intake.scaling import clamp
 from keyheat.intake.tables import SourceTable
-from keyheat.model.limits import WRITE_UNIT_BYTES
+from keyheat.model.limits import EVENTUAL_READ_FACTOR, READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from keyheat.numbers import percent, span
+from keyheat.runs.formats import HotKey
 from keyheat.scenario.scenario import ASSUMED, FORMAT
+from keyheat.scenario.spec.part import name_from
 from keyheat.scenario.spec.tables import ScalingSpec
-from keyheat.words import key_name
+from keyheat.words import Direction, key_name
 
 ITEM_BYTES: Final = 1_000
 WRITES_PER_S, READS_PER_S = 100.0, 100.0
-NAME_LENGTH: Final = 60
 VALUES: Final = 1_000
 HOMES: Final = ("us-east-1", "us-east-2", "eu-west-1", "us-west-2", "eu-central-1", "ap-northeast-1")
 """Regions to assume for a global table's load: the first that is not a replica."""
 LEAST_PER_S: Final = 0.001
+CONSISTENT: Final = 1.5  # times the units of an eventually consistent read, above which a read is consistent
 TARGET: Final = ScalingSpec.model_fields["target"].default
+NOT_NAMED: Final = "no key is named; one key with this share throttles as much"
+NEW_KEYS: Final = 1_000_000  # so many that hardly any item is overwritten within a run
+MOVED: Final = 1.5  # index units for each of the table: below, more items are new than are overwritten
 SPLIT: Final = f"{ASSUMED}: reads are split evenly between the table and its indexes"
 
 
@@ -70,7 +76,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) 
     yield from (f"# Not taken: {note}" for note in table.notes)
     yield from _rate_comments(demand.measured if demand.by_metrics else None)
     yield f'format = "{FORMAT}"'
-    yield f"name = {_quoted(_name_of(table.name))}"
+    yield f"name = {_quoted(name_from(table.name))}"
     yield f"question = {_quoted(f'Does {table.name} hold its load?')}"
     yield ""
     yield "[table]"
@@ -83,9 +89,9 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) 
     for index in spec["indexes"]:
         yield from _index(index, table, spec.get("provisioned"))
     yield from _keys(demand)
-    yield from _attributes(spec)
+    yield from _attributes(spec, demand)
     yield from _load(table, demand)
-    yield from _tasks(spec, demand)
+    yield from _tasks(table, spec, demand)
 
 
 def _rate_comments(traffic: MeasuredTraffic | None) -> Iterator[str]:
@@ -99,7 +105,7 @@ def _rate_comments(traffic: MeasuredTraffic | None) -> Iterator[str]:
     busiest += "minute" if traffic.period_s == MINUTE_S else span(traffic.period_s)
     yield f"# By CloudWatch, the busiest {busiest} of {within} was {traffic.peak_at:%FT%RZ}:"
     throttled = ", including throttled ones" if traffic.throttled else ""
-    yield f"# {peak} requests/s, as below{throttled}; the mean of {seen} was {mean}."
+    yield f"# {peak} requests/s, as below{throttled}; their mean over {seen} was {mean}."
     yield from (f"# Not taken: {note}" for note in traffic.notes)
 
 
@@ -187,37 +193,74 @@ def _keys(demand: Demand) -> Iterator[str]:
     keys = f"keys = {demand.keys or VALUES:_}" + ("" if demand.keys else f"  # {ASSUMED}")
     yield ""
     yield "[keys]"
-    if hot := demand.measured.hot_keys if demand.measured else ():
-        yield from (f"# {key_name(key.key, key.shown)}: {percent(key.share)}, of the demand" for key in hot)
+    if hot := demand.measured.keys_of(None) if demand.measured else ():
+        yield from _key_comments(hot)
         yield f"kind = {_quoted('hot_key' if len(hot) == 1 else 'hot_set')}"
         yield f"share = {round(min(1.0, sum(key.share for key in hot)), 4):g}  # by Contributor Insights"
         if len(hot) > 1:
             yield f"hot_keys = {len(hot)}  # {ASSUMED}: evenly shared"
         yield keys
         return
-    if demand.measured and demand.measured.hot_share:
+    if (assumed := _assumed_share(demand, None)) is not None:
         yield 'kind = "hot_key"'
-        yield (
-            f"share = {demand.measured.hot_share:.3g}  # {ASSUMED}: no key is named; one key with this share "
-            "throttles as much"
-        )
+        yield f"share = {assumed:.3g}  # {ASSUMED}: {NOT_NAMED}"
         yield keys
+        return
+    if demand.measured and demand.measured.throttled:
+        yield f'kind = "uniform"     # {ASSUMED}: no key of the table is named as hot'
+        yield keys if demand.keys else f"keys = {_even_keys(demand.measured):_}  # {ASSUMED}"
         return
     yield f'kind = "zipf"        # {ASSUMED}: few keys get most requests; or "uniform", "hot_key" ...'
     yield keys
     yield f"exponent = 0.8       # {ASSUMED}"
 
 
-def _attributes(spec: Mapping[str, Any]) -> Iterator[str]:
+def _even_keys(measured: MeasuredTraffic) -> int:
+    """How many keys to assume where none is hot: many where an index shows that most items were new.
+
+    An item that is overwritten moves within an index, which takes two units for each of the table.
+    """
+    of_table = measured.asked_per_s.get((None, Direction.WRITE))
+    of_indexes = [
+        units for (index, side), units in measured.asked_per_s.items() if index and side is Direction.WRITE
+    ]
+    new = of_table is not None and any(0 < units <= MOVED * of_table for units in of_indexes)
+    return NEW_KEYS if new else VALUES
+
+
+def _key_comments(keys: Iterable[HotKey]) -> Iterator[str]:
+    yield from (f"# {key_name(key.key, key.shown)}: {percent(key.share)}, of the demand" for key in keys)
+
+
+def _assumed_share(demand: Demand, index: str | None) -> float | None:
+    assumed = demand.measured.hot_share if demand.measured else None
+    return assumed.share if assumed and assumed.index == index else None
+
+
+def _attributes(spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
+    """The attributes that indexes are keyed by; the first one of an index carries its hot keys."""
     table_keys = {spec["partition_key"], spec.get("sort_key")}
-    keyed = (index for index in spec["indexes"] if not index["local"])
+    keyed = [index for index in spec["indexes"] if not index["local"]]
+    hot = {index["partition_key"]: _hot_values(demand, index["name"]) for index in keyed}
     heads = dict.fromkeys(
         name for index in keyed for name in (index["partition_key"], *index.get("more_partition_keys", ()))
     )
     for name in (name for name in heads if name not in table_keys):
         yield ""
         yield f"[attributes.{_key(name)}]"
-        yield f"count = {VALUES:_}  # {ASSUMED}: evenly used; or values = {{ open = 50, closed = 1 }}"
+        shares = hot.get(name, ())
+        evenly = "" if shares else ": evenly used; or values = { open = 50, closed = 1 }"
+        yield f"count = {VALUES:_}  # {ASSUMED}{evenly}"
+        yield from shares
+
+
+def _hot_values(demand: Demand, index: str) -> list[str]:
+    if keys := demand.measured.keys_of(index) if demand.measured else ():
+        shares = ", ".join(f"{key.share:.4g}" for key in keys)
+        return [*_key_comments(keys), f"hot = [{shares}]  # by Contributor Insights"]
+    if (assumed := _assumed_share(demand, index)) is not None:
+        return [f"hot = [{assumed:.3g}]  # {ASSUMED}: {NOT_NAMED}"]
+    return []
 
 
 def _load(table: SourceTable, demand: Demand) -> Iterator[str]:
@@ -242,9 +285,9 @@ def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
     return ITEM_BYTES, f"  # {ASSUMED}"
 
 
-def _tasks(spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
+def _tasks(table: SourceTable, spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
     if demand.measured is not None and demand.by_metrics:
-        yield from _measured_tasks(demand.measured)
+        yield from _measured_tasks(spec, demand.measured, _item_bytes(table, demand)[0])
         return
     writes, reads = demand.writes_per_s, demand.reads_per_s
     yield from _task("put", writes if writes is not None else WRITES_PER_S, _mark(writes))
@@ -256,12 +299,29 @@ def _tasks(spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
         yield from _task("query", per_query_s, mark, [f"index = {_quoted(name)}"])
 
 
-def _measured_tasks(traffic: MeasuredTraffic) -> Iterator[str]:
+def _measured_tasks(spec: Mapping[str, Any], traffic: MeasuredTraffic, item_bytes: int) -> Iterator[str]:
     for task in traffic.tasks:
         more = [f"index = {_quoted(task.index)}"] if task.index else []
-        rate = max(task.per_s, task.mean_per_s, LEAST_PER_S)  # another hour may have been busier
+        if task.operation in SINGLE[Direction.READ] and traffic.units_per_read:
+            sorts = task.index is not None or bool(spec.get("sort_key"))
+            more += _page(task, sorts, traffic.units_per_read, item_bytes)
         mean = f"{task.mean_per_s:.3g}" if task.mean_per_s < 1_000 else f"{task.mean_per_s:,.0f}"
-        yield from _task(TASKS[task.operation], rate, f"mean: {mean}/s", more)
+        comment = f"mean: {mean}/s" if task.per_s else "the mean: none was sent in that minute"
+        yield from _task(
+            TASKS[task.operation], max(task.per_s or task.mean_per_s, LEAST_PER_S), comment, more
+        )
+
+
+def _page(task: TaskRate, sorts: bool, units: float, item_bytes: int) -> Iterator[str]:
+    """What a read has to be to take as many units as were measured: a page of items, or consistent."""
+    note = f"  # {units:.3g} RCU consumed per read"
+    if task.operation == "Query" and sorts:
+        page_bytes = (units / EVENTUAL_READ_FACTOR - 0.5) * READ_UNIT_BYTES
+        yield f"limit = {max(1, round(page_bytes / item_bytes))}{note}"
+    elif task.index is None and units > CONSISTENT * EVENTUAL_READ_FACTOR * ceil(
+        item_bytes / READ_UNIT_BYTES
+    ):
+        yield f"consistent = true{note}"
 
 
 def _task(operation: str, per_s: float, comment: str, more: Sequence[str] = ()) -> Iterator[str]:
@@ -288,11 +348,6 @@ def _quoted(text: str) -> str:
 
 def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-
-
-def _name_of(table: str) -> str:
-    """The scenario's name: lower-case letters, digits and hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", table.lower()).strip("-")[:NAME_LENGTH].strip("-") or "table"
 
 
 def _own_name(table: str) -> str:

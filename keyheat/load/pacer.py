@@ -41,12 +41,12 @@ class Demand:
         if self._accounted_s is None or self._closed:
             return
         health = self.record.health
-        health.asked += self._asked(self._accounted_s - self.started_s, now_s - self.started_s)
+        health.demand += self._demand(self._accounted_s - self.started_s, now_s - self.started_s)
         health.began_s = min(health.began_s, self._accounted_s)
         health.ended_s = max(health.ended_s, now_s)
         self._accounted_s = now_s
 
-    def _asked(self, from_s: float, to_s: float) -> float:
+    def _demand(self, from_s: float, to_s: float) -> float:
         raise NotImplementedError
 
     def close(self) -> None:
@@ -75,11 +75,11 @@ class ClosedLoop(Demand):
         self.account()
         self._here += 1
 
-    def asked_of_all(self, now_s: float) -> float:
+    def total_demand(self, now_s: float) -> float:
         """Return how much the load has asked of the users of all processes by then."""
         return self.shape.total(now_s - self.started_s)
 
-    def _asked(self, from_s: float, to_s: float) -> float:
+    def _demand(self, from_s: float, to_s: float) -> float:
         return (self.shape.total(to_s) - self.shape.total(from_s)) * self._here / self.users
 
 
@@ -92,7 +92,7 @@ class ClosedPacer:
 
     def __init__(self, loop: ClosedLoop, rng: Random) -> None:
         self._loop = loop
-        demand = loop.asked_of_all(loop.clock())
+        demand = loop.total_demand(loop.clock())
         self._due = demand + rng.random() * loop.users  # users do not send in step
         self._due_s: float | None = None  # when that is, where it has been worked out
         self._joined = False
@@ -103,7 +103,7 @@ class ClosedPacer:
             self._loop.join()
             self._joined = True
         now_s = self._loop.clock()
-        behind = self._loop.asked_of_all(now_s) - self._due
+        behind = self._loop.total_demand(now_s) - self._due
         if behind > self._loop.users:
             missed = int(behind // self._loop.users)
             self._loop.record.health.missed += missed
@@ -177,8 +177,8 @@ class OpenLoop(Demand):
             self._account(min(self.clock(), self._due_s()))
         self._closed = True
 
-    def _asked(self, from_s: float, to_s: float) -> float:
-        return self.schedule.asked(from_s, to_s)
+    def _demand(self, from_s: float, to_s: float) -> float:
+        return self.schedule.demand(from_s, to_s)
 
     def _wait_s(self, nobody_was_free: bool) -> float:
         self._drop(nobody_was_free)
@@ -252,19 +252,19 @@ class OpenPacer:
 
 
 class TraceSchedule:
-    """The rows of one process, in the place of a `Schedule`: every `parts`-th row of the trace, sent `speed`
+    """The rows of one process, instead of a `Schedule`: every `workers`-th row of the trace, sent `speed`
     times as fast as it was.
 
     The trace starts when the first user is there. A row that could not start for a second is dropped.
     """
 
-    def __init__(self, rows: Iterator[TraceRow], *, speed: float, part: int = 0, parts: int = 1) -> None:
-        self._rows = (row for number, row in enumerate(rows) if number % parts == part)
+    def __init__(self, rows: Iterator[TraceRow], *, speed: float, worker: int = 0, workers: int = 1) -> None:
+        self._rows = (row for number, row in enumerate(rows) if number % workers == worker)
         self._speed, self._offset_s = speed, 0.0
-        self.has_share = part < parts
+        self.has_share = worker < workers
         self._next: TraceRow | None = next(self._rows, None) if self.has_share else None
         self.taken: TraceRow | None = None  # by the arrival that began last
-        self._handled = 0  # since somebody asked
+        self._handled = 0  # since the last reading
 
     def begin(self, at_s: float) -> None:
         self._offset_s = at_s
@@ -294,7 +294,7 @@ class TraceSchedule:
     def learn(self, cost: float) -> None:
         """A trace has nothing to learn."""
 
-    def asked(self, from_s: float, to_s: float) -> float:
+    def demand(self, from_s: float, to_s: float) -> float:
         """Return how many rows have come up since this was asked last."""
         handled, self._handled = self._handled, 0
         return float(handled)

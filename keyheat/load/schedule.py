@@ -51,25 +51,25 @@ def exponential(rng: Random) -> Callable[[], float]:
 
 @dataclass(slots=True)
 class Schedule:
-    """The arrivals of one process, which sends one of `parts` equal parts of the whole load."""
+    """The arrivals of one process, which sends an equal share of the whole load."""
 
     shape: LoadShape
     gap: Callable[[], float]
-    part: int = 0
-    parts: int = 1
+    worker: int = 0  # its number among the `workers`
+    workers: int = 1
     mean_cost: float = 1.0  # of one arrival, by all of its requests
     _due: float = field(default=0.0, init=False)  # what the whole load has been asked for by the next arrival
     _credit: float = field(default=0.0, init=False)  # what arrivals cost less than they were thought to
 
     def begin(self, at_s: float) -> None:
         """The load begins. Processes with even gaps take turns; the first arrival is one gap away."""
-        first = self.gap() * self.mean_cost * self.parts
-        self._due = self.shape.total(at_s) + first * (self.part + 1) / self.parts
+        first = self.gap() * self.mean_cost * self.workers
+        self._due = self.shape.total(at_s) + first * (self.worker + 1) / self.workers
 
     @property
     def has_share(self) -> bool:
-        """Whether a part of the load is this process's."""
-        return self.part < self.parts
+        """Whether this process has a share of the load."""
+        return self.worker < self.workers
 
     @property
     def due_s(self) -> float:
@@ -79,7 +79,7 @@ class Schedule:
     def drop(self, now_s: float) -> int:
         """Skip the arrivals that have been due for too long; how many they are."""
         behind = self.shape.total(now_s - DROPPED_AFTER_S) - self._due
-        each = self.mean_cost * self.parts
+        each = self.mean_cost * self.workers
         dropped = max(0, ceil(behind / each))
         self._due += dropped * each
         return dropped
@@ -89,20 +89,20 @@ class Schedule:
         gap = self.gap() * self.mean_cost
         spent = min(self._credit, gap / 2)
         self._credit -= spent
-        self._due += (gap - spent) * self.parts
+        self._due += (gap - spent) * self.workers
         return self.mean_cost
 
     def settle(self, difference: float) -> None:
         """An arrival costs so much more, or less, than it was taken to."""
         self._credit -= difference
         if self._credit < 0:
-            self._due -= self._credit * self.parts
+            self._due -= self._credit * self.workers
             self._credit = 0.0
 
     def learn(self, cost: float) -> None:
         """An arrival is over, and cost so much in all."""
         self.mean_cost = max(LEAST_COST, self.mean_cost + LEARNING * (cost - self.mean_cost))
 
-    def asked(self, from_s: float, to_s: float) -> float:
+    def demand(self, from_s: float, to_s: float) -> float:
         """How much this process was asked for between two moments."""
-        return (self.shape.total(to_s) - self.shape.total(from_s)) / self.parts
+        return (self.shape.total(to_s) - self.shape.total(from_s)) / self.workers

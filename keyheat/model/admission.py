@@ -54,7 +54,7 @@ class Growth:
     behaviour: Behaviour
     rng: Random
     looked_s: float
-    wanted: Capacity = field(default_factory=Capacity)
+    target: Capacity = field(default_factory=Capacity)
     due_s: float = inf
 
     def raise_to(self, warm: Capacity) -> None:
@@ -67,15 +67,13 @@ class Growth:
         past = int(now_s // limits.MINUTE_S)
         if past > first:
             self.looked_s = now_s
-            wanted = Capacity(
-                **{m.direction.value: _twice_peak(m, scale, range(first, past)) for m in meters}
-            )
-            self.wanted = highest(self.wanted, wanted)
-            if self.due_s == inf and highest(self.warm, self.wanted) != self.warm:
+            peaks = Capacity(**{m.direction.value: _twice_peak(m, scale, range(first, past)) for m in meters})
+            self.target = highest(self.target, peaks)
+            if self.due_s == inf and highest(self.warm, self.target) != self.warm:
                 self.due_s = now_s + self.rng.uniform(*self.behaviour.growth_delay_s)
         if now_s < self.due_s:
             return False
-        self.raise_to(self.wanted)
+        self.raise_to(self.target)
         self.due_s = inf
         return True
 
@@ -141,7 +139,7 @@ class ResourceModel:
     read: Lane
     write: Lane
     record: ResourceMinutes
-    part: Part
+    rates: Part
     on_demand: bool
     blocker: Partition | None = field(default=None)
 
@@ -149,7 +147,7 @@ class ResourceModel:
     def new(
         cls,
         index: str | None,
-        part: Part,
+        rates: Part,
         around: Surroundings,
         *,
         on_demand: bool,
@@ -161,10 +159,10 @@ class ResourceModel:
         kind = PartitionKind(
             behaviour=around.behaviour, scale=around.scale, has_lsi=has_lsi, of_index=index is not None
         )
-        warm = _capability(part, on_demand=on_demand)
+        warm = _capability(rates, on_demand=on_demand)
         count = warm_partitions(warm)
-        if not on_demand and part.provisioned is not None:
-            count = max(count, provisioned_partitions(part.provisioned))
+        if not on_demand and rates.provisioned is not None:
+            count = max(count, provisioned_partitions(rates.provisioned))
         if record is None:
             meters = (LaneMeter(index, Direction.READ, now_s), LaneMeter(index, Direction.WRITE, now_s))
             record = ResourceMinutes(index, meters)
@@ -176,24 +174,24 @@ class ResourceModel:
             read=Lane(Refusal(index, Direction.READ, Cause.KEY_RANGE), record.meters[0]),
             write=Lane(Refusal(index, Direction.WRITE, Cause.KEY_RANGE), record.meters[1]),
             record=record,
-            part=part,
+            rates=rates,
             on_demand=on_demand,
         )
-        resource.set(part, now_s, on_demand=on_demand)
+        resource.set(rates, now_s, on_demand=on_demand)
         return resource
 
-    def set(self, part: Part, now_s: float, *, on_demand: bool) -> None:
+    def set(self, rates: Part, now_s: float, *, on_demand: bool) -> None:
         """Change the capacity: saved units stay, partitions only split, warm throughput only rises."""
-        self.part, self.on_demand = part, on_demand
-        self.growth.raise_to(_capability(part, on_demand=on_demand))
-        if not on_demand and part.provisioned is not None:
-            self.partitions.spread(provisioned_partitions(part.provisioned), now_s)
+        self.rates, self.on_demand = rates, on_demand
+        self.growth.raise_to(_capability(rates, on_demand=on_demand))
+        if not on_demand and rates.provisioned is not None:
+            self.partitions.spread(provisioned_partitions(rates.provisioned), now_s)
         self.partitions.spread(warm_partitions(self.growth.warm), now_s)
         self.read.gates = self._gates(Direction.READ, self.read, now_s)
         self.write.gates = self._gates(Direction.WRITE, self.write, now_s)
         self.record.settings.append(
             CapacitySetting(
-                now_s, None if on_demand else part.provisioned, part.max_on_demand if on_demand else None
+                now_s, None if on_demand else rates.provisioned, rates.max_on_demand if on_demand else None
             )
         )
 
@@ -209,9 +207,9 @@ class ResourceModel:
         if self.on_demand:
             refusal = Refusal(self.index, direction, Cause.ACCOUNT)
             gates.append(LimitGate(self.around.account[direction], refusal))
-            limit, cause = self.part.max_on_demand, Cause.MAX_ON_DEMAND
+            limit, cause = self.rates.max_on_demand, Cause.MAX_ON_DEMAND
         else:
-            limit, cause = self.part.provisioned, Cause.PROVISIONED
+            limit, cause = self.rates.provisioned, Cause.PROVISIONED
         rate = (limit or NO_THROUGHPUT).of(direction)
         if rate is not None:
             bucket = self._bucket(direction, rate, kept.get(cause), now_s)
@@ -265,7 +263,7 @@ def account_buckets(
     return buckets
 
 
-def _capability(part: Part, *, on_demand: bool) -> Capacity:
+def _capability(rates: Part, *, on_demand: bool) -> Capacity:
     """The rates that a resource can serve at once."""
-    start = ON_DEMAND_START if on_demand else (part.provisioned or NO_THROUGHPUT)
-    return highest(start, part.warm or NO_THROUGHPUT)
+    start = ON_DEMAND_START if on_demand else (rates.provisioned or NO_THROUGHPUT)
+    return highest(start, rates.warm or NO_THROUGHPUT)

@@ -161,8 +161,8 @@ class Backlog:
 
     def held(self, now_s: float) -> float:
         """Units that may be spent now: none while it rests."""
-        held = self.bucket.held(now_s)
-        return min(held, 0.0) if self._rests(held) else held
+        units = self.bucket.held(now_s)
+        return min(units, 0.0) if self._rests(units) else units
 
     def allows(self, units: float, now_s: float) -> bool:
         return not self._rests(self.bucket.held(now_s)) and self.bucket.allows(units, now_s)

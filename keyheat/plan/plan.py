@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyheat.model.behaviour import DEFAULT
+from keyheat.numbers import consumed_units
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.hot_key import HotKey, hot_key_of
 from keyheat.plan.prices import Prices
@@ -33,7 +34,8 @@ from keyheat.scenario.spec.tables import CapacityPair
 from keyheat.simulator.dryrun.ask import assumptions_of
 from keyheat.words import LIMITS, WRITES_FIRST, Capacity, Constraint, Direction, KnownConstraint
 
-MOST_INDEX_UNITS: Final = 1.25  # times the measured ones, above which a replay says so
+MOST_DIFFERENCE: Final = 1.25  # times, above which a replay says that it asks for something else
+LEAST_PER_S: Final = 1.0  # units: less is not compared
 ROUNDING: Final = 1e-9  # relative difference at which numbers count as equal
 
 
@@ -297,31 +299,28 @@ def _target(scenario: Scenario, sent: LoadTotals | None) -> LoadDemand:
 
 
 def differences_of_replay(
-    scenario: Scenario, folder: Path, constraint: Constraint | None, index_units: Mapping[str, float]
+    scenario: Scenario,
+    folder: Path,
+    constraint: Constraint | None,
+    measured_per_s: Mapping[tuple[str | None, Direction], float],
 ) -> Iterator[str]:
     """How the load of a scenario differs from the measured one that it is to repeat.
 
-    `constraint` throttled the measured load (None: not known); `index_units` are the measured write units of
-    each index per write unit of the table.
+    `constraint` throttled the measured load (None: not known); `measured_per_s` are the units/s that were
+    asked of the table (None) and of each index.
     """
     sent = total_load(scenario, folder=folder)
     if sent is None:
         return
     if constraint not in (None, "none"):
         yield from _other_limits(scenario, sent, constraint)
-    table = scenario.table.name
-    of_table = sent.sides.get(ResourceSide(table, None, Direction.WRITE))
-    for index, measured in index_units.items():
-        of_index = sent.sides.get(ResourceSide(table, index, Direction.WRITE))
-        if of_table is None or of_index is None:
-            continue
-        replayed = of_index.total() / of_table.total()
-        if replayed > measured * MOST_INDEX_UNITS:
-            yield (
-                f"INDEX {index}: this load writes {replayed:.3g} WCU to the index for each WCU of the table; "
-                f"CloudWatch counted {measured:.3g}. Items that are overwritten move within the index: with "
-                "more keys, more of the items are new."
-            )
+    for (index, direction), measured in measured_per_s.items():
+        side = sent.sides.get(ResourceSide(scenario.table.name, index, direction))
+        replayed = side.total() / scenario.load.duration_s if side else 0.0
+        if max(replayed, measured) > MOST_DIFFERENCE * max(min(replayed, measured), LEAST_PER_S):
+            owner = "TABLE" if index is None else f"INDEX {index}"
+            asks, asked = (consumed_units(per_s, direction) for per_s in (replayed, measured))
+            yield f"{owner}, {direction}s: this load asks for {asks}; by CloudWatch, {asked} were asked for"
 
 
 def _other_limits(scenario: Scenario, sent: LoadTotals, constraint: Constraint) -> Iterator[str]:

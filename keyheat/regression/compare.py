@@ -270,7 +270,9 @@ def _change(sides: Comparison, before: Value, after: Value) -> str:
     elif isfinite(before.number) and isfinite(after.number) and before.number:
         more = "more" if after.number > before.number else "less"
         words += f" ({percent(abs(after.number / before.number - 1))} {more})"
-    least = sides.gate.least_effect
+    least, floor = sides.gate.least_effect, sides.measure.floor
+    if isfinite(before.number + after.number) and max(before.number, after.number) <= floor:
+        return f"{words}, and nothing up to {value(floor, sides.gate.measure)} counts"
     return f"{words}, and changes up to {percent(least)} do not count" if least else words
 
 

@@ -205,7 +205,9 @@ def _worse(case: str, findings: Mapping[str, GateFinding]) -> str:
             f"{CAPACITY_USED[finding.gate.measure]} at {_now(finding)} of their maximum (was {_was(finding)})"
             for finding in used
         ]
-        words = f"{case} now runs on burst capacity: {', '.join(of)}"
+        burst = any(isinstance(finding.after, float | int) and finding.after > 1 for finding in used)
+        now = "runs on burst capacity" if burst else "uses more of its capacity"
+        words = f"{case} now {now}: {', '.join(of)}"
         named |= set(CAPACITY_USED)
     if labels is not None and labels.failed:
         before = _was(labels)

@@ -25,7 +25,7 @@ LOOK_S: Final = 0.02  # between two tries: who only asks whether a folder is cla
 
 
 class Taken(CannotWrite):
-    """A folder that somebody else writes to, or that holds something; the message is for who asked for it."""
+    """A folder that another process writes to, or that is not empty; the message is for the user."""
 
 
 @dataclass(slots=True)
@@ -33,19 +33,19 @@ class Claim:
     """A folder that is ours alone until `release`, or until this process ends."""
 
     folder: Path
-    made: int  # folders that were made for this: it, and those that it is in
-    _place: int | None
+    created: int  # folders that were made for this: it, and those that it is in
+    _descriptor: int | None
 
     def unlock(self) -> None:
         """Let another process of ours claim the folder, which stays."""
-        if self._place is not None:
-            os.close(self._place)
-            self._place = None
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def release(self) -> None:
         """Leave the folder to others; what was made for this, and is empty, is taken away."""
         with suppress(OSError):
-            for folder in (self.folder, *self.folder.parents)[: self.made]:
+            for folder in (self.folder, *self.folder.parents)[: self.created]:
                 folder.rmdir()
         self.unlock()
 
@@ -59,17 +59,17 @@ class Claim:
 
 
 def hold(folder: Path) -> Claim:
-    """Claim a folder, whatever is in it. Raises `Taken` where somebody else has it now, and `CannotWrite`."""
+    """Claim a folder, whatever is in it. Raises `Taken` if another process has it, and `CannotWrite`."""
     check_no_link(folder)
     while True:
-        made = _made(folder)
+        created = _make_folders(folder)
         try:
             descriptor = _opened(folder)
         except FileNotFoundError:
-            continue  # it was somebody's, who has just taken it away again
+            continue  # another process has just removed it
         except OSError as error:
             raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
-        claim = Claim(folder, made, descriptor)
+        claim = Claim(folder, created, descriptor)
         if not _locked_soon(descriptor):
             claim.unlock()
             raise Taken(f"{folder}: another run is being made there now; give another folder (--out)")
@@ -88,7 +88,7 @@ def _locked_soon(descriptor: int) -> bool:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Return whether somebody writes into a folder now."""
+    """Return whether a process writes into a folder now."""
     try:
         descriptor = _opened(folder)
     except OSError:
@@ -124,10 +124,10 @@ def claim_numbered(first: Path) -> Claim:
 def claim_new(first: Path) -> Claim:
     """Make a folder of that name, or of the next one that is free, and claim it."""
     for folder in _numbered(first):
-        if made := _made(folder):
+        if created := _make_folders(folder):
             with suppress(Taken):
                 mine = claim(folder)
-                mine.made = made
+                mine.created = created
                 return mine
     raise AssertionError  # numbers do not end
 
@@ -137,7 +137,7 @@ def _numbered(first: Path) -> Iterator[Path]:
     yield from (first.with_name(f"{first.name}-{number}") for number in count(2))
 
 
-def _made(folder: Path) -> int:
+def _make_folders(folder: Path) -> int:
     """Make the folder, and those that it is in; how many that are, none where it is there already."""
     missing = sum(not parent.exists() for parent in folder.parents)
     try:

@@ -102,7 +102,7 @@ def _decoded(path: Path, number: int, payload: str) -> HdrHistogram:
 
 
 def decoded(payload: str | bytes) -> HdrHistogram:
-    """A histogram that somebody else packed. Raises `ValueError` where it is damaged or too large."""
+    """Unpack an untrusted histogram. Raises `ValueError` if it is damaged or too large."""
     try:
         _check_header(payload)
         return HdrHistogram.decode(payload)

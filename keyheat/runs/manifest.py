@@ -190,7 +190,7 @@ class Manifest(LenientPart):
     machine: Machine | None = None  # None: it was simulated, or not recorded
     table: TableFacts
     existing: bool = False  # the table was there, and was loaded as it was
-    items_marked: bool = False  # whether they name the run: the table is somebody else's
+    items_marked: bool = False  # whether they name the run: the table existed before
     shared_with: tuple[SharedWith, ...] = ()
     auto_scaling: AutoScaling | None = None  # of such a table
     processes: int | None = None

@@ -265,7 +265,7 @@ def carried_s(period_s: int) -> int:
     return 2 * max(period_s, limits.SETTING_PERIOD_S)
 
 
-def asked_from(start: datetime, now: datetime) -> tuple[datetime, int]:
+def request_start(start: datetime, now: datetime) -> tuple[datetime, int]:
     """The StartTime to ask with for a window, and the finest period in seconds that is kept for it.
 
     It is earlier than the window, so that settings can be carried into it, and on a whole period. Which
@@ -331,11 +331,11 @@ def queries_for(
     start: datetime | None = None,
     now: datetime | None = None,
 ) -> list[dict[str, Any]]:
-    """What `aws cloudwatch get-metric-data --metric-data-queries` wants, for somebody who asks in our place.
+    """The argument of `aws cloudwatch get-metric-data --metric-data-queries` for the same metrics.
 
     `start` (of the window) and `now` choose the period that CloudWatch still keeps; left out: one minute.
     """
-    finest_period_s = asked_from(start, now or datetime.now(UTC))[1] if start else limits.MINUTE_S
+    finest_period_s = request_start(start, now or datetime.now(UTC))[1] if start else limits.MINUTE_S
     return queries(table, series_keys(indexes, replicas=replicas, finest_period_s=finest_period_s))
 
 
@@ -344,15 +344,14 @@ def request_for(
     indexes: Sequence[str],
     *,
     replicas: Sequence[str] = (),
-    start: datetime,
-    end: datetime,
+    start: datetime | None = None,
+    end: datetime | None = None,
     now: datetime,
 ) -> dict[str, Any]:
-    """The whole request, as `aws cloudwatch get-metric-data --cli-input-json` takes it."""
-    first, _period_s = asked_from(start, now)
-    return {
-        "MetricDataQueries": queries_for(table, indexes, replicas=replicas, start=start, now=now),
-        "StartTime": f"{first:%FT%TZ}",
-        "EndTime": f"{end:%FT%TZ}",
-        "ScanBy": "TimestampAscending",
-    }
+    """The request, as `aws cloudwatch get-metric-data --cli-input-json` takes it; with its times if given."""
+    queries = queries_for(table, indexes, replicas=replicas, start=start, now=now)
+    request = {"MetricDataQueries": queries, "ScanBy": "TimestampAscending"}
+    if start is None or end is None:
+        return request
+    first, _period_s = request_start(start, now)
+    return request | {"StartTime": f"{first:%FT%TZ}", "EndTime": f"{end:%FT%TZ}"}

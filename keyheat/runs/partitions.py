@@ -40,7 +40,7 @@ def estimated(warm: Capacity, provisioned: Capacity, scale: float = 1.0) -> Esti
     `scale` multiplies every limit of a local table, and with it what one partition serves.
     """
     estimates = [
-        Estimate(count, f"{name} is {_said(pair, scale)}")
+        Estimate(count, f"{name} is {_rates_text(pair, scale)}")
         for name, pair in (("its warm throughput", warm), ("what is provisioned", provisioned))
         if pair.read or pair.write
         for count in (warm_partitions(pair, scale),)
@@ -48,7 +48,7 @@ def estimated(warm: Capacity, provisioned: Capacity, scale: float = 1.0) -> Esti
     return max(estimates, key=lambda estimate: estimate.count, default=None)
 
 
-def _said(pair: Capacity, scale: float) -> str:
+def _rates_text(pair: Capacity, scale: float) -> str:
     sides = (("reads", pair.read, limits.PARTITION_READ_UNITS_PER_S),
              ("writes", pair.write, limits.PARTITION_WRITE_UNITS_PER_S))  # fmt: skip
     stated = [(name, rate, ceiling * scale) for name, rate, ceiling in sides if rate]
@@ -132,7 +132,7 @@ class KnownPartition:
         )
 
 
-def known_of(content: Iterable[Mapping[str, Any]]) -> tuple[KnownPartition, ...]:
+def partitions_in(content: Iterable[Mapping[str, Any]]) -> tuple[KnownPartition, ...]:
     """What a model said, read again. Raises `KeyError`, `TypeError` or `ValueError` where it is not."""
     return tuple(KnownPartition.of_plain(resource["index"], resource) for resource in content)
 

@@ -1,4 +1,4 @@
-"""Evidence from outside held against itself: what cannot be true is said, all of it at once.
+"""Check evidence from outside for contradictions; report all of them at once.
 
 That each field has the right type is known by then. What `collect` writes passes; a file that somebody wrote
 by hand, or damaged, is stopped here, before it is labelled.
@@ -105,12 +105,12 @@ def _points(series: Series, window: Window, where: str, mistakes: Mistakes) -> P
     def complain(wrong: Any, message: str) -> None:
         for index in np.flatnonzero(wrong).tolist():
             mistakes.add(
-                message.format(at=_shown(at[index]), value=values[index]), f"{where}.points[{index}]"
+                message.format(at=_time_text(at[index]), value=values[index]), f"{where}.points[{index}]"
             )
 
     first_s, end_s = window.start.timestamp(), window.end.timestamp()
     early_s = metrics.carried_s(series.period_s) if series.metric in metrics.SETTINGS else series.period_s - 1
-    complain(at % limits.MINUTE_S != 0, "{at} is no whole minute")
+    complain(at % limits.MINUTE_S != 0, "{at} is not a whole minute")
     complain((at < first_s - early_s) | (at >= end_s), "{at} is outside the window")
     complain(values > MOST, "{value:g} is more than any table has")
     return _in_order(series, at, values, where, mistakes)
@@ -135,7 +135,7 @@ def _in_order(series: Series, at: Floats, values: Floats, where: str, mistakes: 
     return tuple(series.points[index] for index in kept.tolist())
 
 
-def _shown(at_s: float) -> str:
+def _time_text(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%FT%TZ")
 
 
@@ -271,7 +271,7 @@ def _rows(
         if not first <= row.second < last:
             mistakes.add(f"{row.second:%FT%TZ} is outside the window by more than 10 min", f"{where}.second")
         if row.second.microsecond:
-            mistakes.add("is no whole second: add up what happened in each", f"{where}.second")
+            mistakes.add("is not a whole second; aggregate by second", f"{where}.second")
         check_index(row.index, indexes, f"{where}.index", mistakes)
         if isinstance(row, SecondCount):
             if row.throttled > row.attempts:

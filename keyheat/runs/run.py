@@ -30,7 +30,7 @@ class Run:
     directory: Path | None = None
     diagnosis: Diagnosis | None = None
     client: ClientFiles | None = None
-    """What the load generator wrote of itself; None if somebody else sent the load."""
+    """What the load generator wrote about itself; None if it was another client."""
 
     @cached_property
     def manifest(self) -> Manifest | None:
@@ -136,6 +136,6 @@ def place_of(path: Path) -> tuple[Path | None, Path | None]:
     if not path.exists():
         raise FileProblem(f"there is no {path}: name a run directory, or an evidence.json")
     raise FileProblem(
-        f"{path} holds neither run.json nor evidence.json: it is no run directory"
+        f"{path} is not a run directory: it has neither run.json nor evidence.json"
         f"{runfiles.runs_below(path)}; `keyheat simulate SCENARIO` makes one"
     )

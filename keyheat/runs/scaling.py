@@ -1,4 +1,4 @@
-"""Auto scaling of a table and its indexes: it changes their capacity, and undoes one that somebody sets."""
+"""Auto scaling of a table and its indexes: it changes their capacity, and undoes manual changes."""
 
 from typing import Final
 

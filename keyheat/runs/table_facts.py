@@ -27,7 +27,7 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
         **_capacities(described, mode),
         has_lsi=bool(described.get("LocalSecondaryIndexes")),
         replicas=replicas_of(described),
-        region=_region(described) if described.get("Replicas") else None,
+        region=region_of_arn(described.get("TableArn", "")) if described.get("Replicas") else None,
         table_class=described.get("TableClassSummary", {}).get("TableClass"),
         indexes=tuple(
             IndexFacts(
@@ -58,12 +58,13 @@ def _keys(owner: Mapping[str, Any], types: Mapping[str, Any]) -> tuple[KeyAttrib
 def replicas_of(described: Mapping[str, Any]) -> tuple[str, ...]:
     """The other Regions of a global table; none where it has none."""
     named = (replica.get("RegionName") for replica in described.get("Replicas") or ())
-    return tuple(region for region in named if region and region != _region(described))
+    here = region_of_arn(described.get("TableArn", ""))
+    return tuple(region for region in named if region and region != here)
 
 
-def _region(described: Mapping[str, Any]) -> str | None:
-    """Return where the table is, by its ARN."""
-    _, _, here = described.get("TableArn", "").partition(":dynamodb:")
+def region_of_arn(arn: str) -> str | None:
+    """The Region in a table's ARN; None without one."""
+    _, _, here = arn.partition(":dynamodb:")
     return here.partition(":")[0] or None
 
 

@@ -90,7 +90,7 @@ def only_warms(steps: Sequence[ChangeSpec]) -> bool:
     return not any(step.billing_mode or step.provisioned or step.max_on_demand for step in steps)
 
 
-def asked(
+def changed_fields(
     before: TableCapacity, steps: Sequence[ChangeSpec]
 ) -> Iterator[tuple[str | None, str, float | str | None, float | str]]:
     """List the fields of one request: (index, what, from, to); `before` is the table as described."""

@@ -131,7 +131,7 @@ class Zipf:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_low", self._area(1.5) - 1.0)
         object.__setattr__(self, "_high", self._area(self.keys + 0.5))
-        object.__setattr__(self, "_sure", 2.0 - self._place(self._area(2.5) - 2.0**-self.exponent))
+        object.__setattr__(self, "_sure", 2.0 - self._point_at(self._area(2.5) - 2.0**-self.exponent))
 
     def draw(self, rng: Random, at_s: float) -> str:
         return f"{self.prefix}-{self._rank(rng) - 1}"
@@ -156,9 +156,9 @@ class Zipf:
     def _rank(self, rng: Random) -> int:
         while True:
             area = self._high + rng.random() * (self._low - self._high)
-            place = self._place(area)
-            rank = min(max(int(place + 0.5), 1), self.keys)
-            if rank - place <= self._sure:
+            point = self._point_at(area)
+            rank = min(max(int(point + 0.5), 1), self.keys)
+            if rank - point <= self._sure:
                 return rank
             if area >= self._area(rank + 0.5) - exp(-self.exponent * log(rank)):
                 return rank
@@ -169,7 +169,7 @@ class Zipf:
         power = (1.0 - self.exponent) * logarithm
         return logarithm * (expm1(power) / power if abs(power) > TINY else 1.0 + power / 2)
 
-    def _place(self, area: float) -> float:
+    def _point_at(self, area: float) -> float:
         """The x at which the area under h is so much: `_area` the other way round."""
         power = max(area * (1.0 - self.exponent), -1.0 + 1e-16)
         return exp(area * (log1p(power) / power if abs(power) > TINY else 1.0 - power / 2))

@@ -77,14 +77,14 @@ def _going_on(assigned: str) -> str:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    return tuple(part.strip("\"'") for part in PART.findall(name))
+    return tuple(step.strip("\"'") for step in PART.findall(name))
 
 
 def _within(parts: tuple[str, ...], counts: Mapping[Place, int]) -> Place:
     """A table's place; within an array of tables it is in the last one so far."""
     path: Place = ()
-    for number, part in enumerate(parts, start=1):
-        path = (*path, part)
+    for number, name in enumerate(parts, start=1):
+        path = (*path, name)
         if path in counts and number < len(parts):
             path = (*path, counts[path])
     return path

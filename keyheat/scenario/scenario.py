@@ -77,25 +77,25 @@ class ThresholdsSpec(ScenarioPart):
     throttle_share_max: Share | None = None
     error_share_max: Share | None = None
     p99_ms_max: Annotated[float, Field(gt=0)] | None = None
-    constraint: Constraint | None = Field(None, description="the run must be labelled so")
+    constraint: Constraint | None = Field(None, description="label that the run must get")
     wrong_reads_max: Annotated[int, Field(ge=0)] | None = Field(
-        None, description="missing, duplicate and misordered items of all checked reads together"
+        None, description="missing, duplicate and misordered items in all checked reads"
     )
 
 
 class LocalSpec(ScenarioPart):
-    """How the local endpoint is set up for this scenario; no meaning on another target."""
+    """Settings of the local endpoint; ignored on other targets."""
 
     scale: Annotated[float, Field(gt=0, le=1000)] = Field(1.0, description="multiplies every rate limit")
     update_s: Annotated[float, Field(ge=0, le=86_400)] | None = Field(
         None,
-        description="seconds that UpdateTable takes; absent: none on the local endpoint, and in a simulation "
-        "minutes, as in AWS",
+        description="seconds that UpdateTable takes; absent: 0 on the local endpoint, minutes in a "
+        "simulation, as in AWS",
     )
     transaction_s: Annotated[float, Field(ge=0, le=60)] | None = Field(
         None,
-        description="seconds for which a transaction holds its items, and others on them are cancelled for "
-        "the conflict; absent: transactions never meet; about 0.018 in AWS",
+        description="seconds for which a transaction holds its items, so that others on them conflict; "
+        "absent: no conflicts; about 0.018 in AWS",
     )
 
 
@@ -107,18 +107,18 @@ class Scenario(ScenarioPart):
     question: Annotated[str, Field(min_length=1, max_length=300)]
     loadtest: Annotated[str, Field(pattern=FILE)] = Field(
         MIXED,
-        description="a file in loadtests/, without .py; or a Locust file of one's own, such as ./mine.py, as "
-        "seen from the scenario's folder",
+        description="a file in loadtests/, without .py; or your own Locust file, such as ./mine.py, "
+        "relative to the scenario's folder",
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     expects: Constraint | None = Field(None, description="label of a correct diagnosis, shown in the report")
     table: TableSpec
     companions: tuple[TableSpec, ...] = Field(
-        (), description="tables that the load test needs beside it; they are created, and not judged"
+        (), description="further tables of the load test; they are created, but not judged"
     )
     keys: KeysSpec
     attributes: dict[AttributeName, AttributeSpec] = Field(
-        {}, description="values of items' other attributes, above all of those that indexes are keyed by"
+        {}, description="values of items' other attributes, mainly of index keys"
     )
     load: LoadSpec = LoadSpec()
     tasks: Annotated[tuple[TaskSpec, ...], Field(max_length=100)] = Field(
@@ -126,20 +126,20 @@ class Scenario(ScenarioPart):
     )
     client: ClientSpec = Field(
         ClientSpec(),
-        description="what the application's SDK makes of throttles; absent: no request is sent twice",
+        description="retries of the application's SDK; absent: no retries",
     )
     cache: CacheSpec | None = Field(
         None, description="in front of reads; absent: every read goes to the table"
     )
     dynamic_sharding: ShardingSpec | None = Field(
-        None, description="keys get more shards as they need them; absent: as many as keys.shards says"
+        None, description="add shards to keys as they need them; absent: keys.shards is fixed"
     )
     timeline: tuple[ChangeSpec, ...] = Field(
         (), description="requests to UpdateTable while the load runs, in order of time"
     )
     thresholds: ThresholdsSpec = ThresholdsSpec()
     budget: BudgetSpec = Field(BudgetSpec(), description="of a run against a target that costs")
-    abort_on: AbortSpec = Field(AbortSpec(), description="a run, wherever its table is, stops by itself")
+    abort_on: AbortSpec = Field(AbortSpec(), description="stop the run automatically, on any target")
     local: LocalSpec = LocalSpec()
 
     _assumed: tuple[str, ...] = PrivateAttr(())

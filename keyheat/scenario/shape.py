@@ -102,7 +102,7 @@ class LoadShape:
         return self.totals[number] + self.pieces[number].total(t_s - self.starts_s[number])
 
     def at(self, total: float) -> float:
-        """The first moment with this total; infinity if there is none."""
+        """The first moment with this total; infinity if it is never reached."""
         if total <= 0:
             return 0.0
         if self.flat_per_s:
@@ -173,7 +173,7 @@ _RATES = ("from_per_s", "to_per_s", "peak_per_s", "low_per_s", "high_per_s")
 
 
 class StepSpec(ScenarioPart):
-    """One rate, and for how long."""
+    """One rate and its duration."""
 
     per_s: PerS
     for_s: Seconds | None = None  # always there: a step without an end is refused with its own words
@@ -195,7 +195,7 @@ class ShapeSpec(ScenarioPart):
     for_s: Seconds | None = Field(None, description="spike: how long it lasts")
     low_per_s: PerS | None = Field(None, description="sine: the rate at the start, and after each period")
     high_per_s: PerS | None = Field(None, description="sine: the rate after half a period")
-    period_s: Seconds | None = Field(None, description="sine: seconds of the run that stand for one day")
+    period_s: Seconds | None = Field(None, description="sine: seconds of the run that represent one day")
 
     def over(self, per_s: float, duration_s: float) -> LoadShape:
         """Return the shape of a load of `duration_s` seconds whose own rate is `per_s`."""
@@ -203,18 +203,18 @@ class ShapeSpec(ScenarioPart):
             case "constant":
                 return constant(per_s, duration_s=duration_s)
             case "ramp":
-                return ramp(_said(self.from_per_s), _said(self.to_per_s), duration_s=duration_s)
+                return ramp(_need(self.from_per_s), _need(self.to_per_s), duration_s=duration_s)
             case "steps":
-                return steps((step.per_s, _said(step.for_s)) for step in self.steps or ())
+                return steps((step.per_s, _need(step.for_s)) for step in self.steps or ())
             case "spike":
-                at_s, for_s, peak_per_s = _said(self.at_s), _said(self.for_s), _said(self.peak_per_s)
+                at_s, for_s, peak_per_s = _need(self.at_s), _need(self.for_s), _need(self.peak_per_s)
                 return spike(per_s, peak_per_s, at_s=at_s, for_s=for_s, duration_s=duration_s)
             case "sine":
-                low_per_s, high_per_s, period_s = map(_said, (self.low_per_s, self.high_per_s, self.period_s))
+                low_per_s, high_per_s, period_s = map(_need, (self.low_per_s, self.high_per_s, self.period_s))
                 return sine(low_per_s, high_per_s, period_s=period_s, duration_s=duration_s)
 
 
-def _said(value: float | None) -> float:
+def _need(value: float | None) -> float:
     assert value is not None, "checked when the scenario was read"
     return value
 

@@ -180,13 +180,13 @@ class SizeSpec(ScenarioPart):
     sigma: Annotated[float, Field(gt=0, le=5)] | None = Field(
         None, description="lognormal: how wide; one item in six is larger than median * e^sigma"
     )
-    min: Bytes | None = Field(None, description="lognormal: smaller ones are made so large; absent: 100")
-    max: Bytes | None = Field(None, description="lognormal: larger ones are made so small; absent: 400 KB")
+    min: Bytes | None = Field(None, description="lognormal: smaller sizes are raised to this; absent: 100")
+    max: Bytes | None = Field(None, description="lognormal: larger sizes are cut to this; absent: 400 KB")
     sizes: Annotated[tuple[Bytes, ...], Field(min_length=1, max_length=1_000)] | None = Field(
-        None, description="choice: the sizes that there are"
+        None, description="choice: the sizes"
     )
     weights: Annotated[tuple[Weight, ...], Field(min_length=1, max_length=1_000)] | None = Field(
-        None, description="choice: how often each size occurs, in proportion; absent: equally often"
+        None, description="choice: the frequency of each size, in proportion; absent: equal"
     )
 
     def size(self) -> ItemSize:

@@ -69,7 +69,7 @@ class Parser:
         at_s = self._time(values["time"], problems)
         operation = NAMES.get(str(values["operation"]).strip())
         if operation is None:
-            problems.append(f"operation {values['operation']!r} is none of {', '.join(OPERATIONS)}")
+            problems.append(f"operation {values['operation']!r} is not one of {', '.join(OPERATIONS)}")
         key = _text(values["key"], "key", LONGEST_KEY_BYTES, problems)
         sort_key = self._sort_key(values.get(SORT_KEY), problems)
         size = self._size(values["size_bytes"], operation, key, sort_key, problems)
@@ -151,7 +151,7 @@ def check_trace(path: Path, *, has_sort_key: bool, least: Least) -> list[str]:
     except TraceError as error:
         return [*parser.errors, *error.errors]
     if rows == 0:
-        return ["there is no row"]
+        return ["the trace has no rows"]
     more = [f"{parser.wrong:,} of {rows:,} rows are wrong"] if parser.wrong > 1 else []
     return parser.errors + more
 
@@ -227,7 +227,7 @@ def _of_parquet(path: Path) -> Iterator[dict[str, Any]]:
 def _columns(there: list[str]) -> list[str]:
     missing = [name for name in COLUMNS if name not in there]
     if missing:
-        raise TraceError([f"there is no column {name}" for name in missing])
+        raise TraceError([f"column {name} is missing" for name in missing])
     return [name for name in (*COLUMNS, SORT_KEY) if name in there]
 
 

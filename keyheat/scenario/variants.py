@@ -82,7 +82,7 @@ def at_scale(scenario: Scenario, scale: float) -> Scenario:
 def rates_times(scale: float, raw: Any) -> Any:
     """A part of a raw scenario, with every rate in it multiplied."""
     if isinstance(raw, list):
-        return [rates_times(scale, one) for one in raw]
+        return [rates_times(scale, value) for value in raw]
     if not isinstance(raw, dict):
         return raw
     return {
@@ -121,7 +121,7 @@ def scaled_fields(scenario: Scenario) -> list[str]:
     return [f"{path}.auto_scaling" for path, spec in owners if spec is not None]
 
 
-def taken_out(fields: Sequence[str]) -> str:
+def without_options(fields: Sequence[str]) -> str:
     """What takes fields out of a scenario, as it is typed behind a command."""
     return " ".join(f"--set '{field}='" for field in fields)
 
@@ -192,10 +192,10 @@ _BRIEFLY.maxstring = 80
 
 
 def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scenario:
-    """The scenario with the settings made, in their order; `source` names it in errors.
+    """Apply settings to a scenario in their order; `source` names it in errors.
 
-    What was expected of the scenario as it was is not expected of another one. Raises `ScenarioError` with
-    every setting that is none, or with what is wrong with the scenario that they make.
+    The expectations of the original scenario are dropped. Raises `ScenarioError` with every invalid setting,
+    or with the errors of the changed scenario.
     """
     if not settings:
         return scenario
@@ -203,11 +203,11 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
     raw.pop("expects", None)
     mistakes = []
     for setting in settings:
-        made = deepcopy(raw)
-        if problem := _make(made, setting):
+        trial = deepcopy(raw)
+        if problem := _make(trial, setting):
             mistakes.append(problem)
         else:
-            raw = made
+            raw = trial
     try:
         changed = scenario_from_dict(raw, f"{source} with {', '.join(settings)}")
     except ScenarioError as error:
@@ -244,7 +244,7 @@ def _make(raw: dict[str, Any], setting: str) -> str | None:
     for number, step in enumerate(way):
         node = _into(node, step, [] if isinstance([*way, last][number + 1], int) else {})
         if node is None:
-            return f"there is no such place @ $.{path}"
+            return f"no such field @ $.{path}"
     return _put(node, last, value, path)
 
 
@@ -266,7 +266,7 @@ def _put(node: Any, last: str | int, value: Any, path: str) -> str | None:
         isinstance(node, list) and isinstance(last, int) and last <= len(node)
     )
     if not fits:
-        return f"there is no such place @ $.{path}"
+        return f"no such field @ $.{path}"
     if value is not _TAKEN_OUT:
         if last == len(node) and isinstance(node, list):
             node.append(value)
@@ -321,11 +321,11 @@ def _flat(value: Any, path: str = "") -> dict[str, str]:
     elif isinstance(value, list):
         parts = [(f"{path}[{number}]", inner) for number, inner in enumerate(value)]
     else:
-        return {} if value is None else {path: _said(value)}
+        return {} if value is None else {path: _value_text(value)}
     return {name: leaf for inner_path, inner in parts for name, leaf in _flat(inner, inner_path).items()}
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

@@ -94,19 +94,19 @@ class ShardWriter:
         newest = False
         while True:
             try:
-                known = self._look_up(key)
+                cached = self._look_up(key)
             except ClientError as error:
                 patience.after(error)
                 continue
-            shard = known.shards.number - 1 if newest else self._rng.randrange(known.shards.number)
+            shard = cached.shards.number - 1 if newest else self._rng.randrange(cached.shards.number)
             try:
                 put(shard_key(key, shard))
             except ClientError as error:
-                newest = self._react(key, known, throttle_of(error.response))
+                newest = self._react(key, cached, throttle_of(error.response))
                 if not newest:
                     patience.after(error)
                 continue
-            self._confirm(key, shard, known, patience)
+            self._confirm(key, shard, cached, patience)
             return shard_key(key, shard)
 
     def _look_up(self, key: str) -> KnownShards:
@@ -114,19 +114,19 @@ class ShardWriter:
 
         Where the metadata table throttles, what is known goes on being good enough for a while.
         """
-        known = self._knowledge.of(key)
-        age_s = inf if known is None else self._clock() - known.read_s
-        if known is not None and age_s <= self._policy.cache_s:
-            return known
+        cached = self._knowledge.of(key)
+        age_s = inf if cached is None else self._clock() - cached.read_s
+        if cached is not None and age_s <= self._policy.cache_s:
+            return cached
         try:
             return self._read(key)
         except ClientError as error:
             if throttle_of(error.response) is None:
                 raise
             self._note("metadata.throttled", 1)
-            if known is None or age_s > self._policy.settle_s / 2:
+            if cached is None or age_s > self._policy.settle_s / 2:
                 raise
-            return known
+            return cached
 
     def _read(self, key: str) -> KnownShards:
         while True:
@@ -138,7 +138,7 @@ class ShardWriter:
                     continue  # another writer was faster: read what it wrote
             return self._knowledge.learn(key, shards, read_s=read_s, now_s=self._clock())
 
-    def _react(self, key: str, known: KnownShards, throttle: Throttle | None) -> bool:
+    def _react(self, key: str, cached: KnownShards, throttle: Throttle | None) -> bool:
         """React to a throttle; return True if the key has a new shard to write to."""
         if throttle is None:
             return False
@@ -147,9 +147,9 @@ class ShardWriter:
             self._ask_for_capacity(throttle)
         elif throttle.limit is Limit.PARTITION:
             now_s = self._clock()
-            known, step = self._knowledge.on_partition_error(key, known, self._policy, now_s, self._rng)
+            cached, step = self._knowledge.on_partition_error(key, cached, self._policy, now_s, self._rng)
             if step is ShardStep.RAISE:
-                return self._add_shard(key, known.shards, now_s)
+                return self._add_shard(key, cached.shards, now_s)
             self._note(f"shards.{step}", 1)
         return False
 
@@ -169,13 +169,13 @@ class ShardWriter:
             self._note("metadata.throttled", 1)
             return False  # another turn was drawn already
 
-    def _confirm(self, key: str, shard: int, known: KnownShards, patience: RetryPatience) -> None:
-        """Make sure that readers look where an item was written, if that took very long.
+    def _confirm(self, key: str, shard: int, cached: KnownShards, patience: RetryPatience) -> None:
+        """Make sure that readers look in the shard of a write that took very long.
 
-        Meanwhile the key may have shrunk, and its higher shards been found empty. Changing the metadata, even
-        to what they are, stops whoever is about to forget those shards; before, the item is not acknowledged.
+        Meanwhile the key may have shrunk, and readers found its higher shards empty. Rewriting the metadata,
+        even unchanged, stops a process that is about to forget them; only then is the item acknowledged.
         """
-        if self._clock() - known.read_s <= self._policy.settle_s / 2:
+        if self._clock() - cached.read_s <= self._policy.settle_s / 2:
             return
         while True:
             try:

@@ -139,7 +139,11 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
     diagnosis = diagnosed.run.diagnosis
     now = now_of(diagnosis)
     if now is not None:
-        yield _tonight(diagnosed, facts, now)
+        tonight = _tonight(diagnosed, facts, now)
+        if cures_now(diagnosis) and diagnosis.cure and len(diagnosis.cure.steps) == 1:
+            yield replace(cure, command=tonight.command, beside=(*cure.beside, now.why))
+            return
+        yield tonight
     if cure.name == "Now":
         return
     cure = replace(
@@ -286,13 +290,16 @@ def _demand(changes: Changes, reference: Period) -> str:
     if abs(now - before) <= NOTABLE * max(before, now):
         return f"{who} were at {rate(before, unit)} {reference.name} as well"
     verb, least = "rose" if now > before else "fell", "at least " if changes.now.at_least else ""
-    since = clock(changes.rose_s)[:5]
-    rise = f"{who} {verb} from {rate(before, unit)} {reference.name} to {least}{rate(now, unit)} at {since}"
-    throttled = clock(changes.now.start_s)[:5]
+    since, throttled = (clock(at_s)[:5] for at_s in (changes.rose_s, changes.now.start_s))
+    burst = changes.now.provisioned_per_s is not None and now > changes.now.provisioned_per_s
+    which = "peak" if reference.busiest_s is not None else "median"
+    rise = f"{who} {verb} at {since}, from {rate(before, unit)} ({which}) {reference.name}"
+    rise += f" to {least}{rate(now, unit)}"
+    if changes.now.busiest_s is not None and (peak := clock(changes.now.busiest_s)[:5]) != since:
+        rise += f" at the peak, {peak}"
     if throttled == since:
         return rise
-    burst = changes.now.provisioned_per_s is not None and now > changes.now.provisioned_per_s
-    return f"{rise}, and {'burst capacity served them until' if burst else 'throttled from'} {throttled}"
+    return f"{rise}; {'burst capacity served them until' if burst else 'they throttled from'} {throttled}"
 
 
 def _what_stayed(now: Period, reference: Period) -> str:

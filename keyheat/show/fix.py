@@ -69,14 +69,17 @@ def fix_answer(fix: Fix) -> Answer:
         tone=TONES.get(proof.kind, (proof.now or proof.limit)[0]),
         sentence=" ".join(filter(None, (sentence_of(fix), _too_few(fix)))),
         context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
-        tables=(
-            Table(title="Before and after", rows=measures),
-            Table(title=steps_title(fix.remedy.actions), rows=tuple(map(asdict, fix.changes))),
-        ),
+        tables=tuple(_tables(fix, measures)),
         notes=tuple(warnings_of(fix)),
         parts=tuple(_part(run) for side in fix.sides for run in side),
         data=_data(fix, measures),
     )
+
+
+def _tables(fix: Fix, measures: Sequence[Mapping[str, str]]) -> Iterator[Table]:
+    yield Table(title="Before and after", rows=tuple(measures))
+    if fix.changes:  # a replay of evidence is altered itself, not its scenario
+        yield Table(title=steps_title(fix.remedy.actions), rows=tuple(map(asdict, fix.changes)))
 
 
 def _part(run: Tried) -> Answer:

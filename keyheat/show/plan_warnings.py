@@ -7,7 +7,7 @@ from keyheat.numbers import UNITS, rate, span, whole
 from keyheat.plan.plan import ScenarioPlan, ThrottleForecast
 from keyheat.plan.totals import LONGEST_S, HottestPartition
 from keyheat.scenario.spec.tables import TableSpec
-from keyheat.scenario.variants import scaled_fields, taken_out
+from keyheat.scenario.variants import scaled_fields, without_options
 from keyheat.words import Direction, capital
 
 
@@ -18,7 +18,7 @@ def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
     if scaled := scaled_fields(plan.scenario):
         yield (
             "Auto scaling is not in the plan; `keyheat simulate` has it. A run sets none up, so take it "
-            f"out: {taken_out(scaled)}"
+            f"out: {without_options(scaled)}"
         )
     if plan.scenario.table.billing_mode == "PAY_PER_REQUEST":
         yield (

@@ -147,7 +147,7 @@ class LoadProgress(Protocol):
     @property
     def left_s(self) -> float | None: ...
     @property
-    def said(self) -> Sequence[str]: ...
+    def lines(self) -> Sequence[str]: ...
 
 
 class SecondsLeft(ProgressColumn):
@@ -187,7 +187,7 @@ class LoadBar(Bar):
         if now.phase != self._phase:
             self._phase = now.phase
             self._enter(PHASES.get(now.phase, now.phase), now.left_s)
-        for line in now.said:
+        for line in now.lines:
             self._console.print(line)
         if now.phase != "loading":
             return

@@ -163,7 +163,7 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
         throttled = whole(facts.run_throttles) if facts.run_throttles else "none"
         yield f"{throttled} of {whole(facts.run_attempts)}"
     if run.alone and facts.labelled:
-        yield f"{measured(facts.labelled / facts.throttled_s)} a second while throttled"
+        yield f"{measured(facts.run_throttles / facts.throttled_s)} a second while throttled"
     if facts.of_constraint:
         yield from _of_constraint(facts, NAMES[run.diagnosis.verdict.constraint].lower())
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
@@ -183,7 +183,9 @@ def _of_constraint(facts: Facts, name: str) -> Iterator[str]:
     """The part of the throttles that the verdict names, of those that have a label."""
     every = facts.of_constraint == facts.labelled
     share = "all" if every else percent(facts.of_constraint / facts.labelled)
-    if not facts.all_labelled:
+    if facts.logged and facts.logged < facts.run_throttles:
+        yield f"{whole(facts.logged)} of them in the client's log"
+    elif not facts.all_labelled:
         yield f"{whole(facts.labelled)} of them labelled: {share} {name}"
     elif not every:
         yield f"{share} of them: {name}"

@@ -43,12 +43,12 @@ def runs_answer(
         sentence=f"{some(len(runs), 'run')} of {scenarios}." if runs else f"No run yet in {where}.",
         context=where,
         tables=(table,) if runs else (),
-        notes=tuple(f"Not read: {shown(problem.place)}: {problem.why}" for problem in problems),
+        notes=tuple(f"Not read: {shown(problem.folder)}: {problem.why}" for problem in problems),
         commands=() if runs else FIRST_STEPS,
         data={
             "format": FORMAT,
             "runs": [_data(run) for run in runs],
-            "problems": [{"folder": str(problem.place), "problem": problem.why} for problem in problems],
+            "problems": [{"folder": str(problem.folder), "problem": problem.why} for problem in problems],
         },
     )
 

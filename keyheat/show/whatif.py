@@ -149,7 +149,7 @@ def _tone(result: Found) -> Tone:
         return "invalid"
     if edge is None or (result.kind != "load" and result.search.answer is not None):
         return "none"
-    refused = edge.left(result.direction)
+    refused = edge.throttled_by(result.direction)
     return "undetermined" if refused is None else refused.cause.constraint
 
 
@@ -165,7 +165,7 @@ def _sentence(result: Found) -> str:
 
 
 def _beyond(result: Found, step: Step) -> str:
-    amount, refused = result.amount(step.value), step.left(result.direction)
+    amount, refused = result.amount(step.value), step.throttled_by(result.direction)
     if step.state == "generator":
         return f"with {amount}, the load generator is the limit, not the table"
     if step.state == "undecided":
@@ -218,7 +218,7 @@ def _limited_by(step: Step, direction: Direction | None) -> str:
     """What throttled most, in few letters; in brackets what is no limit of the table."""
     if step.state in NOT_OF_THE_TABLE:
         return f"({NOT_OF_THE_TABLE[step.state].lower()})"
-    refused = step.left(direction)
+    refused = step.throttled_by(direction)
     if refused is None:
         return "undetermined" if step.state == "limited" else NOTHING
     owner = "" if refused.index is None else f" ({refused.index})"
@@ -291,7 +291,7 @@ def _notes(result: Found) -> Iterator[str]:
 def _instead(result: Found) -> Iterator[str]:
     """What to ask where no number is enough, or where a load is held to a limit."""
     question, edge = result.search.question, result.edge
-    refused = edge.left(result.direction) if edge is not None else None
+    refused = edge.throttled_by(result.direction) if edge is not None else None
     if refused is None or (result.kind != "load" and result.search.answer is not None):
         return
     scenario, of_key = question.scenario.name, refused.cause is Cause.KEY_RANGE
@@ -323,7 +323,7 @@ def _data(result: Found) -> dict[str, Any]:
 
 def _step_data(result: Found, step: Step) -> dict[str, Any]:
     refused = [{"constraint": each.cause.constraint, "index": each.index, "direction": each.direction,
-             "throttle_events": each.events} for each in step.outcome.left]  # fmt: skip
+             "throttle_events": each.events} for each in step.outcome.limits]  # fmt: skip
     return {
         "value": step.value, "seed": step.outcome.seed, "state": step.state, "throttle_share": step.share,
         "attempts_per_s": step.attempts_per_s, "throttled_per_s": step.throttled_per_s,

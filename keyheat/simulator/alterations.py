@@ -42,8 +42,8 @@ class Altered(Traffic):
         return tuple(map(self._change, self._sent))
 
     def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        own = [replace(answer, flow=flow) for answer, flow in zip(answers, self._sent, strict=True)]
-        self._traffic.answered(at_s, own)
+        of_unaltered = [replace(answer, flow=flow) for answer, flow in zip(answers, self._sent, strict=True)]
+        self._traffic.answered(at_s, of_unaltered)
 
 
 def in_shards(count: int, direction: Direction, index: str | None = None) -> Change:
@@ -51,12 +51,12 @@ def in_shards(count: int, direction: Direction, index: str | None = None) -> Cha
 
     Writing to an index of divided keys, the entries move; reading, each request asks one of the shards.
     """
-    made: WeakKeyDictionary[Masses, Masses] = WeakKeyDictionary()
+    divided_keys: WeakKeyDictionary[Masses, Masses] = WeakKeyDictionary()
 
     def in_parts(keys: Masses) -> Masses:
-        if keys not in made:
-            made[keys] = divided(keys, count)
-        return made[keys]
+        if keys not in divided_keys:
+            divided_keys[keys] = divided(keys, count)
+        return divided_keys[keys]
 
     def change(flow: Flow) -> Flow:
         if flow.direction is not direction or flow.table is not None:
@@ -75,15 +75,15 @@ def in_shards(count: int, direction: Direction, index: str | None = None) -> Cha
 def in_copies(count: int) -> Change:
     """Every hot item of the table has `count` copies: a read asks one of them, a write writes them all."""
     spread = in_shards(count, Direction.READ)
-    made: WeakKeyDictionary[Masses, Masses] = WeakKeyDictionary()
+    copied_keys: WeakKeyDictionary[Masses, Masses] = WeakKeyDictionary()
 
     def change(flow: Flow) -> Flow:
         if flow.direction is Direction.READ or flow.table is not None:
             return spread(flow)
-        if flow.keys not in made:
-            made[flow.keys] = divided(flow.keys, count, copies=True)
+        if flow.keys not in copied_keys:
+            copied_keys[flow.keys] = divided(flow.keys, count, copies=True)
         hot = float(flow.keys.shares[flow.keys.shares >= HOT_SHARE].sum())
-        return replace(flow, requests=flow.requests * (1 + (count - 1) * hot), keys=made[flow.keys])
+        return replace(flow, requests=flow.requests * (1 + (count - 1) * hot), keys=copied_keys[flow.keys])
 
     return change
 
@@ -108,7 +108,7 @@ def divided(keys: Masses, count: int, *, copies: bool = False) -> Masses:
     hot = np.flatnonzero(keys.shares >= HOT_SHARE)
     if count == 1 or not len(hot):
         return keys
-    names = [shard_key(keys.name(int(place)), shard) for place in hot for shard in range(count)]
+    names = [shard_key(keys.name(int(number)), shard) for number in hot for shard in range(count)]
     cold = np.flatnonzero(keys.shares < HOT_SHARE)
     points = np.concatenate(
         [keys.points[cold], np.array([key_point(name.encode()) for name in names], np.uint64)]
@@ -118,8 +118,8 @@ def divided(keys: Masses, count: int, *, copies: bool = False) -> Masses:
     total = float(shares.sum()) + keys.even
     order = np.argsort(points, kind="stable")
 
-    def name(place: int) -> str:
-        origin = int(order[place])
+    def name(number: int) -> str:
+        origin = int(order[number])
         return names[origin - len(cold)] if origin >= len(cold) else keys.name(int(cold[origin]))
 
     return replace(
@@ -152,11 +152,11 @@ def check_shards(scenario: Scenario, folder: Path = Path()) -> None:
     except ScenarioError:
         return  # unknown
     if not asks:
-        said = (
+        problem = (
             f"{scenario.loadtest_shown} spreads no key, so {scenario.keys.shards} shards change nothing of "
             "what it sends: take a load test that does (`keyheat loadtests`), list [[tasks]], or simulate it"
         )
-        raise ScenarioError(scenario.name, [f"{said} @ $.keys.shards"])
+        raise ScenarioError(scenario.name, [f"{problem} @ $.keys.shards"])
 
 
 def spread_traffic(scenario: Scenario, seed: int, folder: Path = Path()) -> tuple[Traffic, tuple[str, ...]]:
@@ -169,8 +169,8 @@ def spread_traffic(scenario: Scenario, seed: int, folder: Path = Path()) -> tupl
         return traffic, ()
     for direction in Direction:
         traffic = Altered(traffic, in_shards(count, direction))
-    said = (
-        f"{scenario.loadtest} spreads no key by itself: its hot keys are divided among {count} shards on "
-        "their way, and nobody reads all shards of a key back"
+    note = (
+        f"{scenario.loadtest} spreads no key by itself: the simulator divides its hot keys among {count} "
+        "shards, and no request reads all shards of a key back"
     )
-    return traffic, (said,)
+    return traffic, (note,)

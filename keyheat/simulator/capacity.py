@@ -75,7 +75,7 @@ class ScalingTarget:
     because: str
 
 
-def wanted(spec: ScalingSpec, minutes: Sequence[float | None], provisioned: float) -> ScalingTarget | None:
+def scale_to(spec: ScalingSpec, minutes: Sequence[float | None], provisioned: float) -> ScalingTarget | None:
     """Return what auto scaling would request after these minutes; None if no alarm is raised.
 
     `minutes` are consumed units per second, the latest last; None where nothing was consumed, for then there
@@ -93,7 +93,7 @@ def _out(spec: ScalingSpec, minutes: Sequence[float | None], provisioned: float)
     units = min(spec.max, math.ceil(seen[-1] / spec.target))
     if units <= provisioned:
         return None
-    shares = " and ".join(f"{100 * one / provisioned:.0f} %" for one in seen)
+    shares = " and ".join(f"{100 * units / provisioned:.0f} %" for units in seen)
     return ScalingTarget(units, f"{shares} used in two minutes on end, target {100 * spec.target:.0f} %")
 
 
@@ -138,13 +138,13 @@ class Scaler:
 
     def look(self, minutes: Sequence[float | None], provisioned: float, now_s: float) -> ScalingTarget | None:
         """Return what to request now. During the cooldown of an addition only a larger one is made."""
-        found = wanted(self.spec, minutes, provisioned)
-        if found is None:
+        target = scale_to(self.spec, minutes, provisioned)
+        if target is None:
             return None
-        more = found.units - provisioned
+        more = target.units - provisioned
         if more > 0:
-            return found if now_s >= self.out_until_s or more > self.added else None
-        return found if now_s >= self.in_until_s else None
+            return target if now_s >= self.out_until_s or more > self.added else None
+        return target if now_s >= self.in_until_s else None
 
     def changed(self, more: float, in_force_s: float) -> None:
         """Its request is in force: `more` units were added, or taken away where that is below zero."""
@@ -209,14 +209,14 @@ class CapacityTimeline:
             return
         provisioned = _provisioned(model, scaler)
         minutes = self._minutes(model, scaler, minute)
-        found = scaler.look(minutes, provisioned, now_s)
-        if found is not None:
-            self._ask_for(scaler, model, found, provisioned, now_s)
+        target = scaler.look(minutes, provisioned, now_s)
+        if target is not None:
+            self._ask_for(scaler, model, target, provisioned, now_s)
 
     def _ask_for(
-        self, scaler: Scaler, model: TableModel, found: ScalingTarget, provisioned: float, now_s: float
+        self, scaler: Scaler, model: TableModel, target: ScalingTarget, provisioned: float, now_s: float
     ) -> None:
-        pair = CapacityPair(**{scaler.side.value: found.units})
+        pair = CapacityPair(**{scaler.side.value: target.units})
         step = ChangeSpec(at_s=now_s - self._started_s, index=scaler.index, provisioned=pair)
         refused = self._updating.refusal(model, [step], now_s) is not None
         if not (refused and scaler.refused):  # logged once, tried every minute
@@ -225,8 +225,8 @@ class CapacityTimeline:
                 [step],
                 now_s,
                 by=AUTO_SCALING,
-                because=found.because,
-                done=lambda in_force_s: scaler.changed(found.units - provisioned, in_force_s),
+                because=target.because,
+                done=lambda in_force_s: scaler.changed(target.units - provisioned, in_force_s),
             )
         scaler.refused = refused
 

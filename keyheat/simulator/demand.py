@@ -31,16 +31,16 @@ class FlowArrivals:
     def in_second(self, flows: Sequence[Flow]) -> list[int]:
         """Whole requests of each flow; flows of one second and the next match by place and operation."""
         counts: list[int] = []
-        for places in sent_together(flows):
-            counts += [self._of(places[0], flows[places[0]])] * len(places)
+        for positions in sent_together(flows):
+            counts += [self._of(positions[0], flows[positions[0]])] * len(positions)
         return counts
 
-    def _of(self, place: int, flow: Flow) -> int:
+    def _of(self, number: int, flow: Flow) -> int:
         if flow.poisson:
             return int(self._rng.poisson(flow.requests))
-        due = flow.requests + self._remainders.get((place, flow.operation), 0.0)
+        due = flow.requests + self._remainders.get((number, flow.operation), 0.0)
         whole = int(due + 1e-9)
-        self._remainders[place, flow.operation] = due - whole
+        self._remainders[number, flow.operation] = due - whole
         return whole
 
 
@@ -52,7 +52,7 @@ class FlowDemand:
     transaction's other item, if that is another one.
     """
 
-    place: int
+    position: int
     flow: Flow
     requests: int
     of_request: int = 1
@@ -100,53 +100,53 @@ def demand_of(
     rng: np.random.Generator,
 ) -> Demand | None:
     """The flows of one direction, divided at random among the partitions that there are now."""
-    asked = list(_asked(direction, flows, requests))
-    if not asked:
+    demands = list(_demands(direction, flows, requests))
+    if not demands:
         return None
-    blocks = _blocks(table, [one.flow.index for one in asked])
+    blocks = _blocks(table, [due.flow.index for due in demands])
     columns = sum(block.stop - block.start for block in blocks.values())
-    sizes = [sizes_of(one.flow) for one in asked]
-    owners = np.repeat(np.arange(len(asked)), [len(units) for units, _parts in sizes])
+    sizes = [sizes_of(due.flow) for due in demands]
+    owners = np.repeat(np.arange(len(demands)), [len(units) for units, _parts in sizes])
     cells = np.zeros((len(owners), columns))
-    for number, (one, (_units, parts)) in enumerate(zip(asked, sizes, strict=True)):
-        counts = rng.multinomial(one.items, parts)
-        shares = table.shares(one.flow.index).of(one.flow.keys)
-        cells[owners == number, blocks[one.flow.index]] = rng.multinomial(counts, shares)
+    for number, (due, (_units, parts)) in enumerate(zip(demands, sizes, strict=True)):
+        counts = rng.multinomial(due.items, parts)
+        shares = table.shares(due.flow.index).of(due.flow.keys)
+        cells[owners == number, blocks[due.flow.index]] = rng.multinomial(counts, shares)
     units = np.concatenate([units for units, _parts in sizes])
-    together = np.array([_units_together(one, flows) for one in asked])[owners]
+    together = np.array([_units_together(due, flows) for due in demands])[owners]
     return Demand(
         table=table,
         direction=direction,
-        flows=asked,
+        flows=demands,
         blocks=blocks,
         owners=owners,
         units=units,
         whole=np.where(together > 0.0, together, units),
-        weights=np.array([EVENTUAL_READ_WEIGHT if one.flow.eventual else 1.0 for one in asked])[owners],
+        weights=np.array([EVENTUAL_READ_WEIGHT if due.flow.eventual else 1.0 for due in demands])[owners],
         cells=cells,
         buckets=[
-            part.read if direction is Direction.READ else part.write
+            partition.read if direction is Direction.READ else partition.write
             for index in blocks
-            for part in table.model.resource(index).partitions
+            for partition in table.model.resource(index).partitions
         ],
     )
 
 
-def _asked(direction: Direction, flows: Sequence[Flow], requests: Sequence[int]) -> Iterator[FlowDemand]:
-    for places in sent_together(flows):
-        for place, partner in zip(places, reversed(places), strict=True):
-            flow = flows[place]
+def _demands(direction: Direction, flows: Sequence[Flow], requests: Sequence[int]) -> Iterator[FlowDemand]:
+    for positions in sent_together(flows):
+        for position, partner in zip(positions, reversed(positions), strict=True):
+            flow = flows[position]
             if flow.direction is direction:
-                of_request = max(flow.items, len(places)) if flow.together else 1
-                other = partner if partner != place else None
-                yield FlowDemand(place, flow, requests[place], of_request, other)
+                of_request = max(flow.items, len(positions)) if flow.together else 1
+                other = partner if partner != position else None
+                yield FlowDemand(position, flow, requests[position], of_request, other)
 
 
-def _units_together(one: FlowDemand, flows: Sequence[Flow]) -> float:
+def _units_together(due: FlowDemand, flows: Sequence[Flow]) -> float:
     """Units of all items of a transaction; 0 of other requests, whose items are admitted one by one."""
-    if not one.flow.together:
+    if not due.flow.together:
         return 0.0
-    return one.flow.units * one.flow.items + (0.0 if one.partner is None else flows[one.partner].units)
+    return due.flow.units * due.flow.items + (0.0 if due.partner is None else flows[due.partner].units)
 
 
 def _blocks(table: TableShares, indexes: Sequence[str | None]) -> dict[str | None, slice]:

@@ -27,27 +27,27 @@ Refused = Counter[tuple[str | None, Cause]]
 Heat = list[float]  # units asked for, throttles, units consumed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class KeyUses:
     """Means of the most used keys of a flow in one second: requested items, and refused ones."""
 
     index: str | None  # the index that is read; None: the table
     names: Sequence[str]
-    asked: Floats
+    items: Floats
     by_partition: Floats  # refused by the key's own partition
     by_limits: Floats  # refused by what all keys share
 
     def throttled(self, refusal: Refusal, count: int, most: int, notable: float) -> Iterator[tuple[str, int]]:
         """The keys that stand out among `count` throttles of one reason, each with its own."""
-        own = refusal.cause is Cause.KEY_RANGE and refusal.index == self.index
-        refused = self.by_partition if own else self.by_limits
-        left = count
-        for place in nlargest(most, range(len(self.names)), key=refused.__getitem__):
-            some = min(left, round(float(refused[place])))
+        by_key = refusal.cause is Cause.KEY_RANGE and refusal.index == self.index
+        refused = self.by_partition if by_key else self.by_limits
+        remaining = count
+        for number in nlargest(most, range(len(self.names)), key=refused.__getitem__):
+            some = min(remaining, round(float(refused[number])))
             if some < max(1.0, notable * count):
                 return
-            left -= some
-            yield self.names[place], some
+            remaining -= some
+            yield self.names[number], some
 
 
 @dataclass(slots=True)
@@ -103,8 +103,8 @@ class KeyHistory:
 def _heats_of_uses(uses: KeyUses, units: float) -> list[tuple[str, Heat]]:
     refused = uses.by_partition + uses.by_limits
     return [
-        (name, [asked * units, throttles, (asked - throttles) * units])
-        for name, asked, throttles in zip(uses.names, uses.asked.tolist(), refused.tolist(), strict=True)
+        (name, [items * units, throttles, (items - throttles) * units])
+        for name, items, throttles in zip(uses.names, uses.items.tolist(), refused.tolist(), strict=True)
     ]
 
 
@@ -158,25 +158,25 @@ class Flow:
     table: str | None = None  # a companion's name; None: the scenario's table
     poisson: bool = False  # arrivals at random; else evenly spaced
     ours: bool = True  # False: another client's, which this client's record does not hold
-    told: "Callable[[FlowAnswer], None]" = field(default=ignore, compare=False)
+    on_answer: "Callable[[FlowAnswer], None]" = field(default=ignore, compare=False)
 
 
 def sent_together(flows: Sequence[Flow]) -> list[tuple[int, ...]]:
-    """The places of the flows of each kind of request: of transactions of two unlike items there are two."""
-    found: list[tuple[int, ...]] = []
-    for place, flow in enumerate(flows):
-        if found and len(found[-1]) == 1 and _are_pair(flows[place - 1], flow):
-            found[-1] = place - 1, place
+    """Group the positions of flows by request: a transaction of two unlike items has two flows."""
+    groups: list[tuple[int, ...]] = []
+    for position, flow in enumerate(flows):
+        if groups and len(groups[-1]) == 1 and _are_pair(flows[position - 1], flow):
+            groups[-1] = position - 1, position
         else:
-            found.append((place,))
-    return found
+            groups.append((position,))
+    return groups
 
 
-def _are_pair(one: Flow, other: Flow) -> bool:
-    if not (other.within and one.together and other.together and one.items == other.items == 1):
+def _are_pair(first: Flow, second: Flow) -> bool:
+    if not (second.within and first.together and second.together and first.items == second.items == 1):
         return False
     return all(
-        getattr(one, name) == getattr(other, name) for name in ("requests", "direction", "index", "table")
+        getattr(first, name) == getattr(second, name) for name in ("requests", "direction", "index", "table")
     )
 
 

@@ -106,8 +106,8 @@ def _totals(client: ClientRecord) -> dict[str, Any]:
             counts.update(dict(zip(COUNTS, numbers, strict=True)))
     for _second, _index, _side, reason, _operation, _key, _units, count in client.throttles.rows():
         reasons[reason] += count
-    met = {"TransactionConflict": client.conflicts} if client.conflicts else {}
-    return totals_json(counts, units, reasons, met)
+    conflicts = {"TransactionConflict": client.conflicts} if client.conflicts else {}
+    return totals_json(counts, units, reasons, conflicts)
 
 
 def keys_of(simulation: Simulation, *, show_keys: bool = False) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _hot(side: Direction, history: KeyHistory, *, show: bool) -> Keys:
         side,
         total_units=history.total_units,
         overall=hottest(history.run, TOP_KEYS),
-        by_throttles=[one for one in hottest(history.run, TOP_KEYS, by=1) if round(one[1][1])],
+        by_throttles=[row for row in hottest(history.run, TOP_KEYS, by=1) if round(row[1][1])],
         windows={start: hottest(named, TOP_KEYS) for start, named in history.windows.items()},
         window_s=history.window_s,
         digest=digest_of,
@@ -197,9 +197,9 @@ def under_way(
 ) -> Iterator[Callable[[], None]]:
     """Mark the folder as that of a running simulation until the end of the block.
 
-    Yields what is called once the run is written. What was not simulated to its end leaves no run behind,
-    unless the process is killed: a manifest that says `running`, in a folder that nobody claims, is a run
-    that never ended. Raises `CannotWrite`.
+    Yields a function to call once the run is written. A simulation that did not end leaves no run behind,
+    unless the process is killed: a manifest that says `running`, in an unclaimed folder, is a run that never
+    ended. Raises `CannotWrite`.
     """
     run, whole = (
         RunFolder(folder, _manifest_at_start(scenario, seed, SIMULATED_START_S, scenario_path)),

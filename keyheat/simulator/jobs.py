@@ -44,18 +44,18 @@ def find_scenario(name_or_path: str, settings: Sequence[str] = ()) -> tuple[Scen
 
 def find_scenarios(names: Sequence[str], settings: Sequence[str] = ()) -> list[tuple[Scenario, Path]]:
     """Several scenarios, each of another name. Raises `ValueError` with every mistake in any of them."""
-    found: list[tuple[Scenario, Path]] = []
+    scenarios: list[tuple[Scenario, Path]] = []
     errors: list[str] = []
     for name in names:
         try:
-            found.append(find_scenario(name, settings))
+            scenarios.append(find_scenario(name, settings))
         except ValueError as error:
             errors.append(str(error))
-    called = Counter(scenario.name for scenario, _path in found)
+    called = Counter(scenario.name for scenario, _path in scenarios)
     errors += [f"{count} scenarios are named {name!r}" for name, count in called.items() if count > 1]
     if errors:
         raise ValueError("\n".join(errors))
-    return found
+    return scenarios
 
 
 def made(job: Job) -> bool:

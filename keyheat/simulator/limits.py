@@ -64,9 +64,9 @@ class Limit:
 
     def rise(self, accepted: Floats, price: float) -> float:
         """Return by how much the price has to rise, or may fall, if these items of each row are accepted."""
-        wanted = (self.used * accepted).T
+        demand = (self.used * accepted).T
         least = np.full(len(self.rooms), -price)
-        return float(settled(wanted, self.rooms, self.hardness[:, None], np.zeros(len(least)), least).max())
+        return float(settled(demand, self.rooms, self.hardness[:, None], np.zeros(len(least)), least).max())
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _hardness(units: Floats, bucket: Bucket) -> Floats:
 
 def _gates(demand: Demand, index: str | None) -> Iterator[Stage]:
     """The gates of a resource, which its flows meet before its partitions."""
-    mine = np.array([one.flow.index == index for one in demand.flows])[demand.owners]
+    mine = np.array([due.flow.index == index for due in demand.flows])[demand.owners]
     for gate in demand.lane(index).gates:
         hardness = _hardness(demand.whole, gate.bucket) * mine
         yield Stage(gate.refusal, [gate.bucket], (demand.units * mine)[None, :], hardness)
@@ -121,21 +121,21 @@ def _of_index(demand: Demand, name: str, entries: Floats, before: Floats) -> Ite
         yield Stage(gate.refusal, [gate.bucket], entries[None, :], hardness, of_index=name)
     shares = demand.table.shares(name)
     used = np.zeros((len(resource.partitions), len(demand.flows)))
-    for number, one in enumerate(demand.flows):
-        for entry in entries_of(one, name):
+    for number, due in enumerate(demand.flows):
+        for entry in entries_of(due, name):
             used[:, number] += entry.units * shares.of(entry.keys)
-    buckets = [part.write for part in resource.partitions]
+    buckets = [partition.write for partition in resource.partitions]
     yield Stage(resource.write.key_range, buckets, used[:, demand.owners], everyone, of_index=name)
 
 
-def entries_of(one: FlowDemand, index: str) -> list[IndexFlow]:
+def entries_of(due: FlowDemand, index: str) -> list[IndexFlow]:
     """What the writes of a flow put into an index."""
-    return [entry for entry in one.flow.index_writes if entry.index == index]
+    return [entry for entry in due.flow.index_writes if entry.index == index]
 
 
 def _entry_units(demand: Demand, index: str) -> Floats:
     """Units that an item of each row takes from an index."""
-    each = [sum(entry.units for entry in entries_of(one, index)) for one in demand.flows]
+    each = [sum(entry.units for entry in entries_of(due, index)) for due in demand.flows]
     return np.array(each, np.float64)[demand.owners]
 
 
@@ -183,32 +183,32 @@ class Prices:
 
 def _others(demand: Demand, served: Floats) -> Floats:
     """The chance that the other items of a row's request are served by their partitions."""
-    if not any(one.flow.together for one in demand.flows):
+    if not any(each.flow.together for each in demand.flows):
         return np.ones(len(served))
-    asked = np.maximum(demand.by_flow(demand.cells).sum(axis=1), 1.0)
-    chances = demand.by_flow(demand.cells * served).sum(axis=1) / asked
-    numbers = {one.place: number for number, one in enumerate(demand.flows)}
+    items = np.maximum(demand.by_flow(demand.cells).sum(axis=1), 1.0)
+    chances = demand.by_flow(demand.cells * served).sum(axis=1) / items
+    numbers = {each.position: number for number, each in enumerate(demand.flows)}
     each = [
-        chances[number] ** (one.of_request - 1) if one.partner is None else chances[numbers[one.partner]]
-        for number, one in enumerate(demand.flows)
+        chances[number] ** (each.of_request - 1) if each.partner is None else chances[numbers[each.partner]]
+        for number, each in enumerate(demand.flows)
     ]
     return np.array(each)[demand.owners]
 
 
 def settled(
-    wanted: Floats, rooms: Floats, hardness: Floats, start: Floats, least: Floats | float = 0.0
+    demand: Floats, rooms: Floats, hardness: Floats, start: Floats, least: Floats | float = 0.0
 ) -> Floats:
     """The price of each column, `least` or more, at which what is wanted (rows) fits into its room.
 
     The logarithm of what is used falls ever more slowly with the price, so Newton's steps never go too far.
     """
     price, rooms = np.maximum(start, least), np.maximum(rooms, LEAST_UNITS)
-    if (price <= least).all() and (wanted.sum(axis=0) <= rooms).all() and not np.any(least):
+    if (price <= least).all() and (demand.sum(axis=0) <= rooms).all() and not np.any(least):
         return np.asarray(price)
     for _ in range(NEWTON):
-        left = wanted * np.exp(-hardness * price)
-        used = np.maximum(left.sum(axis=0), LEAST_UNITS * LEAST_UNITS)
-        slope = np.maximum((left * hardness).sum(axis=0) / used, LEAST_UNITS)
+        served = demand * np.exp(-hardness * price)
+        used = np.maximum(served.sum(axis=0), LEAST_UNITS * LEAST_UNITS)
+        slope = np.maximum((served * hardness).sum(axis=0) / used, LEAST_UNITS)
         over = np.log(used / rooms)
         price = np.maximum(price + over / slope, least)
         if (((over > -EXACT) | (price <= least)) & (over < EXACT)).all():

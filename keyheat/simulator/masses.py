@@ -79,8 +79,8 @@ def thinned(keys: Masses, named: Floats, even: float) -> tuple[float, Masses]:
     Returns the part of all requests that is kept, and the keys of those.
     """
     shares, rest = keys.shares * named, keys.even * even
-    part = float(shares.sum()) + rest
-    return part, replace(keys, shares=shares / part, even=rest / part) if part > 0 else keys
+    kept = float(shares.sum()) + rest
+    return kept, replace(keys, shares=shares / kept, even=rest / kept) if kept > 0 else keys
 
 
 TOP_KEYS: Final = 64
@@ -90,12 +90,12 @@ _most_used: WeakKeyDictionary["Masses", tuple[Places, tuple[str, ...]]] = WeakKe
 
 def most_used(keys: Masses) -> tuple[Places, tuple[str, ...]]:
     """Return the numbers and the names of the most used keys; empty if all are too many to name."""
-    known = _most_used.get(keys)
-    if known is None:
+    named = _most_used.get(keys)
+    if named is None:
         count = min(TOP_KEYS, len(keys.shares))
         numbers = np.argpartition(-keys.shares, count - 1)[:count] if count else np.empty(0, np.int64)
-        known = _most_used[keys] = numbers, tuple(map(keys.name, numbers.tolist()))
-    return known
+        named = _most_used[keys] = numbers, tuple(map(keys.name, numbers.tolist()))
+    return named
 
 
 def masses_of(pattern: KeyPattern, *, at_s: float = 0.0) -> Masses:

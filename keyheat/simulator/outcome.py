@@ -1,7 +1,8 @@
-"""What a simulated run came to, in the few numbers that one scenario is held against another by."""
+"""The numbers of a simulated run by which scenarios are compared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from keyheat.model.behaviour import DEFAULT
@@ -9,7 +10,7 @@ from keyheat.model.meter import LaneMeter
 from keyheat.model.resources import Cause
 from keyheat.words import Direction
 
-if TYPE_CHECKING:  # what is summed up is made further up
+if TYPE_CHECKING:
     from keyheat.simulator.simulate import Simulation
 
 STEADY: Final = replace(
@@ -29,8 +30,8 @@ SPENT: Final = replace(STEADY, burst_at_start_share=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """Throttle events of one resource, direction and cause."""
+class LimitHit:
+    """A limit that throttled: its resource, direction, cause and events."""
 
     index: str | None  # None: the table itself
     direction: Direction
@@ -49,8 +50,8 @@ class SimulationOutcome:
     throttled: Mapping[Direction, int]
     accepted_per_s: Mapping[tuple[str | None, Direction], float]
     """Units per second that were consumed, by index (None: the table itself) and direction."""
-    left: tuple[Left, ...]
-    """What still throttled, the most first."""
+    limits: tuple[LimitHit, ...]
+    """What throttled, the most frequent first."""
 
     def share(self, direction: Direction | None = None) -> float:
         """Throttled attempts as a share of all, of one direction or of both; 0 where nothing was sent."""
@@ -79,7 +80,7 @@ def outcome_of(simulation: "Simulation") -> SimulationOutcome:
         attempts=dict(simulation.client.attempts),
         throttled=dict(simulation.client.throttled),
         accepted_per_s={(m.index, m.direction): _consumed(m) / seconds for m in meters},
-        left=tuple(sorted((left for meter in meters for left in _left(meter)), key=lambda one: -one.events)),
+        limits=tuple(sorted(chain(*map(_limits_of, meters)), key=lambda limit: -limit.events)),
     )
 
 
@@ -87,13 +88,13 @@ def _consumed(meter: LaneMeter) -> float:
     return sum(tally.sum for tally in meter.consumed_by_minute().values())
 
 
-def _left(meter: LaneMeter) -> list[Left]:
+def _limits_of(meter: LaneMeter) -> list[LimitHit]:
     events = {
         cause: round(sum(tally.sum for tally in tallies.values()))
         for cause, tallies in meter.throttles_by_minute().items()
     }
     return [
-        Left(index=meter.index, direction=meter.direction, cause=cause, events=count)
+        LimitHit(index=meter.index, direction=meter.direction, cause=cause, events=count)
         for cause, count in events.items()
         if count
     ]

@@ -151,23 +151,23 @@ def _check_not_replayed(scenario: Scenario, why: str) -> None:
 
 def _sharded(scenario: Scenario, index: str | None, shards: int) -> Scenario:
     """Return the scenario with shards of the table's keys, or of an index's described attribute."""
-    found = None if index is None else with_index_shards(scenario, index, shards)
-    return with_shards(scenario, shards) if found is None else found
+    candidate = None if index is None else with_index_shards(scenario, index, shards)
+    return with_shards(scenario, shards) if candidate is None else candidate
 
 
 def present_units(scenario: Scenario, direction: Direction, index: str | None) -> int:
     """Return the units provisioned now, where the search begins."""
     table = scenario.table
-    owner = table if index is None else next(one for one in table.indexes if one.name == index)
+    owner = table if index is None else next(spec for spec in table.indexes if spec.name == index)
     pair = owner.provisioned or CapacityPair()
     return (pair.read if direction is Direction.READ else pair.write) or 1
 
 
 def _check_index(scenario: Scenario, index: str | None) -> None:
     table = scenario.table
-    there = [one.name for one in table.indexes if not one.local]
-    if index is not None and index not in there:
-        names = ", ".join(there) or "none"
+    global_indexes = [spec.name for spec in table.indexes if not spec.local]
+    if index is not None and index not in global_indexes:
+        names = ", ".join(global_indexes) or "none"
         raise ValueError(
             f"table {table.name} has no global index {index!r}; it has {names} @ $.table.indexes"
         )

@@ -36,7 +36,7 @@ class _Request:
     """One request: its items, by the flow of each, and its state."""
 
     flows: Sequence[Flow]  # of each item
-    places: Sequence[int]  # of those flows in the second in which it was due
+    positions: Sequence[int]  # of those flows in the second in which it was due
     ops: list[Op]
     due_s: float
     client: "_Client | None"  # None: a client without retries
@@ -100,7 +100,7 @@ class RequestQueue:
         self,
         tables: Mapping[str, TableShares],
         *,
-        own: str,
+        own_table: str,
         policy: RetryPolicy,
         clients: int,
         started_s: float,
@@ -108,7 +108,7 @@ class RequestQueue:
         transaction_s: float,
     ) -> None:
         self.tally = RetryTally()
-        self._tables, self._own, self._policy, self._started_s = tables, own, policy, started_s
+        self._tables, self._own_table, self._policy, self._started_s = tables, own_table, policy, started_s
         # Pauses have a chance of their own, so that the same arrives at the same time whatever the policy.
         (self._pauses,) = rng.spawn(1)
         self._rng = rng
@@ -126,33 +126,33 @@ class RequestQueue:
     @property
     def under_way(self) -> int:
         """Requests that are neither accepted nor given up."""
-        return sum(len(one.waiting) for one in self._clients) + sum(
+        return sum(len(client.waiting) for client in self._clients) + sum(
             isinstance(due, _Request) for _at_s, _number, due in self._queue
         )
 
     def arrive(
-        self, name: str, flows: Sequence[Flow], places: Sequence[int], counts: Sequence[int], now_s: float
+        self, name: str, flows: Sequence[Flow], positions: Sequence[int], counts: Sequence[int], now_s: float
     ) -> None:
         """Add the requests of each flow to one table that come due within the second."""
-        self._now |= {place: _Seen(flow) for place, flow in zip(places, flows, strict=True)}
+        self._now |= {position: _Seen(flow) for position, flow in zip(positions, flows, strict=True)}
         table = self._tables[name]
         for kind in sent_together(flows):
             count, first = counts[kind[0]], flows[kind[0]]
-            items = [place for place in kind for _ in range(flows[place].items)]
-            ops = [_ops_of(table, flows[place], count, now_s, self._rng) for place in items]
+            items = [number for number in kind for _ in range(flows[number].items)]
+            ops = [_ops_of(table, flows[number], count, now_s, self._rng) for number in items]
             chance = self._rng.random(count)
             due = np.sort(chance) if first.poisson else (np.arange(count) + chance) / max(count, 1)
-            of_items, their_places = [flows[place] for place in items], [places[place] for place in items]
+            of_items, of_positions = [flows[at] for at in items], [positions[at] for at in items]
             for number, due_s in enumerate((due + now_s).tolist()):
                 client = None
                 if first.ours and self._clients:
                     client = self._clients[self.tally.requests % len(self._clients)]
                     self.tally.requests += 1
-                request = _Request(of_items, their_places, [each[number] for each in ops], due_s, client)
+                request = _Request(of_items, of_positions, [each[number] for each in ops], due_s, client)
                 self._at(due_s, request)
 
     def second(self, now_s: float) -> tuple[dict[int, FlowAnswer], list[FlowAnswer]]:
-        """Run the second that begins now: answers to its flows, by their places, and to retries of earlier
+        """Run the second that begins now: answers to its flows, by their positions, and to retries of earlier
         seconds."""
         self._began_s = now_s
         while self._queue and self._queue[0][0] < now_s + 1:
@@ -163,12 +163,12 @@ class RequestQueue:
                 due.wakes_s = inf
                 self._serve(due, due_s)
         seen, later, self._now, self._later = self._now, self._later, {}, {}
-        return {place: self._answer(each) for place, each in seen.items()}, [
+        return {position: self._answer(each) for position, each in seen.items()}, [
             *map(self._answer, later.values())
         ]
 
     def _answer(self, seen: _Seen) -> FlowAnswer:
-        return _answer_of(self._tables[seen.flow.table or self._own], seen)
+        return _answer_of(self._tables[seen.flow.table or self._own_table], seen)
 
     def _at(self, at_s: float, due: _Request | _Client) -> None:
         self._number += 1
@@ -186,7 +186,7 @@ class RequestQueue:
 
     def _serve(self, client: _Client, at_s: float) -> None:
         """Send the queued requests that are due; schedule the client for the next one."""
-        assert client.rate is not None, "nobody waits without a rate"
+        assert client.rate is not None, "only a client with a rate waits"
         while client.waiting:
             wait_s = client.rate.wait_s(at_s)
             if wait_s > SOON_S:
@@ -206,13 +206,13 @@ class RequestQueue:
         if client is not None:
             tally.attempts[second] += 1
             tally.begun += request.attempts == 1
-        if self._met(request, at_s):
+        if self._conflicts(request, at_s):
             tally.conflicts[second] += client is not None
             return
-        refusals = self._asked(request, at_s)
+        refusals = self._admit(request, at_s)
         throttled = any(refusals) if flow.together else all(refusals)
         if throttled:
-            self._tables[flow.table or self._own].model.minutes.throttled_request(flow.operation, at_s)
+            self._tables[flow.table or self._own_table].model.minutes.throttled_request(flow.operation, at_s)
         if client is None:
             return
         if client.rate is not None:
@@ -227,9 +227,9 @@ class RequestQueue:
         tally.response_s.append(at_s + SERVICE_S - request.due_s)
         client.quota.give_back(self._policy.given_back(request.paid_tokens))
 
-    def _met(self, request: _Request, at_s: float) -> bool:
+    def _conflicts(self, request: _Request, at_s: float) -> bool:
         """Return whether a transaction is cancelled for a conflict with another one on an item."""
-        name, flow = request.flows[0].table or self._own, request.flows[0]
+        name, flow = request.flows[0].table or self._own_table, request.flows[0]
         ongoing = self._ongoing[name]
         if not (ongoing.lasts_s and flow.together and flow.direction is Direction.WRITE):
             return False
@@ -240,9 +240,9 @@ class RequestQueue:
                 return True
         return False
 
-    def _asked(self, request: _Request, at_s: float) -> list[Refusal | None]:
+    def _admit(self, request: _Request, at_s: float) -> list[Refusal | None]:
         """Return the table's answers; of a cancelled transaction the client sees the refusals."""
-        flow, ops, name = request.flows[0], request.ops, request.flows[0].table or self._own
+        flow, ops, name = request.flows[0], request.ops, request.flows[0].table or self._own_table
         model = self._tables[name].model
         if flow.together:
             refusals = model.admit_together(ops, at_s)
@@ -264,7 +264,7 @@ class RequestQueue:
     def _seen(self, request: _Request, item: int) -> _Seen:
         """Return where to note the item: its flow of this second, or of an earlier one."""
         if request.attempts == 1 and request.due_s >= self._began_s:
-            return self._now[request.places[item]]
+            return self._now[request.positions[item]]
         flow = request.flows[item]
         kind = flow.operation, flow.direction, flow.index, flow.table, flow.ours, id(flow.keys)
         return self._later.setdefault(kind, _Seen(flow))
@@ -339,15 +339,12 @@ def _uses(table: TableShares, seen: _Seen) -> KeyUses | None:
     top = table.shares(flow.index).top(flow.keys) if table.names_keys else None
     if top is None:
         return None
-    asked, by_partition, by_limits = Counter[bytes](), Counter[bytes](), Counter[bytes]()
+    items, by_partition, by_limits = counts = Counter[bytes](), Counter[bytes](), Counter[bytes]()
     for op, refusal in seen.items:
         at = op.position[:HASH_BYTES]
-        asked[at] += 1
+        items[at] += 1
         if refusal is not None:
-            own = (refusal.index, refusal.cause) == (flow.index, Cause.KEY_RANGE)
-            (by_partition if own else by_limits)[at] += 1
-    each = (
-        np.array([counts[at] for at in top.points], np.float64) for counts in (asked, by_partition, by_limits)
-    )
-    asked_, partition, limits = each
-    return KeyUses(index=flow.index, names=top.names, asked=asked_, by_partition=partition, by_limits=limits)
+            by_key = (refusal.index, refusal.cause) == (flow.index, Cause.KEY_RANGE)
+            (by_partition if by_key else by_limits)[at] += 1
+    totals = (np.array([count[at] for at in top.points], np.float64) for count in counts)
+    return KeyUses(flow.index, top.names, *totals)

@@ -124,9 +124,9 @@ class RetriedRun:
         """The second from which on nothing was throttled any more; 0: nothing ever was."""
         return max((at + 1 for at, count in enumerate(self.throttled_per_s) if count), default=0)
 
-    def within_s(self, part: float) -> float | None:
+    def within_s(self, share: float) -> float | None:
         """The response time within which this part of the accepted requests lay."""
-        return float(np.quantile(self.response_s, part)) if len(self.response_s) else None
+        return float(np.quantile(self.response_s, share)) if len(self.response_s) else None
 
 
 def retried(
@@ -138,11 +138,11 @@ def retried(
     progress: Callable[[float], None] = lambda _part: None,
 ) -> RetriedRun:
     """Send a demand to a model of the scenario's tables, with the retries of a policy."""
-    made = simulate(
+    run = simulate(
         scenario, traffic=Recorded(demand), policy=policy, clients=clients, tail_s=LONGEST_TAIL_S,
         progress=progress, counts_only=True,
     )  # fmt: skip
-    tally, load_s = made.tally, len(demand)
+    tally, load_s = run.tally, len(demand)
     last = max((*tally.attempts, load_s - 1)) + 1
     return RetriedRun(
         policy=policy,
@@ -150,7 +150,7 @@ def retried(
         requests=tally.requests,
         accepted=len(tally.response_s),
         accepted_in_time=sum(count for at, count in tally.accepted.items() if at < load_s),
-        waiting=made.under_way,
+        waiting=run.under_way,
         attempts=tally.attempts.total(),
         units=tally.units,
         response_s=np.array(tally.response_s),
@@ -173,7 +173,7 @@ def usual_of(runs: Sequence[RetriedRun]) -> RetriedRun:
 def best_of(runs: Sequence[RetriedRun]) -> RetriedRun:
     """Return the run that loses the fewest requests, and of several such the quickest."""
     _none, *others = runs
-    return min(others or runs, key=lambda one: (one.lost, one.within_s(0.99) or 0.0))
+    return min(others or runs, key=lambda run: (run.lost, run.within_s(0.99) or 0.0))
 
 
 def recovery_s(run: RetriedRun, none: RetriedRun) -> int:

@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from keyheat.runs.formats import Verdict
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.outcome import Left, SimulationOutcome
+from keyheat.simulator.outcome import LimitHit, SimulationOutcome
 from keyheat.words import Direction
 
 State = Literal["carried", "limited", "generator", "undecided"]
@@ -49,9 +49,9 @@ class Step:
     def holds(self) -> bool:
         return self.state == "carried"
 
-    def left(self, direction: Direction | None = None) -> Left | None:
+    def throttled_by(self, direction: Direction | None = None) -> LimitHit | None:
         """Return what throttled most, in one direction or both; None if nothing did, or if unknown."""
-        return next((one for one in self.outcome.left if direction in (None, one.direction)), None)
+        return next((limit for limit in self.outcome.limits if direction in (None, limit.direction)), None)
 
 
 Measure = Callable[[float, int], Step]
@@ -71,12 +71,12 @@ class Range:
     def further(self, value: float, *, easier: bool) -> float | None:
         """Return the next easier or harder number; None at the end of the range."""
         doubled = 2 * value if easier is self.larger_holds else self._rounded(value / 2)
-        found = max(self.least, min(doubled, self.most))
-        return None if found == value else found
+        number = max(self.least, min(doubled, self.most))
+        return None if number == value else number
 
-    def between(self, one: float, other: float) -> float | None:
+    def between(self, value: float, other: float) -> float | None:
         """Return the geometric mean; None if the two numbers are near enough."""
-        low, high = sorted((one, other))
+        low, high = sorted((value, other))
         middle = self._rounded(sqrt(low * high))
         if middle == low and self.larger_holds:
             middle = low + 1
@@ -146,14 +146,14 @@ class Tries:
 
     def _bracket(self, value: float) -> tuple[float | None, float | None]:
         """Find a number that holds and one that fails, by doubling or halving."""
-        held = self.holds(value)
-        while (further := self.within.further(value, easier=not held)) is not None:
-            if not held and self.within.larger_holds and self.is_vain(self.steps[-1]):
+        holds = self.holds(value)
+        while (further := self.within.further(value, easier=not holds)) is not None:
+            if not holds and self.within.larger_holds and self.is_vain(self.steps[-1]):
                 break
-            if self.holds(further) is not held:
-                return (value, further) if held else (further, value)
+            if self.holds(further) is not holds:
+                return (value, further) if holds else (further, value)
             value = further
-        return (value, None) if held else (None, value)
+        return (value, None) if holds else (None, value)
 
     def _easier_that_holds(self, value: float) -> float | None:
         """The nearest number that held, on the side of those that do."""
@@ -162,8 +162,8 @@ class Tries:
             for step in self.steps
             if (step.value > value) is self.within.larger_holds and step.value != value
         }
-        held = [one for one in easier if self.holds(one)]
-        return min(held, key=lambda one: abs(one - value), default=None)
+        holding = [number for number in easier if self.holds(number)]
+        return min(holding, key=lambda number: abs(number - value), default=None)
 
     def settled(self, value: float) -> float:
         """Return the smallest number that holds together with its larger neighbour.
@@ -172,7 +172,7 @@ class Tries:
         """
         most = self.within.most
         while value < most and not self.holds(value + 1, seeds=2):
-            larger = next((one for one in _whole_from(value + 2, most) if self.holds(one, seeds=2)), None)
+            larger = next((more for more in _whole_from(value + 2, most) if self.holds(more, seeds=2)), None)
             if larger is None:
                 return value
             value = larger

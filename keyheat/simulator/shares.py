@@ -43,7 +43,7 @@ class _Edges:
 
 
 @dataclass(slots=True)
-class _Known:
+class _Layout:
     """Results for one distribution; a split invalidates those that depend on partitions."""
 
     cumulative: Floats  # the mass of all keys before each named one, and at the end of all
@@ -55,28 +55,28 @@ class _Known:
 class PartitionShares:
     """The shares of the partitions of one resource, worked out again only after a split."""
 
-    __slots__ = ("_known", "_points", "boundaries")
+    __slots__ = ("_layouts", "_points", "boundaries")
 
     def __init__(self) -> None:
         self.boundaries: tuple[bytes, ...] = ()  # where the partitions begin, the first one excepted
         self._points = np.empty(0, np.uint64)  # of the boundaries, on the line of keys
-        self._known: WeakKeyDictionary[Masses, _Known] = WeakKeyDictionary()
+        self._layouts: WeakKeyDictionary[Masses, _Layout] = WeakKeyDictionary()
 
     def set_boundaries(self, boundaries: tuple[bytes, ...]) -> None:
         """Say where the partitions begin, the first one excepted."""
         self.boundaries = boundaries
         self._points = np.array([point(at) for at in boundaries], np.uint64)
-        for known in self._known.values():
-            known.edges = known.of = known.top = None
+        for layout in self._layouts.values():
+            layout.edges = layout.of = layout.top = None
 
     def of(self, masses: Masses) -> Floats:
         """The part of the requests that falls on each partition, in key order."""
-        known = self._of(masses)
-        if known.of is None:
+        layout = self._of(masses)
+        if layout.of is None:
             edges = self._edges_of(masses)
             parts = np.diff(edges.named) + np.diff(edges.even)
-            known.of = parts / parts.sum()
-        return known.of
+            layout.of = parts / parts.sum()
+        return layout.of
 
     def positions(
         self, masses: Masses, number: int | None, count: int, now_s: float, rng: np.random.Generator
@@ -104,19 +104,19 @@ class PartitionShares:
         """The most used keys; None where no key is named."""
         if not len(masses.points):
             return None
-        known = self._of(masses)
-        if known.top is None:
+        layout = self._of(masses)
+        if layout.top is None:
             numbers, names = most_used(masses)
             partitions = np.searchsorted(self._points, masses.points[numbers], side="right")
             points = tuple(int(at).to_bytes(HASH_BYTES, "big") for at in masses.points[numbers])
-            known.top = TopKeys(names, points, masses.shares[numbers], partitions)
-        return known.top
+            layout.top = TopKeys(names, points, masses.shares[numbers], partitions)
+        return layout.top
 
-    def _of(self, masses: Masses) -> _Known:
-        known = self._known.get(masses)
-        if known is None:
-            known = self._known[masses] = _Known(np.concatenate([[0.0], np.cumsum(masses.shares)]))
-        return known
+    def _of(self, masses: Masses) -> _Layout:
+        layout = self._layouts.get(masses)
+        if layout is None:
+            layout = self._layouts[masses] = _Layout(np.concatenate([[0.0], np.cumsum(masses.shares)]))
+        return layout
 
     def _keys_at(self, masses: Masses, places: Floats) -> tuple[Places, Floats]:
         """The named key at each place of the named mass, and how far into the key's own mass the place is."""
@@ -128,19 +128,19 @@ class PartitionShares:
         return keys, np.clip((places - cumulative[keys]) / masses.shares[keys], 0.0, 1.0 - 2.0**-53)
 
     def _edges_of(self, masses: Masses) -> _Edges:
-        known = self._of(masses)
-        if known.edges is None:
+        layout = self._of(masses)
+        if layout.edges is None:
             points = self._points
             places = np.searchsorted(masses.points, points)
-            named = known.cumulative[places]
-            for number, (place, at) in enumerate(zip(places, self.boundaries, strict=True)):
-                if place < len(masses.points) and masses.points[place] == points[number]:
-                    named[number] += masses.shares[place] * _below_sort_key(masses, at[HASH_BYTES:])
-            known.edges = _Edges(
-                np.concatenate([[0.0], named, known.cumulative[-1:]]),
+            named = layout.cumulative[places]
+            for number, (position, at) in enumerate(zip(places, self.boundaries, strict=True)):
+                if position < len(masses.points) and masses.points[position] == points[number]:
+                    named[number] += masses.shares[position] * _below_sort_key(masses, at[HASH_BYTES:])
+            layout.edges = _Edges(
+                np.concatenate([[0.0], named, layout.cumulative[-1:]]),
                 np.concatenate([[0.0], points / WHOLE, [1.0]]) * masses.even,
             )
-        return known.edges
+        return layout.edges
 
 
 def _below_sort_key(masses: Masses, sort_key: bytes) -> float:
@@ -159,8 +159,8 @@ def _suffixes(masses: Masses, below: Floats, now_s: float) -> Sequence[bytes]:
         return [b""] * len(below)
     if masses.within == "rising":
         first = int(now_s * 1e6)
-        return [(first + place).to_bytes(SORT_BYTES, "big") for place in range(len(below))]
-    return [int(part * 2.0 ** (8 * SORT_BYTES)).to_bytes(SORT_BYTES, "big") for part in below]
+        return [(first + number).to_bytes(SORT_BYTES, "big") for number in range(len(below))]
+    return [int(share * 2.0 ** (8 * SORT_BYTES)).to_bytes(SORT_BYTES, "big") for share in below]
 
 
 class TableShares:
@@ -180,10 +180,10 @@ class TableShares:
         """How requests divide among the partitions that the table or an index has now."""
         resource = self.model.resource(index)
         count = len(resource.partitions)
-        known = self._shares.get(index)
-        if known is None or known[:2] != (resource, count):
-            shares = PartitionShares() if known is None else known[2]
+        cached = self._shares.get(index)
+        if cached is None or cached[:2] != (resource, count):
+            shares = PartitionShares() if cached is None else cached[2]
             shares.set_boundaries(resource.partitions.boundaries)
             self._shares[index] = (resource, count, shares)
             return shares
-        return known[2]
+        return cached[2]

@@ -56,8 +56,8 @@ class ClientRecord:
 
     `seconds` has the columns of `seconds.parquet`. `throttles` has, for each second: second, index,
     direction, reason, operation, key (a digest; None: one of the keys that are not hot), units of each
-    attempt, and how many attempts. With `counts_only` there are none, nor keys: the files of a run need them,
-    and `attempts` and `throttled`, by direction, are enough to hold one run against another.
+    attempt, and how many attempts. With `counts_only` it has no rows or keys: the files of a run need them,
+    and `attempts` and `throttled`, by direction, are enough to compare runs.
     """
 
     __slots__ = (
@@ -125,19 +125,19 @@ class ClientRecord:
         flow = answer.flow
         for (index, cause), count in answer.refused.items():
             refusal = Refusal(index, flow.direction, cause)
-            told = _told(flow, refusal)
+            reason = _reason_row(flow, refusal)
             units = flow.units + sum(entry.units for entry in flow.index_writes)
-            left = count
+            remaining = count
             uses = answer.uses
             if uses is not None:
                 for name, some in uses.throttled(refusal, count, ROWS_OF_KEYS, NOTABLE_SHARE):
-                    self.throttles.add(second, *told, flow.operation, digest_of(name), units, some)
-                    left -= some
-            if left:
-                self.throttles.add(second, *told, flow.operation, None, units, left)
+                    self.throttles.add(second, *reason, flow.operation, digest_of(name), units, some)
+                    remaining -= some
+            if remaining:
+                self.throttles.add(second, *reason, flow.operation, None, units, remaining)
 
 
-def _told(flow: Flow, refusal: Refusal) -> tuple[str | None, str, str | None]:
+def _reason_row(flow: Flow, refusal: Refusal) -> tuple[str | None, str, str | None]:
     """Return index, direction and reason as the client sees them: partly failed batches carry no reason."""
     if flow.items > 1:
         return None, flow.direction.value, None
@@ -147,10 +147,10 @@ def _told(flow: Flow, refusal: Refusal) -> tuple[str | None, str, str | None]:
 def _count(rows: dict[tuple[str | None, str, str | None], list[float]], answer: FlowAnswer) -> None:
     flow = answer.flow
     throttled = answer.attempts - answer.accepted
-    own = answer.units if flow.index is None else 0.0
+    table_units = answer.units if flow.index is None else 0.0
     of_table = (None, flow.direction.value, flow.operation)
-    sent, met = answer.attempts + answer.conflicts, answer.conflicts
-    _add(rows, of_table, sent, answer.accepted, throttled, own, met)
+    sent, conflicts = answer.attempts + answer.conflicts, answer.conflicts
+    _add(rows, of_table, sent, answer.accepted, throttled, table_units, conflicts)
     indexes = dict(answer.index_units)
     if flow.index is not None:
         indexes[flow.index] = answer.units
@@ -158,7 +158,7 @@ def _count(rows: dict[tuple[str | None, str, str | None], list[float]], answer: 
         if answer.accepted:
             _add(rows, (name, flow.direction.value, None), answer.accepted, answer.accepted, 0, units)
     for (index, cause), count in answer.refused.items():
-        refuser, _direction, _reason = _told(flow, Refusal(index, flow.direction, cause))
+        refuser, _direction, _reason = _reason_row(flow, Refusal(index, flow.direction, cause))
         if refuser is not None:
             _add(rows, (refuser, flow.direction.value, None), count, 0, count, 0.0)
 
@@ -173,8 +173,8 @@ def _add(
     errors: int = 0,
 ) -> None:
     counts = rows.setdefault(row, [0, 0, 0, 0, 0.0])
-    for place, more in enumerate((attempts, accepted, throttled, errors, units)):
-        counts[place] += more
+    for column, more in enumerate((attempts, accepted, throttled, errors, units)):
+        counts[column] += more
 
 
 SIMULATED_START_S: Final = 1_796_083_200.0
@@ -243,7 +243,7 @@ def simulate(
     stated_s = scenario.local.transaction_s
     tables = SimulatedTables(
         models,
-        own=scenario.table.name,
+        own_table=scenario.table.name,
         seed=seed,
         started_s=started_s,
         policy=policy,

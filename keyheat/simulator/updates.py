@@ -1,7 +1,7 @@
 """UpdateTable on a simulated table: accepted or refused at once, in force after a while.
 
-While a change is under way the old capacity holds and no other one is accepted; pre-warming alone disturbs
-nobody. How long it takes, AWS says only roughly: see `Behaviour`. Sources:
+While a change is under way, the old capacity holds and no other change is accepted; pre-warming alone does
+not block other changes. AWS publishes only rough durations: see `Behaviour`. Sources:
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html and
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
 """
@@ -24,7 +24,7 @@ from keyheat.model.resources import (
     switches_to_provisioned,
 )
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import TimelineEvent, applied, asked, only_warms
+from keyheat.scenario.changes import TimelineEvent, applied, changed_fields, only_warms
 from keyheat.scenario.spec.tables import ChangeSpec
 from keyheat.words import Capacity, Direction
 
@@ -76,7 +76,7 @@ class Updating:
         """Why UpdateTable says no to these steps; None where it does not."""
         before = _described(model)
         after = applied(before, steps)
-        for index, what, old, new in asked(before, steps):
+        for index, what, old, new in changed_fields(before, steps):
             if not what.startswith("warm.") or not isinstance(old, int | float):
                 continue
             if isinstance(new, int) and new < old:
@@ -117,7 +117,7 @@ class Updating:
                 because=because,
                 refused=refused,
             )
-            for index, what, old, new in asked(before, steps)
+            for index, what, old, new in changed_fields(before, steps)
             if old != new or refused
         ]
         if refused is not None:
@@ -175,9 +175,9 @@ def _described(model: TableModel) -> TableCapacity:
 def _outgrows(before: TableCapacity, after: TableCapacity) -> bool:
     """Whether something would be provisioned, be warm, or be on demand beyond what it can serve at once."""
     start = ON_DEMAND_START if switches_to_on_demand(before, after) else None
-    for name, part in after.parts.items():
+    for name, resource in after.parts.items():
         ready = before.parts[name].warm or NO_THROUGHPUT
-        for pair in (part.provisioned, part.warm, start):
+        for pair in (resource.provisioned, resource.warm, start):
             if pair is not None and any((pair.of(side) or 0) > (ready.of(side) or 0) for side in Direction):
                 return True
     return False

@@ -36,7 +36,7 @@ class SearchWatch(Protocol):
     def trying(self, value: float) -> None:
         """Another number is tried."""
 
-    def simulated(self, part: float) -> None:
+    def simulated(self, share: float) -> None:
         """The share of its simulation that is done, from 0 to 1."""
 
 
@@ -69,7 +69,7 @@ def searched(question: Question, measure: Measure, *, most_steps: int | None = N
     simulated = most_steps is None
     tries = Tries(measure=measure, within=question.within, most_steps=most_steps)
     if question.kind == "shards":
-        tries.is_vain = lambda step: all(left.cause is not Cause.KEY_RANGE for left in step.outcome.left)
+        tries.is_vain = lambda step: all(each.cause is not Cause.KEY_RANGE for each in step.outcome.limits)
     good, bad = tries.edge()
     if good is not None and question.kind == "shards" and simulated:
         good = tries.settled(good)
@@ -161,17 +161,17 @@ def smallest_shards(
     simulates a candidate with a seed, `share_of` says what of an outcome counts as throttled. Raises
     `ValueError`.
     """
-    asked = shards_question(scenario, index=index, most=most, share_most=share_most, burst=burst)
+    question = shards_question(scenario, index=index, most=most, share_most=share_most, burst=burst)
     if measure is None:
-        return simulated_search(asked, folder)
+        return simulated_search(question, folder)
 
     def tried(value: float, again: int) -> Step:
-        candidate = asked.candidate(value)
-        step = step_of(asked, value, candidate, measure(candidate, candidate.seed + again))
+        candidate = question.candidate(value)
+        step = step_of(question, value, candidate, measure(candidate, candidate.seed + again))
         share = share_of(step.outcome)
         return replace(step, share=share, state="carried" if share <= share_most else "limited")
 
-    return searched(asked, tried)
+    return searched(question, tried)
 
 
 def lasting_question(question: Question) -> Question:
@@ -196,12 +196,12 @@ def shards_enough(scenario: Scenario, index: str | None = None) -> int | NotSear
     """
     if scenario.dynamic_sharding is not None or scenario.load.arrivals == "trace":
         return "not_simulated"
-    made = steady(scenario)
-    if made.load.duration_s > CHANGING_MOST_S:
+    whole = steady(scenario)
+    if whole.load.duration_s > CHANGING_MOST_S:
         return "too_long"
-    said = scenario_fingerprint(made.model_copy(update={"seed": SEED}))
+    fingerprint = scenario_fingerprint(whole.model_copy(update={"seed": SEED}))
     try:
-        return _shards_enough(said, files_fingerprint(made), index)
+        return _shards_enough(fingerprint, files_fingerprint(whole), index)
     except (ScenarioError, FileNotFoundError):  # a load test that the simulator does not know
         return "not_simulated"
 
@@ -209,19 +209,19 @@ def shards_enough(scenario: Scenario, index: str | None = None) -> int | NotSear
 @lru_cache(maxsize=256)  # advice, summary and the repetitions of one scenario need the same
 def _shards_enough(scenario: bytes, _files: Files, index: str | None) -> int | None:
     raw = orjson.loads(scenario) | {"name": "a", "question": "a"}
-    made = scenario_from_dict(raw, "run.json")
-    found = smallest_shards(made, index=index).answer
-    return None if found is None else int(found.value)
+    candidate = scenario_from_dict(raw, "run.json")
+    answer = smallest_shards(candidate, index=index).answer
+    return None if answer is None else int(answer.value)
 
 
 def throttled_directions(question: Question, folder: Path = Path()) -> list[Direction]:
     """The directions that throttle at the present capacity; if none does, the one that takes more units."""
     scenario = question.scenario
     traffic, _notes = spread_traffic(scenario, scenario.seed, folder)
-    made = simulate(scenario, traffic=traffic, folder=folder, behaviour=question.behaviour, counts_only=True)
-    outcome = outcome_of(made)
-    found = [side for side in WRITES_FIRST if outcome.share(side) > question.share_most]
-    return found or [max(WRITES_FIRST, key=outcome.consumed_per_s)]
+    run = simulate(scenario, traffic=traffic, folder=folder, behaviour=question.behaviour, counts_only=True)
+    outcome = outcome_of(run)
+    directions = [side for side in WRITES_FIRST if outcome.share(side) > question.share_most]
+    return directions or [max(WRITES_FIRST, key=outcome.consumed_per_s)]
 
 
 def _shards_itself(question: Question, candidate: Scenario, folder: Path) -> bool:

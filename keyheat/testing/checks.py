@@ -29,7 +29,7 @@ def assert_no_hot_partition(source: Source | None = None, /, **options: Unpack[C
     __tracebackhide__ = True
     sent = asked_of(source, options)
     simulation = sent.simulated()
-    if any(refusal.cause is Cause.KEY_RANGE for refusal in outcome_of(simulation).left):
+    if any(refusal.cause is Cause.KEY_RANGE for refusal in outcome_of(simulation).limits):
         raise failed("no hot partition", sent, simulation)
 
 
@@ -42,7 +42,7 @@ def assert_no_throttles(
     sent = asked_of(source, options)
     simulation = sent.simulated()
     outcome = outcome_of(simulation)
-    if outcome.share() > at_most or (not at_most and outcome.left):
+    if outcome.share() > at_most or (not at_most and outcome.limits):
         allowed = f"at most {percent(at_most)} throttled" if at_most else "no throttles"
         raise failed(allowed, sent, simulation)
 
@@ -132,8 +132,8 @@ def assert_headroom(
     simulation = sent.simulated(_times(times))
     if not _over(simulation, at_most):
         return
-    held = _most_headroom(sent, times, at_most)
-    because = f"At {measured(times)} times the demand requests are throttled; {held}."
+    most = _most_headroom(sent, times, at_most)
+    because = f"At {measured(times)} times the demand requests are throttled; {most}."
     loaded = replace(sent, named=f"{measured(times)} times {sent.named}")
     raise failed(f"headroom for {measured(times)} times the demand", loaded, simulation, because=because)
 
@@ -152,7 +152,7 @@ def _require(holds: bool, message: str) -> None:
 
 def _over(simulation: Simulation, at_most: float) -> bool:
     outcome = outcome_of(simulation)
-    return outcome.share() > at_most or (not at_most and bool(outcome.left))
+    return outcome.share() > at_most or (not at_most and bool(outcome.limits))
 
 
 def _times(factor: float) -> Change:

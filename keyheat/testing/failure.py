@@ -156,7 +156,7 @@ def _throttled(simulation: Simulation) -> str:
     ]
     where = [
         f"{whole(refusal.events)} x {refusal.cause.value} on {whose(label_of(refusal.index))}"
-        for refusal in outcome.left
+        for refusal in outcome.limits
     ]
     return "; ".join([", ".join(sides) or "nothing was sent", *where])
 

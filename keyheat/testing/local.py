@@ -194,7 +194,7 @@ class LocalDynamoDB:
 
     def advance(self, seconds: float) -> None:
         """Move the endpoint's time on: what it has saved up, splits and grows, and minutes of CloudWatch."""
-        self._said("advance", {"seconds": seconds})
+        self._send("advance", {"seconds": seconds})
 
     def snapshot(self) -> bytes:
         """Every table and its items, to be kept in a file or given back."""
@@ -202,7 +202,7 @@ class LocalDynamoDB:
 
     def restore(self, snapshot: bytes) -> None:
         """Have what a snapshot has, and nothing else. Raises `ValueError` for one that is not whole."""
-        self._said("snapshot", snapshot)
+        self._send("snapshot", snapshot)
 
     def clear(self) -> None:
         """Delete every table of every Region, protected ones too, and every rule of faults."""
@@ -238,7 +238,7 @@ class LocalDynamoDB:
         name = table or self._only_one()
         rows = self.recorded(name)
         if not rows:
-            raise ValueError(f"table {name} was asked for nothing; asked were: {self._asked_in_words()}")
+            raise ValueError(f"table {name} was asked for nothing; asked were: {self._used_tables_text()}")
         if name not in self.tables():
             raise ValueError(f"table {name} is gone, and its capacity with it: check before it is deleted")
         scenario = scenario_of_table(table_facts(self._described(name)), seconds)
@@ -270,23 +270,23 @@ class LocalDynamoDB:
         __tracebackhide__ = True
         require_share(at_most)
         if table is not None and not self.recorded(table):
-            raise ValueError(f"table {table} was asked for nothing; asked were: {self._asked_in_words()}")
-        for name in [table] if table else self._asked_tables():
+            raise ValueError(f"table {table} was asked for nothing; asked were: {self._used_tables_text()}")
+        for name in [table] if table else self._used_tables():
             rows = self.recorded(name)
             if throttled_in(rows) > at_most * requests_in(rows):
                 raise CheckFailed(_counted(name, rows, at_most, show_keys=show_keys))
 
-    def _asked_tables(self) -> list[str]:
+    def _used_tables(self) -> list[str]:
         return [name for name, rows in self._recorded().items() if less(rows, self._rows.get(name, ()))]
 
     def _only_one(self) -> str:
-        names = self._asked_tables()
+        names = self._used_tables()
         if len(names) != 1:
-            raise ValueError(f"which table? Name one with table=; asked were: {self._asked_in_words()}")
+            raise ValueError(f"which table? Name one with table=; asked were: {self._used_tables_text()}")
         return names[0]
 
-    def _asked_in_words(self) -> str:
-        return ", ".join(self._asked_tables()) or "none"
+    def _used_tables_text(self) -> str:
+        return ", ".join(self._used_tables()) or "none"
 
     def _recorded(self) -> dict[str, tuple[RecordedRow, ...]]:
         return {name: tuple(rows) for name, rows in self._page("recorded").items()}
@@ -312,7 +312,7 @@ class LocalDynamoDB:
         )
         return self._opened(http_request)
 
-    def _said(self, page: str, content: bytes | Mapping[str, Any]) -> None:
+    def _send(self, page: str, content: bytes | Mapping[str, Any]) -> None:
         """Tell the endpoint something. Raises `ValueError` with what is wrong with it."""
         method, body = (
             ("PUT", content) if isinstance(content, bytes) else ("POST", json.dumps(content).encode())

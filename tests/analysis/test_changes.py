@@ -74,15 +74,16 @@ ROSE = evidence([310] * 10 + [1_900] * 10, [0] * 10 + [6] * 10)
 def test_demand_that_rose_is_said_with_its_time_and_that_capacity_did_not_change() -> None:
     said = words(ROSE, ("a day before", STEADY))
     assert said == (
-        "Writes rose from 310 WCU/s just before to at least 1,900 WCU/s at 02:10; capacity did not change."
+        "Writes rose at 02:10, from 310 WCU/s (median) in the 10 min before to at least 1,900 WCU/s; "
+        "capacity did not change."
     )
 
 
 def test_demand_that_burst_capacity_served_rose_before_the_first_throttle() -> None:
     spent = evidence([100] * 10 + [350, 400, 400] + [200] * 5, [0] * 13 + [12_000] * 5, provisioned=200)
     assert words(spent, first=13) == (
-        "Writes rose from 100 WCU/s just before to at least 400 WCU/s at 02:10, and burst capacity served "
-        "them until 02:13; capacity did not change."
+        "Writes rose at 02:10, from 100 WCU/s (median) in the 10 min before to at least 400 WCU/s "
+        "at the peak, 02:13; burst capacity served them until 02:13; capacity did not change."
     )
 
 
@@ -148,10 +149,11 @@ def test_a_short_time_before_is_compared_by_its_length_if_no_earlier_window_is_h
     index = series(metrics.consumed(WRITE), [60.0] * 17, START + 3 * MINUTE, index="by_day")
     now = rose.model_copy(update={"series": (*rose.series, index)})
     assert words(now, ("a week before", evidence([], [])), first=3) == (
-        "Writes rose from 360 WCU/s in the 3 min before to at least 1,900 WCU/s at 02:03; "
+        "Writes rose at 02:03, from 360 WCU/s (median) in the 3 min before to at least 1,900 WCU/s; "
         "capacity did not change."
     ), "three minutes do not show that an index is new"
-    assert words(now, ("a day before", STEADY), first=3).startswith("Writes rose from 310 WCU/s a day before")
+    with_a_day = words(now, ("a day before", STEADY), first=3)
+    assert with_a_day.startswith("Writes rose at 02:03, from 310 WCU/s (median) a day before")
 
 
 @pytest.mark.parametrize("minutes", [1, 7, 180])

@@ -48,7 +48,7 @@ def test_a_cure_of_one_minute_names_the_index_and_holds_for_ten(name: str) -> No
         applied = apply(advice, cured, Setting(target_utilisation=0.7))
         assert isinstance(applied, Applied)
         cured = applied.scenario
-    assert outcome_of(simulate(cured, counts_only=True)).left == ()
+    assert outcome_of(simulate(cured, counts_only=True)).limits == ()
 
 
 def test_plan_and_simulation_have_one_answer_about_the_write_buffer_of_an_index() -> None:

@@ -20,7 +20,7 @@ from keyheat.intake.tables import NotTaken
 from keyheat.runs.formats import TableFacts
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.trace import read_trace
-from keyheat.simulator.capacity import wanted
+from keyheat.simulator.capacity import scale_to
 
 CASES = Path(__file__).parent
 DESCRIPTIONS = ("describe-table-utf16.json", "create-table-output.json", "create-table-input.json")
@@ -73,8 +73,8 @@ def test_scale_in_that_is_off_is_taken_and_simulated(tmp_path: Path) -> None:
     spec = spec_of(CASES / "disable-scale-in.yaml", tmp_path).auto_scaling.write
     assert spec.scale_in is False
     low = [5.0] * 15
-    assert wanted(spec, low, provisioned=100) is None
-    assert wanted(spec.model_copy(update={"scale_in": True}), low, provisioned=100) is not None
+    assert scale_to(spec, low, provisioned=100) is None
+    assert scale_to(spec.model_copy(update={"scale_in": True}), low, provisioned=100) is not None
 
 
 def test_scale_in_that_nobody_knows_here_is_named(tmp_path: Path) -> None:

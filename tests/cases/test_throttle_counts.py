@@ -10,6 +10,7 @@ from keyheat.analysis.facts import facts_of
 from keyheat.analysis.report import evidence_alone
 from keyheat.runs.formats import Diagnosis
 from keyheat.runs.plausibility import read_evidence
+from keyheat.show.questions import first_facts
 from keyheat.show.verdict import verdict_sentence
 
 HERE = Path(__file__).parent
@@ -54,6 +55,20 @@ def test_of_a_clients_throttles_only_those_that_cloudwatch_counts_are_the_tables
 def test_dynamodbs_own_reason_needs_no_count_of_cloudwatch() -> None:
     verdict = of("client-with-reason").verdict
     assert (verdict.constraint, verdict.grade, verdict.confidence) == ("partition", "reason", 0.985)
+
+
+def test_how_bad_is_what_cloudwatch_counts_with_the_logs_part_of_it_beside() -> None:
+    evidence = read_evidence(HERE / "client-with-reason.json")
+    *others, events = evidence.series
+    counted = events.model_copy(update={"points": tuple((at, 50.0) for at, _zero in events.points[2:14])})
+    evidence = evidence.model_copy(update={"series": (*others, counted)})
+    run = evidence_alone(evidence, diagnosed(evidence))
+    facts = facts_of(run)
+    assert (facts.run_throttles, facts.throttles, facts.labelled) == (600, 600, 216)
+    (bad,) = (fact for fact in first_facts(run, facts) if fact.id == "bad")
+    assert bad.value == "600 throttles"
+    assert bad.beside[-1] == "216 of them in the client's log"
+    assert run.diagnosis.verdict.because[0].startswith("All 216 logged throttles")
 
 
 def test_a_clients_throttles_weigh_less_where_cloudwatch_was_not_asked_for_events() -> None:

@@ -241,16 +241,16 @@ def test_counting_is_exact_while_keys_are_few_and_bounded_when_they_are_not() ->
     for turn_ in range(3):
         for key in range(MOST_KEYS):
             counts.add(b"%d" % key, 1.0 + turn_)
-    assert set(counts.held.values()) == {6.0}
+    assert set(counts.weights.values()) == {6.0}
     for key in range(20_000):
         counts.add(b"new-%d" % key, 1.0)
         counts.add(b"hot", 5.0)
-    assert len(counts.held) <= MOST_KEYS
+    assert len(counts.weights) <= MOST_KEYS
     assert counts.top(1) == [b"hot"]
-    assert 100_000 - counts.total * 2 / MOST_KEYS <= counts.held[b"hot"] <= 100_000
+    assert 100_000 - counts.total * 2 / MOST_KEYS <= counts.weights[b"hot"] <= 100_000
     assert counts.total == 6.0 * MOST_KEYS + 20_000 + 100_000
     counts.close()
-    assert len(counts.held) == 100
+    assert len(counts.weights) == 100
 
 
 def test_what_is_not_there_cannot_be_turned_on(app: ServiceApp) -> None:

@@ -11,7 +11,14 @@ import pytest
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.intake.description import table_of
 from keyheat.intake.tables import source_of_facts
-from keyheat.runs.formats import Evidence, HotKey, TableFacts, write_diagnosis, write_evidence
+from keyheat.runs.formats import (
+    Evidence,
+    HotKey,
+    TableFacts,
+    read_diagnosis,
+    write_diagnosis,
+    write_evidence,
+)
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.runs.table_facts import table_facts
@@ -178,7 +185,7 @@ def test_a_replay_that_does_not_throttle_says_so(
 
 
 @pytest.mark.parametrize(("index_per_s", "differs"), [(550.0, True), (2_200.0, False)])
-def test_a_replay_that_writes_more_to_an_index_than_was_measured_says_so(
+def test_a_replay_that_asks_an_index_for_more_than_was_measured_says_so(
     verb: Verb, tmp_path: Path, index_per_s: float, differs: bool
 ) -> None:
     day = {"name": "day", "type": "S", "role": "HASH"}
@@ -188,5 +195,57 @@ def test_a_replay_that_writes_more_to_an_index_than_was_measured_says_so(
     rates = consumed(*[1_100.0] * 5)
     found = evidence(rates, THROTTLES, CAUSE, provisioned(4_000), READS, *by_day, *puts, table=table)
     _raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
-    assert ("# INDEX by_day: this load writes 2 WCU" in text) is differs
-    assert ("CloudWatch counted 0.5." in text) is differs
+    said = "# INDEX by_day, writes: this load asks for 2,600 WCU/s; by CloudWatch, 650 WCU/s were asked for"
+    assert (said in text) is differs
+    assert ("# INDEX" in text) is differs
+
+
+def with_index_keys(folder: Path, *keys: HotKey) -> Path:
+    diagnosis = read_diagnosis(folder / "diagnosis.json")
+    write_diagnosis(folder / "diagnosis.json", diagnosis.model_copy(update={"hot_index_keys": keys}))
+    return folder
+
+
+def test_a_hot_key_of_an_index_is_a_value_of_its_attribute_and_the_table_is_asked_evenly(
+    verb: Verb, tmp_path: Path
+) -> None:
+    day = {"name": "day", "type": "S", "role": "HASH"}
+    table = UNKNOWN | {"indexes": [{"name": "by_day", "keys": [day]}]}
+    puts = [{**series, "operation": "PutItem"} for series in OPERATIONS]
+    of_index = [{**series, "index": "by_day"} for series in (RATES, THROTTLES, CAUSE)]
+    found = evidence(
+        RATES, *of_index, provisioned(4_000), provisioned(4_000, index="by_day"), READS, *puts, table=table
+    )
+    key = KEY.model_copy(update={"key": "5a" * 20, "share": 0.9, "index": "by_day"})
+    raw, text = replayed(verb, with_index_keys(incident(tmp_path / "named", found), key))
+    assert raw["attributes"]["day"]["hot"] == [0.9]
+    assert raw["keys"]["kind"] == "uniform"
+    assert raw["keys"]["keys"] > 100_000, "a unit of the index for each of the table: items are new"
+    assert "NOT REPRODUCED" not in text
+    raw, text = replayed(verb, incident(tmp_path / "assumed", found))
+    assert raw["attributes"]["day"]["hot"] == [pytest.approx(1_100 / 1_200, abs=1e-3)]
+    assert "ASSUMED: no key is named; one key with this share throttles as much" in text
+
+
+def test_an_on_demand_table_is_replayed_with_the_maximum_of_then_and_that_minute_s_reads_alone(
+    verb: Verb, tmp_path: Path
+) -> None:
+    """It was created within the window, so its description says no mode; its maximum was raised later."""
+    maximum = series("OnDemandMaxReadRequestUnits", 15, 15, 15, 15, 300, statistic="Average")
+    reads = series("ConsumedReadCapacityUnits", 600, 600, 900, 900, 900)
+    calls = [
+        operation("GetItem", "SuccessfulRequestLatency", "SampleCount", 600, 600, 0, 0, 0),
+        operation("Query", "SuccessfulRequestLatency", "SampleCount", 0, 0, 900, 900, 900),
+        operation("Query", "ThrottledRequests", "Sum", 0, 0, 1_800, 600, 0),
+        operation("PutItem", "SuccessfulRequestLatency", "SampleCount", 10, 0, 0, 0, 0),
+    ]
+    cause = series("ReadMaxOnDemandThroughputThrottleEvents", 0, 0, 1_800, 600, 0)
+    table = UNKNOWN | {"on_demand_since": START.isoformat(), "max_on_demand": {"read": 300}}
+    counted = (reads, series("ReadThrottleEvents", 0, 0, 1_800, 600, 0), cause, maximum)
+    written = series("ConsumedWriteCapacityUnits", 10, 0, 0, 0, 0)
+    raw, text = replayed(verb, incident(tmp_path / "inc", evidence(*counted, written, *calls, table=table)))
+    assert raw["table"]["billing_mode"] == "PAY_PER_REQUEST"
+    assert raw["table"]["max_on_demand"] == {"read": 15}
+    assert raw["tasks"] == [{"operation": "query", "per_s": 45, "consistent": True}]
+    assert "NOT REPRODUCED" not in text
+    assert "asks for" not in text, "a consistent read takes one RCU, as measured"

@@ -59,7 +59,7 @@ def test_users_that_fail_at_once_keep_their_pace(took_s: float) -> None:
     assert len(sent) >= 0.9 * possible - USERS
     busiest = max(sum(start <= at_s < start + 1 for at_s in sent) for start in range(int(SECONDS)))
     assert busiest <= PER_S + USERS
-    assert record.health.asked == pytest.approx(PER_S * SECONDS)  # whatever became of it
+    assert record.health.demand == pytest.approx(PER_S * SECONDS)  # whatever became of it
     assert record.health.offered == len(sent)
     assert (record.health.missed > 0) == (took_s > USERS / PER_S)  # what could not be sent is counted
 

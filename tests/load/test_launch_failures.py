@@ -72,9 +72,9 @@ sys.exit(5)
     seen: list[LaunchProgress] = []
     ended = launch.launch([sys.executable, "-c", script], seen.append)
     assert (ended.code, ended.run_id) == (5, None)
-    assert ended.said == "caf\ufffd on stderr"
-    assert [line for one in seen for line in one.said] == ["hello", "[1]"]
-    assert [one.elapsed_s for one in seen if not one.said] == [1.0]
+    assert ended.output == "caf\ufffd on stderr"
+    assert [line for one in seen for line in one.lines] == ["hello", "[1]"]
+    assert [one.elapsed_s for one in seen if not one.lines] == [1.0]
 
 
 @pytest.mark.opens
@@ -92,16 +92,16 @@ while not pathlib.Path(sys.argv[1]).exists():
 
     def show(now: LaunchProgress) -> None:
         seen.append(now)
-        if now.said:
+        if now.lines:
             (tmp_path / "seen").touch()
 
     ended = launch.launch([sys.executable, "-c", script, str(tmp_path / "seen")], show)
     assert ended.code == 0
-    assert [(one.phase, *one.said) for one in seen] == [
+    assert [(one.phase, *one.lines) for one in seen] == [
         ("preparing",),
         ("preparing", "keyheat: waiting for something"),
     ]
-    assert ended.said == "keyheat: a warning\n", "the rest is read at the end, and nothing is said twice"
+    assert ended.output == "keyheat: a warning\n", "the rest is read at the end, and nothing is said twice"
 
 
 @pytest.mark.opens
@@ -125,7 +125,7 @@ def test_loads_beside_each_other_each_have_their_progress_and_their_end() -> Non
         ]
     )
     assert tuple(one.code for one in ended) == codes
-    assert [one.said for now in seen for one in now] == [["hello 5"], ["hello 0"]]
+    assert [one.lines for now in seen for one in now] == [["hello 5"], ["hello 0"]]
 
 
 def test_one_that_breaks_before_its_files_is_heard(

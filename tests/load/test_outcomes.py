@@ -158,7 +158,7 @@ def test_a_plain_write_that_meets_another_one_is_an_error_with_its_key(code: str
     record = Record()
     assert note_single(record, ATTEMPT, error(code), 1.0) == code
     assert (record.errors_by_kind, record.counted) == ({code: 1}, {name: 1})
-    assert record.meetings["conflicts"].held == {digest_of("a"): 1.0}
+    assert record.meetings["conflicts"].weights == {digest_of("a"): 1.0}
 
 
 def test_the_keys_on_which_writers_met_are_kept_merged_and_sent() -> None:
@@ -166,10 +166,10 @@ def test_the_keys_on_which_writers_met_are_kept_merged_and_sent() -> None:
     Transaction(PARTS)(record, ATTEMPT, cancelled("None", "TransactionConflict", "TransactionConflict"))
     Transaction(PARTS)(record, ATTEMPT, cancelled("ConditionalCheckFailed", "None", "TransactionConflict"))
     Conditional(units=1.0, failed_units=1.0)(shown, ATTEMPT, error("ConditionalCheckFailedException"))
-    assert record.meetings["conflicts"].held == {digest_of("a"): 1.0, digest_of("b"): 2.0}
-    assert record.meetings["conditions"].held == {digest_of("a"): 1.0}
+    assert record.meetings["conflicts"].weights == {digest_of("a"): 1.0, digest_of("b"): 2.0}
+    assert record.meetings["conditions"].weights == {digest_of("a"): 1.0}
     assert record.counted["transactions.conditions"] == 1
-    assert shown.meetings["conditions"].held == {"a": 1.0}
+    assert shown.meetings["conditions"].weights == {"a": 1.0}
     whole = Record.from_wire(record.cut().to_wire())
     assert record.meetings == {}
     whole.merge(Record(meetings={"conflicts": whole.meetings["conflicts"]}))

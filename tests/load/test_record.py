@@ -163,7 +163,7 @@ def test_a_sketch_bounds_its_memory_and_keeps_the_hot_key() -> None:
     assert (name, throttles) == (digest_of("hot"), 10_000)
     assert units == pytest.approx(20_000, abs=0.001 * heat.sketch.total_units)
     assert heat.sketch.total_units == 40_000
-    assert len(heat.sketch.units.held) <= SKETCH_KEYS
+    assert len(heat.sketch.units.weights) <= SKETCH_KEYS
     assert len(heat.windows[10]) <= 60
 
 
@@ -184,9 +184,9 @@ def test_a_sketch_is_off_by_a_thousandth_of_all_at_most(parts: int) -> None:
         true[name] += weight
     off = total.total / 1_000
     assert total.total == sum(weights)
-    assert len(true) > SKETCH_KEYS >= len(total.held)
-    assert {name for name, weight in true.items() if weight > off} <= set(total.held)
-    assert all(true[name] <= total.weight(name) <= true[name] + off for name in total.held)
+    assert len(true) > SKETCH_KEYS >= len(total.weights)
+    assert {name for name, weight in true.items() if weight > off} <= set(total.weights)
+    assert all(true[name] <= total.weight(name) <= true[name] + off for name in total.weights)
     assert total.top(3) == [name for name, _ in true.most_common(3)]
 
 

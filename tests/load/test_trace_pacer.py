@@ -63,16 +63,16 @@ def test_what_was_asked_for_is_the_rows_that_came_up() -> None:
     world.now_s += 2.0
     world.next_row()
     world.arrivals.account()
-    assert world.record.health.asked == 4
+    assert world.record.health.demand == 4
     world.arrivals.account()
-    assert world.record.health.asked == 4
+    assert world.record.health.demand == 4
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3])
 def test_several_processes_share_the_rows_without_losing_one(parts: int) -> None:
     found: list[str] = []
     for part in range(parts):
-        schedule = TraceSchedule(rows(*(n / 10 for n in range(10))), speed=1.0, part=part, parts=parts)
+        schedule = TraceSchedule(rows(*(n / 10 for n in range(10))), speed=1.0, worker=part, workers=parts)
         world = World(schedule)
         while schedule.due_s < float("inf"):
             found.append(world.next_row()[0])
@@ -85,7 +85,7 @@ def test_after_the_last_row_nothing_is_due_and_a_process_without_a_part_has_noth
     schedule.take()
     assert schedule.due_s == float("inf")
     assert schedule.drop(1e9) == 0
-    spare = TraceSchedule(rows(0.0), speed=1.0, part=2, parts=2)
+    spare = TraceSchedule(rows(0.0), speed=1.0, worker=2, workers=2)
     assert not spare.has_share
     assert spare.due_s == float("inf")
 

@@ -13,7 +13,7 @@ SECONDS = 10.0
 
 def health(*, lag_ms: float = 1.0, **noted: Any) -> Health:
     loaded = {
-        "asked": 1_000.0,
+        "demand": 1_000.0,
         "sent": noted.get("offered", 0.0),
         "began_s": 100.0,
         "ended_s": 100.0 + SECONDS,
@@ -31,8 +31,8 @@ def verdict(noted: Health, *, attempts: int = 1_000, processes: int = 1, **load:
     return verdict_on(noted, load=spec, users=5, processes=processes, attempts=attempts)
 
 
-def opened(offered: float, *, asked: float = 1_000.0, arrivals: int = 1_000, **noted: Any) -> Health:
-    return health(offered=offered, asked=asked, arrivals=arrivals, **noted)
+def opened(offered: float, *, demand: float = 1_000.0, arrivals: int = 1_000, **noted: Any) -> Health:
+    return health(offered=offered, demand=demand, arrivals=arrivals, **noted)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def opened(offered: float, *, asked: float = 1_000.0, arrivals: int = 1_000, **n
     [
         (health(offered=1_000), False, "sent 100 of 100 requests/s"),
         (health(offered=1_000, cpu=99), False, "busiest process at 99 %"),
-        (health(offered=1_000, asked=1_100, cpu=99), True, "sent 100 of 110 requests/s of demand: a process"),
-        (health(offered=1_000, asked=1_100), False, "users waited for answers"),
-        (health(offered=1_000, asked=1_100, starved_s=6), True, "its CPU wait was 60% of the time"),
+        (health(offered=1_000, demand=1_100, cpu=99), True, "sent 100 of 110 requests/s of demand: a proc"),
+        (health(offered=1_000, demand=1_100), False, "users waited for answers"),
+        (health(offered=1_000, demand=1_100, starved_s=6), True, "its CPU wait was 60% of the time"),
         (health(offered=1_000, starved_s=6), False, "CPU wait 60% of the time"),
         (health(offered=1_000, lag_ms=400), True, "400 ms late"),
         (health(offered=1_000, lag_ms=2_500), True, "stood still for 2.5 s"),
@@ -76,7 +76,7 @@ def test_verdicts_on_a_closed_loop(noted: Health, bound: bool, said: str) -> Non
         (opened(950), {}, True, "sent 95 of 100 requests/s"),
         (opened(950), {"arrivals": "poisson"}, False, "sent 95 of 100"),  # what chance explains
         (opened(850, arrivals=850), {"arrivals": "poisson"}, True, "sent 85 of 100"),
-        (opened(9_700, asked=10_000, arrivals=9_700), {"arrivals": "poisson"}, True, "sent 970 of 1,000"),
+        (opened(9_700, demand=10_000, arrivals=9_700), {"arrivals": "poisson"}, True, "sent 970 of 1,000"),
         (
             opened(500, arrivals=500, no_user=500),
             {},
@@ -84,7 +84,7 @@ def test_verdicts_on_a_closed_loop(noted: Health, bound: bool, said: str) -> Non
             "all 5 users were under way while arrivals were dropped; about 12 are needed",
         ),
         (opened(5, arrivals=5, no_user=995), {}, True, "about 1,000 are needed"),
-        (opened(995, asked=2_000, arrivals=990, no_user=7), {}, True, "about 12 are needed"),
+        (opened(995, demand=2_000, arrivals=990, no_user=7), {}, True, "about 12 are needed"),
         (
             opened(500, arrivals=500, held_s=40, no_user=500),
             {},
@@ -107,8 +107,8 @@ def test_verdicts_on_a_closed_loop(noted: Health, bound: bool, said: str) -> Non
         (opened(1_000, sent=995), {}, False, "sent 100 of 100 requests/s of demand"),  # nothing was held back
         (opened(500, arrivals=500, no_user=500, cpu=97), {}, True, "at 97 % of a core"),
         (opened(1_000, unanswered=101), {}, True, "10% of all requests were not answered in time"),
-        (opened(4_900, asked=5_000), {"write_units_per_s": 500}, False, "sent 490 of 500 WCU/s"),
-        (opened(4_800, asked=5_000), {"read_units_per_s": 500}, True, "sent 480 of 500 RCU/s"),
+        (opened(4_900, demand=5_000), {"write_units_per_s": 500}, False, "sent 490 of 500 WCU/s"),
+        (opened(4_800, demand=5_000), {"read_units_per_s": 500}, True, "sent 480 of 500 RCU/s"),
     ],
 )
 def test_verdicts_on_an_open_loop(noted: Health, load: dict[str, Any], bound: bool, said: str) -> None:
@@ -126,15 +126,15 @@ def test_what_is_sent_and_what_is_held_back_are_what_was_begun() -> None:
 
 
 def test_what_is_the_generators_fault_is_said_first() -> None:
-    found = verdict(health(offered=900, asked=1_100, cpu=99, lag_ms=300))
+    found = verdict(health(offered=900, demand=1_100, cpu=99, lag_ms=300))
     assert [check[:9] for check in found.checks[:2]] == ["sent 90 o", "the event"]
 
 
 @pytest.mark.parametrize(
     ("noted", "bound", "fell_behind"),
     [
-        (health(offered=900, asked=1_100, cpu=99), True, True),
-        (health(offered=900, asked=1_100, cpu=99, problems=["a step had no answer"]), True, False),
+        (health(offered=900, demand=1_100, cpu=99), True, True),
+        (health(offered=900, demand=1_100, cpu=99, problems=["a step had no answer"]), True, False),
         (health(offered=1_000, problems=["a step had no answer"]), True, False),
         (health(offered=1_000), False, False),
     ],
@@ -148,12 +148,12 @@ def test_a_generator_that_fell_behind_is_told_from_a_load_that_was_another(
 
 def test_users_of_a_closed_loop_may_be_a_request_behind_each() -> None:
     """Five that are asked for one request in all: each sends its first at any time within its interval."""
-    assert not verdict(health(offered=0, asked=1, cpu=99)).bound
-    assert verdict(health(offered=80, asked=100, cpu=99)).bound
+    assert not verdict(health(offered=0, demand=1, cpu=99)).bound
+    assert verdict(health(offered=80, demand=100, cpu=99)).bound
 
 
 def test_each_of_several_processes_may_be_an_arrival_behind() -> None:
-    noted = opened(34, asked=40, arrivals=34)
+    noted = opened(34, demand=40, arrivals=34)
     assert verdict(noted, arrivals="constant").bound
     assert not verdict(noted, arrivals="constant", processes=4).bound
 
@@ -161,7 +161,7 @@ def test_each_of_several_processes_may_be_an_arrival_behind() -> None:
 def test_health_survives_the_wire_and_merges() -> None:
     one, other = opened(500, unanswered=2, starved_s=1), opened(300, cpu=50.0, missing=["b"], no_user=4)
     one.merge(Health.from_wire(other.to_wire()))
-    assert (one.offered, one.sent, one.asked) == (800, 800, 2_000)
+    assert (one.offered, one.sent, one.demand) == (800, 800, 2_000)
     assert (one.no_user, one.unanswered, one.missing) == (4, 2, ["b"])
     assert (one.began_s, one.ended_s, one.cpu_percent_max, one.starved_s) == (100.0, 110.0, 50.0, 1)
     assert one.lag.count == 200

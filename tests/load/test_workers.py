@@ -201,7 +201,7 @@ def test_every_worker_has_its_part_and_one_that_joins_late_has_none() -> None:
     def parts() -> dict[str, tuple[int, int]]:
         wire = msgpack.unpackb(msgpack.packb(getattr(environment.parsed_options, ORDER)))
         orders = {name: order_for(wire, name) for name in gatherer.workers}
-        return {name: (order.part, order.of) for name, order in orders.items()}
+        return {name: (order.worker, order.workers) for name, order in orders.items()}
 
     gatherer.give_order()
     assert parts() == {"a": (0, 3), "b": (1, 3), "c": (2, 3)}
@@ -227,9 +227,9 @@ def test_a_worker_whose_part_is_used_up_sends_no_more_and_the_master_ends_the_ru
 
 
 def test_a_worker_takes_the_others_to_consume_as_much_as_it_does() -> None:
-    _gatherer, worker, environment = connected(replace(capped(1_000.0), of=4))
+    _gatherer, worker, environment = connected(replace(capped(1_000.0), workers=4))
     worker.begin()
-    environment.keyheat.order = replace(environment.keyheat.order, of=4)
+    environment.keyheat.order = replace(environment.keyheat.order, workers=4)
     environment.keyheat.record.add(an_attempt(1, units=50.0))
     worker._report()
     environment.keyheat.record.add(an_attempt(2, units=100.0))
@@ -253,14 +253,14 @@ def test_workers_that_are_slow_when_the_order_is_given_have_their_parts_when_the
     gatherer = Gatherer(environment, order(), Record())
     gatherer.give_order()
     wire = getattr(environment.parsed_options, ORDER)
-    assert [order_for(wire, name).part for name in "ab"] == [0, 1]
-    assert wire["of"] == 2
+    assert [order_for(wire, name).worker for name in "ab"] == [0, 1]
+    assert wire["workers"] == 2
 
     nodes.clear()
     gatherer.give_order()
     gatherer.give_order_to("late")
     wire = getattr(environment.parsed_options, ORDER)
-    assert (order_for(wire, "late").part, wire["of"]) == (0, 1)
+    assert (order_for(wire, "late").worker, wire["workers"]) == (0, 1)
 
 
 Wired = dict[str, Any]
@@ -297,7 +297,7 @@ LIES: dict[str, Callable[[Wired], None]] = {
     "weights that are no number": another("heat.write.sketch.0.1", NAN),
     "a window of no length": another("heat.write.window_s", 0),
     "heat of two numbers": another("heat.write.windows", {5: {"a": [1.0, 2.0]}}),
-    "health that is no number": another("health.asked", NAN),
+    "health that is no number": another("health.demand", NAN),
     "health of another kind": another("health.problems", "all is well"),
     "consumed that is no number": another("consumed.0", NAN),
     "nothing at all": lambda wire: wire.clear(),

@@ -12,7 +12,7 @@ from keyheat.model.keyspace import position
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.runs import parquet
-from keyheat.runs.partitions import known_of, partitions_table
+from keyheat.runs.partitions import partitions_in, partitions_table
 from keyheat.words import Capacity
 
 START_S = 1_800_000_000.0
@@ -35,7 +35,7 @@ def loaded(seconds, *, capacity=CAPACITY, behaviour=None, entries=False, units=1
 
 
 def table_of(model, seconds, **more):
-    return partitions_table(known_of(model.partition_record()), START_S, START_S + seconds, **more)
+    return partitions_table(partitions_in(model.partition_record()), START_S, START_S + seconds, **more)
 
 
 def total(table, column):

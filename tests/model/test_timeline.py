@@ -49,7 +49,7 @@ BACK = (
          "the steps are in order of time, and the one before is at 60 s @ $.timeline[1].at_s"),
         ([at(1)], "say what to change: billing_mode, provisioned, max_on_demand, warm @ $.timeline[0]"),
         ([at(1, index="by-week", provisioned={"write": 9})],
-         "there is no global index 'by-week'; there are 'by-day' @ $.timeline[0].index"),
+         "there is no global index 'by-week'; global indexes: 'by-day' @ $.timeline[0].index"),
         ([at(1, billing_mode="PAY_PER_REQUEST"), at(2, provisioned={"write": 9})],
          "PAY_PER_REQUEST mode by then, without provisioned capacity @ $.timeline[1].provisioned"),
         ([at(1, max_on_demand={"write": 9})],

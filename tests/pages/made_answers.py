@@ -14,7 +14,7 @@ from keyheat.show.answer import Answer
 from keyheat.show.figures import retry_figure, search_figure
 from keyheat.show.retries import retries_answer
 from keyheat.show.whatif import Found, search_answer
-from keyheat.simulator.outcome import Left, SimulationOutcome
+from keyheat.simulator.outcome import LimitHit, SimulationOutcome
 from keyheat.simulator.questions import Question, capacity_question, load_question, shards_question
 from keyheat.simulator.retrying import RetriedRun
 from keyheat.simulator.search import State, Step
@@ -23,7 +23,7 @@ from keyheat.words import WRITE, Direction
 from tests.make import a_shipped
 
 HOTKEY = a_shipped("hotkey")
-KEY = Left(index=None, direction=WRITE, cause=Cause.KEY_RANGE, events=500)
+KEY = LimitHit(index=None, direction=WRITE, cause=Cause.KEY_RANGE, events=500)
 AT_ONCE_S, LATER_S = 0.005, 1.5
 
 
@@ -35,12 +35,12 @@ def capacity_asked(scenario: Scenario = HOTKEY, **asked: Any) -> Question:
     return capacity_question(scenario, WRITE, **asked)
 
 
-def step(question: Question, value: float, share: float, *left: Left, **more: Any) -> Step:
+def step(question: Question, value: float, share: float, *left: LimitHit, **more: Any) -> Step:
     """A number with the part of a hundred writes a second that throttles."""
     outcome = SimulationOutcome(
         seed=1, seconds=60, loaded_s=60, attempts={WRITE: 6_000, Direction.READ: 0},
         throttled={WRITE: round(share * 6_000), Direction.READ: 0},
-        accepted_per_s={(None, WRITE): 1_000.0 * (1 - share)}, left=left if share else (),
+        accepted_per_s={(None, WRITE): 1_000.0 * (1 - share)}, limits=left if share else (),
     )  # fmt: skip
     state: State = "limited" if share > question.share_most else "carried"
     given = {"state": state, "attempts_per_s": 100.0, "throttled_per_s": 100.0 * share} | more

@@ -22,7 +22,7 @@ from keyheat.show.markdown import markdown_of
 from keyheat.show.retries import found_in, retries_answer, sentence_of
 from keyheat.show.text import text_of
 from keyheat.show.whatif import exit_code_of, search_answer, together
-from keyheat.simulator.outcome import Left
+from keyheat.simulator.outcome import LimitHit
 from keyheat.words import WRITE, Direction
 from tests.conftest import Golden
 from tests.make import SCENARIOS
@@ -78,9 +78,9 @@ def test_every_renderer_shows_the_whole_answer(question: str, generated_at: date
     assert max(map(len, shown["txt"].splitlines())) <= 80
 
 
-OF_INDEX = Left(index="by-day", direction=WRITE, cause=Cause.PROVISIONED, events=500)
+OF_INDEX = LimitHit(index="by-day", direction=WRITE, cause=Cause.PROVISIONED, events=500)
 PROVISIONED, ACCOUNT = replace(KEY, cause=Cause.PROVISIONED), replace(KEY, cause=Cause.ACCOUNT)
-READS_TOO = Left(index=None, direction=Direction.READ, cause=Cause.KEY_RANGE, events=9_000)
+READS_TOO = LimitHit(index=None, direction=Direction.READ, cause=Cause.KEY_RANGE, events=9_000)
 
 
 def test_the_limit_is_that_of_the_side_that_was_asked_for() -> None:
@@ -119,12 +119,12 @@ def test_what_was_left_out_and_what_was_counted_is_noted() -> None:
         ),
     ],
 )
-def test_what_no_number_helps_with_is_asked_for_by_its_name(asked: Any, left: Left, said: str) -> None:
+def test_what_no_number_helps_with_is_asked_for_by_its_name(asked: Any, left: LimitHit, said: str) -> None:
     notes = search_answer(found(search(asked, [step(asked, 100, 0.5, left)], None, 100))).notes
     assert any(said in note for note in notes)
 
 
-SHORT: list[tuple[dict[str, Any], tuple[Left, ...], str, str]] = [
+SHORT: list[tuple[dict[str, Any], tuple[LimitHit, ...], str, str]] = [
     ({}, (KEY,), "partition", "50 % of the attempts throttle, by a partition limit of the table (writes)"),
     ({}, (PROVISIONED,), "table", "by the provisioned capacity of the table (writes)"),
     ({}, (OF_INDEX,), "table", "of index by-day (writes)"),
@@ -138,7 +138,7 @@ SHORT: list[tuple[dict[str, Any], tuple[Left, ...], str, str]] = [
 
 @pytest.mark.parametrize(("more", "left", "tone", "words"), SHORT)
 def test_a_number_that_does_not_hold_says_why(
-    more: dict[str, Any], left: tuple[Left, ...], tone: str, words: str
+    more: dict[str, Any], left: tuple[LimitHit, ...], tone: str, words: str
 ) -> None:
     """Of shards no number is enough; of a load a smaller one is carried."""
     asked, load = shards_asked(most=16), load_found().search.question

@@ -134,6 +134,22 @@ def test_the_share_that_a_simulated_run_throttles_is_held_without_repetitions(
     assert words in finding.because
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "decision", "words"),
+    [
+        (0.4, 0.65, "same", "40 % before, 65 % now (+25 percentage points), and nothing up to 70 % counts"),
+        (0.4, 0.8, "worse", "40 % before, 80 % now"),
+        (0.8, 0.83, "same", "changes up to 5 % do not count"),
+    ],
+)
+def test_capacity_counts_where_less_is_left_than_auto_scaling_leaves(
+    before: float, after: float, decision: str, words: str
+) -> None:
+    finding = of_measure("capacity_used.write", [before], [after], least=0.05, setup=SIMULATED)
+    assert finding.decision == decision
+    assert words in finding.because
+
+
 # labels
 
 

@@ -67,8 +67,8 @@ def test_what_cannot_be_read_is_told_and_ends_nothing(tmp_path):
     (unsaid / "diagnosis.json").write_text("{}")
     runs, problems = found(tmp_path)
     assert set(runs) == {"good"}
-    assert {problem.place.name for problem in problems} == {"damaged", "no-manifest"}
-    assert "not whole JSON" in next(one.why for one in problems if one.place == damaged)
+    assert {problem.folder.name for problem in problems} == {"damaged", "no-manifest"}
+    assert "not whole JSON" in next(one.why for one in problems if one.folder == damaged)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
@@ -144,7 +144,7 @@ def test_two_thousand_runs_are_a_page_that_opens(tmp_path):
 
 def test_nothing_in_a_run_becomes_markup(tmp_path):
     name = "</script><img src=x onerror=alert(1)>"
-    text = page_of(made([summary(name)], tmp_path), [UnreadPlace(place=tmp_path / name, why=name)])
+    text = page_of(made([summary(name)], tmp_path), [UnreadPlace(folder=tmp_path / name, why=name)])
     assert "<img" not in text
 
 

@@ -12,6 +12,7 @@ BROKEN = a_run("hotkey", 3, broken=("p99_ms: 12 ms, allowed 5 ms",))
 BEFORE = a_run("hotkey", 1, "before", broken=("p99_ms: 12 ms, allowed 5 ms",))
 WORSE = a_finding()
 OUTGROWN = a_finding(gate=Gate(measure="capacity_used.write"), before=0.62, after=1.14)
+CLOSER = a_finding(gate=Gate(measure="capacity_used.read"), before=0.4, after=0.8)
 STILL = a_finding("same", gate=Gate(measure="index_capacity_used.read"), before=1.2, after=1.2)
 
 
@@ -34,6 +35,13 @@ STILL = a_finding("same", gate=Gate(measure="index_capacity_used.read"), before=
             {},
             "regressed",
             "hotkey now runs on burst capacity: writes of the table at 114 % of their maximum (was 62 %).",
+        ),
+        (
+            [RUN],
+            [CLOSER],
+            {},
+            "regressed",
+            "hotkey now uses more of its capacity: reads of the table at 80 % of their maximum (was 40 %).",
         ),
         ([RUN, BROKEN], [HELD], {}, "regressed", "hotkey, repetition 3: p99_ms: 12 ms, allowed 5 ms."),
         ([RUN, BROKEN], [], {"compared": False}, "regressed", "repetition 3: p99_ms"),

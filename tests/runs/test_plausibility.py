@@ -95,7 +95,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("series.0.points.0.1", 1e16, "1e+16 is more than any table has @ $.series[0].points[0]"),
     ("series.0.points.0.0", "2026-11-20T12:00:00", "a time needs its zone"),
     ("series.0.points.0.0", "0001-01-01T00:00:00+14:00", "a year from 1 to 9999"),
-    ("series.0.points.0.0", "2026-11-20T12:00:30Z", "12:00:30Z is no whole minute @ $.series[0].points[0]"),
+    ("series.0.points.0.0", "2026-11-20T12:00:30Z", "30Z is not a whole minute @ $.series[0].points[0]"),
     ("series.0.points.1.0", "2026-11-20T12:10:00Z", "is outside the window @ $.series[0].points[1]"),
     ("series.0.points.0.0", "2026-11-20T11:59:00Z", "is outside the window @ $.series[0].points[0]"),
     ("series.1.points.0.0", "2026-11-20T11:49:00Z", "is outside the window @ $.series[1].points[0]"),
@@ -126,7 +126,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("throttles.0.index", "by_hour", "no index 'by_hour'; it has by_day @ $.throttles[0].index"),
     ("throttles.0.second", "2026-11-20T11:00:00Z", "outside the window by more than 10 min"),
-    ("throttles.0.second", "2026-11-20T12:00:07.5Z", "is no whole second"),
+    ("throttles.0.second", "2026-11-20T12:00:07.5Z", "is not a whole second"),
     ("throttles.0.count", 10**16, "more than a table can do in a second @ $.throttles[0].count"),
     ("seconds.0.throttled", 1_301, "1,301 throttled of 1,300 attempts @ $.seconds[0]"),
     (

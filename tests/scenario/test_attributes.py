@@ -60,6 +60,15 @@ def test_a_count_with_an_exponent_is_zipf(raw: dict[str, Any]) -> None:
     assert types["00"] / types["01"] == pytest.approx(2, rel=0.3)
 
 
+def test_hot_values_have_their_shares_and_the_others_the_rest(raw: dict[str, Any]) -> None:
+    raw["attributes"]["event_type"] = {"count": 12, "hot": [0.5, 0.3]}
+    shares = scenario_from_dict(raw, "events.toml").attributes["event_type"].shares
+    assert shares is not None
+    assert list(shares.values()) == [0.5, 0.3, *[pytest.approx(0.02)] * 10]
+    types = Counter(item["event_type"]["S"] for item in items_of(raw))
+    assert types["00"] / types.total() == pytest.approx(0.5, abs=0.05)
+
+
 def test_the_hottest_partition_of_the_index_is_that_of_the_hot_value(raw: dict[str, Any]) -> None:
     plan = plan_of(raw)
     assert plan.sent is not None
@@ -86,6 +95,7 @@ def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:
         "far": {"range": [3, 1]},
         "exponent": {"values": {"a": 1}, "exponent": 2},
         "event_type": {"timestamp": "second"},
+        "warm": {"count": 2, "exponent": 1.0, "hot": [0.8, 0.3]},
     }
     with pytest.raises(ScenarioError) as caught:
         scenario_from_dict(raw, "events.toml")
@@ -98,4 +108,7 @@ def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:
         f"{one} @ $.attributes.none",
         "from the least number to the greatest, 100,000 at most @ $.attributes.far.range",
         "an exponent goes with a count of values @ $.attributes.exponent.exponent",
+        "the shares of hot values go with a count of values, without an exponent @ $.attributes.warm.hot",
+        "the shares add up to 1.1, 1 at most @ $.attributes.warm.hot",
+        "2 hot values leave none of 2 for the rest: say a higher count @ $.attributes.warm.hot",
     ]

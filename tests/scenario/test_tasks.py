@@ -63,7 +63,7 @@ def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:
     of_index |= {"index": "by-tpye"}
     get.pop("per_s")
     assert mistakes(raw) == [
-        "'hotkey' has tasks of its own; [[tasks]] are for 'operations', the default @ $.loadtest",
+        "'hotkey' has its own tasks; [[tasks]] are for 'operations', the default @ $.loadtest",
         "only query has it, and this is a put @ $.tasks[0].index",
         "say weight or per_s, not both @ $.tasks[1].weight",
         "the table has no index 'by-tpye'; it has: by-type @ $.tasks[2].index",

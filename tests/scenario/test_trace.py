@@ -97,7 +97,7 @@ def test_every_wrong_row_is_named_at_once(tmp_path: Path) -> None:
     )
     assert errors_of(path) == [
         "row 2: time 'soon' is neither a number of seconds from 0 on nor an ISO date",
-        "row 2: operation 'scan' is none of put, get, update, delete, query",
+        "row 2: operation 'scan' is not one of put, get, update, delete, query",
         "row 2: key is missing",
         "row 2: size_bytes '1.5' is not a whole number",
         "row 4: time '4' is before that of an earlier row",
@@ -119,8 +119,8 @@ def test_every_wrong_row_is_named_at_once(tmp_path: Path) -> None:
     ("name", "content", "error"),
     [
         ("t.csv", b"", "Empty CSV file"),
-        ("t.csv", HEADER.encode(), "there is no row"),
-        ("t.csv", b"time,key\n0,a\n", "there is no column operation"),
+        ("t.csv", HEADER.encode(), "the trace has no rows"),
+        ("t.csv", b"time,key\n0,a\n", "column operation is missing"),
         ("t.csv", HEADER.encode() + b"0,put\n", "Expected 5 columns, got 2"),
         ("t.csv", HEADER.encode() + b"0,get,\xff\xfe,,\n", "UTF-8"),
         ("t.parquet", b"PAR1 no", "Parquet"),

@@ -30,7 +30,7 @@ def test_every_mistake_is_said_at_once() -> None:
     assert len(said) == 6
     assert "longer than backoff_high_s = 2 @ $.dynamic_sharding.backoff_low_s" in said
     assert "longer than cooldown_s = 5 @ $.dynamic_sharding.cache_s" in said
-    assert "there is no companion named 'nowhere' @ $.dynamic_sharding.table" in said
+    assert "no companion is named 'nowhere' @ $.dynamic_sharding.table" in said
     assert "say either how many shards there are, or dynamic_sharding @ $.keys.shards" in said
     assert {one.rpartition(" @ ")[2] for one in said} >= {
         "$.dynamic_sharding.history", "$.dynamic_sharding.max_shards",

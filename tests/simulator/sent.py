@@ -28,7 +28,7 @@ def in_waves(
 ) -> tuple[TableModel, list[list[FlowAnswer]]]:
     """Every second as a whole."""
     model = TableModel(capacity, now_s=T0, scale=scale, seed=seed)
-    table = SimulatedTables({"t": model}, own="t", seed=seed, started_s=T0)
+    table = SimulatedTables({"t": model}, own_table="t", seed=seed, started_s=T0)
     return model, [table.second(sent(second), T0 + second) for second in range(seconds)]
 
 

@@ -11,7 +11,7 @@ from keyheat.model.table import TableModel
 from keyheat.scenario.changes import AUTO_SCALING, TIMELINE
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import ScalingSpec
-from keyheat.simulator.capacity import CapacityTimeline, Scaler, capacity_of, wanted
+from keyheat.simulator.capacity import CapacityTimeline, Scaler, capacity_of, scale_to
 from keyheat.words import Capacity, Direction
 from tests.make import a_scenario
 
@@ -45,12 +45,12 @@ def minutes(*units: float | None) -> list[float | None]:
 def test_what_is_wanted_after_which_minutes(
     seen: list[float | None], provisioned: float, units: int | None
 ) -> None:
-    found = wanted(SPEC, seen, provisioned)
+    found = scale_to(SPEC, seen, provisioned)
     assert (found.units if found else None) == units
 
 
 def test_the_numbers_are_said() -> None:
-    found = wanted(SPEC, [80.0, 90.0], 100)
+    found = scale_to(SPEC, [80.0, 90.0], 100)
     assert found is not None
     assert found.because == "80 % and 90 % used in two minutes on end, target 70 %"
 

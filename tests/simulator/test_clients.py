@@ -57,7 +57,7 @@ def test_transactions_meet_under_every_policy_as_they_do_in_a_simulated_run() ->
 def test_every_policy_meets_the_same_requests_at_the_same_moments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of few requests a policy that was luckier with its keys would be taken for a better one."""
     scenario, path = find_scenario("hotkey", ("load.duration_s=3", "load.requests_per_s=4000"))
-    demand, asked_of_table = demand_of(scenario, path.parent), RequestQueue._asked
+    demand, asked_of_table = demand_of(scenario, path.parent), RequestQueue._admit
     arrived: dict[str, dict[int, tuple[float, list[Op]]]] = {}
 
     def of_policy(policy: str) -> list[tuple[float, list[Op]]]:
@@ -67,7 +67,7 @@ def test_every_policy_meets_the_same_requests_at_the_same_moments(monkeypatch: p
             asked.setdefault(id(request.ops), (at_s, request.ops))  # the first attempt of a request
             return asked_of_table(queue, request, at_s)
 
-        monkeypatch.setattr(RequestQueue, "_asked", note)
+        monkeypatch.setattr(RequestQueue, "_admit", note)
         run = retried(scenario, demand, policy_named(policy), clients=3)
         assert len(asked) == run.requests
         assert run.attempts > run.requests or policy == "none"

@@ -47,7 +47,7 @@ def run_dry(folder: Path, body: str, **changes: Any) -> DryRun:
     """The result for a file; all files of these tests share one process."""
     path = folder / "mine.py"
     path.write_text(HEAD + body)
-    return ask._known(("tests", 0), orjson.dumps([str(path), ask._sent_by(scenario(**changes)), ""]))
+    return ask._dry_run_of(("tests", 0), orjson.dumps([str(path), ask._sent_by(scenario(**changes)), ""]))
 
 
 def sample(folder: Path, body: str, **changes: Any) -> LoadTest:
@@ -192,7 +192,7 @@ class Mine(ItemUser):
         self.get_item()
 """
     (look,) = kinds(tmp_path, body)["look"]
-    assert (look.operation, look.key.written, look.found) == ("GetItem", True, 1.0)
+    assert (look.operation, look.key.written, look.exists_share) == ("GetItem", True, 1.0)
 
 
 @pytest.mark.parametrize("users", [8, 5_000])
@@ -269,6 +269,26 @@ class Mine(ItemUser):
     assert (put.units, update.units) == (2.0, 2.0)
 
 
+def test_an_update_that_removes_the_key_of_an_index_deletes_its_entry(tmp_path: Path) -> None:
+    body = """
+class Mine(ItemUser):
+    @task
+    def leave(self):
+        key, sort = self.draw_key(), self.next_sort_key()
+        self.put(key, sort, attributes={"team": "red", "at": sort})
+        names = {"#t": "team", "#w": "was"}
+        leave = {
+            "UpdateExpression": "SET #w = :was REMOVE #t, other", "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": {":was": {"S": "red"}},
+        }
+        self.ask("UpdateItem", key, 1.0, Key=self.load.items.values.key(key, sort), **leave)
+"""
+    put, update = second(tmp_path, body)
+    assert [(entry.index, entry.units) for entry in put.index_writes] == [("by-team", 1.0)]
+    assert [(entry.index, entry.units) for entry in update.index_writes] == [("by-team", 1.0)]
+    assert update.index_writes[0].keys.name(0) == "red"
+
+
 def test_somebody_elses_file_has_a_process_of_its_own(tmp_path: Path) -> None:
     """Its neighbours are found, what it prints disturbs nobody, and who asks for shards is known."""
     (tmp_path / "own_bases.py").write_text(
@@ -322,7 +342,7 @@ UNSAMPLED = {
     "it sends past us": (ONE.format("pass"), ["Mine sends nothing that Keyheat sees in its task write"]),
     "it waits as it likes": (
         ONE.format("self.put('a')") + "    wait_time = between(1, 2)\n",
-        ["Mine has a wait_time of its own"],
+        ["Mine sets its own wait_time"],
     ),
     "it sends what we do not have": (
         ONE.format("self.send('ExecuteStatement', b'{}', key='a', direction='read', units=1)"),

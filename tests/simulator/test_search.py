@@ -12,7 +12,7 @@ from keyheat.model.resources import Cause
 from keyheat.plan.charges import monthly
 from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
-from keyheat.simulator.outcome import Left, SimulationOutcome, outcome_of
+from keyheat.simulator.outcome import LimitHit, SimulationOutcome, outcome_of
 from keyheat.simulator.questions import capacity_question, load_question, seconds_for, shards_question
 from keyheat.simulator.search import Range, State, Step, Tries
 from keyheat.simulator.simulate import simulate
@@ -39,7 +39,7 @@ def scenario(**changes: Any) -> Scenario:
 
 def outcome(share: float, seed: int) -> SimulationOutcome:
     refused = round(share * 10_000)
-    left = (Left(index=None, direction=WRITE, cause=Cause.KEY_RANGE, events=refused),) if refused else ()
+    limit = LimitHit(index=None, direction=WRITE, cause=Cause.KEY_RANGE, events=refused)
     return SimulationOutcome(
         seed=seed,
         seconds=60,
@@ -47,7 +47,7 @@ def outcome(share: float, seed: int) -> SimulationOutcome:
         attempts={WRITE: 10_000, READ: 0},
         throttled={WRITE: refused, READ: 0},
         accepted_per_s={(None, WRITE): 100.0, (None, READ): 0.0},
-        left=left,
+        limits=(limit,) if refused else (),
     )
 
 
@@ -274,7 +274,7 @@ def test_a_hot_key_needs_what_the_formula_says_and_the_partitions_allow() -> Non
     assert found.answer.share <= 0.001
     one = found.in_order[0]
     assert (one.value, one.holds) == (1, False)
-    assert one.outcome.left[0].cause is Cause.KEY_RANGE
+    assert one.outcome.limits[0].cause is Cause.KEY_RANGE
     assert outcome_of(simulate(hot, counts_only=True)).share() == pytest.approx(one.share, abs=0.03)
 
 
@@ -316,7 +316,7 @@ def steady(write: int, **changes: Any) -> Scenario:
 def test_a_constant_demand_needs_itself(item_bytes: int, needed: int) -> None:
     found = simulated_search(capacity_question(steady(40, item_bytes=item_bytes), WRITE))
     assert answer(found) == pytest.approx(needed, rel=0.05)
-    assert found.in_order[0].outcome.left[0].cause is Cause.PROVISIONED
+    assert found.in_order[0].outcome.limits[0].cause is Cause.PROVISIONED
 
 
 @pytest.mark.slow
@@ -330,7 +330,7 @@ def test_more_capacity_is_not_enough_for_a_hot_key() -> None:
     found = simulated_search(capacity_question(a_shipped("hotkey"), WRITE))
     assert found.answer is None
     assert found.in_order[-1].value == 40_000
-    assert found.in_order[-1].outcome.left[0].cause is Cause.KEY_RANGE
+    assert found.in_order[-1].outcome.limits[0].cause is Cause.KEY_RANGE
 
 
 @pytest.mark.slow
@@ -390,7 +390,7 @@ def test_a_simulated_knee_is_where_arithmetic_puts_it(
     found = simulated_search(replace(asked, within=replace(asked.within, least=arithmetic / 4)))
     assert found.answer is not None
     assert found.failing is not None
-    left = found.failing.left()
+    left = found.failing.throttled_by()
     assert left is not None
     assert (left.cause.constraint, label_of(left.index), left.direction) == limit
     assert answer(found) == pytest.approx(arithmetic, rel=0.08)
@@ -402,7 +402,7 @@ def test_a_mix_of_reads_and_writes_is_held_to_its_most_used_limit() -> None:
     found = simulated_search(load_question(a_shipped("operations"), start=edge * 0.95, most=edge * 1.1))
     assert answer(found) == pytest.approx(edge, rel=PRECISION)
     assert found.failing is not None
-    left = found.failing.left()
+    left = found.failing.throttled_by()
     assert left is not None
     assert (left.cause.constraint, label_of(left.index), left.direction) == ("table", "table", "write")
 

@@ -283,7 +283,7 @@ def test_a_quiet_second_is_asked_one_by_one(few: int) -> None:
     flows = always(puts(few / 10, EVEN, units=400.0))
     behaviour = replace(DEFAULT, nodes_below_units_per_s=0.0, burst_floor_units=400.0)
     model = TableModel(capacity, now_s=T0, behaviour=behaviour)
-    table = SimulatedTables({"t": model}, own="t", seed=1, started_s=T0)
+    table = SimulatedTables({"t": model}, own_table="t", seed=1, started_s=T0)
     accepted = sum(table.second(flows(n), T0 + n)[0].accepted for n in range(800))
     depth = 5 * limits.BURST_S
     assert accepted == pytest.approx(min(few * 80, (depth + 5 * 800) / 400), abs=2)

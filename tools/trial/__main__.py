@@ -60,7 +60,7 @@ SHARED, PAGE = "trial.json", "trial.html"
     metavar="D",
     help="what all scenarios together may cost",
 )
-@click.option("--yes", is_flag=True, help="do not ask whether to go on; needed where nobody can be asked")
+@click.option("--yes", is_flag=True, help="do not ask whether to go on; required without a terminal")
 @in_json("what was found")
 @some_prices
 def trial(

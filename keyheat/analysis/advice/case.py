@@ -22,7 +22,15 @@ from keyheat.scenario.scenario import Scenario
 from keyheat.words import Constraint, Direction, Resource, index_of, whose
 
 EASES: Final = frozenset(
-    ("back_off", "queue_writes", "raise_capacity", "read_eventually_consistent", "ramp", "collect_evidence")
+    (
+        "back_off",
+        "collect_evidence",
+        "queue_writes",
+        "raise_capacity",
+        "raise_max_on_demand",
+        "ramp",
+        "read_eventually_consistent",
+    )
 )
 """Actions that help now; the others last."""
 

@@ -35,7 +35,11 @@ def command_of(
     change = _capacity(advice, table)
     if change is None:
         return None
-    return f"{UPDATE} --table-name {shlex.quote(table.name)} {where} \\\n  {change}"
+    return f"{UPDATE} --table-name {shlex.quote(table.name)}{_at(where)} \\\n  {change}"
+
+
+def _at(where: str) -> str:
+    return f" {where}" if where else ""
 
 
 def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: AutoScaling) -> str | None:
@@ -50,7 +54,7 @@ def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: Auto
     least = range_now.min if advice.action == "raise_maximum" else needed
     resource = f"table/{table.name}" + (f"/index/{index}" if index else "")
     return (
-        f"aws application-autoscaling register-scalable-target --service-namespace dynamodb {where} \\\n"
+        f"aws application-autoscaling register-scalable-target --service-namespace dynamodb{_at(where)} \\\n"
         f"  --resource-id {shlex.quote(resource)} "
         f"--scalable-dimension dynamodb:{kind}:{advice.direction.title()}CapacityUnits "
         f"--min-capacity {least} --max-capacity {max(needed, range_now.max)}"
@@ -67,7 +71,7 @@ def insights_command(table: TableFacts, resource: Resource, where: str) -> str:
     index, mode = resource.index, "ACCESSED_AND_THROTTLED" if needs_accesses(resource) else "THROTTLED"
     name, of_index = shlex.quote(table.name), f" --index-name {shlex.quote(index)}" if index else ""
     return (
-        f"aws dynamodb update-contributor-insights --table-name {name}{of_index} {where} \\\n"
+        f"aws dynamodb update-contributor-insights --table-name {name}{of_index}{_at(where)} \\\n"
         f"  --contributor-insights-action ENABLE --contributor-insights-mode {mode}_KEYS"
     )
 

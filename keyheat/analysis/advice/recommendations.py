@@ -111,7 +111,6 @@ def _of_at_least(case: AdviceCase, what: str) -> str:
 
 def maximum(case: AdviceCase) -> Iterator[Recommendation]:
     """The maximum of an on-demand table or index is reached."""
-    yield from _slow_down(case, "the maximum that its owner set")
     allowed = "the maximum is not known"
     if case.limit is not None:
         allowed = f"{units(case.limit, case.direction)} are allowed"
@@ -121,6 +120,7 @@ def maximum(case: AdviceCase) -> Iterator[Recommendation]:
         why=f"{case.asked}, and {allowed}: a setting of {case.whose} that bounds its bill.",
         expected="More requests are admitted, up to the new maximum, and paid for.",
     )
+    yield from _slow_down(case, "the maximum that its owner set")
 
 
 def account(case: AdviceCase) -> Iterator[Recommendation]:

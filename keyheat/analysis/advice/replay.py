@@ -2,22 +2,82 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from keyheat.analysis.heat import RunHeat, heats_of, index_heats_of
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
+from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.model.resources import BillingMode
 from keyheat.numbers import percent, some
-from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Diagnosis, Evidence, HotKey, IndexFacts, Label, TableFacts
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN
+from keyheat.runs.client import ClientFiles, read_client_files
+from keyheat.runs.formats import (
+    Diagnosis,
+    Evidence,
+    HotKey,
+    IndexFacts,
+    Label,
+    TableFacts,
+    read_diagnosis,
+)
+from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.part import name_from
 from keyheat.simulator.flow import Flow, IndexFlow, Recorded
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.words import READ, WRITE, Capacity, Direction, Resource, index_of
 
 OPERATIONS: Final[dict[Direction, str]] = {READ: "Query", WRITE: "PutItem"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """A diagnosed incident of a table that others load, as it is replayed."""
+
+    evidence: Evidence
+    diagnosis: Diagnosis
+    client: ClientFiles | None
+    arranged: EvidenceTimeline
+    heaviest: Label | None  # None: nothing throttled
+    heats: tuple[RunHeat, ...]
+
+    @property
+    def table(self) -> TableFacts:
+        """The table as it was when the heaviest throttling began."""
+        at = self.heaviest.start if self.heaviest else self.evidence.window.start
+        return as_it_was(self.evidence.table, self.arranged, at.timestamp())
+
+    @property
+    def direction(self) -> Direction:
+        """The direction that throttled the most; writes where nothing did."""
+        return self.heaviest.direction if self.heaviest else WRITE
+
+    def hot_keys(self, least: float) -> tuple[HotKey, ...]:
+        """The keys of the table and its indexes with at least a share of that direction's requests."""
+        return tuple(
+            key.model_copy(update={"index": heat.index})
+            for heat in self.heats
+            if heat.direction == self.direction
+            for key in heat.hottest
+            if key.share >= least
+        )
+
+
+def read_incident(folder: Path) -> Incident:
+    """Read a folder of `keyheat diagnose`. Raises `FileProblem`."""
+    diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
+    evidence = read_evidence(folder / FILES[EVIDENCE])
+    client = read_client_files(folder) if (folder / FILES[RUN]).exists() else None
+    heaviest = groups(diagnosis.labels)[0].heaviest if diagnosis.labels else None
+    direction = heaviest.direction if heaviest else WRITE
+    return Incident(
+        evidence=evidence, diagnosis=diagnosis, client=client, arranged=timeline(evidence), heaviest=heaviest,
+        heats=heats_known(evidence, client, diagnosis, direction),
+    )  # fmt: skip
 
 
 def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Recorded:
@@ -147,23 +207,50 @@ def _consumed_until(track: EvidenceTrack, first_s: int, last_s: int) -> list[tup
 
 
 def as_it_was(table: TableFacts, arranged: EvidenceTimeline, second: float) -> TableFacts:
-    """Return the table with the mode and the capacity that CloudWatch published for a time."""
-    capacity = _capacity_at(arranged, None, second, table.provisioned)
+    """Return the table with the mode, capacity and maxima that CloudWatch published for a time."""
+    capacity = _published(arranged, None, second, table.provisioned)
     indexes = tuple(
         index.model_copy(
-            update={"provisioned": _capacity_at(arranged, index.name, second, index.provisioned)}
+            update={
+                "provisioned": _published(arranged, index.name, second, index.provisioned),
+                "max_on_demand": _published(arranged, index.name, second, index.max_on_demand, maximum=True),
+            }
         )
         for index in table.indexes
     )
-    mode = table.billing_mode or ("PROVISIONED" if capacity else None)
-    return table.model_copy(update={"billing_mode": mode, "provisioned": capacity, "indexes": indexes})
+    maximum = _published(arranged, None, second, table.max_on_demand, maximum=True)
+    mode = table.billing_mode or _mode_at(table, capacity, maximum, second)
+    return table.model_copy(
+        update={
+            "billing_mode": mode, "provisioned": capacity, "max_on_demand": maximum, "indexes": indexes,
+        }
+    )  # fmt: skip
 
 
-def _capacity_at(
-    arranged: EvidenceTimeline, index: str | None, second: float, otherwise: Capacity | None
+def _mode_at(
+    table: TableFacts, capacity: Capacity | None, maximum: Capacity | None, second: float
+) -> BillingMode | None:
+    """Return the mode that what was published for a time implies, else a switch to on-demand before it."""
+    if capacity:
+        return "PROVISIONED"
+    switched = table.on_demand_since is not None and table.on_demand_since.timestamp() <= second
+    return "PAY_PER_REQUEST" if maximum or switched else None
+
+
+def _published(
+    arranged: EvidenceTimeline,
+    index: str | None,
+    second: float,
+    otherwise: Capacity | None,
+    *,
+    maximum: bool = False,
 ) -> Capacity | None:
+    """Return units/s at scale 1 that CloudWatch published for a time, `otherwise` without any."""
     tracks = {side: arranged.track(index, side) for side in (READ, WRITE)}
-    units = {side: track.provisioned.at(second) if track else None for side, track in tracks.items()}
+    units = {
+        side: (track.maximum if maximum else track.provisioned).at(second) if track else None
+        for side, track in tracks.items()
+    }
     if all(value is None for value in units.values()):
         return otherwise
     read, write = (None if value is None else value / arranged.scale for value in units.values())
@@ -226,7 +313,7 @@ def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) ->
         return None
     raw = {
         "format": "keyheat.scenario/1",
-        "name": "evidence",
+        "name": name_from(table.name),
         "question": "What if the demand that was seen met this table?",
         "loadtest": "evidence",
         "table": {"name": table.name, "billing_mode": table.billing_mode, **_capacities(table)},

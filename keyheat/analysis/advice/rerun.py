@@ -104,6 +104,7 @@ class Rerun:
     billing: Billing
     behaviour: Behaviour = DEFAULT  # of the table: with what burst it begins
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows, in sentences
+    uncounted: bool = False  # whether evidence leaves out reads or writes, which on-demand mode would bill
 
     def as_it_was_sent(self, before: SimulationOutcome) -> SimulationOutcome | None:
         """What the run itself is held against: `before`, and where its client retried the same with retries.
@@ -127,11 +128,11 @@ class Rerun:
         )
 
     def dollars(self, outcome: SimulationOutcome | None) -> float | None:
-        """A month of the table with its indexes: as provisioned, else as consumed; None if that varies."""
+        """A month of the table with its indexes: as provisioned, else as consumed; None if unknown."""
         if self.scenario.changes_capacity:
             return None
         reserved = provisioned_month(self.scenario.table, self.billing.prices)
-        if reserved is not None or outcome is None:
+        if reserved is not None or outcome is None or self.uncounted:
             return reserved
         return consumed_month(outcome, self.scenario, self.billing)
 
@@ -192,6 +193,8 @@ def rerun_of(
     return Rerun(
         scenario=made, traffic=lambda: load, measured=measured, billing=billing,
         behaviour=with_burst(arranged, heaviest, first_s),
+        uncounted=made.table.billing_mode == "PROVISIONED"
+        and any(track.consumed is None and track.seconds is None for track in arranged.tracks),
         assumed=tuple(assumptions(arranged, heats, heaviest, first_s, seconds)),
     )  # fmt: skip
 

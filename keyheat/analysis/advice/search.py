@@ -168,7 +168,7 @@ def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
 def limits_of(outcome: SimulationOutcome) -> list[Limit]:
     """Return the limits that throttle, the heaviest first."""
     named = {cause: constraint for constraint, cause in CAUSE_OF_CONSTRAINT.items()}
-    return [(named[found.cause], label_of(found.index), found.direction) for found in outcome.left]
+    return [(named[found.cause], label_of(found.index), found.direction) for found in outcome.limits]
 
 
 def _advice(search: CureSearch, before: SimulationOutcome) -> Iterator[Recommendation]:

@@ -7,18 +7,15 @@ from pathlib import Path
 
 from keyheat.addresses import endpoint_of
 from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.replay import heats_known
+from keyheat.analysis.advice.replay import read_incident
 from keyheat.analysis.advice.rerun import altered, rerun_of
 from keyheat.analysis.advice.schedule import Limit
-from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem
-from keyheat.runs.client import read_client_files
+from keyheat.runfiles import DIAGNOSIS, FILES, RUN, SIMULATED, FileProblem
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
-from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.variants import with_files_of
 from keyheat.simulator.flow import Traffic
@@ -71,7 +68,7 @@ def start_of(folder: Path, target: str | None) -> Start:
         raise ValueError(f"{folder} was not throttled: there is nothing to fix{yet}")
     manifest = _manifest(folder)
     if manifest is None or manifest.scenario is None:
-        return _of_evidence(folder, diagnosis, target)
+        return _of_evidence(folder, target)
     path = Path(manifest.scenario_path or "")
     scenario = scenario_from_dict(dict(manifest.scenario), f"{folder}/{FILES[RUN]}")
     return Start(
@@ -93,19 +90,18 @@ def _manifest(folder: Path) -> Manifest | None:
     return read_manifest(folder) if (folder / FILES[RUN]).exists() else None
 
 
-def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Start:
+def _of_evidence(folder: Path, target: str | None) -> Start:
     """Replay the demand in the evidence on the simulator, the only possible target."""
     if target not in (None, SIMULATED):
         raise ValueError(
             f"{folder} has evidence and no scenario: its demand can be sent with --target simulated only, "
             f"not to {target}"
         )
-    evidence = read_evidence(folder / FILES[EVIDENCE])
-    client = read_client_files(folder) if (folder / FILES[RUN]).exists() else None
-    arranged, label = timeline(evidence), groups(diagnosis.labels)[0].heaviest
+    incident = read_incident(folder)
+    assert incident.heaviest is not None, "a verdict of a limit has a label"
     rerun = rerun_of(
-        evidence, arranged, label, client=client, scenario=None, billing=Billing(load_prices()),
-        heats=heats_known(evidence, client, diagnosis, label.direction),
+        incident.evidence, incident.arranged, incident.heaviest, client=incident.client, scenario=None,
+        billing=Billing(load_prices()), heats=incident.heats,
     )  # fmt: skip
     if rerun is None:
         raise ValueError(
@@ -113,6 +109,6 @@ def _of_evidence(folder: Path, diagnosis: Diagnosis, target: str | None) -> Star
             "--describe-json"
         )
     return Start(
-        scenario=rerun.scenario, diagnosis=diagnosis, target=SIMULATED, sent=rerun.traffic,
+        scenario=rerun.scenario, diagnosis=incident.diagnosis, target=SIMULATED, sent=rerun.traffic,
         behaviour=rerun.behaviour, assumed=rerun.assumed,
     )  # fmt: skip

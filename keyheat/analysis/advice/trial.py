@@ -73,7 +73,7 @@ def left(outcome: SimulationOutcome, case: AdviceCase) -> float:
     side, cause = (index_of(case.resource), case.direction), CAUSE_OF_CONSTRAINT.get(case.constraint)
     events = sum(
         found.events
-        for found in outcome.left
+        for found in outcome.limits
         if (found.index, found.direction) == side and cause in (None, found.cause)
     )
     attempts = sum(outcome.attempts.values())

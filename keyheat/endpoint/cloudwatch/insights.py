@@ -30,7 +30,7 @@ def get_insight_rule_report(service: Service, request: Request, until_s: int) ->
     by_key: dict[bytes, dict[int, float]] = {}
     for minute in minutes:
         begins_s = start_s + (minute - start_s) // period_s * period_s
-        for key, value in rule.minutes[minute].held.items():
+        for key, value in rule.minutes[minute].weights.items():
             of_key = by_key.setdefault(key, {})
             of_key[begins_s] = of_key.get(begins_s, 0.0) + value
     ranked = sorted(by_key.items(), key=lambda pair: (-sum(pair[1].values()), pair[0]))

@@ -305,12 +305,12 @@ def _bounds(start: Operand, end: Operand, kind: str) -> Iterator[Check]:
 def _bad_bounds(kind: str, requirement: str, least: Value, most: Value) -> ServiceError:
     return validation_error(
         f"Invalid {kind}: The BETWEEN operator requires {requirement}; "
-        f"lower bound operand: AttributeValue: {_shown(least)}, "
-        f"upper bound operand: AttributeValue: {_shown(most)}"
+        f"lower bound operand: AttributeValue: {_value_text(least)}, "
+        f"upper bound operand: AttributeValue: {_value_text(most)}"
     )
 
 
-def _shown(value: Value) -> str:
+def _value_text(value: Value) -> str:
     ((kind, content),) = value.items()
     return f"{{{kind}:{content}}}"
 

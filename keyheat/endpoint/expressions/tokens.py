@@ -267,7 +267,7 @@ def measured(text: str, kind: str) -> str:
 
 
 def _operators(text: str, words: list[str], kind: str) -> int:
-    """Comparisons, `AND`s and their like, sums and functions. The `=` of a SET and BETWEEN's AND are none."""
+    """Count comparisons, logical operators, sums and functions, without SET's `=` and BETWEEN's AND."""
     functions = sum(name.upper() not in KEYWORDS for name in _CALLED.findall(text))
     if kind == "UpdateExpression":
         return text.count("+") + text.count("-") + functions

@@ -136,7 +136,7 @@ class FaultRule(FaultPart):
         description="the connection ends: before the request is carried out, after it, or within its answer",
     )
     delay_ms: Annotated[float, Field(gt=0, le=MOST_DELAY_MS)] | None = Field(
-        None, description="the answer waits for so long, alone or beside another fault"
+        None, description="delay of the answer, alone or with another fault"
     )
 
     @property

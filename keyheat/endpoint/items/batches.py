@@ -27,10 +27,10 @@ from keyheat.endpoint.items.capacity import (
 )
 from keyheat.endpoint.items.single import (
     WriteRequest,
-    asked_delete,
-    asked_projection,
-    asked_put,
+    delete_request,
     planned,
+    projection_of_request,
+    put_request,
     shown_item,
 )
 from keyheat.endpoint.itemstore import size_of
@@ -79,7 +79,7 @@ class BatchProgress:
 def batch_write_item(context: Context, request: Request) -> Answer:
     """Put and delete up to 25 items; no conditions."""
     checked("BatchWriteItem", request)
-    writes = list(_asked_writes(context, request))
+    writes = list(_writes_of(context, request))
     _check_count(len(writes), BATCH_WRITE_ITEMS, "BatchWriteItem", request)
     _check_distinct([(table.name, write.key) for table, write, _ in writes])
     now_s, progress = context.now_s, BatchProgress()
@@ -110,32 +110,32 @@ def batch_write_item(context: Context, request: Request) -> Answer:
     return {**answer, "ItemCollectionMetrics": metrics} if metrics else answer
 
 
-def _asked_writes(context: Context, request: Request) -> Iterator[tuple[Table, WriteRequest, Request]]:
+def _writes_of(context: Context, request: Request) -> Iterator[tuple[Table, WriteRequest, Request]]:
     """Every write of the batch, checked, with the entry that asks for it."""
     for name, entries in request["RequestItems"].items():
         if type(entries) is not list:
             raise _misshapen("BatchWriteItem", request)
         table = context.service.catalog.get(name)
         for entry in entries:
-            yield table, _asked_write(table, entry, request), entry
+            yield table, _write_of(table, entry, request), entry
 
 
-def _asked_write(table: Table, entry: Any, request: Request) -> WriteRequest:
+def _write_of(table: Table, entry: Any, request: Request) -> WriteRequest:
     if type(entry) is not dict or len(entry) != 1:
         raise _misshapen("BatchWriteItem", request)
     ((kind, inner),) = entry.items()
     if type(inner) is dict:
         if kind == "PutRequest" and inner.get("Item") is not None:
-            return asked_put(table, {"Item": inner["Item"]})
+            return put_request(table, {"Item": inner["Item"]})
         if kind == "DeleteRequest" and inner.get("Key") is not None:
-            return asked_delete(table, {"Key": inner["Key"]})
+            return delete_request(table, {"Key": inner["Key"]})
     raise _misshapen("BatchWriteItem", request)
 
 
 def batch_get_item(context: Context, request: Request) -> Answer:
     """Read up to 100 items by key; past 16 MB the rest comes back unprocessed."""
     checked("BatchGetItem", request)
-    reads = list(_asked_reads(context, request))
+    reads = list(_reads_of(context, request))
     _check_count(len(reads), BATCH_GET_ITEMS, "BatchGetItem", request)
     _check_distinct([(read.table.name, read.key) for read in reads])
     now_s, progress, total = context.now_s, BatchProgress(), 0
@@ -185,14 +185,14 @@ class AskedRead:
     entry: Request
 
 
-def _asked_reads(context: Context, request: Request) -> Iterator[AskedRead]:
+def _reads_of(context: Context, request: Request) -> Iterator[AskedRead]:
     for name, entry in request["RequestItems"].items():
         if type(entry) is not dict or type(entry.get("Keys")) is not list or not entry["Keys"]:
             raise _misshapen("BatchGetItem", request)
         table = context.service.catalog.get(name)
         if entry.get("AttributesToGet") is not None:
             check_shape("BatchGetItem", request)
-        projection = asked_projection(translated(entry))
+        projection = projection_of_request(translated(entry))
         for named in entry["Keys"]:
             yield AskedRead(
                 table=table,

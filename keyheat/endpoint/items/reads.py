@@ -72,7 +72,7 @@ def query(context: Context, request: Request) -> bytes:
     """Items of one partition key, in the order of the sort key."""
     request = checked("Query", request)
     table = context.service.catalog.get(request["TableName"])
-    index = asked_index(table, request)
+    index = requested_index(table, request)
     require_expressions(request, (KIND, FILTER, PROJECTION))
     if request.get(KIND) is None:
         raise validation_error(
@@ -107,7 +107,7 @@ def scan(context: Context, request: Request) -> bytes:
     """Items of the whole table or index, or of one of several equal segments of it, in hash order."""
     request = checked("Scan", request)
     table = context.service.catalog.get(request["TableName"])
-    index = asked_index(table, request)
+    index = requested_index(table, request)
     expressions, filtering, projection = None, None, None
     if require_expressions(request, (FILTER, PROJECTION)):
         expressions = Expressions(request)
@@ -127,7 +127,7 @@ def scan(context: Context, request: Request) -> bytes:
     return _answer(context, reading, request)
 
 
-def asked_index(table: Table, request: Request) -> IndexSchema | None:
+def requested_index(table: Table, request: Request) -> IndexSchema | None:
     """The index that a request names, if any. Raises ValidationException."""
     name = request.get("IndexName")
     if name is None:

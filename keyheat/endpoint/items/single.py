@@ -59,14 +59,14 @@ class WriteRequest(NamedTuple):
     update: Update | None = None
 
     def holds(self, item: Item) -> bool:
-        """Whether the item there, empty if there is none, meets the condition."""
+        """Whether the stored item (empty if absent) meets the condition."""
         if self.condition is None:
             return True
         assert self.expressions is not None
         return self.condition.test(item, self.expressions.values)
 
 
-def asked_put(table: Table, request: Request) -> WriteRequest:
+def put_request(table: Table, request: Request) -> WriteRequest:
     """A put, checked. Raises ValidationException."""
     item = check_item(request["Item"])
     expressions, condition = _condition(request, (CONDITION,))
@@ -78,7 +78,7 @@ def asked_put(table: Table, request: Request) -> WriteRequest:
     return WriteRequest(key, item, condition, expressions, item)
 
 
-def asked_delete(table: Table, request: Request) -> WriteRequest:
+def delete_request(table: Table, request: Request) -> WriteRequest:
     """A delete, or a condition check, checked. Raises ValidationException."""
     named = check_item(request["Key"])
     expressions, condition = _condition(request, (CONDITION,))
@@ -87,7 +87,7 @@ def asked_delete(table: Table, request: Request) -> WriteRequest:
     return WriteRequest(checked_key(table.schema.keys, named), named, condition, expressions)
 
 
-def asked_update(table: Table, request: Request) -> WriteRequest:
+def update_request(table: Table, request: Request) -> WriteRequest:
     """An update, checked as far as the item's content does not matter. Raises ValidationException."""
     named = check_item(request["Key"])
     expressions, condition = _condition(request, ("UpdateExpression", CONDITION))
@@ -205,28 +205,28 @@ def put_item(context: "Context", request: Request) -> bytes | Answer:
     request = checked("PutItem", request)
     table = context.service.catalog.get(request["TableName"])
     _only_all_old(request)
-    return _write(context, "PutItem", table, asked_put(table, request), request) or b"{}"
+    return _write(context, "PutItem", table, put_request(table, request), request) or b"{}"
 
 
 def delete_item(context: "Context", request: Request) -> bytes | Answer:
     request = checked("DeleteItem", request)
     table = context.service.catalog.get(request["TableName"])
     _only_all_old(request)
-    return _write(context, "DeleteItem", table, asked_delete(table, request), request) or b"{}"
+    return _write(context, "DeleteItem", table, delete_request(table, request), request) or b"{}"
 
 
 def update_item(context: "Context", request: Request) -> bytes | Answer:
     """Change an item, or make it if it is not there."""
     request = checked("UpdateItem", request)
     table = context.service.catalog.get(request["TableName"])
-    return _write(context, "UpdateItem", table, asked_update(table, request), request) or b"{}"
+    return _write(context, "UpdateItem", table, update_request(table, request), request) or b"{}"
 
 
 def get_item(context: "Context", request: Request) -> bytes | Answer:
     """One item, or the named parts of it, read eventually consistent unless asked otherwise."""
     request = checked("GetItem", request)
     table = context.service.catalog.get(request["TableName"])
-    projection = asked_projection(request)
+    projection = projection_of_request(request)
     key = checked_key(table.schema.keys, check_item(request["Key"]))
     stored = table.items.get(key[0])
     consistent = bool(request.get("ConsistentRead"))
@@ -253,7 +253,7 @@ def get_item(context: "Context", request: Request) -> bytes | Answer:
     return answer
 
 
-def asked_projection(request: Request) -> Projection | None:
+def projection_of_request(request: Request) -> Projection | None:
     """The projection of a request that has no other expression."""
     if not require_expressions(request, ("ProjectionExpression",)):
         return None

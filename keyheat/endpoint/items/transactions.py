@@ -32,12 +32,12 @@ from keyheat.endpoint.items.capacity import (
 )
 from keyheat.endpoint.items.single import (
     WriteRequest,
-    asked_delete,
-    asked_projection,
-    asked_put,
-    asked_update,
+    delete_request,
     planned,
+    projection_of_request,
+    put_request,
     shown_item,
+    update_request,
 )
 from keyheat.endpoint.itemstore import ItemChange, digest_of, json_of, size_of
 from keyheat.endpoint.requests import Request, check_shape, checked
@@ -57,10 +57,10 @@ NO_REASON = {"Code": "None"}
 FAILED = "ConditionalCheckFailed", "The conditional request failed"
 DUPLICATE = "DuplicateItem", "Duplicate primary key exists in table"
 ASK: dict[str, Callable[[Table, Request], WriteRequest]] = {
-    "Put": asked_put,
-    "Update": asked_update,
-    "Delete": asked_delete,
-    "ConditionCheck": asked_delete,
+    "Put": put_request,
+    "Update": update_request,
+    "Delete": delete_request,
+    "ConditionCheck": delete_request,
 }
 WANTED = {
     "Put": ("TableName", "Item"),
@@ -79,7 +79,7 @@ class TransactionStep:
 
     kind: str
     table: Table
-    asked: WriteRequest
+    write: WriteRequest
     entry: Request
     change: ItemChange | None = None
     cost: WriteBill | None = None
@@ -102,40 +102,40 @@ def write_together(
     `digest` is of what the request asks for, where it may come twice with one token; `operation` is as its
     metrics have it, with a further dimension where there is one. Raises `ServiceError`.
     """
-    _check_distinct([(step.table.name, step.asked.key) for step in steps])
-    aims = [Aim(step.table, Direction.WRITE, step.asked.key[0]) for step in steps]
+    _check_distinct([(step.table.name, step.write.key) for step in steps])
+    aims = [Aim(step.table, Direction.WRITE, step.write.key[0]) for step in steps]
     _meet_faults(context, operation, aims)
     now_s, level = context.now_s, level_of(request)
     token, tokens = request.get("ClientRequestToken"), steps[0].table.items.tokens
     if token is not None and tokens.seen(token, digest, now_s):
-        return _told_reads(steps, level)
-    _check_meetings([(step.table, step.asked.key[0]) for step in steps], now_s)
+        return _consumed_reads(steps, level)
+    _check_meetings([(step.table, step.write.key[0]) for step in steps], now_s)
     for step in steps:
         _work_out(step)
     if sum(step.change.new_bytes for step in steps if step.change is not None) > TRANSACT_BYTES:
         raise validation_error("Collection size exceeded: Transaction request cannot exceed 4 MB")
-    asked = [(step.table, _op(step), step.asked.key[0], step.cost) for step in steps]
-    _ask(context, operation, asked, [step.reason for step in steps])
+    ops = [(step.table, _op(step), step.write.key[0], step.cost) for step in steps]
+    _ask(context, operation, ops, [step.reason for step in steps])
     for step in steps:
         if step.change is not None:
             make(step.table, step.change, now_s)
     _take_time(context, steps, now_s)
     if token is not None:
         tokens.add(token, digest, now_s)
-    return _told([(step.table, step.cost) for step in steps], level)
+    return _consumed_writes([(step.table, step.cost) for step in steps], level)
 
 
 def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
     """Raises TransactionCanceledException where another one is under way on any of the items."""
     if not any(table.ongoing.lasts_s for table, _item in items):
         return
-    met = [table.ongoing.meets(item, now_s) for table, item in items]
-    for (table, _item), one in zip(items, met, strict=True):
-        if one:
+    busy = [table.ongoing.meets(item, now_s) for table, item in items]
+    for (table, _item), is_busy in zip(items, busy, strict=True):
+        if is_busy:
             table.model.minutes.transaction_conflict(now_s)
-    if any(met):
+    if any(busy):
         conflict = {"Code": "TransactionConflict", "Message": CONFLICT}
-        raise _cancelled([conflict if one else NO_REASON for one in met])
+        raise _cancelled([conflict if is_busy else NO_REASON for is_busy in busy])
 
 
 def _meet_faults(context: Context, operation: str, aims: Sequence[Aim]) -> None:
@@ -150,7 +150,7 @@ def _meet_faults(context: Context, operation: str, aims: Sequence[Aim]) -> None:
 def _take_time(context: Context, steps: Sequence[TransactionStep], now_s: float) -> None:
     """The transaction is under way on its items until it is answered."""
     for step in steps:
-        step.table.ongoing.begin((step.asked.key[0],), now_s)
+        step.table.ongoing.begin((step.write.key[0],), now_s)
     if context.service.durations.transaction_s:
         context.delay().waits_s += context.service.durations.transaction_s
 
@@ -173,9 +173,9 @@ def _step(context: Context, entry: Any, request: Request) -> TransactionStep:
 
 def _work_out(step: TransactionStep) -> None:
     """What the step would change and cost; or the reason why it cannot be done."""
-    old = step.table.items.get(step.asked.key[0])
-    if not step.asked.holds({} if old is None else orjson.loads(json_of(old))):
-        new_bytes = 0 if step.asked.put is None else item_bytes(step.asked.put)
+    old = step.table.items.get(step.write.key[0])
+    if not step.write.holds({} if old is None else orjson.loads(json_of(old))):
+        new_bytes = 0 if step.write.put is None else item_bytes(step.write.put)
         step.cost = bill_of_failed(old, new_bytes, transactional=True)
         code, message = DUPLICATE if step.kind == "Insert" else FAILED
         step.reason = {"Code": code, "Message": message}
@@ -186,7 +186,7 @@ def _work_out(step: TransactionStep) -> None:
         step.cost = bill_of_failed(old, transactional=True)
         return
     try:
-        step.change = planned(step.table, step.asked, old)
+        step.change = planned(step.table, step.write, old)
     except ServiceError as error:
         if step.kind != "Update" or error.code != "ValidationException":
             raise
@@ -200,7 +200,7 @@ def _op(step: TransactionStep) -> Op:
     assert step.cost is not None, "a step that was worked out has a cost"
     return Op(
         direction=Direction.WRITE,
-        position=step.asked.key[1],
+        position=step.write.key[1],
         units=step.cost.units,
         index_writes=step.cost.index_writes,
     )
@@ -208,7 +208,7 @@ def _op(step: TransactionStep) -> Op:
 
 def _ask(context: Context, operation: str, ops: Sequence[AskedOp], reasons: Sequence[Answer | None]) -> None:
     """Ask every table for its part. Raises TransactionCanceledException if there are reasons, or refusals."""
-    found, now_s = list(reasons), context.now_s
+    errors, now_s = list(reasons), context.now_s
     tables = {table.name: table for table, *_ in ops}
     for table in tables.values():
         mine = [number for number, (other, *_) in enumerate(ops) if other is table]
@@ -218,15 +218,15 @@ def _ask(context: Context, operation: str, ops: Sequence[AskedOp], reasons: Sequ
         if table.counting is not None:
             _count(table.counting, [ops[number] for number in mine], refusals, now_s)
         for number, refusal in zip(mine, refusals, strict=True):
-            if refusal is not None and found[number] is None:
+            if refusal is not None and errors[number] is None:
                 code, message = cancellation_code(table, refusal)
-                found[number] = {"Code": code, "Message": message}
+                errors[number] = {"Code": code, "Message": message}
         if any(refusals):
             table.model.minutes.throttled_request(operation, now_s)
-        if any(reason["Code"] == "ConditionalCheckFailed" for n in mine if (reason := found[n]) is not None):
+        if any(reason["Code"] == "ConditionalCheckFailed" for n in mine if (reason := errors[n]) is not None):
             table.model.minutes.conditional_check_failed(now_s)
-    if any(found):
-        raise _cancelled([reason or NO_REASON for reason in found])
+    if any(errors):
+        raise _cancelled([reason or NO_REASON for reason in errors])
 
 
 def _count(
@@ -249,7 +249,7 @@ def _cancelled(reasons: list[Answer]) -> ServiceError:
     return ServiceError("TransactionCanceledException", message, Message=message, CancellationReasons=reasons)
 
 
-def _told(costs: Sequence[tuple[Table, WriteBill | None]], level: str) -> Answer:
+def _consumed_writes(costs: Sequence[tuple[Table, WriteBill | None]], level: str) -> Answer:
     if level == "NONE":
         return {}
     consumed: dict[str, ConsumedCapacity] = {}
@@ -259,14 +259,14 @@ def _told(costs: Sequence[tuple[Table, WriteBill | None]], level: str) -> Answer
     return _rendered(consumed, level, "WriteCapacityUnits")
 
 
-def _told_reads(steps: Sequence[TransactionStep], level: str) -> Answer:
+def _consumed_reads(steps: Sequence[TransactionStep], level: str) -> Answer:
     """A repeated request changes nothing and costs a read of every item."""
     if level == "NONE":
         return {}
     consumed: dict[str, ConsumedCapacity] = {}
     for step in steps:
-        held = step.table.items.get(step.asked.key[0])
-        units = read_units(0 if held is None else size_of(held), consistent=True, transactional=True)
+        item = step.table.items.get(step.write.key[0])
+        units = read_units(0 if item is None else size_of(item), consistent=True, transactional=True)
         consumed.setdefault(step.table.name, ConsumedCapacity()).add(ConsumedCapacity(units))
     return _rendered(consumed, level, "ReadCapacityUnits")
 
@@ -286,7 +286,7 @@ def transact_get_items(context: Context, request: Request) -> Answer:
             raise validation_error("TransactItems can only contain Get")
         table = context.service.catalog.get(get["TableName"])
         key = checked_key(table.schema.keys, check_item(get["Key"]))
-        reads.append((table, key, asked_projection(get)))
+        reads.append((table, key, projection_of_request(get)))
     return read_together(context, "TransactGetItems", reads, level_of(request))
 
 
@@ -299,8 +299,8 @@ def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], 
     _check_distinct([(table.name, key) for table, key, _ in reads])
     _meet_faults(context, operation, [Aim(table, Direction.READ, key[0]) for table, key, _ in reads])
     _check_meetings([(table, key[0]) for table, key, _ in reads], context.now_s)
-    held = [table.items.get(key[0]) for table, key, _ in reads]
-    units = [read_units(size_of(one) if one else 0, consistent=True, transactional=True) for one in held]
+    items = [table.items.get(key[0]) for table, key, _ in reads]
+    units = [read_units(size_of(item) if item else 0, consistent=True, transactional=True) for item in items]
     ops: list[AskedOp] = [
         (table, Op(direction=Direction.READ, position=key[1], units=spent), key[0], None)
         for (table, key, _), spent in zip(reads, units, strict=True)
@@ -308,8 +308,8 @@ def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], 
     _ask(context, operation, ops, [None] * len(ops))
     answer: Answer = {
         "Responses": [
-            {} if one is None else {"Item": Fragment(shown_item(one, projection))}
-            for one, (_, _, projection) in zip(held, reads, strict=True)
+            {} if item is None else {"Item": Fragment(shown_item(item, projection))}
+            for item, (_, _, projection) in zip(items, reads, strict=True)
         ]
     }
     if level == "NONE":

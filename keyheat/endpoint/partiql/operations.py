@@ -21,7 +21,7 @@ from keyheat.endpoint.items.transactions import (
 )
 from keyheat.endpoint.itemstore import digest_of
 from keyheat.endpoint.partiql.parsing import parsed_statement
-from keyheat.endpoint.partiql.plans import asked_write
+from keyheat.endpoint.partiql.plans import write_request_of
 from keyheat.endpoint.partiql.reading import keyed_read, selected
 from keyheat.endpoint.partiql.statements import (
     VERBS,
@@ -95,16 +95,16 @@ def execute_statement(context: Context, request: Request) -> Answer:
 def _page(context: Context, select: Select, request: Request) -> Answer:
     _check_no_exists(select)
     parameters, operation = request.get("Parameters") or [], metric_of(ONE, request)
-    found = selected(context, operation, request["Statement"], parameters, request, one=False)
-    answer: Answer = {"Items": Fragment(found.json())}
-    if found.token is not None:
-        answer["NextToken"] = found.token
-    if found.last is not None:
-        answer["LastEvaluatedKey"] = Fragment(found.last)
+    page = selected(context, operation, request["Statement"], parameters, request, single=False)
+    answer: Answer = {"Items": Fragment(page.json())}
+    if page.token is not None:
+        answer["NextToken"] = page.token
+    if page.last is not None:
+        answer["LastEvaluatedKey"] = Fragment(page.last)
     table, level = context.service.catalog.get(select.table), level_of(request)
     if level != "NONE":
-        answer["ConsumedCapacity"] = rendered(table.name, found.consumed, level)
-    table.model.minutes.returned_items(operation, found.count, context.now_s)
+        answer["ConsumedCapacity"] = rendered(table.name, page.consumed, level)
+    table.model.minutes.returned_items(operation, page.count, context.now_s)
     return answer
 
 
@@ -118,23 +118,23 @@ def _written(
 ) -> tuple[Any, str, ConsumedCapacity]:
     """One write: what it returns, its table, its cost. An INSERT of an item that is there is an error."""
     table = context.service.catalog.get(statement.table)
-    asked = asked_write(table, entry["Statement"], entry.get("Parameters") or [])
+    write_request = write_request_of(table, entry["Statement"], entry.get("Parameters") or [])
     shows_failed = entry.get("ReturnValuesOnConditionCheckFailure")
     try:
-        change, cost = write(context, operation, table, asked, shows_failed)
+        change, cost = write(context, operation, table, write_request, shows_failed)
     except ServiceError as error:
         if not (isinstance(statement, Insert) and error.code == "ConditionalCheckFailedException"):
             raise
         raise ServiceError("DuplicateItemException", DUPLICATE[1], **error.members) from None
     wish = statement.returning if isinstance(statement, Change | Delete) else "NONE"
-    return returned(asked, change, wish).get("Attributes"), table.name, cost.consumed
+    return returned(write_request, change, wish).get("Attributes"), table.name, cost.consumed
 
 
 def batch_execute_statement(context: Context, request: Request) -> Answer:
     """Up to 25 statements, all reads of one item each or all writes; each is answered by itself."""
     check_shape(BATCH, request)
     entries, level = request["Statements"], level_of(request)
-    if len({writes(one) for one in _readable(entries)}) > 1:
+    if len({writes(statement) for statement in _readable(entries)}) > 1:
         raise validation_error("A batch must consist of either read statements or write statements, not both")
     consumed: dict[str, ConsumedCapacity] = {}
     operation = metric_of(BATCH, request)
@@ -156,8 +156,8 @@ def _response(
             item, table, cost = _written(context, operation, statement, entry)
     except ServiceError as error:
         code = CODES.get(error.code) or error.code.removesuffix("Exception")
-        shown = {"Item": error.members["Item"]} if "Item" in error.members else {}
-        return {"Error": {"Code": code, "Message": error.message, **shown}}
+        failed_item = {"Item": error.members["Item"]} if "Item" in error.members else {}
+        return {"Error": {"Code": code, "Message": error.message, **failed_item}}
     consumed.setdefault(table, ConsumedCapacity()).add(cost)
     return {"TableName": table} if item is None else {"TableName": table, "Item": item}
 
@@ -167,9 +167,9 @@ def _one_item(
 ) -> tuple[Any, str, ConsumedCapacity]:
     _check_no_exists(select)
     parameters = entry.get("Parameters") or []
-    found = selected(context, operation, entry["Statement"], parameters, entry, one=True)
-    item = Fragment(found.items[0]) if found.items else None
-    return item, context.service.catalog.get(select.table).name, found.consumed
+    page = selected(context, operation, entry["Statement"], parameters, entry, single=True)
+    item = Fragment(page.items[0]) if page.items else None
+    return item, context.service.catalog.get(select.table).name, page.consumed
 
 
 def execute_transaction(context: Context, request: Request) -> Answer:
@@ -179,7 +179,7 @@ def execute_transaction(context: Context, request: Request) -> Answer:
     entries = request["TransactStatements"]
     statements = [_parsed_in(number, entry) for number, entry in enumerate(entries)]
     operation = metric_of(TRANSACTION, request)
-    if len({writes(one) for one in statements}) > 1:
+    if len({writes(statement) for statement in statements}) > 1:
         raise validation_error(
             "A transaction must consist of either read statements or write statements, not both"
         )
@@ -191,7 +191,7 @@ def execute_transaction(context: Context, request: Request) -> Answer:
             for select, entry in pairs
         ]
         return read_together(context, operation, reads, level_of(request))
-    steps = [_step(context, one, entry) for one, entry in pairs]
+    steps = [_step(context, statement, entry) for statement, entry in pairs]
     return {"Responses": [], **write_together(context, operation, steps, request, digest)}
 
 
@@ -208,8 +208,8 @@ def _step(context: Context, statement: Statement, entry: Request) -> Transaction
     if isinstance(statement, Change | Delete) and statement.returning != "NONE":
         raise validation_error("RETURNING is not supported in a transaction")
     table = context.service.catalog.get(statement.table)
-    asked = asked_write(table, entry["Statement"], entry.get("Parameters") or [])
-    return TransactionStep(KINDS[type(statement)], table, asked, entry)
+    write_request = write_request_of(table, entry["Statement"], entry.get("Parameters") or [])
+    return TransactionStep(KINDS[type(statement)], table, write_request, entry)
 
 
 STATEMENTS: dict[str, Handler] = {

@@ -125,21 +125,21 @@ def _choices(tree: Tree, name: str) -> bool:
 @lru_cache(KEPT)
 def key_plan(text: str, keys: KeySchema) -> KeyPlan:
     """The ranges of keys that a SELECT looks at; none of them: all there is. Raises ValidationException."""
-    left = list(conjuncts(parsed_statement(text).where))
-    rest = _parsed(joined(left), "FilterExpression")
+    conditions = list(conjuncts(parsed_statement(text).where))
+    rest = _parsed(joined(conditions), "FilterExpression")
     fixed: list[Tree] = []
     for attribute in keys.partitions[1:]:
-        equality = next((tree for tree in left if _equality(tree, attribute.name)), None)
+        equality = next((tree for tree in conditions if _equality(tree, attribute.name)), None)
         if equality is None:
             return KeyPlan((), rest, False)
         fixed.append(equality)
     first = keys.partition.name
-    chosen = next((tree for tree in left if _equality(tree, first) or _choices(tree, first)), None)
+    chosen = next((tree for tree in conditions if _equality(tree, first) or _choices(tree, first)), None)
     if chosen is None:
         return KeyPlan((), rest, False)
     whole = True
     for attribute in keys.sorts:
-        of_sort = [tree for tree in left if _on(tree, attribute.name)]
+        of_sort = [tree for tree in conditions if _on(tree, attribute.name)]
         equality = next((tree for tree in of_sort if _equality(tree, attribute.name)), None)
         if equality is None:
             whole = False
@@ -148,7 +148,7 @@ def key_plan(text: str, keys: KeySchema) -> KeyPlan:
         fixed.append(equality)
     used = [chosen, *fixed]
     rest = _parsed(
-        joined(tree for tree in left if not any(tree is other for other in used)),
+        joined(tree for tree in conditions if not any(tree is other for other in used)),
         "FilterExpression",
     )
     keyed = [joined([tree, *fixed]) for tree in _apart(chosen)]
@@ -200,22 +200,22 @@ def descends(select: Select, keys: KeySchema, plan: KeyPlan) -> bool:
 def write_plan(text: str, keys: KeySchema) -> WritePlan:
     """How a statement other than INSERT writes. Raises ValidationException where it has not the whole key."""
     statement = parsed_statement(text)
-    left, key = list(conjuncts(statement.where)), []
+    conditions, key = list(conjuncts(statement.where)), []
     for attribute in keys.attributes:
-        equality = next((tree for tree in left if _equality(tree, attribute.name)), None)
+        equality = next((tree for tree in conditions if _equality(tree, attribute.name)), None)
         if equality is None:
             raise validation_error(NO_KEY)
-        left = [tree for tree in left if tree is not equality]
+        conditions = [tree for tree in conditions if tree is not equality]
         key.append((attribute.name, _name_of(equality)))
     there: Tree = FunctionCall("attribute_exists", (PathValue((keys.partition.name,)),))
     gone: Tree = FunctionCall("attribute_not_exists", (PathValue((keys.partition.name,)),))
-    rest = joined(left)
+    rest = joined(conditions)
     if isinstance(statement, Change):
         names = frozenset(name for name, _ in statement.values)
         update = compiled_update(statement.actions, names)
-        return WritePlan(tuple(key), _parsed(joined([there, *left]), CONDITION), update)
+        return WritePlan(tuple(key), _parsed(joined([there, *conditions]), CONDITION), update)
     if isinstance(statement, Select):  # EXISTS, or one item that is read
-        return WritePlan(tuple(key), _parsed(joined([there, *left]), CONDITION), None)
+        return WritePlan(tuple(key), _parsed(joined([there, *conditions]), CONDITION), None)
     condition = None if rest is None else Both("OR", gone, rest)
     return WritePlan(tuple(key), _parsed(condition, CONDITION), None)
 
@@ -245,7 +245,7 @@ def checked_condition(condition: ParsedCondition | None, values: Item) -> Parsed
     return condition
 
 
-def asked_write(table: Table, text: str, parameters: Sequence[Any]) -> WriteRequest:
+def write_request_of(table: Table, text: str, parameters: Sequence[Any]) -> WriteRequest:
     """The write that a statement is, or for EXISTS the check. Raises ValidationException."""
     statement, keys = parsed_statement(text), table.schema.keys
     values = statement.bound(parameters)

@@ -17,7 +17,7 @@ from keyheat.endpoint.expressions.keyconditions import Range
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items.capacity import ConsumedCapacity
 from keyheat.endpoint.items.pages import selection_of, starting_key
-from keyheat.endpoint.items.reads import WHOLE_LINE, PageRead, ReadRequest, asked_index, read
+from keyheat.endpoint.items.reads import WHOLE_LINE, PageRead, ReadRequest, read, requested_index
 from keyheat.endpoint.partiql.parsing import parsed_statement
 from keyheat.endpoint.partiql.plans import (
     Columns,
@@ -65,17 +65,17 @@ def columns_of(select: Select) -> Columns | None:
 
 
 def selected(
-    context: Context, operation: str, text: str, parameters: Sequence[Any], request: Request, *, one: bool
+    context: Context, operation: str, text: str, parameters: Sequence[Any], request: Request, *, single: bool
 ) -> Selected:
-    """Read a page of a SELECT; `one`: it has to name one item by its whole key. Raises `ServiceError`."""
+    """Read a page of a SELECT; `single`: it has to name one item by its whole key. Raises `ServiceError`."""
     select = parsed_statement(text)
     assert isinstance(select, Select), "others are writes"
     table = context.service.catalog.get(select.table)
     named = {"IndexName": select.index, "ConsistentRead": request.get("ConsistentRead")}
-    index = asked_index(table, named)
+    index = requested_index(table, named)
     keys = table.schema.keys if index is None else index.keys
     plan = key_plan(text, keys)
-    if one and (index is not None or not plan.whole or len(plan.keyed) != 1):
+    if single and (index is not None or not plan.whole or len(plan.keyed) != 1):
         raise validation_error(ONE_ITEM)
     descending = descends(select, keys, plan)
     values = select.bound(parameters)
@@ -97,22 +97,22 @@ def selected(
     return _pages(context, parts, request, digest)
 
 
-def _go_on(asked: ReadRequest, ranges: list[Range], token: str | None, digest: Callable[[], str]) -> int:
+def _go_on(whole: ReadRequest, ranges: list[Range], token: str | None, digest: Callable[[], str]) -> int:
     """The range to go on in, of which is left what is behind the token's key. Raises ValidationException."""
     if token is None:
         return 0
-    number, last = _taken_apart(token, digest())
+    number, last = _parse_token(token, digest())
     if not 0 <= number < len(ranges):
         raise validation_error(WRONG_TOKEN)
     if last is not None:
         try:
-            start = starting_key(check_item(last), asked.table.schema.keys, asked.index)
+            start = starting_key(check_item(last), whole.table.schema.keys, whole.index)
         except ServiceError:
             raise validation_error(WRONG_TOKEN) from None
         low, high = ranges[number]
         if not low <= start < high:
             raise validation_error(WRONG_TOKEN)
-        ranges[number] = (low, start) if asked.descending else (start + b"\0", high)
+        ranges[number] = (low, start) if whole.descending else (start + b"\0", high)
     return number
 
 
@@ -121,8 +121,8 @@ def _pages(
 ) -> Selected:
     """One range after another, each admitted by itself, until the limit or 1 MB is reached."""
     answer, seen_bytes, limit = Selected(), 0, request.get("Limit")
-    for number, asked in parts:
-        page = read(context, asked, limit, consistent=bool(request.get("ConsistentRead")))
+    for number, read_request in parts:
+        page = read(context, read_request, limit, consistent=bool(request.get("ConsistentRead")))
         answer.add(page)
         seen_bytes += page.scanned_bytes
         limit = None if limit is None else limit - page.scanned
@@ -144,7 +144,7 @@ def _token(number: int, last: bytes, digest: str) -> str:
     return urlsafe_b64encode(b'[%d,%b,"%b"]' % (number, last, digest.encode())).decode()
 
 
-def _taken_apart(token: str, digest: str) -> tuple[int, Any]:
+def _parse_token(token: str, digest: str) -> tuple[int, Any]:
     """The number of a range, and the key last read in it. Raises ValidationException for a foreign token."""
     try:
         number, last, of = orjson.loads(urlsafe_b64decode(token))

@@ -8,7 +8,7 @@ from uuid import NAMESPACE_URL, uuid5
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.itemstore import ItemStore
 from keyheat.endpoint.recording import Recording, RecordingModel
-from keyheat.endpoint.service import Context, Service, asked_view
+from keyheat.endpoint.service import Context, Service, view_of
 from keyheat.endpoint.tables.catalog import Catalog, Table, TableChange, TableDefinition, define
 from keyheat.endpoint.tables.describe import describe
 from keyheat.endpoint.tables.settings import parse_tags
@@ -80,7 +80,7 @@ def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     if name in service.catalog:
         raise ServiceError("ResourceInUseException", f"Table already exists: {name}")
     check_account(service.catalog, name, definition.capacity)
-    view = asked_view(request.get("StreamSpecification"))
+    view = view_of(request.get("StreamSpecification"))
     table = make_table(service, definition, now_s)
     table.tags.update(parse_tags(request.get("Tags") or ()))
     if view is not None:

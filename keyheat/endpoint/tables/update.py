@@ -22,7 +22,7 @@ from keyheat.endpoint.schema import (
     invalid,
     used_attributes,
 )
-from keyheat.endpoint.service import Context, asked_view
+from keyheat.endpoint.service import Context, view_of
 from keyheat.endpoint.tables.catalog import (
     Table,
     TableChange,
@@ -198,7 +198,7 @@ def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     becomes = updated_definition(table, request, index_updates(request))
     check_account(service.catalog, table.name, becomes.capacity)
     specification = request.get("StreamSpecification")
-    view = asked_view(specification)
+    view = view_of(specification)
     if specification is not None:
         service.streams.check_change(table, view)
     record_changes(table, becomes.capacity, now_s)

@@ -47,7 +47,7 @@ class Done:
     sent: tuple[SentItem, ...]
     draws: frozenset[str]  # keys that it drew from the scenario's pattern
     reads: tuple[int, ...]  # the last request of each read, as an application counts them
-    known: frozenset[tuple[str, str | None]]  # items that its user remembers from earlier tasks
+    remembered: frozenset[tuple[str, str | None]]  # items that its user remembers from earlier tasks
 
 
 Row = tuple[int, SentItem]
@@ -82,15 +82,15 @@ class Sample:
         for number, done in enumerate(self.done):
             for sent in done.sent:
                 groups[_likeness(sent, self._source(number, sent))].append((number, sent))
-        found: list[list[Row]] = []
+        phases: list[list[Row]] = []
         for like, rows in groups.items():
-            found += _phases(rows) if like[-1] == "text" else [rows]
-        return sorted(found, key=lambda rows: (rows[0][0], rows[0][1].request))
+            phases += _phases(rows) if like[-1] == "text" else [rows]
+        return sorted(phases, key=lambda rows: (rows[0][0], rows[0][1].request))
 
     def _source(self, number: int, sent: SentItem) -> str:
         """Where a key comes from."""
         done = self.done[number]
-        if (sent.key, sent.sort) in done.known:
+        if (sent.key, sent.sort) in done.remembered:
             return "known"
         return (
             "pattern" if template(sent.key, done.draws) else sent.key if MARK.fullmatch(sent.key) else "text"
@@ -98,8 +98,8 @@ class Sample:
 
     def _kind(self, rows: list[Row]) -> RequestKind:
         first, rounds = rows[0][1], len(self.done)
-        known = (first.key, first.sort) in self.done[rows[0][0]].known
-        key = WRITTEN if known else self._law([(number, sent.key) for number, sent in rows])
+        earlier = (first.key, first.sort) in self.done[rows[0][0]].remembered
+        key = WRITTEN if earlier else self._law([(number, sent.key) for number, sent in rows])
         if_missing = self._follows_misses(rows)
         counts = Counter(number for number, _sent in rows)
         self.sure &= if_missing or _regular([counts[number] for number in range(rounds)])
@@ -114,15 +114,16 @@ class Sample:
             together=first.operation.startswith("Transact"),
             table=None if first.table == self.tables[0].name else first.table,
             index=first.index,
-            within="random" if known and first.sort is not None else _within(sent.sort for _n, sent in rows),
+            within="random" if earlier and first.sort is not None else _within(sent.sort for _, sent in rows),
             alone=first.sort is None or len({sent.sort for _number, sent in rows}) == 1,
-            found=fmean(sent.found for _number, sent in rows),
-            just_written=all(sent.found and not sent.written_before for _number, sent in rows),
+            exists_share=fmean(sent.exists for _number, sent in rows),
+            just_written=all(sent.exists and not sent.written_before for _number, sent in rows),
             if_absent=first.if_absent,
             if_missing=if_missing,
             own_bytes=None if stated else fmean(sizes),
             more_bytes=max(sent.more_bytes for _number, sent in rows),
             attributes=self._attributes(rows),
+            removed=self._attributes([(number, _removing(sent)) for number, sent in rows]),
             consistent=first.consistent,
             limit=1 if first.exact else first.limit,
             prefix=self._prefix(rows, key),
@@ -134,8 +135,8 @@ class Sample:
         if mark := MARK.fullmatch(texts[0][1]):
             return KeyLaw(attribute=mark[1])
         around = [(template(text, self.done[number].draws), text) for number, text in texts]
-        if all(made for made, _text in around) and not _follow_from_keys(around):
-            law = self._counted([made or "" for made, _text in around])
+        if all(form for form, _text in around) and not _follow_from_keys(around):
+            law = self._counted([form or "" for form, _text in around])
             return law if len(law.texts) <= FEW_TEXTS and _is_whole(law) else FRESH
         return self._counted([text for _made, text in around])
 
@@ -153,15 +154,15 @@ class Sample:
 
     def _attributes(self, rows: Sequence[Row]) -> tuple[tuple[str, IndexKey], ...]:
         """The key attributes of indexes, as far as the load test sets them."""
-        table = next(one for one in self.tables if one.name == rows[0][1].table)
+        table = next(spec for spec in self.tables if spec.name == rows[0][1].table)
         keys = {
-            name: made
+            name: key
             for index in table.indexes
             for name in (index.sort_key, index.partition_key)
             if name not in (None, table.partition_key, table.sort_key)
-            and (made := self._attribute(rows, name, index)) is not None
+            and (key := self._attribute(rows, name, index)) is not None
         }
-        return tuple(sorted((name, made) for name, made in keys.items() if name is not None))
+        return tuple(sorted((name, key) for name, key in keys.items() if name is not None))
 
     def _attribute(self, rows: Sequence[Row], name: str, index: IndexSpec) -> IndexKey | None:
         """One of them: of a put, how many items have all that the index needs; None: an update leaves it."""
@@ -193,9 +194,9 @@ class Sample:
             return Prefix(window_s=window_s, ago_s=float(int(now_s / window_s) - int(texts[0][1])) * window_s)
         drawn = all(template(text, self.done[number].draws) for number, text in texts)
         if drawn and not any(KEY in text for text, _share in key.texts):
-            return Prefix(part=1 / max(1, len(key.texts)), of_drawn_key=True)
+            return Prefix(share=1 / max(1, len(key.texts)), of_drawn_key=True)
         law = self._law(sorted(set(texts)))  # each read asks all of its shards for the same one
-        return Prefix(part=1 / max(1.0, law.distinct or len(law.texts) or len(texts)))
+        return Prefix(share=1 / max(1.0, law.distinct or len(law.texts) or len(texts)))
 
     def _reads(self, rows: Sequence[Row]) -> int:
         """How many reads, as an application counts them, these requests begin."""
@@ -212,14 +213,14 @@ class Sample:
             return False
         put = {(number, sent.key) for number, sent in rows}
         missed = {
-            (number, one.key)
+            (number, sent.key)
             for number, done in enumerate(self.done)
-            for one in done.sent
-            if one.what in READS and not one.found
+            for sent in done.sent
+            if sent.what in READS and not sent.exists
         }
         first = rows[0][1]
         return put == missed and any(
-            one.what in READS and one.request < first.request for one in self.done[rows[0][0]].sent
+            sent.what in READS and sent.request < first.request for sent in self.done[rows[0][0]].sent
         )
 
     def _in_its_time(self, kind: RequestKind, rows: Sequence[Row]) -> RequestKind:
@@ -238,29 +239,34 @@ class Sample:
         )
 
 
+def _removing(sent: SentItem) -> SentItem:
+    """An update seen by the key attributes that it removes, rather than by those that it sets."""
+    return replace(sent, what="update", attributes=sent.removed)
+
+
 def template(text: str, draws: Collection[str]) -> str | None:
     """The text with `{key}` for the longest drawn key that stands apart in it; None without one."""
     for key in sorted(draws, key=len, reverse=True):
-        before, found, after = text.partition(key) if key else (text, "", "")
-        if found and not before[-1:].isalnum() and not after[:1].isalnum():
+        before, match, after = text.partition(key) if key else (text, "", "")
+        if match and not before[-1:].isalnum() and not after[:1].isalnum():
             return f"{before}{KEY}{after}"
     return None
 
 
 def _follow_from_keys(around: Sequence[tuple[str | None, str]]) -> bool:
     """Whether the text around a key follows from the key: then the most used one stays in one place."""
-    if len({made for made, _text in around}) == 1:
+    if len({form for form, _text in around}) == 1:
         return False
     text, count = Counter(text for _made, text in around).most_common(1)[0]
-    made = next(made for made, other in around if other == text) or ""
-    before, _, after = made.partition(KEY)
+    form = next(form for form, other in around if other == text) or ""
+    before, _, after = form.partition(KEY)
     key = text[len(before) : len(text) - len(after)]
-    same = sum(key == _key_of(made or "", text) for made, text in around)
+    same = sum(key == _key_of(form or "", text) for form, text in around)
     return count == same >= 2 * SEEN_OFTEN
 
 
-def _key_of(made: str, text: str) -> str:
-    before, _, after = made.partition(KEY)
+def _key_of(form: str, text: str) -> str:
+    before, _, after = form.partition(KEY)
     return text[len(before) : len(text) - len(after)]
 
 
@@ -273,12 +279,12 @@ def _as_seen(counts: Counter[str]) -> KeyLaw:
     if often and sum(often.values()) > counts.total() - SEEN_OFTEN:
         often = dict(counts)
     others = [count for text, count in counts.items() if text not in often]
-    pairs, left = sum(count * (count - 1) for count in others), sum(others)
+    pairs, rest = sum(count * (count - 1) for count in others), sum(others)
     distinct, shares = None, {text: count / counts.total() for text, count in often.items()}
     if pairs:
-        distinct = left * (left - 1) / pairs
+        distinct = rest * (rest - 1) / pairs
         seldom = [text for text, _count in counts.most_common() if text not in often]
-        shares |= dict.fromkeys(seldom[: min(NAMED, int(distinct / 2))], left / counts.total() / distinct)
+        shares |= dict.fromkeys(seldom[: min(NAMED, int(distinct / 2))], rest / counts.total() / distinct)
     return KeyLaw(
         texts=tuple(sorted(shares.items())),
         distinct=distinct,
@@ -301,7 +307,7 @@ def _even(counts: Counter[str], count: int) -> bool:
 def _regular(counts: Sequence[int]) -> bool:
     """Whether something is sent equally often each time, or in one part of the run."""
     return len(set(counts)) == 1 or (
-        min(counts) == 0 and sum(one != other for one, other in pairwise(counts)) <= 2
+        min(counts) == 0 and sum(count != following for count, following in pairwise(counts)) <= 2
     )
 
 
@@ -310,7 +316,7 @@ def _phases(rows: list[Row]) -> Iterator[list[Row]]:
     spans: dict[str, list[int]] = {}
     for number, sent in rows:
         spans.setdefault(sent.key, []).append(number)
-    apart = all(one[-1] < other[0] for one, other in pairwise(spans.values()))
+    apart = all(span[-1] < following[0] for span, following in pairwise(spans.values()))
     if not 1 < len(spans) <= PHASES or not apart or min(len(set(span)) for span in spans.values()) < 2:
         yield rows
         return
@@ -330,13 +336,13 @@ def _within(sorts: Iterator[str | None]) -> Within:
     texts = [text for text in sorts if text is not None]
     if len(set(texts)) <= 1:
         return "point"
-    return "rising" if all(one <= other for one, other in pairwise(texts)) else "random"
+    return "rising" if all(text <= following for text, following in pairwise(texts)) else "random"
 
 
 def _first_requests(done: Done) -> Iterator[int]:
     """The first request of each read of an application."""
     for after, last in pairwise([0, *done.reads]):
-        requests = (one.request for one in done.sent if one.what in READS and after < one.request <= last)
+        requests = (sent.request for sent in done.sent if sent.what in READS and after < sent.request <= last)
         yield next(requests, last)
 
 

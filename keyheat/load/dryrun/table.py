@@ -21,6 +21,7 @@ MARK: Final = re.compile(r"\{@(.+)\}")
 PREFIXED: Final = re.compile(r"begins_with\(\s*(#?\w+)\s*,\s*(:\w+)\s*\)")
 EQUAL: Final = re.compile(r"(#?\w+)\s*=\s*(:\w+)")
 ADDED: Final = re.compile(r"\bADD\s+(#?\w+)\s+(:\w+)")
+REMOVED: Final = re.compile(r"\bREMOVE\b(.*?)(?=\b(?:SET|ADD|DELETE)\b|$)", re.DOTALL)
 ABSENT: Final = re.compile(r"attribute_not_exists", re.IGNORECASE)
 FAILED: Final = b'{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":""}'
 
@@ -44,7 +45,7 @@ class SentItem:
     sort: str | None = None
     size_bytes: int = 0  # of what is written
     more_bytes: int = 0  # that an update adds to what is there
-    found: bool = False  # whether the item was there
+    exists: bool = False  # whether the item was there
     written_before: bool = False  # in another task, by its own keys
     if_absent: bool = False
     consistent: bool = False
@@ -52,6 +53,7 @@ class SentItem:
     prefix: str | None = None
     exact: bool = False
     attributes: Mapping[str, str] = field(default_factory=dict)  # key attributes of indexes, as text
+    removed: Mapping[str, str] = field(default_factory=dict)  # those that an update removes, as they were
 
 
 def mark_of(attribute: str) -> str:
@@ -86,7 +88,7 @@ class Tables:
             for index in table.indexes
         } | {(table.name, None): (table.partition_key, table.sort_key) for table in tables}
         self._indexed = {
-            table.name: {name for one in table.indexes for name in (one.partition_key, one.sort_key) if name}
+            table.name: {name for at in table.indexes for name in (at.partition_key, at.sort_key) if name}
             for table in tables
         }
         self._places = {table.name: {table.partition_key, *self._indexed[table.name]} for table in tables}
@@ -147,24 +149,31 @@ class Tables:
         name = self._name(spec, given)
         kept = self._items.get(name)
         change = _changes(request) if "Key" in request else {}
-        after = request.get("Item") or {**(kept.item if kept else {}), **given, **change}
+        gone = set(_removals(request)) if "Key" in request else set()
+        old = kept.item if kept else {}
+        left = {name: value for name, value in old.items() if name not in gone}
+        after = request.get("Item") or {**left, **given, **change}
         what: What = "put" if "Item" in request else "update" if "UpdateExpression" in request else "delete"
         if_absent = bool(ABSENT.search(request.get("ConditionExpression", "")))
         seen = after if what == "put" else change
         kept_sizes = kept.sizes if kept and "Key" in request else {}
-        sizes = kept_sizes | {one: item_bytes({one: value}) for one, value in (given | change).items()}
+        sizes = {name: size for name, size in kept_sizes.items() if name not in gone}
+        sizes |= {name: item_bytes({name: value}) for name, value in (given | change).items()}
         size_bytes = sum(sizes.values())
-        for one in self._drawn:
-            if one in seen and MARK.fullmatch(text_of(seen[one])) is None:
+        for attribute in self._drawn:
+            if attribute in seen and MARK.fullmatch(text_of(seen[attribute])) is None:
                 raise NotSampled(
-                    f"it sets {one} itself, which is one of several attributes of an index's key: describe "
-                    f"it under [attributes.{one}], and leave it to the scenario"
+                    f"it sets {attribute} itself, which is one of several attributes of an index's key: "
+                    f"describe it under [attributes.{attribute}], and leave it to the scenario"
                 )
-        attributes = {one: text_of(seen[one]) for one in self._indexed[spec.name] if one in seen}
+        indexed = self._indexed[spec.name]
+        attributes = {key: text_of(seen[key]) for key in indexed if key in seen}
+        removed = {key: text_of(old[key]) for key in indexed & gone & old.keys()}
         more_bytes = item_bytes(change) if change else 0
         self._note(
-            operation, what, *name, size_bytes=size_bytes, more_bytes=more_bytes, found=kept is not None,
+            operation, what, *name, size_bytes=size_bytes, more_bytes=more_bytes, exists=kept is not None,
             written_before=self._is_old(kept), if_absent=if_absent, attributes=attributes,
+            removed=removed,
         )  # fmt: skip
         if if_absent and kept is not None:
             return None
@@ -178,13 +187,13 @@ class Tables:
         old = self._items.pop(name, None)
         places = self._places[spec.name]
         if old is not None:
-            for place in places & old.item.keys():
-                self._by_value[spec.name, place, text_of(old.item[place])].pop(id(old.item), None)
+            for attribute in places & old.item.keys():
+                self._by_value[spec.name, attribute, text_of(old.item[attribute])].pop(id(old.item), None)
         if item is not None:
             item = {key: _short(value) for key, value in item.items()}
             self._items[name] = _Kept(item, self._task, sizes)
-            for place in places & item.keys():
-                self._by_value[spec.name, place, text_of(item[place])][id(item)] = item
+            for attribute in places & item.keys():
+                self._by_value[spec.name, attribute, text_of(item[attribute])][id(item)] = item
 
     def _get(self, operation: str, request: Item) -> Item:
         spec = self._spec(request)
@@ -192,17 +201,17 @@ class Tables:
         kept = self._items.get(name)
         consistent = bool(request.get("ConsistentRead")) or operation == "TransactGetItems"
         self._note(
-            operation, "get", *name, found=kept is not None, written_before=self._is_old(kept),
+            operation, "get", *name, exists=kept is not None, written_before=self._is_old(kept),
             consistent=consistent,
         )  # fmt: skip
-        found = {"Item": kept.item} if kept else {}
-        return {**found, "ConsumedCapacity": {"CapacityUnits": 0.5}}
+        answer = {"Item": kept.item} if kept else {}
+        return {**answer, "ConsumedCapacity": {"CapacityUnits": 0.5}}
 
     def _query(self, operation: str, request: Item) -> Item:
         spec, index = self._spec(request), request.get("IndexName")
         names, values = request.get("ExpressionAttributeNames", {}), request["ExpressionAttributeValues"]
         condition = request.get("KeyConditionExpression", "")
-        equal = {names.get(one, one): text_of(values[value]) for one, value in EQUAL.findall(condition)}
+        equal = {names.get(term, term): text_of(values[value]) for term, value in EQUAL.findall(condition)}
         partition, sort = self._keys_of(spec, index)
         if partition not in equal:
             raise NotSampled(f"queries {index or spec.name} by other attributes than its keys: {condition}")
@@ -210,11 +219,11 @@ class Tables:
         items = list(self._by_value[spec.name, partition, equal[partition]].values())[-SHOWN:]
         self._note(
             operation, "query", spec.name, equal[partition], equal.get(sort or ""), index=index,
-            found=bool(items), consistent=bool(request.get("ConsistentRead")), limit=request.get("Limit"),
+            exists=bool(items), consistent=bool(request.get("ConsistentRead")), limit=request.get("Limit"),
             prefix=begins[0] if begins else None, exact=sort in equal,
         )  # fmt: skip
-        shown = items[: request.get("Limit")]
-        return {"Items": shown, "Count": len(shown), "ConsumedCapacity": {"CapacityUnits": 0.5}}
+        page = items[: request.get("Limit")]
+        return {"Items": page, "Count": len(page), "ConsumedCapacity": {"CapacityUnits": 0.5}}
 
     def _keys_of(self, spec: TableSpec, index: str | None) -> tuple[str, str | None]:
         if (spec.name, index) not in self._keys:
@@ -224,26 +233,24 @@ class Tables:
     def _batch_write(self, operation: str, request: Item) -> Item:
         for table, entries in request["RequestItems"].items():
             for entry in entries:
-                ((_action, part),) = entry.items()
-                self._write(operation, {"TableName": table, **part})
+                ((_action, write),) = entry.items()
+                self._write(operation, {"TableName": table, **write})
         return {"UnprocessedItems": {}, "ConsumedCapacity": [{"CapacityUnits": 1.0}]}
 
     def _batch_get(self, operation: str, request: Item) -> Item:
-        found: dict[str, list[Item]] = {}
-        for table, asked in request["RequestItems"].items():
-            answers = [
-                self._get(operation, {**asked, "TableName": table, "Key": key}) for key in asked["Keys"]
-            ]
-            found[table] = [one["Item"] for one in answers if "Item" in one]
-        return {"Responses": found, "UnprocessedKeys": {}, "ConsumedCapacity": [{"CapacityUnits": 1.0}]}
+        items: dict[str, list[Item]] = {}
+        for table, keys in request["RequestItems"].items():
+            answers = [self._get(operation, {**keys, "TableName": table, "Key": key}) for key in keys["Keys"]]
+            items[table] = [answer["Item"] for answer in answers if "Item" in answer]
+        return {"Responses": items, "UnprocessedKeys": {}, "ConsumedCapacity": [{"CapacityUnits": 1.0}]}
 
     def _transact_write(self, operation: str, request: Item) -> Item:
-        for part in _parts(request, ("Put", "Update", "Delete")):
-            self._write(operation, part)
+        for write in _parts(request, ("Put", "Update", "Delete")):
+            self._write(operation, write)
         return {"ConsumedCapacity": [{"CapacityUnits": 1.0}]}
 
     def _transact_get(self, operation: str, request: Item) -> Item:
-        answers = [self._get(operation, part) for part in _parts(request, ("Get",))]
+        answers = [self._get(operation, read) for read in _parts(request, ("Get",))]
         return {"Responses": answers, "ConsumedCapacity": [{"CapacityUnits": 1.0}]}
 
 
@@ -253,17 +260,24 @@ def _short(value: Item) -> Item:
     return {"S": text[:LONGEST]} if isinstance(text, str) and len(text) > LONGEST else value
 
 
-def _parts(request: Item, known: Sequence[str]) -> Iterator[Item]:
+def _parts(request: Item, actions: Sequence[str]) -> Iterator[Item]:
     for entry in request["TransactItems"]:
-        ((action, part),) = entry.items()
-        if action not in known:
+        ((action, request_item),) = entry.items()
+        if action not in actions:
             raise NotSampled(f"sends a {action} in a transaction, which the simulator does not have")
-        yield part
+        yield request_item
 
 
 def _changes(request: Item) -> Item:
     """The attributes that an update sets or adds to, with the values that it names."""
     names, values = request.get("ExpressionAttributeNames", {}), request.get("ExpressionAttributeValues", {})
     expression = request.get("UpdateExpression", "")
-    found = [*EQUAL.findall(expression), *ADDED.findall(expression)]
-    return {names.get(name, name): values[value] for name, value in found if value in values}
+    pairs = [*EQUAL.findall(expression), *ADDED.findall(expression)]
+    return {names.get(name, name): values[value] for name, value in pairs if value in values}
+
+
+def _removals(request: Item) -> Iterator[str]:
+    """The attributes that an update removes whole."""
+    names = request.get("ExpressionAttributeNames", {})
+    for clause in REMOVED.findall(request.get("UpdateExpression", "")):
+        yield from (names.get(path.strip(), path.strip()) for path in clause.split(","))

@@ -45,12 +45,12 @@ def dry_run(path: Path, scenario: Scenario, folder: Path) -> DryRun:
         raise
     except BaseException as error:  # noqa: BLE001  (a file may raise anything when it is imported)
         return DryRun(wrong=(describe(path, error),))
-    users = list(dict.fromkeys(one for one in names.values() if is_user(one)))
+    users = list(dict.fromkeys(value for value in names.values() if is_user(value)))
     if wrong := tuple(_mistakes(path, users)):
         return DryRun(wrong=wrong)
-    if refused := tuple(said for user in users for said in _refused(path, user, scenario)):
+    if refused := tuple(reason for user in users for reason in _refused(path, user, scenario)):
         return DryRun(unsampled=refused)
-    counts = [_count_of(one, users, scenario) for one in users]
+    counts = [_count_of(user, users, scenario) for user in users]
     session = _Session(path, scenario, folder, ROUNDS[0], USERS[0])
     classes = session.classes(users, counts)
     if not session.failures and not session.sure:
@@ -80,11 +80,11 @@ def _mistakes(path: Path, users: Sequence[Any]) -> Iterator[str]:
     """List mistakes in the file."""
     if not users:
         yield f"{path.name} has no user class: one that derives from keyheat.load.users.user.TableUser"
-    elif not any(issubclass(one, TableUser) for one in users):
+    elif not any(issubclass(user, TableUser) for user in users):
         yield _past_us(path, users[0])
-    for one in users:
-        if not one.tasks:
-            yield f"{_where(path, one)}: {one.__name__} has no task: a method with locust's @task"
+    for user in users:
+        if not user.tasks:
+            yield f"{_where(path, user)}: {user.__name__} has no task: a method with locust's @task"
 
 
 def _refused(path: Path, user: Any, scenario: Scenario) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _refused(path: Path, user: Any, scenario: Scenario) -> Iterator[str]:
     elif why := user.not_sampled(scenario):
         yield f"{here} {why}, which depends on answers"
     elif user.wait_time is not TableUser.wait_time:
-        yield f"{here} has a wait_time of its own: how often it sends is not known"
+        yield f"{here} sets its own wait_time, so its request rate is unknown"
 
 
 def _past_us(path: Path, user: Any) -> str:
@@ -109,9 +109,9 @@ def _count_of(user: Any, users: Sequence[Any], scenario: Scenario) -> int:
     """How many users of a class there are."""
     if user.fixed_count:
         return int(user.fixed_count)
-    left = scenario.load.users - sum(one.fixed_count for one in users)
-    weights: float = sum(one.weight for one in users if not one.fixed_count)
-    return max(1, round(float(left * user.weight / weights)))
+    remaining = scenario.load.users - sum(other.fixed_count for other in users)
+    weights: float = sum(other.weight for other in users if not other.fixed_count)
+    return max(1, round(float(remaining * user.weight / weights)))
 
 
 def _where(path: Path, user: type) -> str:
@@ -140,18 +140,18 @@ class _Actor:
         self, sent: Sequence[SentItem], draws: frozenset[str], reads: tuple[int, ...], at_s: float
     ) -> Done:
         """What came of a task; items that it wrote under drawn keys are remembered from then on."""
-        drawn = {one.key for one in sent if template(one.key, draws)}
-        known = frozenset((one.key, one.sort) for one in sent if self._knows(one, drawn))
-        self.remembered |= {one.key for one in sent if one.what == "put" and one.key in drawn}
+        drawn = {item.key for item in sent if template(item.key, draws)}
+        earlier = frozenset((item.key, item.sort) for item in sent if self._knows(item, drawn))
+        self.remembered |= {item.key for item in sent if item.what == "put" and item.key in drawn}
         return Done(
-            at_s=at_s, now_s=STARTED_S + at_s, sent=tuple(sent), draws=draws, reads=reads, known=known
+            at_s=at_s, now_s=STARTED_S + at_s, sent=tuple(sent), draws=draws, reads=reads, remembered=earlier
         )
 
-    def _knows(self, one: SentItem, drawn: set[str]) -> bool:
+    def _knows(self, item: SentItem, drawn: set[str]) -> bool:
         """Whether an item was written in an earlier task and is remembered, not met again by chance."""
-        if one.what == "query" or not one.written_before or one.key not in self.remembered:
+        if item.what == "query" or not item.written_before or item.key not in self.remembered:
             return False
-        return bool(IN_TIME.fullmatch(one.sort or "")) or one.key not in drawn
+        return bool(IN_TIME.fullmatch(item.sort or "")) or item.key not in drawn
 
 
 class _Session:
@@ -193,21 +193,21 @@ class _Session:
         done: list[list[Done]] = [[] for _task in actors[0].tasks]
         for actor in actors:
             for _ in range(WARM_UP):
-                for place in range(len(done)):
-                    self._do(actor, place, 0.0)
+                for task_number in range(len(done)):
+                    self._do(actor, task_number, 0.0)
         for number in range(self._rounds):
             at_s = self._scenario.load.duration_s * (number + 0.5) / self._rounds
-            for place, came in enumerate(done):
-                if (made := self._do(actors[number % len(actors)], place, at_s)) is not None:
-                    came.append(made)
+            for task_number, came in enumerate(done):
+                if (execution := self._do(actors[number % len(actors)], task_number, at_s)) is not None:
+                    came.append(execution)
             if self.failures:
                 return
-        self.most_items = max(self.most_items, sum(len(one.sent) for came in done for one in came))
+        self.most_items = max(self.most_items, sum(len(each.sent) for came in done for each in came))
         for (task, weight), came in zip(actors[0].tasks, done, strict=True):
             yield Task(name=_name(task), weight=weight, kinds=self._kinds(task, came, len(actors), count))
 
     def _kinds(self, task: Any, done: Sequence[Done], users: int, count: int) -> tuple[RequestKind, ...]:
-        if not any(one.sent for one in done):
+        if not any(execution.sent for execution in done):
             raise NotSampled(f"sends nothing that Keyheat sees in its task {_name(task)}")
         shards, sizes = self._scenario.keys.shards, self.load.sizes
         sample = Sample(done, self._specs, shards, sizes, users, count)
@@ -219,20 +219,20 @@ class _Session:
         """A user that sends to the stand-in tables; not the first one, who may do more."""
         environment = SimpleNamespace(keyheat=self.load, host=None)
         try:
-            one = user(environment)
-            if not one.number:
-                one = user(environment)
-            one.on_start()
+            actor = user(environment)
+            if not actor.number:
+                actor = user(environment)
+            actor.on_start()
         except Exception as error:
             raise NotSampled(f"cannot be made: {describe(self._path, error)}") from error
-        return _Actor(one, list(_single(one, one.task_weights())))
+        return _Actor(actor, list(_single(actor, actor.task_weights())))
 
-    def _do(self, actor: _Actor, place: int, at_s: float) -> Done | None:
+    def _do(self, actor: _Actor, number: int, at_s: float) -> Done | None:
         """Do a task once; None where it raises, which is noted."""
         CLOCK.now_s = STARTED_S + at_s
         self._tables.begin()
         self._keys.draws, self.load.reads = set(), []
-        task, _weight = actor.tasks[place]
+        task, _weight = actor.tasks[number]
         try:
             task()
         except ENDED:
@@ -260,18 +260,18 @@ def _single(user: Any, tasks: Iterable[tuple[Any, float]]) -> Iterator[tuple[Cal
         counts: Counter[Any] = Counter(task_set.tasks)
         parent = task_set(user)
         inner = (
-            (one if inspect.isclass(one) else one.__get__(parent), weight * number / counts.total())
-            for one, number in counts.items()
+            (task if inspect.isclass(task) else task.__get__(parent), weight * number / counts.total())
+            for task, number in counts.items()
         )
         yield from _single(parent, inner)
 
 
 def _parts_of_keys(scenario: Scenario) -> set[str]:
     """The attributes that an index is keyed by together with others (`combinations`)."""
-    known = scenario.attribute_values
+    values = scenario.attribute_values
     heads = [index.partition_key for index in scenario.table.indexes if "+" in index.partition_key]
-    parts = (part for head in heads if head in scenario.attributes for part in head.split("+"))
-    return {part for part in parts if part in known and known[part].copy_of is None}
+    parts = (name for head in heads if head in scenario.attributes for name in head.split("+"))
+    return {name for name in parts if name in values and values[name].copy_of is None}
 
 
 def _marked(scenario: Scenario) -> dict[str, AttributeSpec]:

@@ -111,7 +111,7 @@ class Caps:
 
 
 class Spent(NamedTuple):
-    """What one run, or several together, have used up, by the caps that are held against it."""
+    """What one run, or several together, have used of the caps."""
 
     units: float = 0.0
     dollars: float = 0.0
@@ -149,7 +149,7 @@ class Spending:
         }
         return replace(self.caps, **rest)
 
-    def shown(self) -> str | None:
+    def left_text(self) -> str | None:
         """Return what is left for the next run, in words; None before the first run, and without caps."""
         rest = self.left()
         parts = [

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 QUESTION: Final = "Go on? [y/N] "
 AGREED: Final = ("y", "yes")
-NEEDS_YES: Final = (
-    "a run that is not on this machine costs money, and nobody can be asked here: say --yes to go on"
-)
+NEEDS_YES: Final = "a run outside this machine costs money and needs consent; without a terminal, add --yes"
 WARM_STAYS: Final = (
     "warm throughput may rise with the load; AWS never lowers it, and infrastructure as code shows the drift"
 )
@@ -26,13 +24,13 @@ DECLINED: Final = "nothing was started; --yes goes on without asking"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undertaking:
-    """One run that somebody is asked to agree to."""
+    """One run to agree to."""
 
     scenario: Scenario
     target: Target
     bill: "Bill"
     budget: BudgetSpec
-    duration_s: float | None  # None: until somebody stops it
+    duration_s: float | None  # None: until stopped
     existing: str | None = None  # the table that is loaded as it is
     keep_table: bool = False
     clean_up: bool = False
@@ -63,7 +61,7 @@ class Undertaking:
 
     def _fate(self, spec: TableSpec) -> str:
         if self.keep_table or spec.on_end == "keep":
-            return "kept, and costs until somebody deletes it"
+            return "kept, and costs until deleted"
         return "deleted when the run is over"
 
 
@@ -87,7 +85,7 @@ def announced(undertakings: Sequence[Undertaking]) -> str:
     return "\n\n".join(parts)
 
 
-def somebody_there(person: TextIO | None = None) -> bool:
+def is_interactive(person: TextIO | None = None) -> bool:
     """Whether there is a terminal to ask on. A service or a scheduler may give a process no input at all."""
     person = person or sys.stdin
     return person is not None and person.isatty()

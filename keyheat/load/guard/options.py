@@ -9,7 +9,7 @@ from keyheat.flags import option, values_of
 class Consent:
     """What a person agrees to on the command line; no file can do so in their place, or raise this cap."""
 
-    yes: bool = option("do not ask; required where nobody can answer", default=False)
+    yes: bool = option("do not ask; required without a terminal", default=False)
     allow_table: tuple[str, ...] = option(
         "load this table, which Keyheat did not create", default=(), metavar="NAME"
     )
@@ -34,7 +34,7 @@ class Guards(Consent):
     no_align: bool = option("do not wait for a full minute before the load", default=False)
 
     def arguments(self, *, agreed: bool) -> list[str]:
-        """Options for the process that loads; once somebody has `agreed`, it does not ask again."""
+        """Options for the process that loads; with `agreed`, it does not ask again."""
         words: list[str] = []
         for name, value in (values_of(self) | {"yes": self.yes or agreed}).items():
             flag = f"--{name.replace('_', '-')}"

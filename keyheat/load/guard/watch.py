@@ -40,7 +40,7 @@ KEPT: Final = 30  # histograms, each of the time since the one before
 
 @dataclass(slots=True)
 class Rules:
-    """The stop rules of a run, held against the last seconds of its record, over all processes."""
+    """The stop rules of a run, checked on the last seconds of its record, over all processes."""
 
     rules: AbortSpec
     _then: deque[tuple[float, Counts]] = field(default_factory=deque)
@@ -84,17 +84,17 @@ LOOK_S: Final = 0.25
 
 @dataclass(slots=True)
 class LoadWatch:
-    """The caps and the rules of one run, held against what is known of it.
+    """Check the caps and rules of one run on what it did so far.
 
     `seen` is the `Load` of a process, or the `Gatherer` of a master: a clock and a record. `consumed` says
-    what is held against the caps, where that is not what the record has.
+    what counts for the caps, if not the record.
     """
 
     caps: Caps
     seen: Any
     stop: Callable[[], None]
     rules: Rules | None = None
-    duration_s: float | None = None  # after which it is over anyway; None: until somebody stops it
+    duration_s: float | None = None  # after which it ends anyway; None: until stopped
     consumed: Callable[[], ConsumedUnits] | None = None
     known_after_s: int = 0  # how far the newest whole second lies back, where pieces arrive
     stopped: Stop | None = None

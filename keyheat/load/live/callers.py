@@ -41,10 +41,10 @@ class Callers:
         """Why a request is not answered; None if it is. The terminal says it once for each caller."""
         changes = call.method not in READS or call.endpoint in CHANGES
         if not self.hosts.answers(call.headers.get, links=not changes):
-            self._tell(call, call.headers.get("Origin") or call.headers.get("Host") or "somebody", "")
+            self._tell(call, call.headers.get("Origin") or call.headers.get("Host") or "an unknown host", "")
             return FOREIGN
         if changes and self.token is not None and not self._knows(call, self.token):
-            self._tell(call, call.headers.get("Host") or "somebody", " without its token")
+            self._tell(call, call.headers.get("Host") or "an unknown host", " without its token")
             return NO_TOKEN
         return None
 
@@ -111,7 +111,7 @@ def _announce(callers: Callers, web_ui: Any, path: str) -> None:
         )
     elif not web_ui.web_login:
         callers.say(
-            f"whoever reaches port {web_ui.port} of this machine can start loads that cost money: "
-            "--web-login asks who it is, docs/watch.md says how"
+            f"anyone who reaches port {web_ui.port} of this machine can start loads that cost money; "
+            "use --web-login to ask for a login (docs/watch.md)"
         )
     callers.say(f"a program that starts and stops loads there sends the header {HEADER}: {callers.token}")

@@ -30,7 +30,7 @@ NO_HOST = '<style>.MuiFormControl-root:has(input[name="host"]){display:none}</st
 def serve(live: LiveRun, web_ui: Any, refusal: Callable[[], str | None], *, asks_where: bool) -> None:
     """Put the page into Locust's web UI; call it before that starts to listen.
 
-    `refusal`: why no run may begin now, which Locust's own page says where somebody starts one.
+    `refusal`: why no run may begin now, shown by Locust's page on a start.
     `asks_where`: whether that page has to ask where the load goes.
     """
     base = web_ui.environment.parsed_options.web_base_path or ""

@@ -162,7 +162,7 @@ def _pace(record: Record, view: LiveView, seen: Mapping[str, Any]) -> Points:
         "starts_missed_total": health.missed, **counted,
     }  # fmt: skip
     return {
-        "demand_total": [(unit, health.asked)],
+        "demand_total": [(unit, health.demand)],
         "sent_total": [(unit, health.sent)],
         **{name: [({}, float(number))] for name, number in plain.items()},
     }
@@ -218,7 +218,7 @@ def metrics_port(options: Namespace, errors: list[str]) -> MetricsPort | None:
             errors.append(f"--prometheus-host {host} needs a port: add --prometheus-port 9464")
         return None
     if not 0 <= port <= 65_535:
-        errors.append(f"--prometheus-port {port} is no port: 1 to 65535, or 0 for any that is free")
+        errors.append(f"--prometheus-port {port} is not a port; use 1 to 65535, or 0 for any free port")
     names = frozenset({gethostname(), host, *options.allow_host} - {None, ""})
     return MetricsPort(port, host or HERE, names)
 

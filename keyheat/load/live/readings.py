@@ -46,7 +46,7 @@ class ThrottleTally:
         return total
 
     def read_on(self, rows: ThrottleRows) -> None:
-        """Count the rows added since the last call; forget seconds that nobody reads any more."""
+        """Count the rows added since the last call; forget seconds that are no longer read."""
         seconds = [at_us // 1_000_000 for at_us in rows.columns["at"][self._read :]]
         names = [rows.columns[name][self._read :] for name in ("operation", "index", "direction", "reason")]
         self._read = len(rows)

@@ -44,7 +44,7 @@ class LiveView:
 
     manifest: Mapping[str, Any]  # what `run.json` says as the load begins
     started_s: float
-    duration_s: float | None = None  # None: until somebody stops it
+    duration_s: float | None = None  # None: until stopped
     target_unit: str = "requests"
     tally: ThrottleTally = field(default_factory=ThrottleTally)
     totals: RunTotals = field(default_factory=RunTotals)

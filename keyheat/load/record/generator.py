@@ -42,7 +42,7 @@ class Health:
     missed: int = 0  # closed loop: intended starts that passed while the user waited for an answer
     offered: float = 0.0  # begun, in what the target is in; what is refused counts as what it would have cost
     sent: float = 0.0  # of that, what has gone out: the rest is held back by the rate of its own client
-    asked: float = 0.0  # what the schedule asked for, or the rate of the users that were there
+    demand: float = 0.0  # by the schedule, or by the rate of the users that were there
     arrivals: int = 0  # open loop: tasks that were begun
     held_s: float = 0.0  # that users waited for the rate of their own client, in the adaptive mode
     no_user: int = 0  # open loop: arrivals that were dropped while all users were under way
@@ -85,7 +85,7 @@ SIGMAS = 3.0
 """How far chance takes the number of random arrivals from what was asked for."""
 HELD_SHARE = 0.5
 """Of its users' time, from which a client's own rate is what the load waits for."""
-NO_LIMIT = "which is no limit of the generator"
+NO_LIMIT = "which does not limit the load generator"
 ROOM = 1.2
 """Users beyond what it takes on average: arrivals come in groups."""
 
@@ -118,10 +118,10 @@ class _Judge:
     def __init__(self, health: Health, load: LoadSpec, users: int, processes: int, attempts: int) -> None:
         self._health, self._load, self._users, self._processes = health, load, users, processes
         duration_s = max(0.0, health.ended_s - health.began_s)
-        self._asked = health.asked
+        self._demand = health.demand
         self._unanswered_share = health.unanswered / attempts if attempts else 0.0
         self._waited_share = health.unanswered_s / (duration_s * users) if duration_s else 0.0
-        self.asked_per_s = self._asked / duration_s if duration_s else 0.0
+        self.asked_per_s = self._demand / duration_s if duration_s else 0.0
         self.achieved_per_s = health.sent / duration_s if duration_s else 0.0
         held_back = max(0.0, health.offered - health.sent) if health.held_s else 0.0
         self.held_back_per_s = held_back / duration_s if duration_s else 0.0
@@ -143,15 +143,15 @@ class _Judge:
         """Whether less was begun than asked for, by more than is allowed and by more than chance and what is
         due in just this moment explain. What a client holds back was begun: its rate is the client's own."""
         share = OPEN_SHARE if self._load.open_loop else CLOSED_SHARE
-        return self._health.offered < share * self._asked - self._chance
+        return self._health.offered < share * self._demand - self._chance
 
     @property
     def _chance(self) -> float:
         if not self._load.open_loop:  # a user's first request comes at any time within its interval
-            return SIGMAS * sqrt(min(self._asked, self._users / 4))
+            return SIGMAS * sqrt(min(self._demand, self._users / 4))
         each = self._mean_cost
         if self._load.arrivals == "poisson":
-            return SIGMAS * each * sqrt(min(self._asked / each, HELD_TO * self._processes))
+            return SIGMAS * each * sqrt(min(self._demand / each, HELD_TO * self._processes))
         return 2 * each * self._processes
 
     @property

@@ -46,7 +46,7 @@ class Record:
     counted: dict[str, float] = field(default_factory=dict)  # what users count: "reads.missing" ...
     meetings: dict[str, HeavyHitters[str]] = field(default_factory=dict)  # keys on which writers met, by how
     health: Health = field(default_factory=Health)
-    consumed: ConsumedUnits = field(default_factory=ConsumedUnits)  # what a budget is held against
+    consumed: ConsumedUnits = field(default_factory=ConsumedUnits)  # checked against the budget
 
     def count(self, name: str, number: float = 1) -> None:
         """Add to something that a load test counts; `name` is `group.what`, such as `reads.missing`."""
@@ -181,7 +181,7 @@ class Record:
             "heat": {name: heat.to_wire() for name, heat in self.heat.items()},
             "errors_by_kind": dict(self.errors_by_kind),
             "counted": self.counted,
-            "meetings": {how: [keys.held, keys.taken, keys.total] for how, keys in self.meetings.items()},
+            "meetings": {how: [keys.weights, keys.taken, keys.total] for how, keys in self.meetings.items()},
             "health": self.health.to_wire(),
             "consumed": self.consumed.to_wire(),
         }

@@ -192,7 +192,7 @@ class ThrottleRows:
             not np.isfinite(arrays["units"]).all()
             or not 0 <= arrays["at"].min() <= arrays["at"].max() < LAST_S * 1e6
         ):
-            raise ValueError("its throttles have units or moments that are none")
+            raise ValueError("its throttles have invalid units or times")
 
     def table(self) -> pa.Table:
         """The rows as they stand in `throttles.parquet`, in the order in which they were sent."""

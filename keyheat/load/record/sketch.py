@@ -49,7 +49,7 @@ class Sketch:
             counts.merge(more)
 
     def to_wire(self) -> list[tuple[dict[str, float], float, float]]:
-        return [(counts.held, counts.taken, counts.total) for counts in self._all()]
+        return [(counts.weights, counts.taken, counts.total) for counts in self._all()]
 
     @classmethod
     def from_wire(cls, wire: list[tuple[dict[str, float], float, float]]) -> "Sketch":
@@ -183,5 +183,5 @@ def hottest(named: dict[str, Heat], k: int) -> list[tuple[str, Heat]]:
 def _add_all(window: dict[str, Heat], heats: Iterable[tuple[str, Heat]]) -> None:
     for name, heat in heats:
         kept = window.setdefault(name, [0.0, 0, 0.0])
-        for place, amount in enumerate(heat):
-            kept[place] += amount
+        for column, amount in enumerate(heat):
+            kept[column] += amount

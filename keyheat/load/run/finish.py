@@ -3,7 +3,7 @@
 Collecting and analyzing, with the report, are child processes, each of which reads the run's files, because
 importing Locust replaces sockets for the whole process.
 
-After a run on somebody else's table: what it wrote is deleted again, if that was asked for.
+After a run on an existing table, what it wrote is deleted again on request.
 It is a stage of its own, after the metrics are collected, so that no minute of the run shows its requests.
 """
 
@@ -67,7 +67,7 @@ class Stages:
     ) -> int:
         """Run the stages; returns the exit code: the analyzer's word on the run, else what went wrong.
 
-        `endpoint_url` is the one that somebody loads, whatever the run's file says of it. `closes_s`: how
+        `endpoint_url` is the endpoint under load, whatever the run's file says. `closes_s`: how
         long its CloudWatch's minute goes on; None if that is not awaited. `collected` is called once
         nothing more is asked of the table, its metrics and its endpoint.
         """
@@ -150,11 +150,11 @@ def keys_of(record: Record) -> Keys:
     return Keys.joined(
         [_hot(direction, record.heat[direction]) for direction in WRITES_FIRST],
         indexes={index: Keys.joined(sides) for index, sides in indexes.items()},
-        contended={how: _met(record, keys) for how, keys in sorted(record.meetings.items())},
+        contended={how: _meeting_keys(record, keys) for how, keys in sorted(record.meetings.items())},
     )
 
 
-def _met(record: Record, keys: HeavyHitters[str]) -> tuple[KeyUse, ...]:
+def _meeting_keys(record: Record, keys: HeavyHitters[str]) -> tuple[KeyUse, ...]:
     """The keys on which writers met most often, most first."""
     show = record.heat["write"].show_keys
     return tuple(

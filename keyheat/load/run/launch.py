@@ -40,7 +40,7 @@ class LaunchProgress:
     errors_per_s: float = 0.0
     run_id: str | None = None  # said once, before anything is made
     left_s: float | None = None  # of a wait, where it is known how long it takes
-    said: Sequence[str] = ()  # lines that a person should read now
+    lines: Sequence[str] = ()  # lines that a person should read now
 
 
 def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -> list[str]:
@@ -62,7 +62,7 @@ class Launched:
     """
 
     code: int
-    said: str
+    output: str
     run_id: str | None
 
 
@@ -150,7 +150,7 @@ def _show_waits(file: int, watcher: _Shown, over: Event) -> None:
         offset += len(whole) + len(newline)
         waits = [line for line in whole.decode(ENCODING, "replace").splitlines() if line.startswith(AT_ONCE)]
         if waits:
-            watcher.show(replace(watcher.newest, said=waits))
+            watcher.show(replace(watcher.newest, lines=waits))
 
 
 class _Passing:
@@ -198,7 +198,7 @@ def _read(lines: IO[str]) -> Iterator[LaunchProgress]:
         if not line.endswith("\n"):
             return  # it was killed in the middle of a word
         if (fields := _fields(line)) is None:
-            yield LaunchProgress(phase=phase, said=[line.rstrip("\n")])
+            yield LaunchProgress(phase=phase, lines=[line.rstrip("\n")])
             continue
         phase = fields.get("phase", phase)
         state = {name: fields[name] for name in LaunchProgress.__dataclass_fields__ if name in fields}

@@ -53,13 +53,13 @@ class Order:
     transport: str  # "signed" | "boto3"
     show_keys: bool
     users: int  # in all processes
-    part: int = 0  # which part of an open loop's arrivals this process sends, from 0
+    worker: int = 0  # whose share of an open loop's arrivals this process sends, from 0
     retries: str = "off"  # "off" | "client", the scenario's
     folder: str = ""  # the scenario's, where its trace is
-    caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`); a worker has an even part of them
-    of: int = 1  # how many parts there are; a process whose part is not among them sends no arrivals
+    caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`); a worker has an even share of them
+    workers: int = 1  # that share the arrivals; a process with a higher number sends none
     units_needed: bool = True  # False: an endpoint that may not report consumed capacity
-    marked: bool = False  # whether items name the run: the table is somebody else's
+    marked: bool = False  # whether items name the run: the table existed before
     ahead_s: float = 0.0  # by how much the service's clock is ahead of the machines that send
 
     def to_wire(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Load:
     stopped_s: float = inf  # epoch seconds from which on nothing is sent
     cpu_percent: float = 0.0  # of a core, in the last second
     numbers: "count[int]" = field(default_factory=count)
-    ledger: Ledger | None = None  # what writes were acknowledged; only where somebody reads
+    ledger: Ledger | None = None  # acknowledged writes; only if users read
     knowledge: Knowledge | None = None  # what writers know of keys' shards, where those are dynamic
     cache: ReadThroughCache | None = None  # the cache that readers share, where the scenario has one
     entries: IndexEntries | None = None  # what writes put into indexes, where the table has some
@@ -194,7 +194,7 @@ def _retries(order: Order, clock: SteadyClock) -> PolicyRetries | None:
     client = order.scenario.client
     if order.retries == "off" or client.sdk == "none":
         return None
-    return PolicyRetries(client.policy, clients=ceil(client.clients / order.of), clock=clock)
+    return PolicyRetries(client.policy, clients=ceil(client.clients / order.workers), clock=clock)
 
 
 def _loop(
@@ -214,10 +214,10 @@ def _timetable(order: Order, shape: LoadShape, items: ItemTemplate) -> Schedule 
             has_sort_key=order.scenario.table.sort_key is not None,
             least=items.least_bytes,
         )
-        return TraceSchedule(rows, speed=keys.speed or 1.0, part=order.part, parts=order.of)
+        return TraceSchedule(rows, speed=keys.speed or 1.0, worker=order.worker, workers=order.workers)
     random = load.arrivals == "poisson"
-    gap = exponential(Random(f"{order.scenario.seed}/arrivals/{order.part}")) if random else even
-    return Schedule(shape, gap, order.part, order.of)
+    gap = exponential(Random(f"{order.scenario.seed}/arrivals/{order.worker}")) if random else even
+    return Schedule(shape, gap, order.worker, order.workers)
 
 
 KEYS_BETWEEN_PAUSES = 500  # about a millisecond of work, and then requests may go on

@@ -32,7 +32,7 @@ from keyheat.runs.scaling import AutoScaling
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.trace import check_trace
-from keyheat.scenario.variants import overridden, scaled_fields, taken_out
+from keyheat.scenario.variants import overridden, scaled_fields, without_options
 from keyheat.words import Endpoint
 
 OUT = Path("reports") / "out"
@@ -69,10 +69,10 @@ class LoadPlan:
     progress: bool
     report: bool
     guards: Guards = field(default_factory=Guards)  # what a person allows it
-    in_a_row: bool = False  # one run after the other, as somebody starts and stops them on Locust's page
-    marked: bool = False  # items name the run: the table is somebody else's
+    in_a_row: bool = False  # several runs in turn, started and stopped on Locust's page
+    marked: bool = False  # items name the run: the table existed before
     auto_scaling: AutoScaling | None = None  # what may change the existing table's capacity
-    table_bytes: int = 0  # of somebody else's table, which is looked through to clean up
+    table_bytes: int = 0  # of an existing table, which cleaning scans
     duration_s: float | None = None  # of the load; None: until it is stopped
     budget: BudgetSpec = field(default_factory=BudgetSpec)  # the scenario's and the command line's
     prices: Path = PRICES
@@ -152,7 +152,7 @@ def _unloadable(
         yield "no user of this load test reads through a cache @ $.cache"
     yield from dict.fromkeys(words for lack in lacks for words in lack(scenario))
     if (scaled := scaled_fields(scenario)) and not existing:
-        yield f"{NOT_SCALED_HERE.format(settings=taken_out(scaled))} @ $.{scaled[0]}"
+        yield f"{NOT_SCALED_HERE.format(settings=without_options(scaled))} @ $.{scaled[0]}"
 
 
 def _budget(guards: Guards, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:
@@ -165,7 +165,7 @@ def _budget(guards: Guards, stated: BudgetSpec, errors: list[str]) -> BudgetSpec
 
 
 def _prices(options: Namespace, errors: list[str]) -> Path:
-    """The price list that the budget is held against; one that cannot be read is a mistake."""
+    """The price list of the budget; an unreadable one is an error."""
     path = Path(options.prices) if options.prices else PRICES
     try:
         load_prices(path)

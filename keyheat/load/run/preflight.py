@@ -14,7 +14,7 @@ import numpy as np
 from gevent.socket import wait_read
 
 from keyheat.load.guard.budget import over_budget
-from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, somebody_there
+from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
 from keyheat.load.run.plan import InputError, LoadPlan
 from keyheat.load.run.progress import tell
 from keyheat.load.skew import service_ahead_s
@@ -30,7 +30,7 @@ from keyheat.plan.totals import LoadTotals
 from keyheat.scenario.variants import lasting
 
 NO_PLACE: Final = (
-    "--table {table} loads a table that is there, and the endpoint that a run starts by itself has none: add "
+    "--table {table} loads an existing table, and the local endpoint of a run starts without tables; add "
     "--target aws or --target URL"
 )
 NOTHING_SENT: Final = LoadTotals(duration_s=0.0, requests_per_s=np.zeros(0), sides={}, operations=())
@@ -81,7 +81,7 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
         raise TableRefused(*reasons)
     if plan.guards.yes:
         return plan
-    if not somebody_there(stdin):
+    if not is_interactive(stdin):
         raise TableRefused(NEEDS_YES)
     person = stdin or sys.stdin
     tell(announced([undertaking(plan, target, bill)]))
@@ -112,7 +112,7 @@ def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
 
 
 def undertaking(plan: LoadPlan, target: Target, bill: Bill) -> Undertaking:
-    """Return what somebody is asked to agree to."""
+    """Return what the user is asked to agree to."""
     return Undertaking(
         scenario=plan.scenario,
         target=target,

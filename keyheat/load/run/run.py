@@ -56,7 +56,7 @@ class LoadRun:
     plan: LoadPlan
     progress: RunProgress
     users: int
-    duration_s: float | None  # None: until somebody stops it
+    duration_s: float | None  # None: until stopped
     spending: Spending  # of all runs of this process
     end_load: Callable[[], None] = lambda: None  # ends the load, as if it had lasted long enough
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
@@ -83,7 +83,7 @@ class LoadRun:
         """Prepare what the run stands on, and give the order to load."""
         if refusal := self.spending.refusal():
             raise TableRefused(refusal)
-        if rest := self.spending.shown():
+        if rest := self.spending.left_text():
             self.progress.say(rest)
         self.caps = self.spending.left()
         try:

@@ -182,11 +182,11 @@ class LocustSession:
         self._ended_run: LoadRun | None = None
         self._ending: Greenlet | None = None
         self._interrupted = False
-        self._stopped = False  # the newest test, by somebody or by its own limit
+        self._stopped = False  # the newest test, by the user or by its own limit
         self._last_answers: Greenlet | None = None  # says that they are waited for
         self.duration_s: float | None = None
         self._timer: Greenlet | None = None
-        self.live: LiveRun | None = None  # where somebody looks
+        self.live: LiveRun | None = None  # with a live page
 
     def on_start(self, environment: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""

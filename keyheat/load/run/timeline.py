@@ -1,4 +1,4 @@
-"""The timeline of a real run: UpdateTable is asked at its moments, and what comes of it is logged.
+"""The timeline of a real run: send UpdateTable at its times and log the outcome.
 
 A step waits until the table is ACTIVE, since UpdateTable would refuse it before; a step that only pre-warms
 does not: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
@@ -18,7 +18,7 @@ from keyheat.load.transport.target import Target
 from keyheat.model.resources import CAPACITIES, IndexCapacity, TableCapacity, capacities_to_aws
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.table_facts import table_facts
-from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, asked, only_warms
+from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, changed_fields, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, requests_of
 
@@ -104,7 +104,7 @@ class TableTimeline:
             if isinstance(error, BotoCoreError):
                 self.problems.append(f"the timeline's step of {at_s:g} s had no answer: {error}")
         late = f"due at {at_s:g} s, while the table was UPDATING" if asked_s - at_s >= LATE_S else None
-        for index, what, old, new in asked(before, steps):
+        for index, what, old, new in changed_fields(before, steps):
             if refused is None:
                 self._pending.append(len(self.log))
             self.log.append(

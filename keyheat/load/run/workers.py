@@ -103,7 +103,7 @@ class Worker:
         """What this worker has consumed by now, and the others as much each: its part of the caps is even."""
         assert self._load is not None, "it loads"
         mine = self._sent.plus(self._load.record.consumed)
-        return ConsumedUnits().plus(mine, times=max(1, self._load.order.of))
+        return ConsumedUnits().plus(mine, times=max(1, self._load.order.workers))
 
     def _used_up(self) -> None:
         """This worker has used up its part of the budget: it sends no more, and the master ends the run."""
@@ -144,8 +144,9 @@ class Worker:
 
 def order_for(wire: dict[str, Any], client_id: str) -> Order:
     """The order as one worker has it: with its part of the load, or none."""
-    of = wire["of"]
-    return Order.from_wire({**wire["order"], "part": wire["parts"].get(client_id, of), "of": of})
+    workers = wire["workers"]
+    number = wire["numbers"].get(client_id, workers)
+    return Order.from_wire({**wire["order"], "worker": number, "workers": workers})
 
 
 NAME_CHARS = 8  # of the 32 random ones after a worker's host name
@@ -162,7 +163,7 @@ class Arrived:
     """What came from one worker, and when, by the master's clock."""
 
     joined_s: float
-    part: int = 0  # which part of an open loop's arrivals it sends
+    number: int = 0  # of its share of an open loop's arrivals
     users: int = 0  # that it had when it last reported
     last_s: float | None = None  # when the newest piece came
     whole: bool = False  # its last piece has come, and with it all before
@@ -212,21 +213,22 @@ class Gatherer:
 
     def give_order(self) -> None:
         """Tell all workers what to do, and which part of the load is whose."""
-        there = [worker for worker in self.runner.clients if not self._gone(worker)]
-        there = there or list(self.runner.clients)  # all of them may only be slow, and come back
+        workers = [worker for worker in self.runner.clients if not self._gone(worker)]
+        workers = workers or list(self.runner.clients)  # all of them may only be slow, and come back
         now_s = self.clock()
-        self.workers = {name: Arrived(now_s, part=part) for part, name in enumerate(there)}
+        self.workers = {name: Arrived(now_s, number=number) for number, name in enumerate(workers)}
         self._publish(len(self.workers))
 
     def give_order_to(self, worker: str) -> None:
         """A worker has joined late: it has users of a closed loop, and no part of an open one."""
         if worker not in self.workers:
-            self.workers[worker] = Arrived(joined_s=self.clock(), part=len(self.workers))
-            self._publish(getattr(self.environment.parsed_options, ORDER)["of"] or 1)  # 0: there was none
+            self.workers[worker] = Arrived(joined_s=self.clock(), number=len(self.workers))
+            published = getattr(self.environment.parsed_options, ORDER)
+            self._publish(published["workers"] or 1)  # 0: no worker was there
 
-    def _publish(self, of: int) -> None:
-        parts = {name: arrived.part for name, arrived in self.workers.items()}
-        wire = {"order": self.order.to_wire(), "parts": parts, "of": of}
+    def _publish(self, workers: int) -> None:
+        numbers = {name: arrived.number for name, arrived in self.workers.items()}
+        wire = {"order": self.order.to_wire(), "numbers": numbers, "workers": workers}
         setattr(self.environment.parsed_options, ORDER, wire)
 
     def take(self, msg: Any) -> None:

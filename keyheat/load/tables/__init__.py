@@ -1,1 +1,1 @@
-"""The tables that are loaded: made, found, described, and never somebody else's by accident."""
+"""Create, find and describe the tables of a run, and never load another one by accident."""

@@ -45,7 +45,7 @@ class Claim:
         value = f"{as_text(self.since)}/{as_text(self.until)} {self.owner}"
         return {"Key": self.key, "Value": as_value(value)}
 
-    def met(self, other: "Claim") -> bool:
+    def overlaps(self, other: "Claim") -> bool:
         """Return whether both runs overlapped."""
         return max(self.since, other.since) < min(self.until, other.until)
 
@@ -88,7 +88,7 @@ def live_in(tags: Mapping[str, str], now: datetime, *, but: str | None = None) -
 
 
 def refusal(name: str, claim: Claim) -> str:
-    """Return why a table is not loaded while another run is on it, and what somebody may do."""
+    """Return why a table is not loaded while another run is on it, and what to do."""
     return (
         f"table {name} is not loaded: {claim.in_words()}. Wait for that, give the scenario's table another "
         "name, or say --share to load it beside that run, which the verdicts of both then say"

@@ -1,4 +1,4 @@
-"""Cleaning up after a run on somebody else's table: the items that name the run, at what cost, how fast.
+"""Clean up after a run on an existing table: delete the items that name the run, paced, at a stated cost.
 
 The table is scanned for items with the run's mark, which is also the condition of each deletion. A batch can
 have no conditions, so items are deleted one by one. Sources:
@@ -68,7 +68,7 @@ class Cleaned:
     finished: bool = False  # the whole table was looked through
     looked_at: int = 0  # items
     deleted: int = 0
-    left: int = 0  # rewritten by others before they could be deleted
+    rewritten: int = 0  # by others before they could be deleted
     read_units: float = 0.0
     write_units: float = 0.0
 
@@ -89,7 +89,7 @@ class Cleaner:
             for keys in self._pages():
                 for deleted, units in pool.map(self._delete, keys):
                     self.cleaned.deleted += deleted
-                    self.cleaned.left += not deleted
+                    self.cleaned.rewritten += not deleted
                     self.cleaned.write_units += units
                 yield
         finally:
@@ -179,7 +179,7 @@ class Leftovers:
 
 
 def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
-    """Return what a run's folder says; `endpoint_url`: what somebody says of where the table is.
+    """Read a run's folder; `endpoint_url` is the user's statement of where the table is.
 
     Raises `FileProblem`, `UnknownEndpoint`, and `ValueError` where no table was loaded.
     """
@@ -208,16 +208,16 @@ def usual_pace(description: Mapping[str, Any], *, local: bool) -> float | None:
     return ON_DEMAND_UNITS_PER_S if least is None else max(1.0, PART * least)
 
 
-def cost_in_words(left: Leftovers, description: Mapping[str, Any], prices: Prices, pace: float | None) -> str:
+def cost_in_words(run: Leftovers, description: Mapping[str, Any], prices: Prices, pace: float | None) -> str:
     """Return what cleaning costs, before it is done: the whole table is read, and each item is a write."""
     size_bytes, items = description.get("TableSizeBytes", 0), description.get("ItemCount", 0)
     reads = math.ceil(size_bytes / READ_BYTES_PER_UNIT)
-    writes = left.write_units or 0.0
+    writes = run.write_units or 0.0
     lines = [
-        f"Cleaning table {left.table} at {left.target.url} reads all of it ({size_bytes / 1e6:,.1f} MB and "
+        f"Cleaning table {run.table} at {run.target.url} reads all of it ({size_bytes / 1e6:,.1f} MB and "
         f"{items:,} items when AWS last counted, which it does every six hours): some {reads:,} read units."
     ]
-    if left.write_units is None:
+    if run.write_units is None:
         lines.append("How much the run wrote is not known; deleting an item costs about what writing it did.")
     else:
         lines.append(

@@ -36,7 +36,7 @@ def asking(target: Target, what: str, connect: Connect = control_client) -> Iter
 def look_at_tables(
     target: Target, names: Iterable[str], connect: Connect = control_client
 ) -> dict[str, Standing | None]:
-    """The tables by name; None if there is none. Raises `TableError` where the target does not answer."""
+    """Look up tables by name; None if absent. Raises `TableError` if the target does not answer."""
     names = tuple(names)
     with asking(target, f"table {', '.join(names)}", connect) as client:
         return {name: look_at(client, name) for name in names}

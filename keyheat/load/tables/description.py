@@ -111,5 +111,5 @@ def upkeep_in_words(description: Mapping[str, Any], prices: Prices) -> str:
     """Return what a table costs by the hour and by the day, for a sentence that begins with the table."""
     hourly = dollars_per_hour(description, prices)
     if not hourly:
-        return "costs nothing but its storage while nobody uses it"
+        return "costs only its storage while it is not used"
     return f"costs ${hourly:.4f} an hour, ${hourly * DAY_H:.2f} a day ({prices.title}), used or not"

@@ -39,16 +39,16 @@ def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
             yield f"its key {attribute!r} is named as {what}; load a table with another key"
 
 
-def lacking(users: Sequence[Any], stated: TableSpec, found: TableSpec) -> Iterator[str]:
+def lacking(users: Sequence[Any], stated: TableSpec, actual: TableSpec) -> Iterator[str]:
     """Yield what the users need and the table that was found lacks; `stated` is the scenario's own table."""
-    if found.sort_key is None and _any(users, "needs_sort_key"):
+    if actual.sort_key is None and _any(users, "needs_sort_key"):
         yield "the table has no sort key, which this load test needs"
-    yield from unsuited(users, found)
-    there = {index.name: index for index in found.indexes}
+    yield from unsuited(users, actual)
+    indexes = {index.name: index for index in actual.indexes}
     for name in _indexes_of(users):
         expected = next((index for index in stated.indexes if index.name == name), None)
-        if expected is not None and name in there and _key(there[name]) != _key(expected):
-            yield f"its index {name} is keyed by {_key(there[name])}; this load test reads {_key(expected)}"
+        if expected is not None and name in indexes and _key(indexes[name]) != _key(expected):
+            yield f"its index {name} is keyed by {_key(indexes[name])}; this load test reads {_key(expected)}"
 
 
 def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
@@ -62,14 +62,14 @@ def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
     for name in _indexes_of(users):
         if name not in there:
             listed = ", ".join(there) or "none"
-            yield f"there is no index {name}, which this load test reads, but {listed} @ $.table.indexes"
+            yield f"this load test reads index {name}; the table has {listed} @ $.table.indexes"
 
 
 def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
     """List what the load would do beside writing and reading the run's own items."""
     for why in dict.fromkeys(getattr(user, "only_ours", "") for user in users):
         if why:
-            yield f"this load test is for tables of its own: {why}"
+            yield f"this load test loads only tables that it creates: {why}"
     if scenario.timeline:
         yield "the timeline would change the capacity of the table, which stays as it is @ $.timeline"
     sharding = scenario.dynamic_sharding
@@ -130,7 +130,7 @@ def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> Load
 
 
 def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, Standing | None]) -> LoadPlan:
-    """The plan, with its items marked where the scenario's table is `there` and is somebody else's.
+    """The plan, with marked items if the scenario's table (`there`) is not the run's own.
 
     Companions have no items of ours alone, so they are our own. Raises `InputError`.
     """

@@ -41,7 +41,7 @@ from keyheat.load.tables.ownership import (
     user_name,
     why_unread,
 )
-from keyheat.load.tables.removal import NotOurs, by_hand, made_by, own_tags, remove
+from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, was_created_by
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.tables import TableSpec
@@ -59,7 +59,7 @@ class RunTable:
     spec: TableSpec
     claim: Claim
     expires: datetime
-    made: bool  # CreateTable was asked for it
+    created: bool  # CreateTable was asked for it
     active: bool = False
     arn: str | None = None  # of a table whose tags say that the run loads it
     loaded: bool = False  # no other run was there first
@@ -68,8 +68,8 @@ class RunTable:
     def claim_words(self) -> str:
         """What the table still says of this run."""
         return (
-            f"table {self.spec.name} says until {as_text(self.claim.until)} that this run loads it, and "
-            f"other runs are refused until then; its tag {self.claim.key} says so"
+            f"table {self.spec.name} stays claimed by this run until {as_text(self.claim.until)} (its tag "
+            f"{self.claim.key}); other runs are refused until then"
         )
 
 
@@ -103,12 +103,12 @@ class RunTables:
     def prepare(self, spec: TableSpec) -> dict[str, Any]:
         """The table, ACTIVE and as the scenario describes it, made where it was not there.
 
-        Raises `TableRefused` where it is somebody else's, or another run's; `TableError` where it
+        Raises `TableRefused` if Keyheat did not create it, or another run did; `TableError` where it
         cannot be had.
         """
         with asking(self.target, f"table {spec.name}", self.connect) as client:
             check_tables([(spec, table_now := look_at(client, spec.name))], self._allowed, self._now())
-            if table_now is None and not self._make(client, spec):  # somebody was quicker
+            if table_now is None and not self._make(client, spec):  # another process was quicker
                 check_tables([(spec, look_at(client, spec.name))], self._allowed, self._now())
             active = until_active(client, spec.name, self._patience)
             if active is None:
@@ -123,7 +123,7 @@ class RunTables:
 
     def leave(self) -> None:
         """Delete what the run made, or say what it costs to keep it. What cannot be deleted is said."""
-        for table in reversed(self._made()):
+        for table in reversed(self._created()):
             try:
                 with asking(self.target, f"table {table.spec.name}", self.connect) as client:
                     self._put_back(client, table)
@@ -131,7 +131,7 @@ class RunTables:
                 self.say(f"table {table.spec.name} is another one by now, and left alone: {error}")
             except TableError as error:
                 self.say(f"{error}. It may be there, and cost. {self._by_hand(table)}")
-            table.made = False
+            table.created = False
         if not self._claimed():
             return
         try:
@@ -144,16 +144,16 @@ class RunTables:
 
     def left_behind(self) -> list[str]:
         """Return what this run has neither deleted nor left as it was meant to be, with what to do."""
-        created = self._made()
+        created = self._created()
         kept = [table.claim_words for table in self._claimed() if table not in created]
         return [
             f"table {table.spec.name}, which this run made, is there, and costs. {self._by_hand(table)}"
             for table in created
         ] + kept
 
-    def _made(self) -> list[RunTable]:
+    def _created(self) -> list[RunTable]:
         """The tables that are to be put back; on this machine they go with their endpoint."""
-        return [] if self.target.local else [table for table in self._tables.values() if table.made]
+        return [] if self.target.local else [table for table in self._tables.values() if table.created]
 
     def _claimed(self) -> list[RunTable]:
         """The tables that say, or may say, that this run loads them."""
@@ -180,24 +180,24 @@ class RunTables:
         """To the second, as tags have it: what this run knows of itself is what others read."""
         return datetime.fromtimestamp(int(self.now_s()), UTC)
 
-    def _table(self, spec: TableSpec, *, made: bool) -> RunTable:
+    def _table(self, spec: TableSpec, *, created: bool) -> RunTable:
         """Register a table of the run; its claim ends by itself if the run is killed."""
         now, lasts = self._now(), timedelta(seconds=self.lasts_s)
         until = now + lasts + timedelta(seconds=self._claim_s)
         claim = Claim(run=self.run_id, owner=user_name(), since=now, until=until)
-        table = RunTable(spec, claim, now + lasts + timedelta(hours=spec.expires_h), made)
+        table = RunTable(spec, claim, now + lasts + timedelta(hours=spec.expires_h), created)
         self._tables[spec.name] = table
         return table
 
     def _make(self, client: Any, spec: TableSpec) -> bool:
-        """Ask for the table; False where somebody else did a moment before.
+        """Request the table; False if another process did a moment before.
 
         It is this run's as well where the answer was lost, and the request sent again by the SDK was refused.
         """
-        table = self._table(spec, made=True)
+        table = self._table(spec, created=True)
         tags = tags_for(self.run_id, owner=user_name(), expires=table.expires)
         created = create(client, spec, tags if self.alone else [*tags, table.claim.tag()])
-        created = created or made_by(client, spec.name, self.run_id, self._patience)
+        created = created or was_created_by(client, spec.name, self.run_id, self._patience)
         if not created:
             del self._tables[spec.name]
         return created
@@ -219,9 +219,9 @@ class RunTables:
         if isinstance(tags, Unread):
             self._cannot_know(spec.name, tags.why)
         elif RUN not in tags and not self.target.local:
-            self._cannot_know(spec.name, "it is somebody else's, and no run writes tags there")
+            self._cannot_know(spec.name, "Keyheat did not create it, and no run writes tags there")
         else:
-            table = self._table(spec, made=False)
+            table = self._table(spec, created=False)
             table.arn = description["TableArn"]
             self._claim(client, table)
 
@@ -281,12 +281,12 @@ class RunTables:
             return [], self._unknown
         try:
             with asking(self.target, "the run's tables", self.connect) as client:
-                company = [other for table in self._claimed() for other in self._met(client, table)]
+                company = [other for table in self._claimed() for other in self._other_runs(client, table)]
         except TableError as error:
             return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
         return company, self._unknown
 
-    def _met(self, client: Any, table: RunTable) -> list[dict[str, str | None]]:
+    def _other_runs(self, client: Any, table: RunTable) -> list[dict[str, str | None]]:
         mine = replace(table.claim, until=self._now() + timedelta(seconds=1))  # with this second
         try:
             tags = tags_of(client, str(table.arn))
@@ -295,7 +295,7 @@ class RunTables:
             return []
         if table.claim.key not in tags:
             self._cannot_know(table.spec.name, "its tags do not say what this run wrote there")
-        others = [claim for claim in claims_in(tags) if claim.run != self.run_id and claim.met(mine)]
+        others = [claim for claim in claims_in(tags) if claim.run != self.run_id and claim.overlaps(mine)]
         return [{"table": table.spec.name, **claim.to_json()} for claim in others]
 
     def _release(self, client: Any, table: RunTable) -> None:
@@ -331,7 +331,7 @@ class RunTables:
         if not (table.active and (self.keep or table.spec.on_end == "keep")):
             self._delete(client, table)
         elif (description := described(client, name)) is None:
-            self.say(f"table {name} is to be kept, and is not there any more: somebody deleted it")
+            self.say(f"table {name} was to be kept, but was deleted during the run")
         else:
             own_tags(client, description, self.run_id, self._patience)
             costs = upkeep_in_words(description, load_prices())
@@ -348,7 +348,7 @@ class RunTables:
             self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(table)}")
 
     def _by_hand(self, table: RunTable) -> str:
-        """Return how somebody deletes the table later."""
+        """Return how to delete the table later."""
         return (
             f"Delete it with: {by_hand(table.spec.name, self.target.region)}; "
             f"from {as_text(table.expires)} on, keyheat clean --orphans does it"

@@ -32,7 +32,7 @@ def differences(spec: TableSpec, description: Mapping[str, Any]) -> list[str]:
 def _by_name(value: Any) -> Any:
     """Attributes and indexes by their names, since they have no order."""
     if isinstance(value, dict):
-        return {name: _by_name(part) for name, part in value.items()}
+        return {name: _by_name(member) for name, member in value.items()}
     if not isinstance(value, list):
         return value
     if value and isinstance(value[0], str):
@@ -40,18 +40,18 @@ def _by_name(value: Any) -> Any:
     return {entry.get("IndexName") or entry["AttributeName"]: _by_name(entry) for entry in value}
 
 
-def _unlike(path: str, there: Any, wanted: Any) -> Iterator[str]:
-    if isinstance(there, dict) and isinstance(wanted, dict):
-        for name in sorted(there.keys() | wanted.keys()):
-            yield from _unlike(f"{path}.{name}" if path else name, there.get(name), wanted.get(name))
+def _unlike(path: str, there: Any, expected: Any) -> Iterator[str]:
+    if isinstance(there, dict) and isinstance(expected, dict):
+        for name in sorted(there.keys() | expected.keys()):
+            yield from _unlike(f"{path}.{name}" if path else name, there.get(name), expected.get(name))
     elif "WarmThroughput" in path:  # the scenario states the least, and AWS tells it of every table
-        if isinstance(there, int) and isinstance(wanted, int) and there < wanted:
-            yield f"{path} is {there:,}, below {wanted:,}"
-    elif there != wanted:
-        yield f"{path} is {_shown(there)}, not {_shown(wanted)}"
+        if isinstance(there, int) and isinstance(expected, int) and there < expected:
+            yield f"{path} is {there:,}, below {expected:,}"
+    elif there != expected:
+        yield f"{path} is {_value_text(there)}, not {_value_text(expected)}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None or isinstance(value, dict):
         return "absent" if value is None else "present"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
@@ -61,7 +61,7 @@ def _shown(value: Any) -> str:
 class Allowed:
     """What a person said of tables that are there: which may be loaded, and which is loaded as it is.
 
-    On this machine (`local`) no table is somebody's, so that none is refused there, but for one that another
+    On this machine (`local`) tables have no owner, so none is refused there, except one that another
     run is loading: that one is refused everywhere, unless it is said to be shared.
     """
 

@@ -1,4 +1,4 @@
-"""Tables that runs left behind: found by their tags, judged by the clock, and deleted when somebody says so.
+"""Find the tables that runs left behind by their tags; delete expired ones on request.
 
 A run deletes its tables itself. What is found here is left by one that was killed, or was told to keep them.
 """
@@ -128,7 +128,7 @@ class OrphanSearch:
         try:
             again = self.judge(orphan.name)
             if again is None or again.run != orphan.run:
-                return "another table has its name by now" if again else "somebody else deleted it"
+                return "another table has its name by now" if again else "it was deleted meanwhile"
             if again.kept is None:
                 self.client.delete_table(TableName=orphan.name)
             return again.kept

@@ -55,7 +55,7 @@ def moment_of(text: str) -> datetime:
         if moment.tzinfo is not None:
             return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:  # the first hour of the year 1 is before it in UTC
-        raise ValueError(f"{text!r} is no time") from error
+        raise ValueError(f"{text!r} is not a time") from error
     raise ValueError(f"{text!r} does not say in which time zone")
 
 
@@ -79,7 +79,7 @@ def as_value(text: str) -> str:
 
 DENIED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
 NOT_SERVED = ("UnknownOperationException", "UnknownOperation", "NotImplemented", "InvalidAction")
-NO_ARN = "this endpoint gives the table no ARN, and without one it has no tags"
+NO_ARN = "this endpoint gives the table no ARN, so its tags cannot be read"
 USABLE = ("CREATING", "UPDATING", "ACTIVE")
 """States of a table that answers requests, or will; of the others none does.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html"""
@@ -106,7 +106,7 @@ class Standing:
 
     @property
     def foreign(self) -> bool:
-        """Whether somebody else created it, as far as can be seen."""
+        """Whether it was created by something else, as far as its tags show."""
         return foreign(self.tags) is not None
 
     @property
@@ -183,7 +183,7 @@ def refusals(table: Standing, allowed: Collection[str], allowed_protected: Colle
 
 
 def recovery_of(client: Any, description: Mapping[str, Any]) -> bool | Unread:
-    """Whether point-in-time recovery is on; not where an endpoint of somebody else has no such thing."""
+    """Whether point-in-time recovery is on; False if a third-party endpoint lacks it."""
     try:
         answer = client.describe_continuous_backups(TableName=description["TableName"])
     except ClientError as error:
@@ -195,7 +195,7 @@ def recovery_of(client: Any, description: Mapping[str, Any]) -> bool | Unread:
 
 
 def why_unread(error: ClientError | BotoCoreError) -> str:
-    """Return why a request has no answer, for somebody who may have to get a permission."""
+    """Return why a request failed, and which permission it may need."""
     if isinstance(error, BotoCoreError):
         return str(error)
     code = error.response["Error"]["Code"]

@@ -1,4 +1,4 @@
-"""The table of a run is deleted: only that run's own, as its tag proves, and none that somebody protects."""
+"""Delete the table of a run: only one whose tag names the run, and no protected one."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -41,7 +41,7 @@ def remove(
         gone = until_gone(client, name, patience)
         return None if gone else f"it was being deleted, and was not gone within {patience.limit_s:g} s"
     except client.exceptions.ResourceNotFoundException:
-        return None  # somebody else was quicker
+        return None  # another process was quicker
     except (ClientError, BotoCoreError) as error:
         return str(error)
 
@@ -61,7 +61,7 @@ def own_tags(
     return tags
 
 
-def made_by(client: Any, name: str, run_id: str, patience: TablePatience) -> bool:
+def was_created_by(client: Any, name: str, run_id: str, patience: TablePatience) -> bool:
     """Whether the run made the table that is there."""
     try:
         description = look_again(lambda: described(client, name), patience.sleep)
@@ -71,14 +71,14 @@ def made_by(client: Any, name: str, run_id: str, patience: TablePatience) -> boo
 
 
 def by_hand(name: str, region: str) -> str:
-    """The command that deletes a table, for somebody who has to."""
+    """The command with which a user deletes the table."""
     return f"aws dynamodb delete-table --table-name {name} --region {region}"
 
 
 def kept_by_others(
     client: Any, description: Mapping[str, Any], tags: Mapping[str, str], now: datetime, run_id: str | None
 ) -> str | None:
-    """Why a table of ours is not deleted: somebody protects it, or is loading it; `run_id` is who deletes.
+    """Why a table of ours is not deleted: it is protected, or in use; `run_id` is the deleting run.
 
     A run deletes its own also where backups cannot be read.
     """

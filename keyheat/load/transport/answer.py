@@ -32,7 +32,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for one request: bytes first, read only as far as somebody asks."""
+    """The response to one request: bytes, parsed lazily."""
 
     status: int  # 0: nothing came back
     body: bytes

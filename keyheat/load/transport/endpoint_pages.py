@@ -15,7 +15,7 @@ from keyheat.answer_size import waiting_for
 from keyheat.connections import Reply
 from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.target import Target
-from keyheat.runs.partitions import known_of, partitions_table
+from keyheat.runs.partitions import partitions_in, partitions_table
 from keyheat.words import Endpoint
 
 if TYPE_CHECKING:
@@ -77,19 +77,19 @@ class NotTold(Exception):
 def partitions_of(target: Target, table: str, start_s: float, end_s: float) -> "pa.Table":
     """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `NotTold`."""
     page = f"partitions?table={quote(f'arn:aws:dynamodb:{target.region}::table/{table}')}"
-    return _told(target, page, lambda content: partitions_table(known_of(content), start_s, end_s))
+    return _read_page(target, page, lambda content: partitions_table(partitions_in(content), start_s, end_s))
 
 
 def faults_of(target: Target) -> Counter[str]:
     """How often each rule of faults has struck since it was set on an endpoint of ours. Raises `NotTold`."""
-    return _told(
+    return _read_page(
         target,
         "faults",
         lambda content: Counter({rule["name"]: int(rule["struck"]) for rule in content["rules"]}),
     )
 
 
-def _told(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
+def _read_page(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
     """Return what a page of an endpoint of ours says. Raises `NotTold`."""
     try:
         page_bytes = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)

@@ -63,7 +63,7 @@ KINDS: tuple[tuple[type[BaseException], str], ...] = (
 
 def kind_of(error: BaseException) -> str:
     """The kind of a failure: that of the first error which has one, of those that it was made from."""
-    return next(filter(None, map(_kind_of_one, _made_from(error))), type(error).__name__)
+    return next(filter(None, map(_kind_of_one, _causes_of(error))), type(error).__name__)
 
 
 def _kind_of_one(error: BaseException) -> str | None:
@@ -75,13 +75,13 @@ def _kind_of_one(error: BaseException) -> str | None:
     return next((kind for of_type, kind in KINDS if isinstance(error, of_type)), None)
 
 
-def _made_from(error: BaseException) -> Iterator[BaseException]:
+def _causes_of(error: BaseException) -> Iterator[BaseException]:
     """An error, and those that it wraps: SDKs put what happened into their own."""
     yield error
     wrapped = [getattr(error, "kwargs", {}).get("error"), *error.args, error.__cause__]
     for inner in wrapped:
         if isinstance(inner, BaseException):
-            yield from _made_from(inner)
+            yield from _causes_of(inner)
 
 
 def cut(so_far: bytes) -> str:
@@ -94,7 +94,7 @@ def cut(so_far: bytes) -> str:
 def damage(body: bytes, headers: Mapping[str, str]) -> str | None:
     """Return what is wrong with an answer that botocore took for a whole one; None if nothing is.
 
-    It does not hold a body against its length, and against its CRC-32 only to decide on a retry: the last
+    It does not check a body's length, and its CRC-32 only to decide on a retry: the last
     attempt's answer is taken as it is. Header names are in lower case.
     """
     length = headers.get("content-length")

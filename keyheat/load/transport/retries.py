@@ -42,15 +42,15 @@ class RetriedCall:
     client: int = 0  # which of the application's clients makes it
     attempts: int = 0
     paid_tokens: float = 0.0  # for its last retry
-    place: int | None = None  # in its client's line, by numbers that go on; None: it does not wait
+    turn: int | None = None  # its number in the queue of its client; None: it does not wait
 
 
 @dataclass(slots=True)
 class _Client:
     quota: RetryQuota
     rate: AdaptiveRate | None
-    joined: int = 0  # calls that ever stood in its line
-    left: int = 0
+    joined: int = 0  # calls that ever stood in its queue
+    departed: int = 0
 
 
 class PolicyRetries:
@@ -80,9 +80,9 @@ class PolicyRetries:
         client = self._of(call)
         if client.rate is None:
             return 0.0
-        if call.place is None:
-            call.place, client.joined = client.joined, client.joined + 1
-        wait_s = client.rate.wait_s(self._clock(), before=max(0, call.place - client.left))
+        if call.turn is None:
+            call.turn, client.joined = client.joined, client.joined + 1
+        wait_s = client.rate.wait_s(self._clock(), before=max(0, call.turn - client.departed))
         if wait_s > SOON_S:
             return min(wait_s, LOOK_AGAIN_S)
         client.rate.sent()
@@ -91,9 +91,9 @@ class PolicyRetries:
 
     def leave(self, call: RetriedCall) -> None:
         """The call waits no more, sent or not: those behind it move up."""
-        if call.place is not None:
-            call.place = None
-            self._of(call).left += 1
+        if call.turn is not None:
+            call.turn = None
+            self._of(call).departed += 1
 
     def delay_s(self, call: RetriedCall, answer: Answer) -> float | None:
         """Seconds to wait before this call is attempted again; None if it is over."""
@@ -110,7 +110,7 @@ class PolicyRetries:
         if self.policy.quota_tokens and not client.quota.take(cost_tokens):
             return None
         call.paid_tokens = cost_tokens
-        asked_s = _asked_s(answer.retry_after)
+        asked_s = _retry_after_s(answer.retry_after)
         return self.policy.pause_s(call.attempts, self._chance, kind=kind, asked_s=asked_s)
 
     def _of(self, call: RetriedCall) -> _Client:
@@ -139,7 +139,7 @@ def given_up(answer: Answer) -> bool:
     return answer.throttled or kind_of(answer) is not None
 
 
-def _asked_s(retry_after: str | None) -> float | None:
+def _retry_after_s(retry_after: str | None) -> float | None:
     """The wait that the server asks for; one that is no number is ignored."""
     if retry_after is None or not retry_after.isdecimal():
         return None

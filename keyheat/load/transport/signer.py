@@ -78,8 +78,8 @@ class Signer:
 
     def _key_of_day(self) -> bytes:
         key = f"AWS4{self.keys.secret_key}".encode()
-        for part in (self._day, self._region, SERVICE, "aws4_request"):
-            key = digest(key, part.encode(), "sha256")
+        for scope in (self._day, self._region, SERVICE, "aws4_request"):
+            key = digest(key, scope.encode(), "sha256")
         return key
 
     def _make_head(self, operation: str) -> _Head:

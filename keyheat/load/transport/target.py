@@ -167,8 +167,8 @@ def credentials_for(target: Target, session: "Session | None" = None) -> Callabl
     """How to get the present keys: botocore finds and refreshes them (environment, profiles, SSO, roles).
 
     A local endpoint takes any keys: made-up ones, those in the configuration where they are made up as well
-    (DynamoDB Local keeps a database for each), and never those of an account. Raises `TargetError` where
-    there are none for another target, or where those there are cannot be used.
+    (DynamoDB Local keeps a database for each), and never those of an account. Raises `TargetError` if
+    another target has no usable keys.
     """
     mask_logs()  # what is asked for them, and answered, is in the SDK's log
     providers = (session or sdk()).get_component("credential_provider")

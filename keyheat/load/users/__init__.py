@@ -15,7 +15,7 @@ require("load")
 
 
 def __getattr__(name: str) -> Any:
-    """A class of users, whose module imports Locust: it is loaded when somebody asks for the class."""
+    """A class of users, whose module imports Locust: it is imported on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = "user" if name == "TableUser" else "operations"

@@ -132,8 +132,8 @@ class ReportUser(TableUser):
         began_s, prefix = self.elapsed_s, order_prefix(self.load.order.run_id)
         totals, start = Counter[Group](), dict[str, Any]()
         while (page := self._page(start)) is not None:
-            own = (item for item in page["Items"] if item[self._table.partition_key]["S"].startswith(prefix))
-            totals.update(map(group_of, own))
+            keyed = ((item[self._table.partition_key]["S"], item) for item in page["Items"])
+            totals.update(group_of(item) for key, item in keyed if key.startswith(prefix))
             if (last := page.get("LastEvaluatedKey")) is None:
                 break
             start = {"ExclusiveStartKey": last}
@@ -188,7 +188,7 @@ class StreamUser(TableUser):
         if scenario.table.stream not in VIEWS:
             yield f"the totals come from the table's stream: say one of {', '.join(VIEWS)} @ $.table.stream"
         if not scenario.companions:
-            yield "the totals need a table of their own @ $.companions"
+            yield "the totals need their own table @ $.companions"
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)

@@ -17,25 +17,25 @@ class AttributeValues:
     """One attribute: its values made ready once, or what each item's value follows from."""
 
     spec: AttributeSpec
-    part: Callable[[str], Part]
+    to_part: Callable[[str], Part]
     texts: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     until: tuple[float, ...] = ()  # the shares of the values up to each; none: all are had equally often
 
     @classmethod
-    def of(cls, spec: AttributeSpec, part: Callable[[str], Part]) -> "AttributeValues":
-        """The values of a description; `part` makes one of its text."""
+    def of(cls, spec: AttributeSpec, to_part: Callable[[str], Part]) -> "AttributeValues":
+        """The values of a description; `to_part` renders the text of one."""
         shares = spec.shares
         if shares is None:
-            return cls(spec, part)
+            return cls(spec, to_part)
         texts, weights = tuple(shares), list(shares.values())
         until = () if len(set(weights)) == 1 else tuple(accumulate(weights))
-        return cls(spec, part, texts, tuple(part(text) for text in texts), until)
+        return cls(spec, to_part, texts, tuple(to_part(text) for text in texts), until)
 
     def draw(self, rng: Random, key: str, sort_key: str, now_s: Callable[[], float]) -> Part:
         if self.parts:
             return self.parts[self._number(rng)]
-        return self.part(self._following(key, sort_key, now_s, self._shard(rng)))
+        return self.to_part(self._following(key, sort_key, now_s, self._shard(rng)))
 
     def draw_text(self, rng: Random, key: str, now_s: Callable[[], float]) -> str:
         """A value as items have it, such as one to ask an index for."""
@@ -50,7 +50,7 @@ class AttributeValues:
         if self.parts:
             return max(size for _, size in self.parts)
         last = self.spec.shards - 1  # which has the longest name
-        return self.part(self._following(key, sort_key, lambda: 0.0, last))[1]
+        return self.to_part(self._following(key, sort_key, lambda: 0.0, last))[1]
 
     def _number(self, rng: Random) -> int:
         if not self.until:

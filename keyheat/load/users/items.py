@@ -11,11 +11,11 @@ Key attributes as they go to the table. Load tests draw keys as text; a table ma
     N      38 digits of its SHA-256     its digits, if it is a number or what `next_sort_key` made
 
 Two texts have the same 38 digits about as likely as two random numbers below 4 * 10**37 are equal: among a
-billion keys with a probability of about one in 10**20. On a table of somebody else's, partition keys begin
+billion keys with a probability of about one in 10**20. On an existing table, partition keys begin
 with the run's own prefix (the digits are those of the prefix and the text): no item of theirs is touched.
 Sort keys have no prefix, they keep their order.
 
-Items on a table of somebody else's: each says which run wrote it, and none of theirs is overwritten.
+Items on an existing table: each names its run, and no other item is overwritten.
 Keys of a run begin with its prefix, so a write meets no item but one of the run's own. That is certain for
 text and bytes; for numbers see above. Writes have no condition therefore: a batch can
 have none, and no one else has keys with the run's prefix.
@@ -87,7 +87,7 @@ class KeyValues:
 
     @classmethod
     def of_table(cls, table: TableSpec, prefix: str = "") -> "KeyValues":
-        """`prefix`: what partition keys of the table and its indexes begin with, on somebody else's table.
+        """`prefix`: of the partition keys of the table and its indexes, on an existing table.
 
         An attribute has one value, wherever it is a key: a sort key of the table stays one in an index.
         """
@@ -183,7 +183,7 @@ class ItemTooSmall(ValueError):
 class ItemTemplate:
     """Makes the items of one scenario, and the bodies of PutItem.
 
-    `run_id`: on a table of somebody else's, the run whose prefix keys have and which every item names.
+    `run_id`: on an existing table, the run that prefixes keys and that every item names.
     """
 
     def __init__(

@@ -33,19 +33,19 @@ class Places:
 
     def add(self, spot: Spot, identity: Identity) -> None:
         """An item is there now."""
-        place, value = spot
-        self._items.setdefault(place, SortedList()).add((value, identity))
+        collection, value = spot
+        self._items.setdefault(collection, SortedList()).add((value, identity))
 
     def remove(self, spot: Spot, identity: Identity) -> None:
         """An item is not there any more, or not for certain."""
-        place, value = spot
-        self._items[place].remove((value, identity))
-        if not self._items[place]:
-            del self._items[place]
+        collection, value = spot
+        self._items[collection].remove((value, identity))
+        if not self._items[collection]:
+            del self._items[collection]
 
-    def ordered(self, place: Place, query: Query) -> Iterable[tuple[SortValue, Identity]]:
+    def ordered(self, collection: Place, query: Query) -> Iterable[tuple[SortValue, Identity]]:
         """What the query asks of one place, in the query's order."""
-        kept = self._items.get(place)
+        kept = self._items.get(collection)
         if kept is None:
             return ()
         if query.prefix is None:
@@ -56,8 +56,8 @@ class Places:
             begin, end = kept.bisect_left((value,)), kept.bisect_left((value, (LAST,)))
         else:
             begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((_after(query.prefix),))
-        found: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
-        return found
+        ordered: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
+        return ordered
 
 
 def _after(prefix: str) -> str:
@@ -113,15 +113,15 @@ class Ledger:
         """A write is about to be sent that leaves `after` of the item, as far as is known; None: nothing."""
         count, _overlapped = self._flights.get(identity, (0, False))
         self._flights[identity] = count + 1, count > 0
-        if (known := self._items.get(identity)) is not None:
-            for spot in known.since_s.keys() - self._spots(identity, after):
-                del known.since_s[spot]
+        if (entry := self._items.get(identity)) is not None:
+            for spot in entry.since_s.keys() - self._spots(identity, after):
+                del entry.since_s[spot]
                 self._places.remove(spot, identity)
 
     def applied(self, identity: Identity, after: Item | None) -> None:
         """A write that was begun is acknowledged; where it overlapped another one, their order is unknown."""
-        now_s, known, alone = self._now(), self._forget(identity), self._land(identity)
-        since_s = known.since_s if known else {}
+        now_s, entry, alone = self._now(), self._forget(identity), self._land(identity)
+        since_s = entry.since_s if entry else {}
         if alone:
             since_s = dict.fromkeys(self._spots(identity, after), now_s) | since_s
         if since_s:
@@ -130,14 +130,14 @@ class Ledger:
 
     def updated(self, identity: Identity, changes: Item) -> None:
         """An update that was begun is acknowledged; of its keys, the item changed those among `changes`."""
-        known = self._items.get(identity)
-        self.applied(identity, {**known.keys, **changes} if known else changes)
+        entry = self._items.get(identity)
+        self.applied(identity, {**entry.keys, **changes} if entry else changes)
 
     def unknown(self, identity: Identity) -> None:
         """Nobody knows whether a write that was begun was applied."""
         self._land(identity)
-        if (known := self._items.get(identity)) is not None:
-            known.keys = {}
+        if (entry := self._items.get(identity)) is not None:
+            entry.keys = {}
 
     def refused(self, identity: Identity) -> None:
         """A write that was begun changed nothing."""
@@ -158,44 +158,44 @@ class Ledger:
         `last`: how far a limit let the read go; what has the same sort value may lie on either side.
         """
         for shard in shards:
-            place = (query.table, query.index, query.name(shard))
-            for value, identity in self._places.ordered(place, query):
+            collection = (query.table, query.index, query.name(shard))
+            for value, identity in self._places.ordered(collection, query):
                 if last is not None and (value <= last if query.descending else value >= last):
                     break
-                if self._items[identity].since_s[place, value] <= before_s:
+                if self._items[identity].since_s[collection, value] <= before_s:
                     yield identity
 
     def acknowledged_s(self, identity: Identity) -> float | None:
         """When the last write of the item was acknowledged; None where that is not known."""
-        known = self._items.get(identity)
-        return known.acknowledged_s if known else None
+        entry = self._items.get(identity)
+        return entry.acknowledged_s if entry else None
 
     def _keys_of(self, table: str, item: Item) -> Item:
         names = {name for _index, *keys in self._owners[table] for name in keys if name}
         return {name: item[name] for name in names if name in item}
 
-    def _keep(self, identity: Identity, known: _Known) -> None:
-        self._items[identity] = known
-        for spot in known.since_s:
+    def _keep(self, identity: Identity, entry: _Known) -> None:
+        self._items[identity] = entry
+        for spot in entry.since_s:
             self._places.add(spot, identity)
         if len(self._items) > self._most_items:
             self._forget(next(iter(self._items)))
 
     def _forget(self, identity: Identity) -> _Known | None:
-        known = self._items.pop(identity, None)
-        for spot in known.since_s if known else ():
+        entry = self._items.pop(identity, None)
+        for spot in entry.since_s if entry else ():
             self._places.remove(spot, identity)
-        return known
+        return entry
 
     def _spots(self, identity: Identity, item: Item | None) -> set[Spot]:
         """Where an item with these attributes is, as far as they say."""
-        found: set[Spot] = set()
+        spots: set[Spot] = set()
         for index, partition_key, sort_key in self._owners[identity[0]] if item else ():
             if partition_key in item and (sort_key is None or sort_key in item):  # type: ignore[operator]
                 (shard,) = item[partition_key].values()  # type: ignore[index]
                 value = sort_value(item[sort_key]) if sort_key else NO_ORDER  # type: ignore[index]
-                found.add(((identity[0], index, shard), value))
-        return found
+                spots.add(((identity[0], index, shard), value))
+        return spots
 
 
 def _owners(table: TableSpec) -> list[tuple[str | None, str, str | None]]:
@@ -230,14 +230,14 @@ def judge(
     at both of its places; it is a duplicate only where it is seen twice at the same one.
     """
     values = [query.sort_value(item) for item in items]
-    found = [ledger.identity(query.table, item) for item in items]
+    identities = [ledger.identity(query.table, item) for item in items]
     cut = query.limit is not None and len(items) >= query.limit
     before_s = began_s if query.consistent else began_s - SETTLE_S
     must = set(ledger.required(query, shards, before_s=before_s, last=values[-1] if cut else None))
     return ReadCheck(
         required=len(must),
-        missing=len(must.difference(found)),
-        duplicate=len(items) - len(set(zip(found, values, strict=True))),
+        missing=len(must.difference(identities)),
+        duplicate=len(items) - len(set(zip(identities, values, strict=True))),
         misordered=_inversions(values, query),
     )
 

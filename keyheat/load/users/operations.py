@@ -224,8 +224,8 @@ class BatchUser(ItemUser):
         )
         if answer.accepted:
             unprocessed = note.unprocessed(answer.content())
-            for item, part in zip(items, parts, strict=True):
-                if (part.key, part.sort_key) not in unprocessed:
+            for item, request_part in zip(items, parts, strict=True):
+                if (request_part.key, request_part.sort_key) not in unprocessed:
                     self.remember(item)
 
     def batch_get(self) -> None:
@@ -297,7 +297,7 @@ class TransactionUser(ItemUser):
                 self.remember(item)
 
     def _transact(self, operation: str, actions: list[tuple[RequestPart, dict[str, Any]]]) -> bool:
-        note = Transaction([part for part, _ in actions])
+        note = Transaction([request_part for request_part, _ in actions])
         items = [action for _, action in actions]
         return self.ask(operation, note.parts[0].key, note.units, note=note, TransactItems=items).accepted
 

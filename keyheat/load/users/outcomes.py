@@ -161,7 +161,7 @@ class Batch:
     @property
     def units(self) -> float:
         """What it costs if it is throttled."""
-        return sum(part.units for part in self.parts)
+        return sum(item.units for item in self.parts)
 
     def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         record.count("batch.requests")
@@ -169,10 +169,10 @@ class Batch:
         if not answer.accepted:
             return _note_refused(record, attempt, answer, self.parts)
         unprocessed = self.unprocessed(answer.content())
-        _note_accepted(record, attempt, answer, [part for part in self.parts if part[:2] not in unprocessed])
-        for part in self.parts:
-            if part[:2] in unprocessed:
-                record.add(attempt._replace(key=part.key, outcome="throttled", units=part.units, timed=False))
+        _note_accepted(record, attempt, answer, [item for item in self.parts if item[:2] not in unprocessed])
+        for item in self.parts:
+            if item[:2] in unprocessed:
+                record.add(attempt._replace(key=item.key, outcome="throttled", units=item.units, timed=False))
         record.count("batch.unprocessed", len(unprocessed))
         return None
 
@@ -201,7 +201,7 @@ class Transaction:
     @property
     def units(self) -> float:
         """What it costs if it is throttled."""
-        return sum(part.units for part in self.parts)
+        return sum(item.units for item in self.parts)
 
     def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         record.count("transactions.requests")
@@ -215,25 +215,25 @@ class Transaction:
 
     def _note_cancelled(self, record: "Record", attempt: Attempt, answer: Answer) -> str:
         codes = [
-            (part, code)
-            for part, code in zip(self.parts, answer.cancellations, strict=False)
+            (item, code)
+            for item, code in zip(self.parts, answer.cancellations, strict=False)
             if code != "None"
         ]
         for code, what in ((CONFLICT, "conflicts"), (CONDITION, "conditions")):
-            contended = [part for part, why in codes if why == code]
+            contended = [item for item, why in codes if why == code]
             if contended:
                 record.count(f"transactions.{what}")
-            for part in contended:
-                record.contended(attempt._replace(key=part.key), what)
-        throttled = [(part, code) for part, code in codes if code in THROTTLED_ITEMS]
-        for number, (part, _) in enumerate(throttled):
+            for item in contended:
+                record.contended(attempt._replace(key=item.key), what)
+        throttled = [(item, code) for item, code in codes if code in THROTTLED_ITEMS]
+        for number, (item, _) in enumerate(throttled):
             record.add(
-                attempt._replace(key=part.key, outcome="throttled", units=part.units, timed=number == 0)
+                attempt._replace(key=item.key, outcome="throttled", units=item.units, timed=number == 0)
             )
         if throttled:
             return throttled[0][1]
-        part, code = codes[0] if codes else (self.parts[0], CANCELLED)
-        record.add(attempt._replace(key=part.key, outcome="error", reason=code))
+        item, code = codes[0] if codes else (self.parts[0], CANCELLED)
+        record.add(attempt._replace(key=item.key, outcome="error", reason=code))
         return code
 
 
@@ -245,15 +245,15 @@ def _text(value: Mapping[str, str]) -> str:
 def _note_accepted(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[RequestPart]) -> None:
     """Every part is an attempt; the units that the request consumed are divided as they were expected."""
     total, by_index = consumed(answer)
-    expected = sum(part.units for part in parts)
-    for number, part in enumerate(parts):
-        share = part.units / expected
+    expected = sum(item.units for item in parts)
+    for number, item in enumerate(parts):
+        share = item.units / expected
         indexes = {name: units * share for name, units in by_index.items()}
-        record.add(attempt._replace(key=part.key, units=total * share, by_index=indexes, timed=number == 0))
+        record.add(attempt._replace(key=item.key, units=total * share, by_index=indexes, timed=number == 0))
 
 
 def _note_refused(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[RequestPart]) -> str:
     """Nothing of the request was done: every part was throttled, or failed."""
-    for number, part in enumerate(parts):
-        failure = _refused(record, attempt._replace(key=part.key, timed=number == 0), answer, part.units)
+    for number, item in enumerate(parts):
+        failure = _refused(record, attempt._replace(key=item.key, timed=number == 0), answer, item.units)
     return failure

@@ -67,7 +67,7 @@ class TableUser(locust.User):
     needs_indexes: tuple[str, ...] = ()
     """The indexes that it names: on a table that is there already, they are as the scenario says."""
     only_ours = ""
-    """Why it loads no table of somebody else's; empty: it may."""
+    """Why it loads no existing table; empty if it may."""
 
     @classmethod
     def not_sampled(cls, scenario: Scenario) -> str:

@@ -32,24 +32,24 @@ def writes_in(operation: str, request: dict[str, Any]) -> Iterator[Write]:
         yield from _batch(request["RequestItems"])
     elif operation == "TransactWriteItems":
         for entry in request["TransactItems"]:
-            ((action, part),) = entry.items()
+            ((action, request_item),) = entry.items()
             if action != "ConditionCheck":  # which writes nothing
-                yield _write(action, part)
+                yield _write(action, request_item)
     else:
         yield _write(operation.removesuffix("Item"), request)
 
 
-def _write(action: str, part: dict[str, Any]) -> Write:
-    item = part["Item"] if action == "Put" else part["Key"]
-    return Write(action, part["TableName"], item, part.get("ReturnValues", "NONE"))
+def _write(action: str, request_item: dict[str, Any]) -> Write:
+    item = request_item["Item"] if action == "Put" else request_item["Key"]
+    return Write(action, request_item["TableName"], item, request_item.get("ReturnValues", "NONE"))
 
 
 def _batch(request_items: dict[str, Any]) -> Iterator[Write]:
     for table, entries in request_items.items():
         for entry in entries:
-            ((action, part),) = entry.items()
+            ((action, request_item),) = entry.items()
             kind = action.removesuffix("Request")
-            yield Write(kind, table, part["Item"] if kind == "Put" else part["Key"])
+            yield Write(kind, table, request_item["Item"] if kind == "Put" else request_item["Key"])
 
 
 class NotedTransport:

@@ -11,10 +11,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from keyheat.scenario.keys import shard_key
-from keyheat.scenario.spec.part import ScenarioPart, listed, part_of
+from keyheat.scenario.spec.part import ScenarioPart, Share, is_number, listed, part_of
 
 KINDS: Final = ("values", "count", "range", "timestamp", "copy_of")
 MOST_VALUES: Final = 100_000
+ROUNDING: Final = 1e-6  # of shares that add up to 1
 MOST_SHARDS: Final = 1_000
 PERIODS: Final[Mapping[str, str]] = {
     "second": "%Y-%m-%dT%H:%M:%SZ",
@@ -26,7 +27,7 @@ Value = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
 class AttributeSpec(ScenarioPart):
-    """The values of one attribute: exactly one field says which, an exponent how often each is had."""
+    """The values of one attribute: set exactly one field, and an exponent for `count` if wanted."""
 
     values: Annotated[dict[Value, Annotated[float, Field(gt=0)]], Field(min_length=1)] | None = Field(
         None, description="each value with its weight: its frequency in proportion to the others"
@@ -37,6 +38,9 @@ class AttributeSpec(ScenarioPart):
     exponent: Annotated[float, Field(gt=0, le=10)] | None = Field(
         None, description="with count: the n-th value is n^exponent times rarer than the first"
     )
+    hot: Annotated[tuple[Share, ...], Field(min_length=1, max_length=100)] | None = Field(
+        None, description="with count: the shares of the first values; the others share the rest evenly"
+    )
     range: Annotated[tuple[int, int], Field()] | None = Field(
         None, description="whole numbers from the first to the last, equally frequent"
     )
@@ -44,11 +48,11 @@ class AttributeSpec(ScenarioPart):
         None, description="when the item was written, to the second, minute, hour or day"
     )
     copy_of: Literal["partition_key", "sort_key"] | None = Field(
-        None, description="the same as the item's key of the table"
+        None, description="the item's key of the table"
     )
 
     shards: Annotated[int, Field(ge=1, le=MOST_SHARDS)] = Field(
-        1, description="suffixes per value, drawn at random, as in a sharded index key"
+        1, description="random suffixes per value, as in a sharded index key"
     )
 
     @property
@@ -69,9 +73,15 @@ class AttributeSpec(ScenarioPart):
         if self.count is None:
             return None
         digits = len(str(self.count - 1))
-        return {
-            f"{rank - 1:0{digits}d}": rank ** -(self.exponent or 0.0) for rank in range(1, self.count + 1)
-        }
+        return {f"{number:0{digits}d}": weight for number, weight in enumerate(self._weights(self.count))}
+
+    def _weights(self, count: int) -> Iterator[float]:
+        if self.hot is None:
+            yield from (rank ** -(self.exponent or 0.0) for rank in range(1, count + 1))
+            return
+        yield from self.hot
+        others = count - len(self.hot)
+        yield from (max(0.0, 1.0 - sum(self.hot)) / others for _ in range(others))
 
     def at(self, now_s: float, shard: int) -> str:
         """The value of a timestamp at a moment, in seconds since 1970, in one of its shards."""
@@ -123,6 +133,8 @@ def _broken(spec: Mapping[str, Any], path: str, *, head: bool, sorts: bool) -> I
         yield f"say exactly one of {', '.join(KINDS)}{given} @ {path}"
     if spec.get("exponent") is not None and spec.get("count") is None:
         yield f"an exponent goes with a count of values @ {path}.exponent"
+    if hot := spec.get("hot"):
+        yield from _broken_hot(hot, spec.get("count"), spec.get("exponent"), f"{path}.hot")
     match spec.get("range"):
         case [int(least), int(most)] if not 0 <= most - least < MOST_VALUES:
             yield f"from the least number to the greatest, {MOST_VALUES:,} at most @ {path}.range"
@@ -132,3 +144,14 @@ def _broken(spec: Mapping[str, Any], path: str, *, head: bool, sorts: bool) -> I
         yield f"a copy of a key has that key's shards: say keys.shards @ {path}.shards"
     if spec.get("copy_of") == "sort_key" and not sorts:
         yield f"the table has no sort key @ {path}.copy_of"
+
+
+def _broken_hot(hot: Any, count: Any, exponent: Any, path: str) -> Iterator[str]:
+    if count is None or exponent is not None:
+        yield f"the shares of hot values go with a count of values, without an exponent @ {path}"
+    if not isinstance(hot, list) or not all(is_number(share) for share in hot):
+        return  # the field's type says so
+    if sum(hot) > 1 + ROUNDING:
+        yield f"the shares add up to {sum(hot):g}, 1 at most @ {path}"
+    if isinstance(count, int) and len(hot) >= count:
+        yield f"{len(hot)} hot values leave none of {count} for the rest: say a higher count @ {path}"

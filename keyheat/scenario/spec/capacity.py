@@ -94,7 +94,7 @@ class Walk:
         if name in self.local:
             return f"{name!r} is a local index, which shares the table's capacity"
         there = ", ".join(map(repr, sorted(self.indexes)))
-        return f"there is no global index {name!r}; there {f'are {there}' if there else 'is none'}"
+        return f"there is no global index {name!r}; global indexes: {there or 'none'}"
 
 
 def pair_of(raw: Raw, name: str) -> dict[str, float]:

@@ -10,7 +10,7 @@ from keyheat.scenario.spec.part import ScenarioPart, is_number, part_of
 
 
 class ClientSpec(ScenarioPart):
-    """What the application's SDK makes of throttles and errors: how often it sends again, after which pause.
+    """How the application's SDK retries throttles and errors: how often, after which pause.
 
     Without it every request is sent once, so that no throttle is hidden.
     """
@@ -21,12 +21,12 @@ class ClientSpec(ScenarioPart):
         None, description="per request, the first one included; absent: the SDK's default"
     )
     quota_tokens: Annotated[float, Field(ge=0, le=1_000_000)] | None = Field(
-        None, description="that one client has for retries; 0: no quota; absent: as the SDK has it"
+        None, description="retry tokens of one client; 0: no quota; absent: the SDK's default"
     )
     clients: Annotated[int, Field(ge=1, le=10_000)] = Field(
         1,
-        description="clients of the SDK that share the load, mostly processes, each with a quota of its own; "
-        "of several workers each has at least one",
+        description="SDK clients that share the load, usually processes, each with its own retry quota; "
+        "each worker has at least one",
     )
 
     @property

@@ -49,34 +49,34 @@ class KeysSpec(ScenarioPart):
         None, description="each key with its weight: its frequency in proportion to the others"
     )
     keys: Annotated[int, Field(ge=1, le=1_000_000_000)] = Field(
-        1_000, description="how many distinct keys there are (hot_key, hot_set: beside the hot ones)"
+        1_000, description="number of distinct keys (hot_key, hot_set: besides the hot ones)"
     )
     share: Share | None = Field(
         None, description="hot_key, hot_set: share of the requests that go to the hot key, or to the hot set"
     )
     hot_keys: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        None, description="hot_set: how many keys take the share, evenly among them"
+        None, description="hot_set: number of keys that share it evenly"
     )
     exponent: Annotated[float, Field(gt=0, le=20)] | None = Field(
         None, description="zipf: the k-th most used key is used in proportion to 1 / k^exponent"
     )
     day_s: Annotated[float, Field(gt=0)] | None = Field(
         None,
-        description="date: seconds of the run that stand for one day (or what rounded_to says), so that a "
-        "short run sees a rollover",
+        description="date: seconds of the run that represent one day (or `rounded_to`), so that a short run "
+        "sees a rollover",
     )
     rounded_to: Literal["day", "hour", "minute"] | None = Field(
-        None, description="date: what the key is rounded to, and day_s stands for; absent: a day"
+        None, description="date: period of a key, represented by `day_s`; absent: day"
     )
     first_day: Annotated[str, Field(pattern=DAY)] | None = None
     trace: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(
         None, description="replay: a .csv or .parquet file, its path from the scenario's folder"
     )
     speed: Annotated[float, Field(gt=0, le=1_000)] | None = Field(
-        None, description="replay: 2 sends the trace twice as fast; absent: as fast as it was"
+        None, description="replay: 2 sends the trace twice as fast; absent: original speed"
     )
     prefix: Annotated[str, Field(pattern=KEY_PREFIX)] | None = Field(
-        None, description='what keys begin with, such as "device"; absent: key-7, hot, 2026-01-01'
+        None, description='prefix of the keys, such as "device"; absent: key-7, hot, 2026-01-01'
     )
     shards: Annotated[int, Field(ge=1, le=100_000)] = Field(1, description="suffixes per key; 1: not sharded")
 
@@ -195,25 +195,23 @@ NotNegative = Annotated[float, Field(ge=0, le=86_400)]
 
 
 class ShardingSpec(ScenarioPart):
-    """Keys get another shard if a partition is not enough for them; the metadata table has their number."""
+    """Add a shard to a key when one partition is not enough; a metadata table has the numbers."""
 
     table: TableName = Field(description="the companion that holds the number of shards of each key")
     cooldown_s: Seconds = Field(
-        60.0, description="seconds for which a key's number of shards stays after a change"
+        60.0, description="seconds after a change in which a key's number of shards stays"
     )
     backoff_low_s: NotNegative = Field(
         1.0,
         description="shortest wait of a writer after the cooldown, in seconds, before it changes the number",
     )
     backoff_high_s: NotNegative = Field(10.0, description="longest such wait; drawn evenly")
-    cache_s: NotNegative = Field(
-        5.0, description="seconds for which writers use the number that they last read"
-    )
+    cache_s: NotNegative = Field(5.0, description="seconds for which writers cache the number")
     max_shards: Annotated[int, Field(ge=1, le=1_000)] = 100
     history: Annotated[int, Field(ge=2, le=100)] = Field(20, description="entries of shard_history")
     max_write_units: Units | None = Field(
         None,
-        description="on table errors ask UpdateTable for more, up to this; absent: wait for others to",
+        description="on table errors raise the capacity by UpdateTable up to this; absent: never",
     )
 
 
@@ -244,7 +242,7 @@ def _metadata_table(name: Any, raw: Mapping[str, Any]) -> Iterator[str]:
         return
     named = [table for _number, table in listed(raw, "companions") if table.get("name") == name]
     if not named:
-        yield f"there is no companion named {name!r} @ $.dynamic_sharding.table"
+        yield f"no companion is named {name!r} @ $.dynamic_sharding.table"
     for companion in named:
         if companion.get("billing_mode", "PROVISIONED") != "PAY_PER_REQUEST":
             yield f"{name!r} has to be PAY_PER_REQUEST @ $.dynamic_sharding.table"

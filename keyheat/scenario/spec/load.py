@@ -27,9 +27,7 @@ class LoadSpec(ScenarioPart):
         50.0, description="users started per second; an open loop starts up to 100 of them at once"
     )
     duration_s: Seconds = DURATION_S
-    requests_per_s: Rate = Field(
-        1_000.0, description="by all users together; each user paces itself at its even part"
-    )
+    requests_per_s: Rate = Field(1_000.0, description="of all users together; each user sends an even share")
     item_bytes: ItemBytes = Field(
         1_000,
         description="size of one written item as DynamoDB counts it, names and keys included: a number, or "

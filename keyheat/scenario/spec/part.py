@@ -1,5 +1,6 @@
 """What every part of a scenario file is made of; and two small ones: what ends a run early, and the cache."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, TypeGuard, get_args, get_origin
 
@@ -21,7 +22,8 @@ IN_WORDS = {
     KEY_PREFIX: "1 to 40 letters, digits and any of _ . : / -",
 }
 MOST_UNITS: Final = 10_000_000
-Name = Annotated[str, Field(pattern=NAME, max_length=60)]
+NAME_LENGTH: Final = 60
+Name = Annotated[str, Field(pattern=NAME, max_length=NAME_LENGTH)]
 TableName = Annotated[str, Field(pattern=TABLE)]
 Region = Annotated[str, Field(pattern=REGION)]
 AttributeName = Annotated[str, Field(min_length=1, max_length=255)]
@@ -57,6 +59,11 @@ def _takes(annotation: Any, *kinds: type) -> bool:
     return annotation in kinds or any(_takes(kind, *kinds) for kind in get_args(annotation))
 
 
+def name_from(table: str) -> str:
+    """A scenario's name from a table's: lower-case letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", table.lower()).strip("-")[:NAME_LENGTH].strip("-") or "table"
+
+
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether a field of a file that is not checked yet holds a number, which a truth value is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
@@ -64,15 +71,15 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 def part_of(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A table of a file that is not checked yet; empty if it is absent, or no table."""
-    part = raw.get(name)
-    return part if isinstance(part, Mapping) else {}
+    table = raw.get(name)
+    return table if isinstance(table, Mapping) else {}
 
 
 def listed(raw: Mapping[str, Any], name: str) -> list[tuple[int, Mapping[str, Any]]]:
     """The tables of a list in such a file, each with its number; empty if it is absent, or no list."""
     parts = raw.get(name)
     numbered = enumerate(parts if isinstance(parts, list | tuple) else ())
-    return [(number, part) for number, part in numbered if isinstance(part, Mapping)]
+    return [(number, table) for number, table in numbered if isinstance(table, Mapping)]
 
 
 Fields = Mapping[str, Sequence[str]]
@@ -102,33 +109,31 @@ Minutes = Annotated[float, Field(gt=0, le=7 * 1440)]
 
 
 class BudgetSpec(ScenarioPart):
-    """The most that one run may cost; it is refused where its plan needs more, and stopped where it does."""
+    """The most that one run may cost: a run is refused if its plan exceeds it, and stopped at it."""
 
     dollars: Dollars = Field(5.0, description="of the table's capacity, at the price list's prices")
     units: BudgetUnits | None = Field(None, description="read and write units consumed together; absent: any")
-    minutes: Minutes | None = Field(None, description="of load, from its start; absent: as long as it lasts")
+    minutes: Minutes | None = Field(None, description="of load, from its start; absent: no limit")
 
 
 class AbortSpec(ScenarioPart):
-    """Signs at which a run stops by itself, as a person who watches it would stop it. Absent: not watched."""
+    """Limits at which a run stops itself. Absent: not checked."""
 
     throttle_share: Share | None = Field(None, description="of all attempts in the last `over_s` seconds")
     error_share: Share | None = Field(None, description="of all attempts in the last `over_s` seconds")
     p99_ms: Annotated[float, Field(gt=0)] | None = Field(
         None, description="service time of accepted requests in the last `over_s` seconds"
     )
-    over_s: Seconds = Field(10.0, description="how long a sign is looked for")
+    over_s: Seconds = Field(10.0, description="length of the window that is checked")
     after_s: Annotated[float, Field(ge=0, le=86_400)] = Field(
-        0.0, description="seconds of load before anything is judged: connections and bursts come first"
+        0.0, description="seconds of load before the first check, for connections and bursts"
     )
 
 
 class CacheSpec(ScenarioPart):
     """A read-through cache in every process that sends, for the load tests that read through one."""
 
-    ttl_s: Seconds = Field(
-        description="seconds for which a cached item answers reads: the largest age of an answer"
-    )
+    ttl_s: Seconds = Field(description="seconds for which a cached item answers reads")
     items: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
-        10_000, description="items that it holds; the least recently used one makes room"
+        10_000, description="capacity in items; the least recently used one is evicted"
     )

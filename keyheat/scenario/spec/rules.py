@@ -64,8 +64,8 @@ def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _twice(named: Iterable[tuple[str, Mapping[str, Any]]], what: str) -> Iterator[str]:
     seen: set[str] = set()
-    for path, part in named:
-        if isinstance(name := part.get("name"), str):
+    for path, table in named:
+        if isinstance(name := table.get("name"), str):
             if name in seen:
                 yield f"another {what} is named {name!r} too @ {path}.name"
             seen.add(name)
@@ -75,7 +75,7 @@ def _target(load: Mapping[str, Any]) -> Iterator[str]:
     """A load has one target, and one in units needs a loop that units can steer."""
     targets = [field for field in TARGETS if load.get(field) is not None]
     for field in targets[1:]:
-        yield f"say only one of {', '.join(TARGETS)}; {targets[0]} is said @ $.load.{field}"
+        yield f"set only one of {', '.join(TARGETS)}; {targets[0]} is set @ $.load.{field}"
     if load.get("arrivals", "closed") == "closed":
         for field in targets:
             if field != "requests_per_s":
@@ -121,7 +121,7 @@ def _local_index(path: str, index: Mapping[str, Any], table: Mapping[str, Any]) 
     if table.get("sort_key") is None:
         yield f"a local index needs a table with a sort_key @ {path}.local"
     if index.get("sort_key") is None:
-        yield f"a local index needs a sort key of its own @ {path}.sort_key"
+        yield f"a local index needs its own sort key @ {path}.sort_key"
     if "partition_key" in index and index["partition_key"] != table.get("partition_key", "pk"):
         yield f"a local index has the table's partition key @ {path}.partition_key"
     for capacity in ("provisioned", "max_on_demand", "warm", "auto_scaling"):

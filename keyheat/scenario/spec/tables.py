@@ -64,19 +64,19 @@ class ScalingSpec(ScenarioPart):
     min: Units = Field(description="units per second; auto scaling never asks for less")
     max: Units = Field(description="units per second; auto scaling never asks for more")
     target: Annotated[float, Field(ge=LEAST, le=MOST)] = Field(
-        0.7, description="consumed as a share of provisioned that it steers for"
+        0.7, description="target utilization: consumed as a share of provisioned"
     )
     scale_out_cooldown_s: Cooldown = Field(
-        0.0, description="seconds after an increase in which only a larger one is made"
+        0.0, description="seconds after an increase in which only a larger one is allowed"
     )
     scale_in_cooldown_s: Cooldown = Field(
-        0.0, description="seconds after a decrease in which no other one is made"
+        0.0, description="seconds after a decrease in which no other one is allowed"
     )
     scale_in: bool = Field(True, description="false: capacity is only added (DisableScaleIn of the policy)")
 
 
 class AutoScalingSpec(ScenarioPart):
-    """Which sides of a table or of an index are scaled; one that is absent keeps its capacity."""
+    """Auto scaling of reads, writes or both; without a policy the capacity stays."""
 
     read: ScalingSpec | None = None
     write: ScalingSpec | None = None
@@ -118,13 +118,13 @@ class IndexSpec(ScenarioPart):
     sort_key: AttributeName | None = None
     sort_key_type: KeyType = Field("S", description="S: a string, N: a number, B: binary")
     sort_key_in_items: bool = Field(
-        True, description="false: items are put without it, as a count that only updates add to"
+        True, description="false: puts leave it out, such as a counter that only updates add to"
     )
     more_partition_keys: tuple[AttributeName, ...] = Field(
-        (), description="further attributes of its partition key; partition_key = ['a', 'b'] says the same"
+        (), description="further attributes of its partition key; same as partition_key = ['a', 'b']"
     )
     more_sort_keys: tuple[AttributeName, ...] = Field(
-        (), description="further attributes of its sort key; sort_key = ['a', 'b'] says the same"
+        (), description="further attributes of its sort key; same as sort_key = ['a', 'b']"
     )
     projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] = "ALL"
     include: tuple[AttributeName, ...] = ()
@@ -132,13 +132,11 @@ class IndexSpec(ScenarioPart):
         False, description="true: a local index, which shares the table's partitions and capacity"
     )
     provisioned: CapacityPair | None = Field(
-        None, description="units per second of its own; provisioned mode only"
+        None, description="its own units per second; provisioned mode only"
     )
     max_on_demand: CapacityPair | None = None
     warm: CapacityPair | None = None
-    auto_scaling: AutoScalingSpec | None = Field(
-        None, description="of this index by itself; simulated runs only"
-    )
+    auto_scaling: AutoScalingSpec | None = Field(None, description="of this index; simulated runs only")
 
     @property
     def partition_keys(self) -> tuple[str, ...]:
@@ -209,10 +207,10 @@ def broken_regions(raw: Mapping[str, Any]) -> Iterator[str]:
         if companion.get("regions"):
             yield f"only the scenario's own table can be a global one @ $.companions[{number}].regions"
     named = part_of(raw, "table").get("regions")
-    regions = [str(one) for one in named] if isinstance(named, list | tuple) else []
+    regions = [str(region) for region in named] if isinstance(named, list | tuple) else []
     if len(regions) == 1:
         yield "a global table is in two Regions and more; leave it out for a table in one @ $.table.regions"
-    for region in sorted({one for one in regions if regions.count(one) > 1}):
+    for region in sorted({region for region in regions if regions.count(region) > 1}):
         yield f"{region} is named twice @ $.table.regions"
 
 
@@ -235,20 +233,20 @@ class TableSpec(ScenarioPart):
     )
     indexes: tuple[IndexSpec, ...] = ()
     stream: Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"] | None = Field(
-        None, description="what the table's stream tells of each change; absent: it has no stream"
+        None, description="view type of the table's stream; absent: no stream"
     )
     regions: tuple[Region, ...] = Field(
         (),
-        description="of a global table, all of them, the one that is loaded first: each write is copied to, "
-        "and paid for in, every one; absent: the table has one",
+        description="all Regions of a global table, the loaded one first; each write is replicated to every "
+        "Region and paid for there; absent: one Region",
     )
     on_end: Literal["delete", "keep"] = Field(
         "delete",
-        description="what becomes of a table that a run has created in AWS; one on this machine stays as "
-        "long as its endpoint does, and one that was there before the run is never deleted",
+        description="whether to keep a table that the run created in AWS; a local table lives as long as "
+        "its endpoint, and a table that existed before the run is never deleted",
     )
     expires_h: Annotated[float, Field(gt=0, le=8760)] = Field(
-        24.0, description="hours after which a table that was left behind may be swept away; its tag says so"
+        24.0, description="hours after which `clean --orphans` may delete a table that was left behind"
     )
 
     @property
@@ -285,19 +283,19 @@ Mode = Literal["PROVISIONED", "PAY_PER_REQUEST"]
 
 
 class ChangeSpec(ScenarioPart):
-    """One change of the table's capacity, or of an index's. What is not named stays as it is."""
+    """One change of the capacity of the table or of an index. Absent fields do not change."""
 
     at_s: Annotated[float, Field(ge=0, le=7 * 86_400)] = Field(
-        description="seconds into the run; steps of the same moment are one request"
+        description="seconds into the run; steps at the same time are one request"
     )
     index: TableName | None = Field(None, description="a global secondary index; absent: the table itself")
-    billing_mode: Mode | None = Field(None, description="of the table together with its indexes")
+    billing_mode: Mode | None = Field(None, description="of the table and its indexes")
     provisioned: CapacityPair | None = Field(None, description="units per second; a side not named stays")
     max_on_demand: CapacityPair | None = Field(
         None, description="self-imposed ceiling; a side not named stays"
     )
     warm: CapacityPair | None = Field(
-        None, description="pre-warming: throughput to be ready for, units per second; it only ever rises"
+        None, description="pre-warming: warm throughput in units per second; it can only rise"
     )
 
 

@@ -35,28 +35,28 @@ OF_OPERATION: Final[Mapping[str, tuple[str, ...]]] = {
     "consistent": ("get", "query"),
 }
 """Fields that only some operations have."""
-UNSAID: Final = "list [[tasks]], or name a load test that has tasks of its own, by loadtest"
+UNSAID: Final = "list [[tasks]], or set loadtest to a load test with its own tasks"
 RATES: Final = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 
 
 class TaskSpec(ScenarioPart):
-    """One thing that users do, and how often."""
+    """One operation of the users, and its rate or weight."""
 
     operation: Operation = Field(
-        description="put: a new item; put_if_absent: every second time something is there; update: adds one "
-        "to a counter of an item; get, update, delete: of items that it wrote; query: the first page of "
-        "a key's items; batches are of 25 items, transactions of four"
+        description="put: a new item; put_if_absent: half of the items exist; update: add one to a counter; "
+        "get, update, delete: items that the user wrote; query: the first page of a key's items; batches "
+        "have 25 items, transactions four"
     )
     weight: Weight | None = Field(
-        None, description="how often it is sent, in proportion to the others; absent: 1, or as per_s says"
+        None, description="frequency in proportion to the other tasks; absent: 1, or by per_s"
     )
     per_s: Rate | None = Field(
         None,
-        description="how often it is sent, in requests per second: then every task says so, and "
-        "load.requests_per_s is their sum, unless it says another total",
+        description="requests per second; set it for every task or none; load.requests_per_s is then their "
+        "sum, unless it is set",
     )
     index: TableName | None = Field(
-        None, description="query: of this index, by a value of its partition key as items have it"
+        None, description="query: index to query, by partition keys that items have"
     )
     limit: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
         None, description="query: most items to read; absent: 25"
@@ -104,7 +104,7 @@ def broken_tasks(raw: Mapping[str, Any]) -> Iterator[str]:
             yield f"{UNSAID} @ $.tasks"
         return
     if loadtest != MIXED:
-        yield f"{loadtest!r} has tasks of its own; [[tasks]] are for {MIXED!r}, the default @ $.loadtest"
+        yield f"{loadtest!r} has its own tasks; [[tasks]] are for {MIXED!r}, the default @ $.loadtest"
     with_rate = [task for task in tasks if task.get("per_s") is not None]
     if not with_rate and all(task.get("weight") == 0 for task in tasks):
         yield "at least one task needs a weight above 0 @ $.tasks"

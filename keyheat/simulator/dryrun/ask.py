@@ -36,7 +36,7 @@ ASSUMED: Final = (
     "which it has under [attributes.{name}]."
 )
 FOUND: Final = "queries find what it has put by then, and not what your table holds"
-REPLACED: Final = "a put over an item whose index key changes writes that index twice, and there is none yet"
+REPLACED: Final = "a put that changes an item's index key writes that index twice, and no item exists yet"
 WAY_OUT: Final = "A dry run cannot show what it sends; if it works on a table, run it with --target local"
 NO_MATTER: Final = ("expects", "thresholds", "budget", "abort_on", "client", "timeline")
 CAPACITY: Final = ("provisioned", "max_on_demand", "warm", "auto_scaling", "regions", "on_end")
@@ -63,15 +63,15 @@ def loadtest_of(scenario: Scenario, folder: Path) -> LoadTest:
     except FileNotFoundError as error:
         raise ScenarioError(scenario.name, [f"{error} @ $.loadtest"]) from error
     if result.loadtest is None:
-        unsampled = (f"{said}. {WAY_OUT}" for said in result.unsampled)
-        raise ScenarioError(scenario.name, [f"{said} @ $.loadtest" for said in (*result.wrong, *unsampled)])
+        unsampled = (f"{reason}. {WAY_OUT}" for reason in result.unsampled)
+        raise ScenarioError(scenario.name, [f"{why} @ $.loadtest" for why in (*result.wrong, *unsampled)])
     return result.loadtest
 
 
 def check_file(scenario: Scenario, folder: Path) -> None:
     """Check that a user's load test can run. Raises `ScenarioError`, or `FileNotFoundError`."""
     if not scenario.is_shipped(scenario.locustfile(folder)) and (wrong := _dry_run(scenario, folder).wrong):
-        raise ScenarioError(scenario.name, [f"{said} @ $.loadtest" for said in wrong])
+        raise ScenarioError(scenario.name, [f"{problem} @ $.loadtest" for problem in wrong])
 
 
 def assumptions_of(scenario: Scenario, folder: Path) -> tuple[str, ...]:
@@ -79,17 +79,17 @@ def assumptions_of(scenario: Scenario, folder: Path) -> tuple[str, ...]:
 
     No assumptions on items if the load test is unknown or replays a trace.
     """
-    said = (f"Assumed: {', '.join(scenario.assumed)}, by the scenario's file.",) if scenario.assumed else ()
-    return (*said, *_of_items(scenario, folder), *_of_the_beginning(scenario))
+    stated = (f"Assumed: {', '.join(scenario.assumed)}, by the scenario's file.",) if scenario.assumed else ()
+    return (*stated, *_of_items(scenario, folder), *_of_the_beginning(scenario))
 
 
 def _of_the_beginning(scenario: Scenario) -> tuple[str, ...]:
     """Assumptions on the empty table, if items in it would make the load cost more."""
     sent = {task.operation for task in scenario.tasks}
-    found = [FOUND] if "query" in sent else []
+    reasons = [FOUND] if "query" in sent else []
     if "put" in sent and scenario.table.sort_key is None and scenario.table.index_attributes:
-        found.append(REPLACED)
-    return (f"Assumed: the table is empty when the load begins: {'; '.join(found)}.",) if found else ()
+        reasons.append(REPLACED)
+    return (f"Assumed: the table is empty when the load begins: {'; '.join(reasons)}.",) if reasons else ()
 
 
 def _of_items(scenario: Scenario, folder: Path) -> tuple[str, ...]:
@@ -104,9 +104,9 @@ def _of_items(scenario: Scenario, folder: Path) -> tuple[str, ...]:
         return ()
     kinds = [kind for user in users for task in user.tasks for kind in task.kinds]
     puts = [kind for kind in kinds if kind.what == "put" and kind.table is None]
-    chosen = {name for kind in puts for name, one in kind.attributes if one.key.attribute is None}
-    left = sorted(open_names - chosen) if puts else []
-    return tuple(ASSUMED.format(name=name, count=NOT_DESCRIBED.count) for name in left)
+    chosen = {name for kind in puts for name, law in kind.attributes if law.key.attribute is None}
+    undescribed = sorted(open_names - chosen) if puts else []
+    return tuple(ASSUMED.format(name=name, count=NOT_DESCRIBED.count) for name in undescribed)
 
 
 def _dry_run(scenario: Scenario, folder: Path) -> DryRun:
@@ -114,11 +114,11 @@ def _dry_run(scenario: Scenario, folder: Path) -> DryRun:
     shipped = scenario.is_shipped(path)
     file = "" if shipped else str(path), 0 if shipped else path.stat().st_mtime_ns
     where = str(folder.absolute()) if scenario.keys.trace else ""
-    return _known(file, orjson.dumps([str(path), _sent_by(scenario), where]))
+    return _dry_run_of(file, orjson.dumps([str(path), _sent_by(scenario), where]))
 
 
 @lru_cache(maxsize=64)
-def _known(file: tuple[str, int], job: bytes) -> DryRun:
+def _dry_run_of(file: tuple[str, int], job: bytes) -> DryRun:
     if file not in _processes:
         _processes[file] = _Process.start()
     answer = _processes[file].ask(job)
@@ -162,10 +162,10 @@ class _Process:
             [sys.executable, "-m", "keyheat.load.dryrun"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=env,
         )  # fmt: skip
-        made = cls(child, stderr)
-        atexit.register(made.end)
-        Thread(target=made._read, daemon=True).start()
-        return made
+        process = cls(child, stderr)
+        atexit.register(process.end)
+        Thread(target=process._read, daemon=True).start()
+        return process
 
     def ask(self, job: bytes) -> bytes | str:
         """Return its answer, or the reason for a missing one."""

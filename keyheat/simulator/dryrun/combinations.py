@@ -48,12 +48,13 @@ def with_combinations(scenario: "Scenario") -> "Scenario":
 
 
 def _combination(scenario: "Scenario", index: "IndexSpec") -> Combination:
-    table, known = scenario.table, scenario.attribute_values
+    table, values = scenario.table, scenario.attribute_values
     of_key = {table.partition_key: "partition_key", table.sort_key: "sort_key"}
-    copies = {of_key.get(name) or known[name].copy_of for name in index.partition_keys}
+    copies = {of_key.get(name) or values[name].copy_of for name in index.partition_keys}
     if "sort_key" in copies:
         return Combination(count=MOST_COMBINATIONS)  # every item has a value of its own
-    shares = [found for name in index.partition_keys if name in known and (found := known[name].shares)]
+    described = [values[name] for name in index.partition_keys if name in values]
+    shares = [attribute.shares for attribute in described if attribute.shares]
     crosses = "partition_key" in copies
     return Combination(values=_together(shares) or {"now": 1.0}, crosses_key=crosses)
 
@@ -63,17 +64,17 @@ def _together(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     if not parts:
         return {}
     most = max(1, int(MOST_COMBINATIONS ** (1 / len(parts))))
-    whole = [sum(part.values()) for part in parts]
-    heaviest = [sorted(part.items(), key=lambda one: -one[1])[:most] for part in parts]
-    found = {
+    whole = [sum(weights.values()) for weights in parts]
+    heaviest = [sorted(weights.items(), key=lambda item: -item[1])[:most] for weights in parts]
+    shares = {
         combined(name for name, _ in chosen): prod(
             weight / total for (_, weight), total in zip(chosen, whole, strict=True)
         )
         for chosen in product(*heaviest)
     }
-    if (rest := 1.0 - sum(found.values())) > 1e-9:
-        found |= {f"another {number}": rest / OTHERS for number in range(OTHERS)}
-    return found
+    if (rest := 1.0 - sum(shares.values())) > 1e-9:
+        shares |= {f"another {number}": rest / OTHERS for number in range(OTHERS)}
+    return shares
 
 
 def crossed(keys: Masses, values: Mapping[str, float]) -> Masses:
@@ -81,8 +82,8 @@ def crossed(keys: Masses, values: Mapping[str, float]) -> Masses:
     places = np.argsort(-keys.shares, kind="stable")[:CROSSED].tolist()
     total = sum(values.values())
     shares = {
-        f"{combined([keys.name(place)])}+{value}": float(keys.shares[place]) * weight / total
-        for place in places
+        f"{combined([keys.name(number)])}+{value}": float(keys.shares[number]) * weight / total
+        for number in places
         for value, weight in values.items()
     }
     if not shares:

@@ -64,7 +64,7 @@ class IndexKey:
 class Prefix:
     """The part of a collection that a query reads: sort keys that begin with some text."""
 
-    part: float = 1.0
+    share: float = 1.0
     of_drawn_key: bool = False  # it begins with a drawn key, and the collection does not
     window_s: float | None = None  # it is a time: a window of this length ...
     ago_s: float = 0.0  # ... which began so long ago
@@ -85,13 +85,14 @@ class RequestKind:
     index: str | None = None
     within: Within = "point"
     alone: bool = False  # the partition key alone names the item
-    found: float = 0.0  # the part of the requests whose item was there
+    exists_share: float = 0.0  # the share of the requests whose item was there
     just_written: bool = False  # of items that the same task wrote before
     if_absent: bool = False  # a condition: nothing is there
     if_missing: bool = False  # sent where a read of the same key found nothing
     own_bytes: float | None = None  # the item's size, where it is not the scenario's
     more_bytes: int = 0  # that an update adds
     attributes: tuple[tuple[str, IndexKey], ...] = ()  # key attributes of indexes that the load test sets
+    removed: tuple[tuple[str, IndexKey], ...] = ()  # those that an update removes
     consistent: bool = False
     limit: int | None = None
     prefix: Prefix | None = None

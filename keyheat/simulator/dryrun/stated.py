@@ -71,8 +71,8 @@ class _Kinds:
             case "put":
                 return [self.put()]
             case "put_if_absent":
-                again = replace(self._old("PutItem", "put"), found=1.0)
-                return [replace(one, times=0.5, if_absent=True) for one in (self.put(), again)]
+                again = replace(self._old("PutItem", "put"), exists_share=1.0)
+                return [replace(kind, times=0.5, if_absent=True) for kind in (self.put(), again)]
             case "update":
                 return [self._update()]
             case "delete":
@@ -99,7 +99,7 @@ class _Kinds:
         within: Within = "point" if self._alone else "random"
         return RequestKind(
             operation=operation, what=what, key=WRITTEN, times=items, items=items, within=within,
-            alone=self._alone, found=1.0,
+            alone=self._alone, exists_share=1.0,
         )  # fmt: skip
 
     def _update(self, operation: str = "UpdateItem") -> RequestKind:
@@ -107,8 +107,8 @@ class _Kinds:
         kind = replace(self._old(operation, "update"), more_bytes=COUNTER_BYTES)
         if not self._only_updates:
             return kind
-        own = replace(self._new, owners=self._scenario.load.users)
-        return replace(kind, key=own, found=1.0, within="point" if self._alone else "random")
+        own_item = replace(self._new, owners=self._scenario.load.users)
+        return replace(kind, key=own_item, exists_share=1.0, within="point" if self._alone else "random")
 
     def _transaction(self) -> Sequence[RequestKind]:
         """One update, one delete and two puts, together."""
@@ -125,7 +125,7 @@ class _Kinds:
 
     def _collection(self, index: str | None) -> KeyLaw:
         """The partition keys of the table or of an index, as users query them."""
-        name = next((one.partition_key for one in self._table.indexes if one.name == index), None)
+        name = next((spec.partition_key for spec in self._table.indexes if spec.name == index), None)
         if name in (None, self._table.partition_key):
             return self._new
         if name == self._table.sort_key:

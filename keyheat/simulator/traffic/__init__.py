@@ -17,7 +17,7 @@ from keyheat.simulator.dryrun.requests import LoadTest
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.traffic.kinds import TaskFlows, UserTasks
 from keyheat.simulator.traffic.replay import Replay
-from keyheat.simulator.traffic.setting import TrafficSetting, asked_of_users
+from keyheat.simulator.traffic.setting import TrafficSetting, user_demand_at
 from keyheat.words import Direction
 
 
@@ -68,7 +68,7 @@ class Sending(Traffic):
         """What is sent in the second that begins `at_s` seconds into the run."""
         self.setting.begin(at_s)
         load = self.setting.load
-        self._due = asked_of_users(self._shape, load, at_s) - self._owed
+        self._due = user_demand_at(self._shape, load, at_s) - self._owed
         classes = [user.tasks() for user in self._users]
         costs = [_mean(tasks, [self._cost(task) for task in tasks]) for tasks in classes]
         mean = max(fsum(share * cost for share, cost in zip(self._shares, costs, strict=True)), LEAST_COST)
@@ -93,7 +93,7 @@ class Sending(Traffic):
         if self._direction is not None:
             self._take([answer for answer in answers if answer.flow.ours and self._counts(answer.flow)])
         for flow, answer in zip(self._sent, answers, strict=True):
-            flow.told(answer)
+            flow.on_answer(answer)
 
     def _take(self, answers: Sequence[FlowAnswer]) -> None:
         attempts = fsum(answer.attempts for answer in answers)
@@ -135,9 +135,9 @@ def _shares_of(loadtest: LoadTest, users: int) -> list[float]:
     """The part of all users that each class is."""
     fixed = [min(users, each.fixed_count or 0) for each in loadtest.users]
     weights = fsum(each.weight for each in loadtest.users if each.fixed_count is None)
-    left = max(0, users - sum(fixed))
+    remaining = max(0, users - sum(fixed))
     counts = [
-        left * each.weight / weights if each.fixed_count is None else count
+        remaining * each.weight / weights if each.fixed_count is None else count
         for each, count in zip(loadtest.users, fixed, strict=True)
     ]
     return [count / max(sum(counts), 1e-9) for count in counts]

@@ -84,10 +84,10 @@ def read_sizes(size: ItemSize, *, consistent: bool) -> Sizes:
 @lru_cache(maxsize=64)
 def _sizes(size: ItemSize, unit_bytes: int, factor: float, there: float) -> Sizes:
     """(units, part of the items) of each size; nothing where all cost the same."""
-    up_to = [(1 - there) * part + there * part**2 for part in _up_to(size, unit_bytes)]
-    parts = [part - before for part, before in zip(up_to, [0.0, *up_to], strict=False)]
-    found = tuple((step * factor, part) for step, part in enumerate(parts, 1) if part > 0)
-    return found if len(found) > 1 else ()
+    up_to = [(1 - there) * share + there * share**2 for share in _up_to(size, unit_bytes)]
+    parts = [share - before for share, before in zip(up_to, [0.0, *up_to], strict=False)]
+    sizes = tuple((step * factor, share) for step, share in enumerate(parts, 1) if share > 0)
+    return sizes if len(sizes) > 1 else ()
 
 
 @lru_cache(maxsize=64)
@@ -99,4 +99,4 @@ def _up_to(size: ItemSize, unit_bytes: int) -> tuple[float, ...]:
 @lru_cache(maxsize=64)
 def replacing_units(size: ItemSize) -> float:
     """Write units of an item that replaces one: those of the larger of the two."""
-    return fsum(1 - part**2 for part in (0.0, *_up_to(size, limits.WRITE_UNIT_BYTES)[:-1]))
+    return fsum(1 - share**2 for share in (0.0, *_up_to(size, limits.WRITE_UNIT_BYTES)[:-1]))

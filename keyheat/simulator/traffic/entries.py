@@ -32,11 +32,11 @@ def entries(
     of = dict(attributes)
     for index in setting.table.indexes:
         attribute = of.get(index.partition_key)
-        part = attribute.present if attribute else 1.0
-        if part and not index.local and index.enters_items:
+        share = attribute.present if attribute else 1.0
+        if share and not index.local and index.enters_items:
             yield IndexFlow(
                 index=index.name,
-                units=entry_units(index, size) * _writes(setting, index, size, there) * part,
+                units=entry_units(index, size) * _writes(setting, index, size, there) * share,
                 keys=placed(setting, attribute) if attribute else _index_keys(setting, index, keys),
             )
 
@@ -59,14 +59,27 @@ def _index_keys(setting: "TrafficSetting", index: IndexSpec, keys: Masses) -> Ma
 
 
 def moved(setting: "TrafficSetting", kind: RequestKind, keys: Masses, there: float) -> Iterator[IndexFlow]:
-    """Entries whose keys an update changes are deleted and put anew; whole ones are rewritten."""
+    """Entries whose keys an update changes are deleted and put anew; whole ones are rewritten.
+
+    Entries whose keys it removes are deleted.
+    """
     touched = {name: placed(setting, each) for name, each in kind.attributes}
+    removed = dict(kind.removed)
     moving, indexes = set(), setting.table.indexes
     for index in indexes:
-        if index.local or not {index.partition_key, index.sort_key} & touched.keys():
+        by = {index.partition_key, index.sort_key}
+        if index.local or not by & (touched.keys() | removed.keys()):
             continue
         moving.add(index.name)
         units = own_units(kind) if is_whole(index) else SMALL_ITEM
+        if gone := [each for name, each in kind.removed if name in by]:
+            head = removed.get(index.partition_key)
+            yield IndexFlow(
+                index=index.name,
+                units=units * max(each.present for each in gone),
+                keys=placed(setting, head) if head else _index_keys(setting, index, keys),
+            )
+            continue
         yield IndexFlow(
             index=index.name, units=units * (1 + there), keys=touched.get(index.partition_key, keys)
         )
@@ -93,7 +106,7 @@ def is_single(setting: "TrafficSetting", kind: RequestKind) -> bool:
     return (owner.partition_key, owner.sort_key) == (setting.table.partition_key, None)
 
 
-def found_bytes(setting: "TrafficSetting", kind: RequestKind) -> float:
+def item_bytes_of(setting: "TrafficSetting", kind: RequestKind) -> float:
     """The mean size of an item that a read finds."""
     owner, whole = owner_of(setting, kind), setting.load.mean_item_bytes
     return whole if owner is setting.table or is_whole(owner) else min(ENTRY_BYTES, whole)

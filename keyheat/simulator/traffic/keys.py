@@ -43,9 +43,9 @@ def composed(keys: Masses, texts: tuple[tuple[str, float], ...]) -> Masses:
     distinct = keys.distinct * len(texts)
     named = np.argsort(-keys.shares, kind="stable")[: max(1, MOST_NAMED // len(texts))]
     shares = {
-        text.replace(KEY, keys.name(number)): float(keys.shares[number]) * part
+        text.replace(KEY, keys.name(number)): float(keys.shares[number]) * share
         for number in named.tolist()
-        for text, part in texts
+        for text, share in texts
     }
     if not shares:
         return even_masses(distinct=distinct)

@@ -35,8 +35,8 @@ from keyheat.simulator.traffic.cost import (
 from keyheat.simulator.traffic.entries import (
     ENTRY_BYTES,
     entries,
-    found_bytes,
     is_single,
+    item_bytes_of,
     moved,
     own_units,
 )
@@ -83,8 +83,8 @@ class UserTasks:
         """What each task sends in this second; no task without requests."""
         if self._touched.keys is not self._setting.keys:  # the pattern's keys of the next day
             self._touched = Written(self._setting.keys)
-        made = (self._task(task) for task in self._sampled.tasks)
-        return [task for task in made if task.flows]
+        tasks = (self._task(task) for task in self._sampled.tasks)
+        return [task for task in tasks if task.flows]
 
     def _task(self, task: Task) -> TaskFlows:
         kinds = [kind for each in task.kinds if (kind := self._now(each)).times > 0]
@@ -104,41 +104,41 @@ class UserTasks:
         """The kind as often as it is sent in this second: it may begin or end in it."""
         at_s = self._setting.at_s
         until_s = at_s + 1.0 if kind.until_s is None else min(at_s + 1.0, kind.until_s)
-        part = max(0.0, until_s - max(at_s, kind.from_s))
-        return kind if part == 1.0 else replace(kind, times=kind.times * part)
+        share = max(0.0, until_s - max(at_s, kind.from_s))
+        return kind if share == 1.0 else replace(kind, times=kind.times * share)
 
     def _filling(self, reads: Sequence[RequestKind]) -> tuple[list[Flow], float]:
         """Reads that leave an item where there was none; and how many of them a cache answers."""
         coming, touched = self._setting.coming, self._touched
-        there, present = touched.found(coming)
+        there, present = touched.present(coming)
         absent, missing = touched.missing(coming)
         reaching = there
         if self._cache is not None:  # of keys without an item every read is a miss
-            part, reread = cached(self._setting.keys, self._cache, coming * there)
-            of_part, present = touched.found(coming, reread)
-            reaching = part * of_part
+            uncached, reread = cached(self._setting.keys, self._cache, coming * there)
+            of_part, present = touched.present(coming, reread)
+            reaching = uncached * of_part
         flows = [
-            self._counted(self._read(kind, keys, found, touched), kind.times * sent, sent / due)
-            for due, sent, keys, found in ((there, reaching, present, 1.0), (absent, absent, missing, 0.0))
+            self._counted(self._read(kind, keys, exists, touched), kind.times * sent, sent / due)
+            for due, sent, keys, exists in ((there, reaching, present, 1.0), (absent, absent, missing, 0.0))
             if sent
             for kind in reads
         ]
         return flows, (there - reaching) * fsum(kind.times for kind in reads)
 
-    def _counted(self, read: Flow, times: float, part: float) -> Flow:
+    def _counted(self, read: Flow, times: float, share: float) -> Flow:
         """Reads of which this part reaches the table: a cache answers the others."""
         counts, touched = self._setting.counts, self._touched
 
-        def told(answer: FlowAnswer) -> None:
-            read.told(answer)
-            reads = answer.attempts / part
+        def on_answer(answer: FlowAnswer) -> None:
+            read.on_answer(answer)
+            reads = answer.attempts / share
             touched.items += reads
             if self._cache is not None:
                 counts["cache.hits"] += reads - answer.attempts
                 counts["cache.misses"] += answer.attempts
                 counts["cache.units_saved"] += (reads - answer.attempts) * read.units
 
-        return replace(read, requests=read.requests * times, told=told)
+        return replace(read, requests=read.requests * times, on_answer=on_answer)
 
     def _all(self, kinds: Iterable[RequestKind]) -> Iterator[Flow]:
         """The flows: of each kind by itself, of a transaction those on the same keys together."""
@@ -152,8 +152,8 @@ class UserTasks:
                 yield self._transaction([first, *others])
                 continue
             for flow in self._of(first):
-                made = replace(flow, requests=flow.requests * first.times) if first.times != 1.0 else flow
-                yield self._batch(first, made) if first.operation.startswith("Batch") else made
+                repeated = replace(flow, requests=flow.requests * first.times) if first.times != 1.0 else flow
+                yield self._batch(first, repeated) if first.operation.startswith("Batch") else repeated
 
     def _of(self, kind: RequestKind) -> list[Flow]:
         """One item of a kind; two flows where it may be there or not, or a condition may fail."""
@@ -189,12 +189,10 @@ class UserTasks:
         """A read; two where some keys have an item by now and others do not: each has its price."""
         by_then = kind.alone and not kind.key.written and not kind.just_written
         if not (is_single(self._setting, kind) if kind.what == "query" else by_then):
-            return [self._read(kind, keys, kind.found)]
+            return [self._read(kind, keys, kind.exists_share)]
         written, coming = self._setting.written(keys), self._setting.coming
-        parts = (1.0, written.found(coming)), (0.0, written.missing(coming))
-        return [
-            replace(self._read(kind, some, there), requests=part) for there, (part, some) in parts if part
-        ]
+        parts = (1.0, written.present(coming)), (0.0, written.missing(coming))
+        return [replace(self._read(kind, some, there), requests=due) for there, (due, some) in parts if due]
 
     def _read(self, kind: RequestKind, keys: Masses, there: float, of: Written | None = None) -> Flow:
         """One read, which finds its item with this probability; a query's `requests` are its pages.
@@ -204,17 +202,17 @@ class UserTasks:
         if kind.what == "query" and not is_single(self._setting, kind):
             flow = self._query(kind, keys, of)
         else:
-            flow = self._get(kind, keys, 0.0 if found_bytes(self._setting, kind) <= ENTRY_BYTES else there)
+            flow = self._get(kind, keys, 0.0 if item_bytes_of(self._setting, kind) <= ENTRY_BYTES else there)
         if not kind.reads:
             return flow
         counts, of_each = self._setting.counts, kind.times / kind.reads * flow.requests
 
-        def told(answer: FlowAnswer) -> None:
+        def on_answer(answer: FlowAnswer) -> None:
             counts["simulated.reads"] += answer.accepted / of_each
             counts["simulated.read_requests"] += answer.attempts
             counts["simulated.read_units"] += answer.units
 
-        return replace(flow, told=told)
+        return replace(flow, on_answer=on_answer)
 
     def _get(self, kind: RequestKind, keys: Masses, there: float) -> Flow:
         load, consistent = self._setting.load, kind.consistent
@@ -228,17 +226,17 @@ class UserTasks:
     def _query(self, kind: RequestKind, keys: Masses, of: Written | None) -> Flow:
         """One read of a collection, page by page."""
         setting, prefix = self._setting, kind.prefix or Prefix()
-        part = prefix.part
+        share = prefix.share
         if prefix.window_s is not None:
-            part = prefix.window_s / setting.at_s if setting.at_s > prefix.ago_s else 0.0
+            share = prefix.window_s / setting.at_s if setting.at_s > prefix.ago_s else 0.0
         cost = QueryCost(
-            item_bytes=found_bytes(self._setting, kind),
+            item_bytes=item_bytes_of(self._setting, kind),
             limit=kind.limit or float("inf"),
             consistent=kind.consistent,
             first_page=not kind.reads,  # only a read of a whole collection follows its pages
         )
         written = of or setting.written(setting.keys if prefix.of_drawn_key else keys)
-        pages, units = written.means((cost.pages, cost.units), part, setting.coming)
+        pages, units = written.means((cost.pages, cost.units), share, setting.coming)
         return self._read_flow(kind, keys, units=units / pages, requests=pages)
 
     def _read_flow(self, kind: RequestKind, keys: Masses, **more: Any) -> Flow:
@@ -271,28 +269,28 @@ class UserTasks:
         return self._write(
             kind, keys, put_units(setting.table, size, there),
             sizes=self._sizes(size, there), index_writes=writes,
-            told=partial(_tell, {id(each): each for each in lists}.values()),
+            on_answer=partial(_note_answer, {id(each): each for each in lists}.values()),
         )  # fmt: skip
 
     def _sizes(self, size: ItemSize, there: float = 0.0) -> tuple[tuple[float, float], ...]:
         """What puts of each size cost, the entries of local indexes among them."""
         local = put_units(self._setting.table, size) - item_units(size)
-        return tuple((units + local, part) for units, part in write_sizes(size, there))
+        return tuple((units + local, share) for units, share in write_sizes(size, there))
 
     def _failing(self, kind: RequestKind, keys: Masses, times: float, *, by_key: bool) -> Flow:
         """A put on a key that has an item: it costs what replacing it would, and no index entries."""
         setting, size = self._setting, self._size(kind)
 
-        def told(answer: FlowAnswer) -> None:
+        def on_answer(answer: FlowAnswer) -> None:
             if by_key:
-                setting.written(keys).told(answer)
+                setting.written(keys).on_answer(answer)
             setting.counts["conditions.failed"] += answer.accepted
             setting.counts["conditions.failed_units"] += answer.units
 
         return self._write(
             kind, keys, replacing_units(size), requests=times,
             within="rising" if setting.table.sort_key else "point",
-            sizes=write_sizes(size, there=1.0), told=told,
+            sizes=write_sizes(size, there=1.0), on_answer=on_answer,
         )  # fmt: skip
 
     def _delete(self, kind: RequestKind, keys: Masses) -> Flow:
@@ -300,29 +298,29 @@ class UserTasks:
         setting, written = self._setting, self._setting.written(keys)
         size = setting.load.item_size()
 
-        def told(answer: FlowAnswer) -> None:
+        def on_answer(answer: FlowAnswer) -> None:
             written.items -= answer.accepted
 
         return self._write(
             kind, keys, put_units(setting.table, size), sizes=self._sizes(size),
             within="random" if setting.table.sort_key else "point",
-            index_writes=tuple(entries(setting, keys, size)), told=told,
+            index_writes=tuple(entries(setting, keys, size)), on_answer=on_answer,
         )  # fmt: skip
 
     def _update(self, kind: RequestKind, keys: Masses) -> Flow:
         """An update in place: of the scenario's items, which it makes larger, or of its own."""
         setting, written, old = self._setting, self._setting.written(keys), kind.key.written
-        there = 1.0 if old else written.there(setting.coming) if kind.alone else kind.found
+        there = 1.0 if old else written.there(setting.coming) if kind.alone else kind.exists_share
         units = (old and grown_units(setting.load.item_size(), kind.more_bytes)) or own_units(kind)
-        made = self._write(kind, keys, units, index_writes=tuple(moved(setting, kind, keys, there)))
-        return made if old else replace(made, told=written.told)
+        write = self._write(kind, keys, units, index_writes=tuple(moved(setting, kind, keys, there)))
+        return write if old else replace(write, on_answer=written.on_answer)
 
     def _batch(self, kind: RequestKind, item: Flow) -> Flow:
         """Many items of one request, which are admitted one by one."""
         counts = self._setting.counts
 
-        def told(answer: FlowAnswer) -> None:
-            item.told(answer)
+        def count(answer: FlowAnswer) -> None:
+            item.on_answer(answer)
             counts["batch.requests"] += 0 if kind.beside else answer.attempts / answer.flow.items
             counts["batch.items"] += answer.attempts
             counts["batch.unprocessed"] += answer.attempts - answer.accepted
@@ -330,36 +328,36 @@ class UserTasks:
         keys = self._setting.placed(item.keys, kind.within)
         requests = item.requests / kind.items
         return replace(
-            item, requests=requests, keys=keys, items=round(kind.items), within=kind.beside, told=told
+            item, requests=requests, keys=keys, items=round(kind.items), within=kind.beside, on_answer=count
         )
 
     def _transaction(self, kinds: Sequence[RequestKind]) -> Flow:
         """Items that are done together: twice the units of all, and once those of their index entries."""
-        made = [(kind, item) for kind in kinds for item in self._of(kind)]
+        items = [(kind, item) for kind in kinds for item in self._of(kind)]
         count = fsum(kind.items for kind in kinds)
-        parts = [kind.items * item.requests / count for kind, item in made]
+        parts = [kind.items * item.requests / count for kind, item in items]
         by_index: dict[str, IndexFlow] = {}
-        for (_kind, item), part in zip(made, parts, strict=True):
+        for (_kind, item), share in zip(items, parts, strict=True):
             for entry in item.index_writes:
                 before = by_index.get(entry.index)
-                units = entry.units * part + (before.units if before else 0.0)
+                units = entry.units * share + (before.units if before else 0.0)
                 by_index[entry.index] = replace(before or entry, units=units)
-        placed = {each.keys.within: each for _kind, each in made}
-        (first, item), factor = made[0], limits.TRANSACTION_FACTOR
+        placed = {each.keys.within: each for _kind, each in items}
+        (first, item), factor = items[0], limits.TRANSACTION_FACTOR
         return replace(
             item,
             keys=self._setting.placed(self._keys(first), placed.get("rising", item).keys.within),
-            units=factor * fsum(each.units * part for (_kind, each), part in zip(made, parts, strict=True)),
-            sizes=tuple((factor * units, part) for units, part in item.sizes) if len(made) == 1 else (),
+            units=factor * fsum(each.units * of for (_kind, each), of in zip(items, parts, strict=True)),
+            sizes=tuple((factor * units, share) for units, share in item.sizes) if len(items) == 1 else (),
             index_writes=tuple(by_index.values()),
             requests=first.times / first.items,
             items=round(count),
             together=True,
             within=first.beside,
-            told=self._told_of_transaction(kinds, item.keys, count),
+            on_answer=self._on_transaction(kinds, item.keys, count),
         )
 
-    def _told_of_transaction(
+    def _on_transaction(
         self, kinds: Sequence[RequestKind], keys: Masses, count: float
     ) -> Callable[[FlowAnswer], None]:
         written, counts, first = self._setting.written(keys), self._setting.counts, kinds[0]
@@ -373,16 +371,16 @@ class UserTasks:
             / count
         )
 
-        def told(answer: FlowAnswer) -> None:
+        def on_answer(answer: FlowAnswer) -> None:
             written.items += answer.accepted * more
             begun = 0 if first.beside else answer.attempts / count
             counts["transactions.requests"] += begun + answer.conflicts
             for what in ("cancelled", "conflicts") if answer.conflicts else ():
                 counts[f"transactions.{what}"] += answer.conflicts
 
-        return told
+        return on_answer
 
 
-def _tell(written: Iterable[Written], answer: FlowAnswer) -> None:
+def _note_answer(written: Iterable[Written], answer: FlowAnswer) -> None:
     for each in written:
-        each.told(answer)
+        each.on_answer(answer)

@@ -21,14 +21,14 @@ from keyheat.simulator.traffic.written import Written
 LOOKS = 20  # within a second, while users are being started
 
 
-def asked(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
+def demand_at(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
     """Return the target of one second, in its unit; the last second may be a shorter one."""
     return max(0.0, shape.total(min(at_s + 1.0, load.duration_s)) - shape.total(at_s))
 
 
-def asked_of_users(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
+def user_demand_at(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
     """Return the same, in a closed loop in proportion to the users that are there."""
-    return asked(shape, load, at_s) * (1.0 if load.open_loop else spawned_share(load, at_s))
+    return demand_at(shape, load, at_s) * (1.0 if load.open_loop else spawned_share(load, at_s))
 
 
 def spawned_share(load: LoadSpec, at_s: float) -> float:
@@ -74,8 +74,8 @@ class TrafficSetting:
     def begin(self, at_s: float) -> None:
         """A second begins."""
         self.at_s = at_s
-        asked = asked_of_users(self._shape, self.load, at_s)
-        self.coming = asked if self.load.target_unit == "requests" else asked / self.load.mean_write_units
+        due = user_demand_at(self._shape, self.load, at_s)
+        self.coming = due if self.load.target_unit == "requests" else due / self.load.mean_write_units
 
     @property
     def table(self) -> TableSpec:
@@ -119,15 +119,15 @@ class TrafficSetting:
         """The same keys, with the requests in another place within each of them."""
         if keys.within == within:
             return keys
-        known = self._placed.setdefault(keys, {})
-        if within not in known:
-            known[within] = replace(keys, within=within)
-        return known[within]
+        placed = self._placed.setdefault(keys, {})
+        if within not in placed:
+            placed[within] = replace(keys, within=within)
+        return placed[within]
 
     def written(self, keys: Masses) -> Written:
         """What is written to keys, in whatever places within them."""
-        place = id(keys.points)  # shared by all that differ only in the place within a collection
-        name = self._families.get(place, place)
+        points_id = id(keys.points)  # shared by all that differ only in the place within a collection
+        name = self._families.get(points_id, points_id)
         if name not in self._written:
             self._written[name] = Written(keys)
         return self._written[name]

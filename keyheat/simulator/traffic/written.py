@@ -34,7 +34,7 @@ class Written:
     def __post_init__(self) -> None:
         self._shares, self._parts = _groups(self.keys)
 
-    def told(self, answer: FlowAnswer) -> None:
+    def on_answer(self, answer: FlowAnswer) -> None:
         """Count what a flow of puts has written.
 
         What partitions refused was meant for keys that have many items anyway, so it counts, too: left out,
@@ -43,26 +43,26 @@ class Written:
         self.items += answer.accepted + answer.refused.get((None, Cause.KEY_RANGE), 0)
 
     def means(
-        self, functions: Sequence[Callable[[Floats], Floats]], part: float = 1.0, coming: float = 0.0
+        self, functions: Sequence[Callable[[Floats], Floats]], read_share: float = 1.0, coming: float = 0.0
     ) -> list[float]:
         """The means of functions of how many items the next key has; `part` of them, where it reads less.
 
         `coming`: items that will be written meanwhile; half of them are there in the mean.
         """
-        items = (self.items + coming / 2) * part
+        items = (self.items + coming / 2) * read_share
         drawn = [_poisson(items * share) for share in self._shares.tolist()]
         every = np.concatenate([numbers for numbers, _weights in drawn] or [np.empty(0)])
         ends = np.cumsum([len(numbers) for numbers, _weights in drawn]).tolist()
         sums = [weights.sum() for _numbers, weights in drawn]
-        found = []
+        means = []
         for of in functions:
             values = of(every)
             of_groups = [
                 float(np.dot(weights, values[end - len(weights) : end]) / total)
                 for (_numbers, weights), end, total in zip(drawn, ends, sums, strict=True)
             ]
-            found.append(float(np.dot(self._parts, of_groups)))
-        return found
+            means.append(float(np.dot(self._parts, of_groups)))
+        return means
 
     def there(self, coming: float = 0.0) -> float:
         """Return the probability that the next key has an item.
@@ -71,13 +71,13 @@ class Written:
         """
         return 1.0 - float(np.dot(self._parts, _still_missing(self._shares, self.items, coming)))
 
-    def found(self, coming: float, asked: Masses | None = None) -> tuple[float, Masses]:
+    def present(self, coming: float, reread: Masses | None = None) -> tuple[float, Masses]:
         """Return the part of the `coming` requests on keys with an item, and those keys.
 
-        `asked`: the same keys, where some of them are asked for more seldom than items are left on them.
+        `reread`: the same keys, where some of them are asked for more seldom than items are left on them.
         """
         named, even = self._lacking(coming)
-        return thinned(asked or self.keys, 1.0 - named, 1.0 - even)
+        return thinned(reread or self.keys, 1.0 - named, 1.0 - even)
 
     def missing(self, coming: float) -> tuple[float, Masses]:
         """The same for keys without an item: each key is found empty only once."""

@@ -76,7 +76,7 @@ def test_only_the_items_of_the_run_disappear_page_by_page(
     begun = cleaner(theirs)
     assert len(list(begun.clean())) == 5  # the last page is empty
     done = begun.cleaned
-    assert (done.deleted, done.left, done.looked_at, done.finished) == (30, 0, 90, True)
+    assert (done.deleted, done.rewritten, done.looked_at, done.finished) == (30, 0, 90, True)
     assert owners(theirs) == [OTHER] * 30 + [""] * 30
     assert done.write_units == 30.0
 
@@ -90,7 +90,7 @@ def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
 
     late = cleaner(theirs, Later(theirs))
     list(late.clean())
-    assert (late.cleaned.deleted, late.cleaned.left) == (0, 30)
+    assert (late.cleaned.deleted, late.cleaned.rewritten) == (0, 30)
     assert len(owners(theirs)) == 90
 
 

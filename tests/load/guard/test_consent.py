@@ -54,7 +54,7 @@ def test_what_is_created_and_deleted_is_said() -> None:
     said = said_of(plan)
     assert "created if it is not there, and then deleted when the run is over" in said
     assert "it is stopped at 2 dollars or 1,000 units or 3 minutes" in said
-    assert "kept, and costs until somebody deletes it" in said_of(plan, keep_table=True)
+    assert "kept, and costs until deleted" in said_of(plan, keep_table=True)
 
 
 @pytest.mark.parametrize("clean_up", [False, True])

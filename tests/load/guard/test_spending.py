@@ -21,7 +21,7 @@ def test_the_next_run_has_what_is_left() -> None:
     spending.note("b", ConsumedUnits(write_units=100), 60.0)
     left = spending.left()
     assert (left.units, left.minutes, left.dollars) == (200, 7.0, 1.0)
-    assert "share, 1.00 dollars and 200 units and 7.0 minutes are left" in str(spending.shown())
+    assert "share, 1.00 dollars and 200 units and 7.0 minutes are left" in str(spending.left_text())
     assert spending.refusal() is None
 
 
@@ -59,10 +59,10 @@ def test_a_budget_below_the_first_hour_is_refused_before_anything_is_made() -> N
 
 def test_the_first_run_has_all_of_it() -> None:
     spending = Spending(CAPS)
-    assert (spending.left(), spending.refusal(), spending.shown()) == (CAPS, None, None)
+    assert (spending.left(), spending.refusal(), spending.left_text()) == (CAPS, None, None)
 
 
 def test_without_caps_nothing_is_refused() -> None:
     spending = Spending(Caps())
     spending.note("a", ConsumedUnits(write_units=1e12), 1e6)
-    assert (spending.refusal(), spending.shown()) == (None, None)
+    assert (spending.refusal(), spending.left_text()) == (None, None)

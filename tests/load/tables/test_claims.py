@@ -251,7 +251,7 @@ def test_a_tag_that_cannot_be_taken_away_is_said() -> None:
     assert "which this run made, is there, and costs" in behind
     assert held == ""
     first.ends()
-    assert "other runs are refused until then; its tag keyheat-live-run-1 says so" in first.said[-1]
+    assert "(its tag keyheat-live-run-1); other runs are refused until then" in first.said[-1]
 
 
 def test_a_table_on_this_machine_is_held_too_and_a_runs_own_endpoint_is_not() -> None:

@@ -177,5 +177,5 @@ def test_an_expiry_is_read_as_it_was_written() -> None:
     assert expiry_of({}) is None
     beyond = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")  # what a year can be, in UTC
     for text in ("tomorrow", "", "2026-11-22T03:04:05", *beyond):
-        with pytest.raises(ValueError, match=r"is no time|time zone"):
+        with pytest.raises(ValueError, match=r"is not a time|time zone"):
             expiry_of({"keyheat-expires": text})

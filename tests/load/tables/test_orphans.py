@@ -86,7 +86,7 @@ def tag(key: str, value: str) -> Callable[[Account], object]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (tag("keyheat-expires", "tomorrow"), "its tag keyheat-expires cannot be read: 'tomorrow' is no time"),
+        (tag("keyheat-expires", "tomorrow"), "tag keyheat-expires cannot be read: 'tomorrow' is not a time"),
         (tag("keyheat-expires", "0001-01-01T00:00:00+23:59"), "its tag keyheat-expires cannot be read"),
         (tag("keyheat-live-run-2", "soon"), "its tag keyheat-live-run-2 cannot be read"),
         (
@@ -124,7 +124,7 @@ def test_a_table_is_looked_at_again_before_it_is_deleted(account: Account) -> No
     assert search.delete(orphan) == "another table has its name by now"
     account.ddb.delete_table(TableName="left")
     account.sleep(60)
-    assert search.delete(orphan) == "somebody else deleted it"
+    assert search.delete(orphan) == "it was deleted meanwhile"
 
 
 @pytest.mark.slow
