@@ -12,7 +12,6 @@ from statistics import fmean, median_high
 from typing import Final, Literal
 
 from keyheat.analysis.timeline import EvidenceTrack, timeline
-from keyheat.evidence.contributors import created_of
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
 from keyheat.runs import metrics
 from keyheat.runs.client import ClientFiles
@@ -315,6 +314,8 @@ def _since_before(
 
     That includes the period in which it began, whose counts are of a part of it only.
     """
+    from keyheat.evidence.contributors import created_of  # boto3's room, of which a simulation needs nothing
+
     begun = created_of(rule.rule) if rule else None
     if rule is None or begun is None or begun <= evidence.window.start or not rule.total:
         return times

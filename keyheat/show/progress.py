@@ -1,8 +1,8 @@
 """Progress in a terminal: bars over loads, simulations and searches; without a terminal, a line."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -19,6 +19,9 @@ from rich.progress import (
 from rich.text import Text
 
 from keyheat.numbers import span, whole
+
+if TYPE_CHECKING:
+    from keyheat.load.run.launch import LaunchProgress
 
 PHASES = {
     "starting": "starting",
@@ -131,25 +134,6 @@ class Countdown(Bar):
             self._last = (what, left_s)
 
 
-class LoadProgress(Protocol):
-    """The progress that a running load reports."""
-
-    @property
-    def phase(self) -> str: ...
-    @property
-    def elapsed_s(self) -> float: ...
-    @property
-    def accepted_per_s(self) -> float: ...
-    @property
-    def throttled_per_s(self) -> float: ...
-    @property
-    def errors_per_s(self) -> float: ...
-    @property
-    def left_s(self) -> float | None: ...
-    @property
-    def lines(self) -> Sequence[str]: ...
-
-
 class SecondsLeft(ProgressColumn):
     """How long something that is waited for will take at most, counted down on the given clock."""
 
@@ -182,7 +166,7 @@ class LoadBar(Bar):
         )  # fmt: skip
         self._name, self._clock, self._phase = name, clock, "starting"
 
-    def load(self, now: LoadProgress) -> None:
+    def load(self, now: "LaunchProgress") -> None:
         """Draw the state that the load reports."""
         if now.phase != self._phase:
             self._phase = now.phase

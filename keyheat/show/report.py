@@ -80,9 +80,9 @@ def card_of(run: ReportRun) -> Answer:
 
 
 def _picture(facts: Facts, rates: Sequence[Rates]) -> Picture | None:
-    """The picture of the verdict's resource, by its seconds if they are known."""
+    """The picture of the verdict's resource, by its seconds if their consumption is known."""
     mine = (candidate for candidate in rates if candidate.resource == facts.resource)
-    return next((picture_of(candidate) for candidate in mine), None)
+    return next(filter(None, map(picture_of, mine)), None)
 
 
 def _with_charts(

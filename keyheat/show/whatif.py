@@ -16,7 +16,6 @@ from keyheat.show.answer import Answer, Fact, Table, Tone
 from keyheat.show.verdict import grade_words, limit_of, target_words
 from keyheat.simulator.search import Step
 from keyheat.simulator.whatif import Search
-from keyheat.terms import THROTTLED_BY
 from keyheat.words import BROKEN, DONE, INVALID, WRITES_FIRST, Direction, capital, label_of, whose
 
 NOT_OF_THE_TABLE: Final = {"generator": "Generator-bound", "undecided": "Not decided"}
@@ -233,13 +232,13 @@ def _steps_table(result: Found) -> Table:
         {
             result.unit: number(step.value),
             "throttled": share_words(step),
-            THROTTLED_BY: _limited_by(step, result.direction),
-            **{f"{UNITS[side]}/s accepted": measured(result.accepted_per_s(step, side)) for side in sides},
+            "limit": _limited_by(step, result.direction),
+            **{f"{UNITS[side]}/s": measured(result.accepted_per_s(step, side)) for side in sides},
             **_month(result, step),
         }
         for step in steps
     ]
-    return Table(title="Numbers tried", rows=tuple(rows))
+    return Table(title="Numbers tried, and what is accepted", rows=tuple(rows))
 
 
 def _month(result: Found, step: Step) -> dict[str, str]:

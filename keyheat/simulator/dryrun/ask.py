@@ -19,7 +19,6 @@ from time import monotonic
 from typing import IO, Any, Final
 
 import orjson
-import psutil
 from pydantic import TypeAdapter
 
 from keyheat.scenario.scenario import Scenario, ScenarioError
@@ -187,6 +186,8 @@ class _Process:
 
     def _cpu_s(self) -> float:
         """CPU time of the process; 0 if it is gone, which its answer tells."""
+        import psutil  # a scenario that states its requests needs none
+
         try:
             times = psutil.Process(self.child.pid).cpu_times()
         except psutil.Error:

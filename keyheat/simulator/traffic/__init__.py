@@ -16,7 +16,6 @@ from keyheat.simulator.dryrun.combinations import with_combinations
 from keyheat.simulator.dryrun.requests import LoadTest
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.traffic.kinds import TaskFlows, UserTasks
-from keyheat.simulator.traffic.replay import Replay
 from keyheat.simulator.traffic.setting import TrafficSetting, user_demand_at
 from keyheat.words import Direction
 
@@ -29,6 +28,8 @@ def traffic_of(scenario: Scenario, seed: int, folder: Path = Path()) -> Traffic:
     scenario = with_combinations(scenario)
     setting = TrafficSetting(scenario, Random(f"{seed}/traffic"), folder)
     if scenario.load.arrivals == "trace":
+        from keyheat.simulator.traffic.replay import Replay
+
         return Replay(setting)
     return Sending(setting, loadtest_of(scenario, folder))
 

@@ -193,10 +193,11 @@ def test_only_times_that_overlap_are_company() -> None:
         return Claim(run="any", since=at(since_s), until=at(until_s))
 
     mine = lease(100, 200)
-    assert [one.met(mine) for one in (lease(0, 100), lease(200, 300), lease(0, 101), lease(199, 300))] == [
+    leases = lease(0, 100), lease(200, 300), lease(0, 101), lease(199, 300)
+    assert [other.overlaps(mine) for other in leases] == [
         False, False, True, True,
     ]  # fmt: skip
-    assert Claim(run="unreadable").met(mine)
+    assert Claim(run="unreadable").overlaps(mine)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +218,10 @@ def test_somebody_elses_table_gets_no_tag_and_the_run_says_what_it_does_not_know
     later = Somebody(account, "run-2", foreign=("made",)).begins()
     assert account.tags("made") == {}
     (unknown,) = later.tables.company()[1]
-    assert "whether another run loaded table made at the same time is not known: it is somebody" in unknown
+    assert (
+        "whether another run loaded table made at the same time is not known: Keyheat did not create it"
+        in unknown
+    )
     later.ends()
     assert later.said == []
 
