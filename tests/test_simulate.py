@@ -107,7 +107,7 @@ def test_a_field_is_set_by_its_path(tmp_path: Path, verb: Verb) -> None:
     said = verb("simulate", "hotkey", "--set", "keys.shards=20", "--duration", "8", "--out", tmp_path)
     assert said.code == 0
     assert said.out.startswith("hotkey  No throttles\n")
-    assert said.says("spreads no key by itself: its hot keys are divided among 20 shards")
+    assert said.says("spreads no key by itself: the simulator divides its hot keys among 20 shards")
     assert "expected" not in said.out, "that was expected of another scenario"
     assert runfiles.read_json(tmp_path / "run.json", runfiles.RUN)["scenario"]["keys"]["shards"] == 20
 
