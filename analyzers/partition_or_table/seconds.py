@@ -172,14 +172,16 @@ def throttled_minute(
 ) -> ThrottledMinute:
     """Summarize the throttled seconds of one cell of a track with that capacity."""
     others = used.others.get(cell, 0.0)
-    table = sum(max(0.0, given_at_least(capacity, used.item_units) - used.most(at)) for at in seconds)
-    partition = sum(max(0.0, FEW * track.ceiling - used.two(at)) for at in seconds)
+    table = FEW_OF_THEM * sum(
+        max(0.0, given_at_least(capacity, used.item_units) - used.most(at)) for at in seconds
+    )
+    partition = FEW_OF_THEM * sum(max(0.0, FEW * track.ceiling - used.two(at)) for at in seconds)
     return ThrottledMinute(
         throttled=frozenset(seconds),
         mean=sum(used.measured.get(at, 0.0) for at in seconds) / len(seconds),
         others_per_s=others / track.step_s,
-        of_table=others / (FEW_OF_THEM * table) if table else 0.0,
-        of_partition=others / (FEW_OF_THEM * partition) if partition else 0.0,
+        of_table=others / table if table else 0.0,
+        of_partition=others / partition if partition else 0.0,
     )
 
 
