@@ -9,20 +9,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from keyheat.answer_shape import bounded_pages
-from keyheat.intake.tables import NotTaken
+from keyheat.intake.metric_query import Metric, MetricQuery, Points
 from keyheat.model.limits import EVENTUAL_READ_FACTOR
 from keyheat.runs.formats import Evidence, HotKey, Window
-from keyheat.runs.metrics import LATENCY, NAMESPACE, THROTTLED_REQUESTS, consumed, throttle_events
+from keyheat.runs.metrics import LATENCY, THROTTLED_REQUESTS, consumed, throttle_events
 from keyheat.words import Direction
 
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
 MINUTE_S: Final = 60
-MOST_QUERIES: Final = 500
-"""Per GetMetricData call: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html"""
 TASKS: Final[Mapping[str, str]] = {
     "PutItem": "put",
     "UpdateItem": "update",
@@ -46,8 +41,6 @@ SEVERAL: Final[Mapping[Direction, tuple[str, ...]]] = {
 }
 """Operations of several items, whose number CloudWatch does not count."""
 NOT_SENT: Final = ("Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction")
-PERMISSION: Final = "cloudwatch:GetMetricData"
-Points = Mapping[datetime, float]
 Side = tuple[str | None, Direction]  # of an index, else of the table
 
 
@@ -84,9 +77,7 @@ class MeasuredTraffic:
     hot_keys: tuple[HotKey, ...] = ()  # of the table and its indexes, named by Contributor Insights
     period_s: int = MINUTE_S  # of the peak
     hot_share: HotShare | None = None  # assumed if a partition throttled and no key is named
-    asked_per_s: Mapping[Side, float] = field(
-        default_factory=dict
-    )  # units at the peak, throttled ones included
+    asked_per_s: Mapping[Side, float] = field(default_factory=dict)  # units at the peak, also throttled
 
     @property
     def hour(self) -> Window:
@@ -109,24 +100,6 @@ class MeasuredTraffic:
         return sum(task.mean_per_s for task in self.tasks)
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric of the table, an operation or an index."""
-
-    name: str
-    statistic: str
-    operation: str | None = None
-    index: str | None = None
-
-    def query(self, number: int, table: str, period_s: int) -> dict[str, Any]:
-        """The GetMetricData query of the metric."""
-        dimensions = {"TableName": table, "Operation": self.operation, "GlobalSecondaryIndexName": self.index}
-        pairs = [{"Name": name, "Value": value} for name, value in dimensions.items() if value]
-        metric = {"Namespace": NAMESPACE, "MetricName": self.name, "Dimensions": pairs}
-        stat = {"Metric": metric, "Period": period_s, "Stat": self.statistic}
-        return {"Id": f"m{number}", "MetricStat": stat}
-
-
 def measure_traffic(
     cloudwatch: Any, table: str, indexes: Sequence[str], *, days: int, now: datetime
 ) -> MeasuredTraffic | None:
@@ -142,7 +115,7 @@ def measure_traffic(
         for name in (LATENCY, THROTTLED_REQUESTS)
     ]
     used = [Metric(consumed(side), "Sum", index=index) for index in (None, *indexes) for side in Direction]
-    query = _MetricQuery(cloudwatch, table)
+    query = MetricQuery(cloudwatch, table)
     hours = query.fetch((*sent, *used), start, end, HOUR_S)
     throttles = [metric for metric in sent if metric.name == THROTTLED_REQUESTS]
     worst = _busiest(hours, throttles)
@@ -166,52 +139,6 @@ def measure_traffic(
         asked_per_s=_asked_per_s(rates, moment, period_s, indexes),
         notes=tuple(_notes(hours, days)),
     )
-
-
-@dataclass(slots=True)
-class _MetricQuery:
-    """Pages of GetMetricData for one table."""
-
-    cloudwatch: Any
-    table: str
-    metrics_requested: int = 0
-
-    def fetch(
-        self, metrics: Sequence[Metric], start: datetime, end: datetime, period_s: int
-    ) -> dict[Metric, Points]:
-        """Values of each metric by period start; metrics without values are left out."""
-        points_of: dict[Metric, dict[datetime, float]] = {}
-        for first in range(0, len(metrics), MOST_QUERIES):
-            some = metrics[first : first + MOST_QUERIES]
-            queries = [metric.query(number, self.table, period_s) for number, metric in enumerate(some)]
-            for page in self._checked_pages(queries, start, end):
-                for result in page["MetricDataResults"]:
-                    moments = (at.astimezone(UTC) for at in result["Timestamps"])
-                    points = dict(zip(moments, result["Values"], strict=True))
-                    if points:
-                        points_of.setdefault(some[int(result["Id"][1:])], {}).update(points)
-        return {metric: points for metric, points in points_of.items()}
-
-    def _checked_pages(self, queries: list[dict[str, Any]], start: datetime, end: datetime) -> Iterator[Any]:
-        try:
-            yield from bounded_pages("GetMetricData", self._pages(queries, start, end))
-        except ClientError as error:
-            problem = error.response["Error"]
-            raise NotTaken(
-                f"CloudWatch: {problem['Code']}: {problem['Message']}. --from-metrics needs {PERMISSION}"
-            ) from error
-        except BotoCoreError as error:
-            raise NotTaken(f"CloudWatch: {error}") from error
-
-    def _pages(self, queries: list[dict[str, Any]], start: datetime, end: datetime) -> Iterator[Any]:
-        parameters: dict[str, Any] = {"MetricDataQueries": queries, "StartTime": start, "EndTime": end}
-        while True:
-            self.metrics_requested += len(queries)
-            page = self.cloudwatch.get_metric_data(**parameters)
-            yield page
-            if not page.get("NextToken"):
-                return
-            parameters["NextToken"] = page["NextToken"]
 
 
 def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
