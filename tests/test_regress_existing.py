@@ -56,7 +56,7 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
         warm: float | None = None,
         options: tuple[str, ...] = (),
     ) -> Said:
-        def load(job: Job, how: How, *, place: tuple[int, int] | None = None) -> int:
+        def load(job: Job, how: How, *, of_series: tuple[int, int] | None = None) -> int:
             return loaded(job, there, table, warm)
 
         monkeypatch.setattr(keyheat.cli.suite, "make_run", load)

@@ -156,7 +156,7 @@ def test_a_live_table_is_read(verb: Verb) -> None:
         refused = verb("init", "--table", "events", *asked)
     assert [one.name for one in made("events.toml").table.indexes] == ["by-type"]
     assert refused.code == WRONG_USE
-    assert refused.line == ("keyheat: no table 'events' in eu-west-1; there are no tables in eu-west-1")
+    assert refused.line == ("keyheat: no table 'events' in eu-west-1; no tables in eu-west-1")
 
 
 def test_a_live_table_that_is_not_there_is_said_with_its_region(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -19,9 +19,7 @@ from rich.progress import (
 from rich.text import Text
 
 from keyheat.numbers import span, whole
-
-if TYPE_CHECKING:
-    from keyheat.load.run.launch import LaunchProgress
+from keyheat.runs.progress import LaunchProgress
 
 PHASES = {
     "starting": "starting",
@@ -166,7 +164,7 @@ class LoadBar(Bar):
         )  # fmt: skip
         self._name, self._clock, self._phase = name, clock, "starting"
 
-    def load(self, now: "LaunchProgress") -> None:
+    def load(self, now: LaunchProgress) -> None:
         """Draw the state that the load reports."""
         if now.phase != self._phase:
             self._phase = now.phase

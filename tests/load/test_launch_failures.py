@@ -13,8 +13,9 @@ from keyheat.cli.main import main
 from keyheat.cli.run import tell_once
 from keyheat.cli.simulate import How
 from keyheat.load.run import launch
-from keyheat.load.run.launch import Launched, LaunchProgress
+from keyheat.load.run.launch import Launched
 from keyheat.runfiles import FILES, RUN
+from keyheat.runs.progress import LaunchProgress
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 

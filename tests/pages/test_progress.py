@@ -17,7 +17,7 @@ class State:
     throttled_per_s: float = 0.0
     errors_per_s: float = 0.0
     left_s: float | None = None
-    said: Sequence[str] = ()
+    lines: Sequence[str] = ()
 
 
 RUN = [

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import IO, Any, Final, Self
 
 from keyheat.load.guard.signals import HUNG_UP, PARENT, PASSED_ON, heard, let_go
+from keyheat.runs.progress import LaunchProgress
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import require
 from keyheat.words import ENDING, INTERRUPTED, WAITING
@@ -27,20 +28,6 @@ LOOK_S: Final = 0.5
 AT_ONCE: Final = (f"keyheat: {WAITING}", f"keyheat: {ENDING}")
 PIECE_BYTES: Final = 1 << 20
 ENCODING: Final = "utf-8"  # of what a child writes, whatever the terminal that we write to takes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchProgress:
-    """What a running load test says once a second, or when it enters another phase."""
-
-    phase: str = "loading"
-    elapsed_s: float = 0.0
-    accepted_per_s: float = 0.0
-    throttled_per_s: float = 0.0
-    errors_per_s: float = 0.0
-    run_id: str | None = None  # said once, before anything is made
-    left_s: float | None = None  # of a wait, where it is known how long it takes
-    lines: Sequence[str] = ()  # lines that a person should read now
 
 
 def command(scenario_path: Path, scenario: Scenario, out: Path, *options: str) -> list[str]:
