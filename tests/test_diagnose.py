@@ -255,6 +255,7 @@ def test_a_survey_waits_for_throttled_calls_and_says_so(
     said = diagnose(verb)
     assert said.code == 1
     assert slept[:2] == [1.0, 1.0]
+    assert "AWS throttles the survey's calls: it waits 1 s" in said.err
     assert said.says("AWS throttled DescribeTable (1 time) and GetMetricData (2 times)")
 
 

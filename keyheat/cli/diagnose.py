@@ -218,6 +218,11 @@ def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
     return _surveyed(regions, (), window, folder, how, up_to_now=False)
 
 
+def _wait(pause_s: float) -> None:
+    bars.print(f"AWS throttles the survey's calls: it waits {pause_s:g} s")
+    time.sleep(pause_s)
+
+
 def _survey(how: How, *, all_regions: bool) -> int:
     """Diagnose every table that throttled, of one Region or of all; gives the exit code."""
     from keyheat.evidence.survey import survey
@@ -226,7 +231,7 @@ def _survey(how: How, *, all_regions: bool) -> int:
     window, surveyed = how.window_until(regions[0].now), []
     for target in regions:
         with working(f"surveying {target.region}", bars):
-            tables = survey(target, window, sleep=time.sleep, announce=announced(target, how.billing))
+            tables = survey(target, window, sleep=_wait, announce=announced(target, how.billing))
         surveyed.append((target, tables))
     if not any(tables.tables for _target, tables in surveyed):
         names = ", ".join(target.region for target in regions)
