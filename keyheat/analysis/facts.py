@@ -52,6 +52,7 @@ class Facts:
     consumed_per_s: float | None  # the mean, see `consumed_of`
     consumed_when: str = OVER_THE_LOAD
     asked_per_s: float | None  # by the load's schedule, else as it was measured while throttled
+    at_least_per_s: float | None = None  # the same where a throttled request is taken for the smallest
     provisioned_per_s: float | None
     max_on_demand_per_s: float | None
     throttles: int  # of the resource, in the whole run, whatever the constraint
@@ -107,13 +108,15 @@ def facts_of(run: ReportRun) -> Facts:
     attempts, throttled = _attempts(run)
     published = {} if attempts else _published(run)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
+    asked, is_least = _asked(run, resource, decisive)
     return Facts(
         resource=resource,
         start_s=start_s,
         end_s=end_s,
         consumed_per_s=consumed,
         consumed_when=when,
-        asked_per_s=planned.units_per_s if planned else _asked(run, resource, decisive),
+        asked_per_s=planned.units_per_s if planned else None if is_least else asked,
+        at_least_per_s=asked if is_least else None,
         provisioned_per_s=run.provisioned(resource).at(start_s or 0),
         max_on_demand_per_s=run.maximum(resource).at(start_s or 0),
         throttles=max(
@@ -291,16 +294,13 @@ def throttled_spans(labels: Iterable[Label]) -> Spans:
     return joined((label.start.timestamp(), label.end.timestamp()) for label in labels if label.throttles)
 
 
-def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> float | None:
-    """The demand while throttled, in units per second as advice counts them.
-
-    None if the units of a request are unknown.
-    """
+def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> tuple[float | None, bool]:
+    """The demand while throttled, units/s, and whether it is a lower bound: requests of unknown units."""
     track = run.track(resource)
     measured = demand(track, labels) if track is not None else None
-    if track is None or measured is None or (measured.by == "cloudwatch" and track.units_per_request is None):
-        return None
-    return measured.units_per_s
+    if track is None or measured is None:
+        return None, False
+    return measured.units_per_s, measured.by == "cloudwatch" and track.units_per_request is None
 
 
 def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:

@@ -289,7 +289,7 @@ class KeyDemand:
 
     @property
     def _each(self) -> float:
-        return self.track.units_per_request or 1.0
+        return self.track.units_of_refused
 
     def _cells(self, at: datetime) -> Sequence[int]:
         first_s = int(at.timestamp())

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from keyheat.analysis.advice.replay import assumed_share, read_incident
+from keyheat.analysis.advice.replay import asked_per_s, assumed_share, read_incident
 from keyheat.analysis.heat import index_heats_of, insight_heats
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.clients import boto3_clients, is_local
@@ -48,7 +48,12 @@ def replayed_table(folder: Path) -> ReplayedTable:
     hot = incident.hot_keys(load_thresholds().recommend.hot_share)
     return ReplayedTable(
         facts=incident.table,
-        traffic=replace(traffic, hot_keys=hot, hot_share=assumed),
+        traffic=replace(
+            traffic,
+            hot_keys=hot,
+            hot_share=assumed,
+            asked_per_s=asked_per_s(incident.arranged, traffic.peak_at.timestamp()),
+        ),
         verdict=incident.diagnosis.verdict,
         scaling=incident.evidence.auto_scaling,
     )

@@ -19,7 +19,7 @@ from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import span
 from keyheat.runs import metrics
 from keyheat.runs.formats import AccountFacts, Evidence, IndexFacts, SecondCount, Series, TableFacts
-from keyheat.words import Capacity, Constraint, Direction, has_capacity_model, label_of
+from keyheat.words import READ, Capacity, Constraint, Direction, has_capacity_model, label_of
 
 EXTREMES: Final = ("Minimum", "Maximum")
 UNNAMED_INDEX: Final = "(an index)"  # a reason names an index, but not which of several
@@ -103,9 +103,14 @@ class EvidenceTrack:
         by_cause = sum(sum(cells.values()) for cells in self.causes.values())
         return round(max(sum((self.events or {}).values()), by_cause))
 
+    @property
+    def units_of_refused(self) -> float:
+        """Units of a throttled request: the mean of accepted ones; of the smallest if unknown."""
+        return self.units_per_request or (limits.EVENTUAL_READ_FACTOR if self.direction == READ else 1.0)
+
     def refused_units(self, cell: int) -> float:
-        """Throttled units in a cell; one per throttle if the units of a request are unknown."""
-        return self.refused(cell) * (self.units_per_request or 1.0)
+        """Throttled units in a cell."""
+        return self.refused(cell) * self.units_of_refused
 
     def asked_per_s(self, cells: Iterable[int]) -> float | None:
         """Units/s consumed or throttled: in the busiest throttled cell, else in the median one.

@@ -13,7 +13,7 @@ from keyheat.intake.metric_query import Metric, MetricQuery, Points
 from keyheat.model.limits import EVENTUAL_READ_FACTOR
 from keyheat.runs.formats import Evidence, HotKey, Window
 from keyheat.runs.metrics import LATENCY, THROTTLED_REQUESTS, consumed, throttle_events
-from keyheat.words import Direction
+from keyheat.words import Direction, Resource
 
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
@@ -41,7 +41,6 @@ SEVERAL: Final[Mapping[Direction, tuple[str, ...]]] = {
 }
 """Operations of several items, whose number CloudWatch does not count."""
 NOT_SENT: Final = ("Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction")
-Side = tuple[str | None, Direction]  # of an index, else of the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class MeasuredTraffic:
     hot_keys: tuple[HotKey, ...] = ()  # of the table and its indexes, named by Contributor Insights
     period_s: int = MINUTE_S  # of the peak
     hot_share: HotShare | None = None  # assumed if a partition throttled and no key is named
-    asked_per_s: Mapping[Side, float] = field(default_factory=dict)  # units at the peak, also throttled
+    asked_per_s: Mapping[Resource, float] = field(default_factory=dict)  # units at the peak, also throttled
 
     @property
     def hour(self) -> Window:
@@ -176,9 +175,10 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
         units_per_read=_units_per_request(points_of, Direction.READ, [moment], indexes),
         throttled=bool(_count(points_of, throttles, moment)),
         metrics_asked=0,
-        notes=() if tasks else ("no operation was counted; each request is assumed to take one unit",),
+        notes=tuple(_left_out(points_of, moment, scaled_s))
+        if tasks
+        else ("no operation was counted; each request is assumed to take one unit",),
         period_s=period_s,
-        asked_per_s=_asked_per_s(points_of, moment, scaled_s, indexes),
     )
 
 
@@ -256,7 +256,7 @@ def _read_shares(hours: Mapping[Metric, Points], indexes: Sequence[str]) -> dict
 
 def _asked_per_s(
     points_of: Mapping[Metric, Points], at: datetime, period_s: float, indexes: Sequence[str]
-) -> dict[Side, float]:
+) -> dict[Resource, float]:
     """Units/s that were asked for in one period: consumed ones, and throttled ones in proportion.
 
     A throttle takes one unit where no request was counted. Sides without published units are left out.
@@ -270,7 +270,7 @@ def _asked_per_s(
         accepted = _accepted(points_of, operations, [at])
         throttled = _count(points_of, [Metric(THROTTLED_REQUESTS, "Sum", name) for name in operations], at)
         more = units * throttled / accepted if accepted else _events(points_of, at, side, index, indexes)
-        asked[index, side] = (units + more) / period_s
+        asked[Resource(index, side)] = (units + more) / period_s
     return asked
 
 
@@ -314,6 +314,13 @@ def _accepted(
 ) -> float:
     counts = [Metric(LATENCY, "SampleCount", name) for name in operations]
     return sum(_count(points_of, counts, at) for at in moments)
+
+
+def _left_out(points_of: Mapping[Metric, Points], at: datetime, period_s: float) -> Iterator[str]:
+    """Operations of one period that no task can send."""
+    for operation in NOT_SENT:
+        if per_s := sum(points.get(at, 0.0) for points in _sent(points_of, operation)) / period_s:
+            yield f"{per_s:.3g} requests/s of {operation}: a scenario has no such task"
 
 
 def _notes(hours: Mapping[Metric, Points], days: int) -> Iterator[str]:

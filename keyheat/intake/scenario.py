@@ -11,13 +11,13 @@ from keyheat.intake.description import table_of
 from keyheat.intake.measured import DAY_S, MINUTE_S, SINGLE, TASKS, MeasuredTraffic, TaskRate
 from keyheat.intake.scaling import clamp
 from keyheat.intake.tables import SourceTable
-from keyheat.model.limits import EVENTUAL_READ_FACTOR, READ_UNIT_BYTES, WRITE_UNIT_BYTES
+from keyheat.model.limits import EVENTUAL_READ_FACTOR, MAX_ITEM_BYTES, READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from keyheat.numbers import percent, span
 from keyheat.runs.formats import HotKey
 from keyheat.scenario.scenario import ASSUMED, FORMAT
 from keyheat.scenario.spec.part import name_from
 from keyheat.scenario.spec.tables import ScalingSpec
-from keyheat.words import Direction, key_name
+from keyheat.words import Direction, Resource, key_name
 
 ITEM_BYTES: Final = 1_000
 WRITES_PER_S, READS_PER_S = 100.0, 100.0
@@ -220,9 +220,11 @@ def _even_keys(measured: MeasuredTraffic) -> int:
 
     An item that is overwritten moves within an index, which takes two units for each of the table.
     """
-    of_table = measured.asked_per_s.get((None, Direction.WRITE))
+    of_table = measured.asked_per_s.get(Resource(None, Direction.WRITE))
     of_indexes = [
-        units for (index, side), units in measured.asked_per_s.items() if index and side is Direction.WRITE
+        units
+        for of, units in measured.asked_per_s.items()
+        if of.index is not None and of.direction is Direction.WRITE
     ]
     new = of_table is not None and any(0 < units <= MOVED * of_table for units in of_indexes)
     return NEW_KEYS if new else VALUES
@@ -282,6 +284,11 @@ def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
         return max(1, round((units - 0.5) * WRITE_UNIT_BYTES)), f"  # {units:.3g} WCU consumed per write"
     if table.item_bytes:
         return table.item_bytes, "  # the table's mean, from DescribeTable"
+    read_units = demand.measured.units_per_read if demand.measured else None
+    if read_units and read_units > 2 * EVENTUAL_READ_FACTOR:
+        eventual = round((read_units / EVENTUAL_READ_FACTOR - 0.5) * READ_UNIT_BYTES)
+        size = eventual if eventual <= MAX_ITEM_BYTES else round((read_units - 0.5) * READ_UNIT_BYTES)
+        return min(size, MAX_ITEM_BYTES), f"  # {read_units:.3g} RCU consumed per read"
     return ITEM_BYTES, f"  # {ASSUMED}"
 
 

@@ -32,7 +32,7 @@ from keyheat.plan.totals import (
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair
 from keyheat.simulator.dryrun.ask import assumptions_of
-from keyheat.words import LIMITS, WRITES_FIRST, Capacity, Constraint, Direction, KnownConstraint
+from keyheat.words import LIMITS, WRITES_FIRST, Capacity, Constraint, Direction, KnownConstraint, Resource
 
 MOST_DIFFERENCE: Final = 1.25  # times, above which a replay says that it asks for something else
 LEAST_PER_S: Final = 1.0  # units: less is not compared
@@ -302,7 +302,7 @@ def differences_of_replay(
     scenario: Scenario,
     folder: Path,
     constraint: Constraint | None,
-    measured_per_s: Mapping[tuple[str | None, Direction], float],
+    measured_per_s: Mapping[Resource, float],
 ) -> Iterator[str]:
     """How the load of a scenario differs from the measured one that it is to repeat.
 
@@ -314,13 +314,14 @@ def differences_of_replay(
         return
     if constraint not in (None, "none"):
         yield from _other_limits(scenario, sent, constraint)
-    for (index, direction), measured in measured_per_s.items():
-        side = sent.sides.get(ResourceSide(scenario.table.name, index, direction))
+    for of, measured in measured_per_s.items():
+        side = sent.sides.get(ResourceSide(scenario.table.name, of.index, of.direction))
         replayed = side.total() / scenario.load.duration_s if side else 0.0
         if max(replayed, measured) > MOST_DIFFERENCE * max(min(replayed, measured), LEAST_PER_S):
-            owner = "TABLE" if index is None else f"INDEX {index}"
-            asks, asked = (consumed_units(per_s, direction) for per_s in (replayed, measured))
-            yield f"{owner}, {direction}s: this load asks for {asks}; by CloudWatch, {asked} were asked for"
+            owner = "TABLE" if of.index is None else f"INDEX {of.index}"
+            asks, asked = (consumed_units(per_s, of.direction) for per_s in (replayed, measured))
+            what = f"{owner}, {of.direction}s"
+            yield f"{what}: this load asks for {asks}; by CloudWatch, {asked} were asked for"
 
 
 def _other_limits(scenario: Scenario, sent: LoadTotals, constraint: Constraint) -> Iterator[str]:

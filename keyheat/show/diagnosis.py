@@ -141,7 +141,13 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
     if now is not None:
         tonight = _tonight(diagnosed, facts, now)
         if cures_now(diagnosis) and diagnosis.cure and len(diagnosis.cure.steps) == 1:
-            yield replace(cure, command=tonight.command, beside=(*cure.beside, now.why))
+            fix = _fix_command(diagnosed)
+            tried = f"To try it first: {fix}" if fix else ""
+            yield replace(
+                cure,
+                command=tonight.command,
+                beside=tuple(filter(None, (*cure.beside, *tonight.beside, tried))),
+            )
             return
         yield tonight
     if cure.name == "Now":
@@ -203,9 +209,16 @@ def _cure_command(diagnosed: DiagnosedTable) -> str | None:
     command = None
     if cure is not None and not cures_now(diagnosis):
         command = command_of(cure, diagnosed.table, diagnosed.options, diagnosed.scaled)
-    if command is None and diagnosed.folder is not None and can_be_tried(diagnosis):
-        command = f"keyheat fix {typed(diagnosed.folder)}"
-    return command
+    return command or _fix_command(diagnosed)
+
+
+def _fix_command(diagnosed: DiagnosedTable) -> str | None:
+    """The command that tries the cure; None where a replay lacks the table's mode or capacity."""
+    tracks = diagnosed.run.arranged.tracks if diagnosed.run.arranged else ()
+    known = diagnosed.evidence.table.on_demand_since or any(track.on_demand is not None for track in tracks)
+    if diagnosed.folder is None or not known or not can_be_tried(diagnosed.run.diagnosis):
+        return None
+    return f"keyheat fix {typed(diagnosed.folder)}"
 
 
 def _only_step(cure: Cure, advice: Sequence[Recommendation]) -> Recommendation | None:

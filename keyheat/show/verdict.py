@@ -139,7 +139,8 @@ def _said(verdict: Verdict, facts: Facts) -> str:
         return _undetermined(facts)
     if verdict.constraint == "partition":
         return f"{_subject(facts)} were throttled by a partition limit{_partition(facts)}{_used(facts)}."
-    place, asked = facts.resource.place, facts.asked_per_s
+    place, asked = facts.resource.place, facts.asked_per_s or facts.at_least_per_s
+    demand = f"{'' if facts.asked_per_s else 'at least '}{_rate(facts, asked)}"
     provisioned, maximum = facts.provisioned_per_s, facts.max_on_demand_per_s
     why = {
         "table": f"because {place} itself was too small",
@@ -148,11 +149,11 @@ def _said(verdict: Verdict, facts: Facts) -> str:
     }[verdict.constraint]
     numbers = ""
     if verdict.constraint == "table" and provisioned and (asked or facts.consumed_per_s):
-        what = f"its demand was {_rate(facts, asked)}" if asked else f"it consumed {_consumed(facts)}"
+        what = f"its demand was {demand}" if asked else f"it consumed {_consumed(facts)}"
         numbers = f": {what}, and {whole(provisioned)} are provisioned"
     elif verdict.constraint == "max_on_demand" and maximum is not None:
-        demand = f", and the demand was {_rate(facts, asked)}" if asked else ""
-        numbers = f": it allows {units(maximum, facts.resource.direction)}{demand}"
+        demanded = f", and the demand was {demand}" if asked else ""
+        numbers = f": it allows {units(maximum, facts.resource.direction)}{demanded}"
     elif verdict.constraint == "account" and facts.consumed_per_s:
         numbers = f"; {place} consumed {_consumed(facts)}"
     return f"{_subject(facts)} were throttled {why}{numbers}."

@@ -125,9 +125,20 @@ def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tup
         accepted = max(0, row.attempts - row.throttled)
         return float(row.attempts), row.consumed / accepted if accepted and row.consumed else 1.0
     cell = track.cell_of(second)
-    units_per_request = track.units_per_request or 1.0
+    units_per_request = track.units_of_refused
     units = (track.consumed or {}).get(cell, 0.0) + units_per_request * _throttled(arranged, track, cell)
     return units / track.step_s / units_per_request, units_per_request
+
+
+def asked_per_s(arranged: EvidenceTimeline, second: float) -> dict[Resource, float]:
+    """Return the units/s at scale 1 that were asked for around a time, throttled ones included."""
+    asked = {}
+    for track in arranged.tracks:
+        cell = track.cell_of(second)
+        if (units := (track.consumed or {}).get(cell)) is not None:
+            units += track.units_of_refused * _throttled(arranged, track, cell)
+            asked[Resource(track.index, track.direction)] = units / track.step_s / arranged.scale
+    return asked
 
 
 def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
@@ -176,7 +187,7 @@ def measured_share(arranged: EvidenceTimeline, seconds: range) -> float | None:
             attempts += sum(row.attempts for row in rows)
             throttled += sum(row.throttled for row in rows)
         elif track.index is None or track.direction == READ:
-            each = track.units_per_request or 1.0
+            each = track.units_of_refused
             for cell in {track.cell_of(second) for second in seconds}:
                 requests = _throttled(arranged, track, cell)
                 attempts += requests + (track.consumed or {}).get(cell, 0.0) / each
@@ -301,7 +312,8 @@ def assumptions(
         rest = f"beside {some(len(hot), 'key')} named, with {share} of the requests, {rest}"
     yield f"Assumed: {rest}. Capacity stays as it was at {label.start:%R} UTC."
     if track is not None and track.units_per_request is None and not track.seconds:
-        yield "Assumed: a request takes one unit, since the evidence does not count requests."
+        least = "one unit" if track.units_of_refused == 1 else "half a unit"
+        yield f"Assumed: a throttled request takes {least}, since the evidence does not count requests."
 
 
 def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:
