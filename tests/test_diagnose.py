@@ -426,8 +426,8 @@ def test_a_bill_by_requests_needs_both_directions_and_a_command_has_the_region_o
         f"2026-11-20T12:{minute:02}:00Z,{metric},table,{value}\n"
         for minute in range(16)
         for metric, value in (
-            ("ConsumedReadCapacityUnits", 600 if minute < 10 else 1_800),
-            ("ReadThrottleEvents", 0 if minute < 12 else 3_900),
+            ("ConsumedReadCapacityUnits", 600 if minute < 10 else 5_700 if minute < 12 else 1_800),
+            ("ReadThrottleEvents", 0 if minute < 12 else 7_800),
         )
     )
     Path("minutes.csv").write_text(f"time,metric,resource,value\n{rows}")
