@@ -172,7 +172,7 @@ def traffic_of(manifest: Manifest, seconds: "pd.DataFrame") -> dict[Direction, R
     loaded = epoch_s[seconds["attempts"] > 0]
     first, last = (int(loaded.min()), int(loaded.max())) if len(loaded) else (0, -1)
     whole = range(*whole_seconds(manifest, last if len(loaded) else None))
-    moments = [*epoch_s, first, last, *whole[:1], *whole[-1:]]
+    moments = [*epoch_s, *whole[:1], *whole[-1:]] or [int(manifest.started_at.timestamp())]
     index = pd.RangeIndex(min(moments), max(moments) + 1)
     return {
         side: RunTraffic(_traffic(seconds[seconds["direction"] == side], index, whole), slice(first, last))

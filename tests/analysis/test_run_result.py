@@ -57,3 +57,10 @@ def test_units_are_those_of_the_table_and_its_indexes_and_attempts_are_the_table
 )
 def test_what_one_read_took(counted: Mapping[str, float], per_read: float | None) -> None:
     assert measured(row(0), counted=counted).units_per_read == per_read
+
+
+@pytest.mark.parametrize("ended_s", [10, None])
+def test_a_run_that_sent_nothing_has_no_second_before_it_began(ended_s: int | None) -> None:
+    found = measured(ended_s=ended_s)
+    assert found.write.attempts == 0
+    assert len(found.write.seconds) == (ended_s or 1)
