@@ -43,6 +43,20 @@ def test_the_same_scenario_and_seed_give_the_same_files(tmp_path: Path) -> None:
     assert {name for name in first if first[name] != other[name]} == first.keys() - {"latency.hdr"}
 
 
+def test_a_load_that_auto_scaling_caught_up_with_is_not_on_burst(tmp_path: Path, verb: Verb) -> None:
+    provisioned = "{ read = 20, write = 120 }"
+    file = tmp_path / "scaled.toml"
+    file.write_text(
+        'format = "keyheat.scenario/1"\nname = "scaled"\nquestion = "?"\n'
+        f'[table]\nname = "keyheat-scaled"\nbilling_mode = "PROVISIONED"\nprovisioned = {provisioned}\n'
+        "[table.auto_scaling.write]\nmin = 120\nmax = 215\ntarget = 0.7\n"
+        '[keys]\nkind = "uniform"\nkeys = 1000\n[load]\nduration_s = 900\nitem_bytes = 1000\n'
+        '[[tasks]]\noperation = "put"\nper_s = 150\n'
+    )
+    said = verb("simulate", file, "--out", tmp_path / "run")
+    assert said.says("150 WCU/s went through, 70 % of the table's 215 WCU.")
+
+
 def test_the_first_screen_says_what_came_out_and_the_files_are_those_of_a_run(
     tmp_path: Path, verb: Verb
 ) -> None:
