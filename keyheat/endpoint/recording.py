@@ -12,6 +12,7 @@ from keyheat.endpoint.itemkeys import shown
 from keyheat.endpoint.itemstore import Shelf
 from keyheat.endpoint.schema import KeySchema
 from keyheat.endpoint.tables.catalog import Table
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.keyspace import collection_of
 from keyheat.model.resources import Refusal, TableCapacity
 from keyheat.model.table import TableModel
@@ -76,8 +77,18 @@ class RecordingModel(TableModel):
 
     __slots__ = ("recording",)
 
-    def __init__(self, capacity: TableCapacity, *, recording: Recording, **model: Any) -> None:
-        super().__init__(capacity, **model)
+    def __init__(
+        self,
+        capacity: TableCapacity,
+        *,
+        recording: Recording,
+        now_s: float,
+        scale: float = 1.0,
+        seed: int = 0,
+        behaviour: Behaviour = DEFAULT,
+    ) -> None:
+        # Each by its name: compiled, a dict of them would be taken for the first one.
+        super().__init__(capacity, now_s=now_s, scale=scale, seed=seed, behaviour=behaviour)
         self.recording = recording
 
     def admit_read(self, position: bytes, units: float, now_s: float, **how: Any) -> Refusal | None:

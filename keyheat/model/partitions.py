@@ -25,7 +25,7 @@ MOST_CELLS: Final = 100_000
 Counts = tuple[float, float, float, float]
 """Units read, units written, reads refused, writes refused."""
 NOTHING: Final[Counts] = (0.0, 0.0, 0.0, 0.0)
-WIDTH: Final = 2 + len(NOTHING)
+WIDTH: Final = 6  # of a cell: its step, its partition, and the four counts
 
 
 @dataclass(frozen=True, slots=True)
