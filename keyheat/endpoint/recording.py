@@ -73,7 +73,10 @@ class Recording:
 
 
 class RecordingModel(TableModel):
-    """A table's model that writes down what it is asked."""
+    """A table's model that writes down what it is asked.
+
+    Arguments are handed on by name: compiled, a dict of them would be taken for the first one.
+    """
 
     __slots__ = ("recording",)
 
@@ -87,25 +90,31 @@ class RecordingModel(TableModel):
         seed: int = 0,
         behaviour: Behaviour = DEFAULT,
     ) -> None:
-        # Each by its name: compiled, a dict of them would be taken for the first one.
         super().__init__(capacity, now_s=now_s, scale=scale, seed=seed, behaviour=behaviour)
         self.recording = recording
 
-    def admit_read(self, position: bytes, units: float, now_s: float, **how: Any) -> Refusal | None:
-        refusal = super().admit_read(position, units, now_s, **how)
-        kind = (Direction.READ, how.get("index"), how.get("eventual", False))
-        self.recording.add(kind, position, units, refusal)
+    def admit_read(
+        self, position: bytes, units: float, now_s: float, *,
+        index: str | None = None, eventual: bool = False, connection: int | None = None,
+    ) -> Refusal | None:  # fmt: skip
+        refusal = super().admit_read(
+            position, units, now_s, index=index, eventual=eventual, connection=connection
+        )
+        self.recording.add((Direction.READ, index, eventual), position, units, refusal)
         return refusal
 
     def admit_write(
-        self, position: bytes, units: float, now_s: float, index_writes: Sequence[IndexWrite] = (), **how: Any
-    ) -> Refusal | None:
-        refusal = super().admit_write(position, units, now_s, index_writes, **how)
+        self, position: bytes, units: float, now_s: float, index_writes: Sequence[IndexWrite] = (), *,
+        connection: int | None = None,
+    ) -> Refusal | None:  # fmt: skip
+        refusal = super().admit_write(position, units, now_s, index_writes, connection=connection)
         self.recording.add_write(position, units, refusal, index_writes)
         return refusal
 
-    def admit_together(self, ops: Sequence[Op], now_s: float, **how: Any) -> list[Refusal | None]:
-        answers = super().admit_together(ops, now_s, **how)
+    def admit_together(
+        self, ops: Sequence[Op], now_s: float, *, connection: int | None = None
+    ) -> list[Refusal | None]:
+        answers = super().admit_together(ops, now_s, connection=connection)
         for op, refusal in zip(ops, answers, strict=True):
             if op.direction is Direction.READ:
                 self.recording.add((Direction.READ, op.index, op.eventual), op.position, op.units, refusal)
