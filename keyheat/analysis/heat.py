@@ -65,6 +65,16 @@ class RunHeat:
         return max((key.units_per_s for key in self.hottest), default=None)
 
 
+def hot_keys_of(heats: Iterable[RunHeat], least: float) -> tuple[HotKey, ...]:
+    """Return the keys with at least a share of the demand, each with the index that it is of."""
+    return tuple(
+        key.model_copy(update={"index": heat.index})
+        for heat in heats
+        for key in heat.hottest
+        if key.share >= least
+    )
+
+
 def heats_of(evidence: Evidence, client: ClientFiles | None) -> tuple[RunHeat, ...]:
     """Return the hot keys by the client's counts, else by Contributor Insights."""
     if client is None or client.keys is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from keyheat.analysis.advice.replay import asked_per_s, assumed_share, read_incident
-from keyheat.analysis.heat import index_heats_of, insight_heats
+from keyheat.analysis.heat import hot_keys_of, index_heats_of, insight_heats
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.clients import boto3_clients, is_local
 from keyheat.evidence.collection import collect_table
@@ -69,13 +69,7 @@ def measured_demand(
     if found is None:
         return None, f"CloudWatch counts no request of {days} days: rates are assumed"
     evidence = collect_table(TableFacts(name=table.name), found.hour, **account, wait=False)
-    least = load_thresholds().recommend.hot_share
     heats = (*insight_heats(evidence), *index_heats_of(evidence, None))
-    hot = tuple(
-        key.model_copy(update={"index": heat.index})
-        for heat in heats
-        for key in heat.hottest
-        if key.share >= least
-    )
+    hot = hot_keys_of(heats, load_thresholds().recommend.hot_share)
     unknown = (line for line in evidence.missing if line.startswith(CONTRIBUTORS) and not hot)
     return replace(found, hot_keys=hot), "".join(f"hot keys are assumed: {line}" for line in unknown)

@@ -188,7 +188,7 @@ def _by_units(
     """Assume single reads and writes of one unit: the consumed and throttled ones."""
     for side, operation in ((Direction.WRITE, "PutItem"), (Direction.READ, "GetItem")):
         units = points_of.get(Metric(consumed(side), "Sum"), {})
-        peak = units.get(moment, 0.0) + _events(points_of, moment, side, None, indexes)
+        peak = units.get(moment, 0.0) + _events(points_of, moment, side, indexes)
         if peak:
             yield TaskRate(operation, peak / period_s, sum(units.values()) / (days * DAY_S))
 
@@ -259,7 +259,7 @@ def _asked_per_s(
 ) -> dict[Resource, float]:
     """Units/s that were asked for in one period: consumed ones, and throttled ones in proportion.
 
-    A throttle takes one unit where no request was counted. Sides without published units are left out.
+    Sides without published units are left out.
     """
     asked = {}
     for index, side in ((index, side) for index in (None, *indexes) for side in Direction):
@@ -269,25 +269,19 @@ def _asked_per_s(
         operations = (*SINGLE[side], *SEVERAL[side])
         accepted = _accepted(points_of, operations, [at])
         throttled = _count(points_of, [Metric(THROTTLED_REQUESTS, "Sum", name) for name in operations], at)
-        more = units * throttled / accepted if accepted else _events(points_of, at, side, index, indexes)
+        more = units * throttled / accepted if accepted else 0.0
         asked[Resource(index, side)] = (units + more) / period_s
     return asked
 
 
 def _events(
-    points_of: Mapping[Metric, Points],
-    at: datetime,
-    side: Direction,
-    index: str | None,
-    indexes: Sequence[str],
+    points_of: Mapping[Metric, Points], at: datetime, side: Direction, indexes: Sequence[str]
 ) -> float:
-    """Throttle events in one period; a write that indexes throttled is one of the table, too."""
-    counts = {
-        name: _count(points_of, [Metric(throttle_events(side), "Sum", index=name)], at)
-        for name in (None, *indexes)
-    }
-    of_indexes = [counts[name] for name in indexes] if index is None and side is Direction.WRITE else []
-    return counts[index] + max(of_indexes, default=0.0)
+    """Throttle events of the table in one period; a write that indexes throttled is one of them, too."""
+    of_table, *of_indexes = (
+        _count(points_of, [Metric(throttle_events(side), "Sum", index=name)], at) for name in (None, *indexes)
+    )
+    return of_table + (max(of_indexes, default=0.0) if side is Direction.WRITE else 0.0)
 
 
 def _units_per_request(

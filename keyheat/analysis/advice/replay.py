@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat.analysis.heat import RunHeat, heats_of, index_heats_of
+from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
 from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
 from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
@@ -43,6 +43,7 @@ class Incident:
     client: ClientFiles | None
     arranged: EvidenceTimeline
     heaviest: Label | None  # None: nothing throttled
+    direction: Direction  # that throttled the most; writes where nothing did
     heats: tuple[RunHeat, ...]
 
     @property
@@ -51,20 +52,9 @@ class Incident:
         at = self.heaviest.start if self.heaviest else self.evidence.window.start
         return as_it_was(self.evidence.table, self.arranged, at.timestamp())
 
-    @property
-    def direction(self) -> Direction:
-        """The direction that throttled the most; writes where nothing did."""
-        return self.heaviest.direction if self.heaviest else WRITE
-
     def hot_keys(self, least: float) -> tuple[HotKey, ...]:
         """The keys of the table and its indexes with at least a share of that direction's requests."""
-        return tuple(
-            key.model_copy(update={"index": heat.index})
-            for heat in self.heats
-            if heat.direction == self.direction
-            for key in heat.hottest
-            if key.share >= least
-        )
+        return hot_keys_of((heat for heat in self.heats if heat.direction == self.direction), least)
 
 
 def read_incident(folder: Path) -> Incident:
@@ -76,7 +66,7 @@ def read_incident(folder: Path) -> Incident:
     direction = heaviest.direction if heaviest else WRITE
     return Incident(
         evidence=evidence, diagnosis=diagnosis, client=client, arranged=timeline(evidence), heaviest=heaviest,
-        heats=heats_known(evidence, client, diagnosis, direction),
+        direction=direction, heats=heats_known(evidence, client, diagnosis, direction),
     )  # fmt: skip
 
 
@@ -125,9 +115,7 @@ def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tup
         accepted = max(0, row.attempts - row.throttled)
         return float(row.attempts), row.consumed / accepted if accepted and row.consumed else 1.0
     cell = track.cell_of(second)
-    units_per_request = track.units_of_refused
-    units = (track.consumed or {}).get(cell, 0.0) + units_per_request * _throttled(arranged, track, cell)
-    return units / track.step_s / units_per_request, units_per_request
+    return _units_per_s(arranged, track, cell) / track.units_of_refused, track.units_of_refused
 
 
 def asked_per_s(arranged: EvidenceTimeline, second: float) -> dict[Resource, float]:
@@ -135,10 +123,16 @@ def asked_per_s(arranged: EvidenceTimeline, second: float) -> dict[Resource, flo
     asked = {}
     for track in arranged.tracks:
         cell = track.cell_of(second)
-        if (units := (track.consumed or {}).get(cell)) is not None:
-            units += track.units_of_refused * _throttled(arranged, track, cell)
-            asked[Resource(track.index, track.direction)] = units / track.step_s / arranged.scale
+        if cell in (track.consumed or {}):
+            per_s = _units_per_s(arranged, track, cell) / arranged.scale
+            asked[Resource(track.index, track.direction)] = per_s
     return asked
+
+
+def _units_per_s(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
+    """Return the units/s of a cell that were consumed or throttled."""
+    throttled = track.units_of_refused * _throttled(arranged, track, cell)
+    return ((track.consumed or {}).get(cell, 0.0) + throttled) / track.step_s
 
 
 def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
