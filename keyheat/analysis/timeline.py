@@ -6,7 +6,7 @@ stays missing: a lookup returns None if CloudWatch was not queried or had no dat
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
 from statistics import median
@@ -45,6 +45,8 @@ class EvidenceTrack:
     warm: float | None
     on_demand: bool | None
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
+    throttled_request_units: Cells = field(default_factory=dict)
+    """Units by cell of all throttled requests, where transactions, throttled as a whole, are among them."""
     scale: float = 1.0  # of a local table
 
     @property
@@ -109,8 +111,10 @@ class EvidenceTrack:
         return self.units_per_request or (limits.EVENTUAL_READ_FACTOR if self.direction == READ else 1.0)
 
     def refused_units(self, cell: int) -> float:
-        """Throttled units in a cell."""
-        return self.refused(cell) * self.units_of_refused
+        """Throttled units in a cell; a transaction's are those of all its parts."""
+        throttles = self.refused(cell)
+        of_requests = self.throttled_request_units.get(cell, 0.0) if throttles else 0.0
+        return max(throttles * self.units_of_refused, of_requests)
 
     def asked_per_s(self, cells: Iterable[int]) -> float | None:
         """Units/s consumed or throttled: in the busiest throttled cell, else in the median one.
@@ -223,13 +227,14 @@ def _arranged(same: _Same) -> EvidenceTimeline:
     facts: dict[str | None, IndexFacts | TableFacts] = {index.name: index for index in evidence.table.indexes}
     facts[None] = evidence.table
     seconds = _seconds(evidence)
+    requests = _requests(evidence, step_s)
     tracks = tuple(
-        _track(evidence, facts.get(index), index, direction, step_s, by_key, reasons, seconds)
+        _track(evidence, facts.get(index), index, direction, step_s, by_key, reasons, seconds, requests)
         for index in (None, *names)
         for direction in Direction
     )
     quota = _scaled(account, evidence.scale)
-    return EvidenceTimeline(tracks, quota, step_s, evidence.scale, _requests(evidence, step_s))
+    return EvidenceTimeline(tracks, quota, step_s, evidence.scale, requests)
 
 
 TrackKey = tuple[str | None, Direction]
@@ -245,6 +250,7 @@ def _track(
     by_key: Mapping[SeriesName, Series],
     reasons: Mapping[TrackKey, Mapping[int, Mapping[str | None, int]]],
     seconds: Mapping[TrackKey, Mapping[int, SecondCount]] | None,
+    requests: Mapping[Direction, Cells],
 ) -> EvidenceTrack:
     def cells(name: str) -> Cells | None:
         series = by_key.get((name, index, ""))
@@ -263,6 +269,8 @@ def _track(
     throttled = {
         cell: units / step_s for cell, units in (consumed or {}).items() if (by_capacity or {}).get(cell)
     }
+    units = units_per_request(evidence.series, direction, index) if counted else None
+    whole = units_per_request(evidence.series, direction, index, transactions=True) if counted else None
     return EvidenceTrack(
         index=index,
         direction=direction,
@@ -277,27 +285,33 @@ def _track(
         maximum_asked=(metrics.on_demand_maximum(direction), index, "") in by_key,
         warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,
         on_demand=_on_demand(evidence, provisioned),
-        units_per_request=units_per_request(evidence.series, direction, index) if counted else None,
+        units_per_request=units,
+        throttled_request_units={
+            cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
+        },
         scale=evidence.scale,
     )
 
 
-def units_per_request(series: Iterable[Series], direction: Direction, index: str | None) -> float | None:
+def units_per_request(
+    series: Iterable[Series], direction: Direction, index: str | None, *, transactions: bool = False
+) -> float | None:
     """Return the mean units of an accepted request.
 
-    None if some operation's requests were not counted, or if they include batches or transactions, whose
-    parts CloudWatch does not count. A read of an index is one request; a write is one of the table and of
-    each index.
+    None if some operation's requests were not counted, or if they include batches, whose parts CloudWatch
+    does not count, or transactions, but for `transactions`. A read of an index is one request; a write is one
+    of the table and of each index.
     """
     units = requests = 0.0
     uncounted = {*metrics.SINGLE_REQUESTS[direction]}
+    whole = metrics.TRANSACTIONS[direction] if transactions else ()
     for item in series:
         total = sum(value for _at, value in item.points)
         if (item.metric, item.statistic) == (metrics.LATENCY, "SampleCount"):
             operation = (item.operation, item.dimension)
-            if operation in metrics.REQUESTS_OF_PARTS[direction] and total:
+            if operation in metrics.REQUESTS_OF_PARTS[direction] and operation not in whole and total:
                 return None
-            if operation in metrics.SINGLE_REQUESTS[direction]:
+            if operation in (*metrics.SINGLE_REQUESTS[direction], *whole):
                 uncounted.discard(operation)
                 requests += total
         elif item.whole and item.metric == metrics.consumed(direction) and item.statistic == "Sum":
