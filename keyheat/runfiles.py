@@ -101,6 +101,11 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             Path(temporary).unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file. Raises `CannotWrite`."""
+    write_atomically(path, lambda file: file.write(text.encode()))
+
+
 def write_json(path: Path, format_name: str, content: dict[str, Any]) -> None:
     """Write a JSON file that starts with its format. Raises `CannotWrite`."""
     body = orjson.dumps(

@@ -133,8 +133,9 @@ def by_a_search(run: Path) -> Shown:
 
 def by_a_suite(run: Path) -> Shown:
     kept = Kept(
-        case="c", repetition=0, side="after", summary=read_summary(run), folder_url="", at=datetime.now(UTC)
-    )
+        case="c", repetition=0, side="after", summary=read_summary(run).model_dump_json(), folder_url="",
+        at=datetime.now(UTC),
+    )  # fmt: skip
     row = run_row(kept)
     yield "accepted", "suite", f"{row['accepted/s']} WCU/s"
     yield "share", "suite", row["throttled"]

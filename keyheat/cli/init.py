@@ -166,7 +166,7 @@ def _write(
     from keyheat.intake.locustfile import locustfile_text
     from keyheat.intake.scenario import scenario_text, with_locustfile
     from keyheat.plan.plan import differences_of_replay
-    from keyheat.runfiles import write_atomically
+    from keyheat.runfiles import write_text
     from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import schema_beside
 
@@ -182,8 +182,8 @@ def _write(
         text = with_locustfile(text, os.path.relpath(locustfile, target.parent), raw["tasks"])
         code = locustfile_text(table.name, target.name, raw["tasks"])
         scenario_from_dict(parsed_toml(text), str(target))
-        write_atomically(locustfile, lambda written: written.write(code.encode()))
-    write_atomically(target, lambda written: written.write(text.encode()))
+        write_text(locustfile, code)
+    write_text(target, text)
     return text, differences
 
 

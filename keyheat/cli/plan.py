@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.answers import as_markdown, give
-from keyheat.cli.options import (
-    a_scenario,
-    changed,
-    in_json,
-    price_list,
-    some_prices,
-)
+from keyheat.cli.options import a_scenario, changed, in_json, price_list, some_prices
 from keyheat.simulator.jobs import find_scenario
 from keyheat.words import DONE
 

@@ -89,15 +89,16 @@ class SuiteSession:
         price_list(self.prices)
         baseline = None
         if not options.new_baseline:
-            settled = options.accept or paired
-            baseline = baseline_of(history, self.suite, options.baseline, settled=settled)
-        if options.accept and baseline is not None and self._names <= baseline.kept.keys():
+            baseline = baseline_of(history, self.suite, options.baseline)
+        if options.accept and baseline is not None and self.suite.gates.keys() <= baseline.kept.keys():
             raise ValueError(
                 f"--accept is for a first session or a new case, and all of {self.suite.name} is compared "
                 f"with {baseline.used.title}: use --new-baseline if the change is intended"
             )
         paired = paired and baseline is not None
-        suite = self.suite if baseline is None else self._on_its_table()
+        suite = self.suite
+        if baseline is not None:
+            suite = replace(suite, cases=tuple(map(self._on_table, suite.cases)))
         checked = baseline if not (paired or options.force) else None
         from keyheat.load.record.generator import machine  # pyarrow: --help needs none
 
@@ -124,15 +125,8 @@ class SuiteSession:
             history.end(session, outcome.verdict, outcome)
         return outcome
 
-    @property
-    def _names(self) -> set[str]:
-        return {case.name for case in self.suite.cases}
-
-    def _on_its_table(self) -> Suite:
-        """The suite with its scenarios as they are run on the existing table, if it names one."""
-        return replace(self.suite, cases=tuple(map(self._on_table, self.suite.cases)))
-
     def _on_table(self, case: SuiteCase) -> SuiteCase:
+        """A case as it is run on the existing table, if the suite names one."""
         if self.guards.table is None or case.target == SIMULATED:
             return case
         if (target := target_of(case.target)) is None:  # an endpoint of our own, without one

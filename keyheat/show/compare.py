@@ -4,28 +4,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from os.path import relpath
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.measures import ABSENCES, MEASURES
-from keyheat.analysis.report import (
-    ReportRun,
-    load_run,
-)
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.summarize import read_summary
 from keyheat.analysis.summary import RunSummary
-from keyheat.numbers import (
-    NOTHING,
-    percent,
-    some,
-)
+from keyheat.numbers import NOTHING, percent, some
 from keyheat.regression.phrases import value
 from keyheat.runfiles import REPORT, SIMULATED, FileProblem
 from keyheat.show import counts
-from keyheat.show.answer import Answer, Section, Table, Tone
+from keyheat.show.answer import Answer, Section, Table, Tone, link_to
 from keyheat.show.html import html_of, save
 from keyheat.show.report import card_of
 from keyheat.show.run import ON_A_VIRTUAL_CLOCK, TO_DO
@@ -97,11 +88,9 @@ class ComparedRun:
                 title=self.label, label="No diagnosis", tone="invalid", sentence="This run has no verdict.",
                 notes=(self.problem,),
             )  # fmt: skip
-        link = quote(Path(relpath(self.folder / REPORT, out_dir)).as_posix())
         kept = tuple(fact for fact in self.card.facts if fact.id in TO_DO)
-        warnings = tuple(
-            line for line in self.card.warnings if line != ON_A_VIRTUAL_CLOCK
-        )  # said once for all
+        warnings = tuple(line for line in self.card.warnings if line != ON_A_VIRTUAL_CLOCK)  # once for all
+        link = link_to(self.folder / REPORT, out_dir)
         return replace(self.card, title=self.label, link=link, facts=kept, warnings=warnings)
 
 

@@ -55,7 +55,7 @@ FATES: Final = (
     ("accepted", "accent", "card", ""),
     (GIVEN_UP, "failed", "card", ""),
     (CONFLICT, "card", "ink", "/"),
-    ("still waiting", "calm", "ink", "/"),
+    ("still waiting", "calm", "ink", "."),
 )
 """What can become of a request: its name, the colours of its bar and of the number inside, its pattern."""
 LEGIBLE: Final = 0.1  # part of all requests from which on there is room for a number in its bar

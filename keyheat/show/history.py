@@ -41,7 +41,11 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
             for session in sessions
             if session.verdict is None
         ),
-        data={"format": FORMAT, "history": str(file), "sessions": [asdict(session) for session in sessions]},
+        data={
+            "format": FORMAT,
+            "history": str(file),
+            "sessions": [session.model_dump(mode="json") for session in sessions],
+        },
     )
 
 
@@ -75,9 +79,9 @@ def session_answer(
         tables=(Table(title="Runs", rows=tuple(rows)),) if rows else (),
         notes=tuple(run.folder_url for run in runs),
         data={
-            "format": FORMAT, "history": str(file), "session": asdict(session),
+            "format": FORMAT, "history": str(file), "session": session.model_dump(mode="json"),
             "outcome": whole.data if outcome is not None else None,
-            "runs": [asdict(run) | {"summary": run.summary.model_dump(mode="json")} for run in runs],
+            "runs": [run.model_dump(mode="json") for run in runs],
         },
     )  # fmt: skip
 

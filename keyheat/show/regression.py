@@ -1,10 +1,9 @@
 """A session of a suite as an answer: the verdict, what did not hold, then each case with its runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from os.path import relpath
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import NOTHING, some, span
@@ -19,7 +18,7 @@ from keyheat.regression.outcome import (
     worst_first,
 )
 from keyheat.regression.phrases import SHOWN, baseline_phrase, change_phrase, decision, headline, value
-from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone
+from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone, link_to
 from keyheat.words import capital
 
 TONES: Final[Mapping[Verdict, Tone]] = {
@@ -166,7 +165,7 @@ def _link(run: RunMade, folder: Path | None) -> str | None:
         return parts.geturl()
     if parts.scheme != "file" or folder is None:
         return None
-    return quote(Path(relpath(unquote(parts.path), folder.absolute())).as_posix())
+    return link_to(Path(unquote(parts.path)), folder)
 
 
 def _intervals(findings: Sequence[GateFinding]) -> Figure:

@@ -16,13 +16,7 @@ from keyheat.simulator.retrying import (
     recovery_s,
     usual_of,
 )
-from keyheat.terms import (
-    CONFLICT,
-    GIVEN_UP,
-    GOODPUT,
-    P50,
-    P99,
-)
+from keyheat.terms import CONFLICT, GIVEN_UP, GOODPUT, P50, P99
 
 Runs = Sequence[RetriedRun]
 NUMBERS: Final = (

@@ -56,6 +56,13 @@ def test_calm_to_the_newest_minute_says_nothing_of_the_time_since() -> None:
     assert of_region(SurveyedTable("orders")).sentence == "None of 1 table throttled."
 
 
+def test_tables_of_one_limit_have_looks_of_their_own() -> None:
+    answer = of_region(*(SurveyedTable(f"orders-{n}", throttles={START: 9.0}) for n in range(12)))
+    looks = {(bar.marker.color, bar.marker.pattern.shape, bar.marker.pattern.size)
+             for bar in answer.figures[0].figure.data}  # fmt: skip
+    assert len(looks) == 12
+
+
 def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> None:
     created = WINDOW.end + timedelta(minutes=5)
     described = {"TableName": "orders", "CreationDateTime": created, "TableStatus": "ACTIVE"}

@@ -102,12 +102,13 @@ def test_a_warm_throughput_is_named_only_if_it_fell(now: float | None, named: li
     assert [one.what for one in between(there, other)[1]] == named
 
 
-def test_another_design_forbids_nothing_if_it_is_always_compared_and_the_traffic_comes_last() -> None:
+def test_another_design_forbids_nothing_if_it_is_always_compared() -> None:
     other = changed(BASE, "load.requests_per_s=1_210", "load.item_bytes=199", "table.provisioned.write=9")
     forbidding, suspects = between(BASE, other, a_case(always=True))
     assert forbidding == ()
-    assert {one.what for one in suspects} >= {"load.item_bytes", "table.provisioned.write"}
-    assert suspects[-1].what == "load.requests_per_s"
+    assert {one.what for one in suspects} >= {
+        "load.item_bytes", "load.requests_per_s", "table.provisioned.write",
+    }  # fmt: skip
 
 
 def test_exact_measures_and_simulated_runs_do_not_care_for_the_machine() -> None:
