@@ -242,14 +242,17 @@ def _answer(
     searches: "list[Search]", target: str, path: Path, prices: Path, *, drawn: bool
 ) -> "tuple[Answer, int]":
     """The answer over all searches, with a figure of each where it is `drawn`; and the exit code."""
-    from keyheat.show.whatif import exit_code_of, found_of, search_answer, together
+    from keyheat.show.whatif import Found, exit_code_of, search_answer, together
     from keyheat.simulator.dryrun.ask import assumptions_of
 
     listed = price_list(prices)
     results = [
-        found_of(search, target, listed, path.parent, assumptions_of(search.question.scenario, path.parent))
+        Found(
+            search=search, target=target, prices=listed,
+            assumed=assumptions_of(search.question.scenario, path.parent),
+        )
         for search in searches
-    ]
+    ]  # fmt: skip
     figures: tuple[Figure, ...] = ()
     if drawn:
         from keyheat.show.figures import search_figure

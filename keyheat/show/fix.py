@@ -32,6 +32,7 @@ from keyheat.show.verdict import in_two_words, target_words, tone_of
 from keyheat.terms import P50, P99, SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import limit_words, title_of
 
+Row = tuple[str, str, str]  # a measure, before and after
 OTHER_DEMAND: Final = 0.1
 """By how much the attempts of both sides may differ before the answer says so."""
 LABELS: Final[Mapping[Kind, str]] = {
@@ -183,26 +184,23 @@ def _measures(fix: Fix) -> Iterator[dict[str, str]]:
             yield {"measure": name, "before": before, "after": after}
 
 
-def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
-    def numbers(
-        name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]
-    ) -> tuple[str, str, str]:
+def _pairs(fix: Fix) -> Iterator[Row]:
+    def numbers(name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]) -> Row:
         before, after = (_in_words(_values(side, of), say) for side in fix.sides)
         return name, before, after
 
     yield numbers("Throttles", lambda run: run.throttles, whole)
     yield numbers(
-        "Throttled attempts",
-        lambda run: run.throttled_share,
-        lambda share: percent(share) if share else "none",
+        "Throttled attempts", lambda run: run.throttled_share, lambda part: percent(part) if part else "none"
     )
     if fix.observed:
         before, after = (throttled_words(side[0].diagnosis.labels) for side in fix.sides)
         yield "While throttled, replayed", before, after
         yield "While throttled, observed", fix.observed, NOTHING
     for side in ("write", "read"):
-        yield numbers(f"Attempted {side}s per second", partial(_attempts_per_s, side), measured)
-        yield numbers(f"Accepted {side}s", partial(_units_per_s, side), partial(_rate, side))
+        yield numbers(f"Attempted {side}s per second", _of_traffic(side, "attempts_per_s"), measured)
+        say = partial(rate, unit=UNITS[side])
+        yield numbers(f"Accepted {side}s", _of_traffic(side, "units_per_s"), say)
     for percentile in (P50, P99):
         of = partial(_service_time_ms, percentile)
         yield numbers(f"{titled(SERVICE_TIME)}, {percentile}", of, milliseconds)
@@ -215,16 +213,9 @@ def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
     yield titled(THROTTLED_BY), before, after
 
 
-def _attempts_per_s(direction: str, run: Tried) -> float | None:
-    return _traffic(run, direction).attempts_per_s or None
-
-
-def _units_per_s(direction: str, run: Tried) -> float | None:
-    return _traffic(run, direction).units_per_s or None
-
-
-def _rate(direction: str, units_per_s: float) -> str:
-    return rate(units_per_s, UNITS[direction])
+def _of_traffic(direction: str, name: str) -> Callable[[Tried], float | None]:
+    """How a run's rate of one direction is read; None if nothing was sent."""
+    return lambda run: getattr(_traffic(run, direction), name) or None
 
 
 def _service_time_ms(percentile: str, run: Tried) -> float | None:

@@ -79,12 +79,11 @@ def _facts(outcome: SessionOutcome) -> Iterator[Fact]:
 
 def _differences(outcome: SessionOutcome) -> Iterator[Section]:
     if outcome.differences:
-        columns = ("case", "what", "before", "now")
-        rows = [
-            (difference.case, difference.what, difference.before, difference.after)
-            for difference in outcome.differences
-        ]
-        table = Table(title="Setup", rows=tuple(dict(zip(columns, row, strict=True)) for row in rows))
+        rows = tuple(
+            {"case": other.case, "what": other.what, "before": other.before, "now": other.after}
+            for other in outcome.differences
+        )
+        table = Table(title="Setup", rows=rows)
         yield Section(id="differences", title="What differs from the baseline", tables=(table,))
 
 

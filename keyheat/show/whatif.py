@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from keyheat.model.resources import Cause
@@ -16,7 +15,7 @@ from keyheat.show.answer import Answer, Fact, Table, Tone
 from keyheat.show.verdict import grade_words, limit_of, target_words
 from keyheat.simulator.search import Step
 from keyheat.simulator.whatif import Search
-from keyheat.words import BROKEN, DONE, INVALID, WRITES_FIRST, Direction, capital, label_of, whose
+from keyheat.words import BROKEN, DONE, INVALID, WRITE, WRITES_FIRST, Direction, capital, label_of, whose
 
 NOT_OF_THE_TABLE: Final = {"generator": "Generator-bound", "undecided": "Not decided"}
 BURST: Final = "Burst capacity counts here: the answer may not hold for longer than this load lasts."
@@ -32,12 +31,11 @@ FORMULA: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A search and where it was made; sentences about items and keys; the number of shards by the formula."""
+    """A search and where it was made, with sentences about items and keys."""
 
     search: Search
     target: str
     prices: Prices
-    formula: int | None = None
     assumed: tuple[str, ...] = ()
 
     @property
@@ -71,6 +69,14 @@ class Found:
             return search.failing
         return search.in_order[-1]
 
+    @property
+    def formula(self) -> int | None:
+        """The number of shards by the formula, of writes of the table."""
+        question = self.search.question
+        of_writes = self.kind == "shards" and question.index is None and self.search.direction is WRITE
+        key = hot_key_of(question.scenario) if of_writes else None
+        return key.needed if key else None
+
     def accepted_per_s(self, step: Step, direction: Direction) -> float:
         """Units per second of the resource in question; of a load, of the table and its indexes together."""
         if self.kind == "load":
@@ -81,16 +87,6 @@ class Found:
 def at_last(search: Search) -> Step:
     """The answer; without one the last number tried: the largest, of a load the smallest."""
     return search.answer or search.in_order[0 if search.question.kind == "load" else -1]
-
-
-def found_of(search: Search, target: str, prices: Prices, folder: Path, assumed: tuple[str, ...]) -> Found:
-    """A search with what is said beside it; `folder` is the scenario's."""
-    question, key = search.question, None
-    if question.kind == "shards" and question.index is None and search.direction is Direction.WRITE:
-        key = hot_key_of(question.scenario)
-    return Found(
-        search=search, target=target, prices=prices, assumed=assumed, formula=key.needed if key else None
-    )
 
 
 def exit_code_of(search: Search) -> int:
@@ -230,14 +226,13 @@ def _steps_table(result: Found) -> Table:
     sides = [side for side in WRITES_FIRST if any(result.accepted_per_s(step, side) for step in steps)]
     rows = [
         {
-            result.unit: number(step.value),
-            "throttled": share_words(step),
+            result.unit: number(step.value), "throttled": share_words(step),
             "limit": _limited_by(step, result.direction),
             **{f"{UNITS[side]}/s": measured(result.accepted_per_s(step, side)) for side in sides},
             **_month(result, step),
         }
         for step in steps
-    ]
+    ]  # fmt: skip
     return Table(title="Numbers tried, and what is accepted", rows=tuple(rows))
 
 
@@ -277,8 +272,8 @@ def _notes(result: Found) -> Iterator[str]:
         yield "The load's shape is left out: every step is a constant demand."
     if result.kind == "load" and scenario.local.scale != 1:
         yield f"At scale {scenario.local.scale:g} of every rate limit: divide by it for a real table."
-    if result.formula is not None:
-        yield FORMULA.format(some(result.formula, "shard"))
+    if (shards := result.formula) is not None:
+        yield FORMULA.format(some(shards, "shard"))
     if result.target == SIMULATED:
         yield BURST if search.question.burst else STEADY
     if result.target == SIMULATED and result.kind != "load":
