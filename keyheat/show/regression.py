@@ -1,6 +1,6 @@
 """A session of a suite as an answer: the verdict, what did not hold, then each case with its runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -9,6 +9,7 @@ from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import NOTHING, some, span
 from keyheat.regression.exports import content
 from keyheat.regression.outcome import (
+    GOOD,
     CaseMade,
     GateFinding,
     RunMade,
@@ -21,10 +22,6 @@ from keyheat.regression.phrases import SHOWN, baseline_phrase, change_phrase, de
 from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone, link_to
 from keyheat.words import capital
 
-TONES: Final[Mapping[Verdict, Tone]] = {
-    "good": "none", "baseline": "none", "regressed": "failed", "unaccepted": "invalid", "invalid": "invalid",
-    "not_compared": "invalid", "refused": "invalid", "interrupted": "invalid",
-}  # fmt: skip
 MOST: Final = 20  # gates that are named, and reasons
 MOST_DRAWN: Final = 25
 FAR: Final = 4.0  # least effects on each side, beyond which a change is drawn at the edge
@@ -37,7 +34,7 @@ def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answe
     return Answer(
         title=outcome.suite,
         label=SHOWN[outcome.verdict],
-        tone=TONES[outcome.verdict],
+        tone=_tone(outcome.verdict),
         sentence=headline(outcome),
         context=f"{capital(baseline_phrase(outcome))}."
         if compared
@@ -52,6 +49,10 @@ def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answe
         notes=tuple(outcome.problems),
         data=content(outcome),
     )  # fmt: skip
+
+
+def _tone(verdict: Verdict) -> Tone:
+    return "none" if verdict in GOOD else "failed" if verdict == "regressed" else "invalid"
 
 
 def _shortened(lines: Sequence[str]) -> Iterator[str]:

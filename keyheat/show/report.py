@@ -95,7 +95,7 @@ def _with_charts(
         yield _keys(run, facts)
         yield _partitions(run, facts)
         yield from filter(None, [counts_of(run.manifest.counted) if run.manifest else None])
-        yield _latency(run)
+        yield from [] if run.simulated else [_latency(run)]
         yield _generator(run)
     yield Section(
         id="numbers", title="The numbers", short="Numbers", page_only=True, tables=tuple(_numbers(run))
@@ -116,7 +116,8 @@ def _tables(*tables: Table | None) -> tuple[Table, ...]:
 def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[Rates]:
     """Of each resource what the client saw, then what CloudWatch published; the verdict's comes first.
 
-    A short load has no minutes beside its seconds: their means take in time without it.
+    A short load has no minutes beside its seconds: their means take in time without it. Other resources that
+    consumed nothing, as the table where an index is read, are left out.
     """
     seen, published = run.record.resources(), published_resources(run)
     resources = sorted(
@@ -126,13 +127,12 @@ def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[R
     short = _lasts_s(run) < LEAST_MINUTES_S
     candidates: list[Rates | None] = []
     for resource in resources[:most]:
-        candidates.append(client_rates(run, resource) if resource in seen else None)
-        candidates.append(
-            published_rates(run, resource)
-            if resource in published and not (short and resource in seen)
-            else None
-        )
-    return [_under(run, facts, resource) for resource in candidates if resource is not None]
+        if resource in seen:
+            candidates.append(client_rates(run, resource))
+        if resource in published and not (short and resource in seen):
+            candidates.append(published_rates(run, resource))
+    drawn = (rates for rates in candidates if rates and (rates.resource == facts.resource or rates.used))
+    return [_under(run, facts, rates) for rates in drawn]
 
 
 def _under(run: ReportRun, facts: Facts, rates: Rates) -> Rates:
@@ -240,8 +240,7 @@ def _unit_worth(run: ReportRun, partitions: pd.DataFrame, resource: Resource) ->
 
 def _latency(run: ReportRun) -> Section:
     lines = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
-    if run.latency == {}:
-        lines.append("A simulation has no latencies." if run.simulated else "latency.hdr holds no requests.")
+    lines += ["latency.hdr holds no requests."] if run.latency == {} else []
     return _section("latency", "Latency", "Latency", [latency_figure(run.latency or {})], lines)
 
 

@@ -62,6 +62,11 @@ class Rates:
         """The limits that throttled, in the order in which pages show them."""
         return [constraint for constraint in SHOWN if constraint in self.frame]
 
+    @property
+    def used(self) -> bool:
+        """Whether anything was consumed or throttled, as far as that is known."""
+        return bool(self.constraints or self.most("consumed") or not self.known("consumed"))
+
     def known(self, column: str) -> bool:
         """Whether a column has any value."""
         return column in self.frame and bool(self.frame[column].notna().any())
