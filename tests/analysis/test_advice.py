@@ -109,6 +109,12 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
         ("only after the load was there", "minimum of at least 2,858 WCU/s", "schedule"), ("Turn on",),
     ),
     (
+        "somebody raised it late, for auto scaling is off",
+        {"constraint": "table", "rule": "auto-scaling-late", "limit": 100, "scaled_by_hand": True},
+        "raise_minimum",
+        ("only after the load was there", "minimum capacity", "2,858 WCU/s ahead of the peak"), ("scaling",),
+    ),
+    (
         "auto scaling is known to be on",
         {"constraint": "table", "scaled_most": 9_000, "limit": 100}, "raise_minimum",
         ("reacts after minutes", "minimum of at least 2,858 WCU/s"), (),

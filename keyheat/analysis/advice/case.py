@@ -123,6 +123,7 @@ class AdviceCase:
     partitions_then: int | None = None  # as in a plan; None: the load is unknown
     on_demand: bool = False
     scaled_most: float | None = None  # the maximum of its auto scaling; None: off or unknown
+    scaled_by_hand: bool = False  # AWS says that its auto scaling is off
     index_key: str | None = None  # the index's key attribute, by the scenario
     carried_s: float | None = None  # how long burst serves the demand beyond the limit; None: unknown
     counted: bool = True  # whether an index's keys were counted
@@ -305,6 +306,7 @@ class MeasuredRun:
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,
             scaled_most=self._scaled_most(Resource(*side)),
+            scaled_by_hand=self._is_scaled_by_hand(Resource(*side)),
             index_key=keyed_by.get(resource),
             counted=label is None or INDEX_NOT_COUNTED not in label.because,
             shards_now=scenario.keys.shards if scenario else 1,
@@ -319,6 +321,10 @@ class MeasuredRun:
         owner = owners_of(self.scenario).get(resource.label_name) if self.scenario else None
         policy = policy_of(owner, resource.direction)
         return policy.max if policy else None
+
+    def _is_scaled_by_hand(self, resource: Resource) -> bool:
+        looked_up = self.scaling is not NOT_SCALED and self.scaling.why is None
+        return looked_up and self.scenario is None and self.scaling.of(resource) is None
 
     def _retries(self, constraint: Constraint) -> bool:
         """Whether the client retries throttles of this constraint: the scenario's client, else the run's."""

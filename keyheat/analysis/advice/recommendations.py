@@ -86,7 +86,9 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
     if case.is_pinned:
         why = "Where the load rises within minutes, a higher maximum of auto scaling alone helps too late."
     when = "ahead of the peak, by a schedule if it is known, leaves room; a lower target always leaves some"
-    if case.rule == SCALED_LATE:
+    if case.rule == SCALED_LATE and case.scaled_by_hand:
+        why, when = "The capacity was raised only after the load was there.", "ahead of the peak leaves room"
+    elif case.rule == SCALED_LATE:
         why = "The capacity was raised only after the load was there: auto scaling takes minutes."
     elif case.rule == SCALED_DOWN:
         why = "The capacity was lowered below what the load takes."
