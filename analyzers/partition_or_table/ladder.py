@@ -75,7 +75,8 @@ def _apart(
     """
     if track.seconds is not None:
         return list(stated), []
-    whole, result = [], []
+    whole: list[LabelCandidate] = []
+    result = []
     sampled: defaultdict[Constraint, list[LabelCandidate]] = defaultdict(list)
     for candidate in stated:
         events = track.causes.get(candidate.constraint, {})
