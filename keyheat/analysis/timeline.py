@@ -45,6 +45,7 @@ class EvidenceTrack:
     warm: float | None
     on_demand: bool | None
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
+    scans: Cells = field(default_factory=dict)  # accepted ones of the table and its indexes, for reads
     throttled_request_units: Cells = field(default_factory=dict)
     """Units by cell of all throttled requests, where transactions, throttled as a whole, are among them."""
     scale: float = 1.0  # of a local table
@@ -286,6 +287,7 @@ def _track(
         warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,
         on_demand=_on_demand(evidence, provisioned),
         units_per_request=units,
+        scans=_scans(evidence.series, step_s) if direction == READ else {},
         throttled_request_units={
             cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
         },
@@ -319,6 +321,13 @@ def units_per_request(
         elif item.metric == metrics.FAILED_CONDITIONS and direction == "write":
             requests += total  # these consume units as well
     return units / requests if units and requests and not uncounted else None
+
+
+def _scans(series: Iterable[Series], step_s: int) -> Cells:
+    """Accepted Scan requests by cell; each reads a page."""
+    accepted = (metrics.LATENCY, "SampleCount", "Scan")
+    scans = [item for item in series if (item.metric, item.statistic, item.operation) == accepted]
+    return _cells(scans[0], step_s) if scans else {}
 
 
 def _warm(warm: Capacity, direction: Direction, scale: float) -> float | None:

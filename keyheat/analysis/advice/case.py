@@ -30,6 +30,7 @@ EASES: Final = frozenset(
         "raise_max_on_demand",
         "ramp",
         "read_eventually_consistent",
+        "slow_scans",
     )
 )
 """Actions that help now; the others last."""
@@ -75,10 +76,7 @@ def demand(track: EvidenceTrack, labels: Sequence[Label]) -> MeasuredDemand | No
     client_per_s = _by_client(track, spans)
     if client_per_s is not None:
         return MeasuredDemand(client_per_s)
-    cells = [
-        cell for cell in track.consumed or {}
-        if any(start_s - track.step_s < cell < end_s for start_s, end_s in spans)
-    ]  # fmt: skip
+    cells = [cell for cell in track.consumed or {} if _overlaps(cell, track.step_s, spans)]
     cloudwatch_per_s = track.asked_per_s(cells)
     return None if cloudwatch_per_s is None else MeasuredDemand(cloudwatch_per_s, by="cloudwatch")
 
@@ -106,6 +104,17 @@ def _by_client(track: EvidenceTrack, spans: Sequence[tuple[float, float]]) -> fl
     return rates[int(0.9 * (len(rates) - 1))]
 
 
+def _scans_per_s(track: EvidenceTrack, labels: Sequence[Label]) -> float:
+    """Return the accepted scans per second of the throttled cells."""
+    spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
+    cells = [cell for cell in track.consumed or () if _overlaps(cell, track.step_s, spans)]
+    return sum(track.scans.get(cell, 0.0) for cell in cells) / (len(cells) * track.step_s) if cells else 0.0
+
+
+def _overlaps(cell: int, step_s: int, spans: Sequence[tuple[float, float]]) -> bool:
+    return any(start_s - step_s < cell < end_s for start_s, end_s in spans)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviceCase:
     """One constraint of one resource and direction, in units per second of an unscaled table."""
@@ -124,6 +133,7 @@ class AdviceCase:
     on_demand: bool = False
     scaled_most: float | None = None  # the maximum of its auto scaling; None: off or unknown
     scaled_by_hand: bool = False  # AWS says that its auto scaling is off
+    scans_per_s: float = 0.0  # accepted pages of scans while it throttled
     index_key: str | None = None  # the index's key attribute, by the scenario
     carried_s: float | None = None  # how long burst serves the demand beyond the limit; None: unknown
     counted: bool = True  # whether an index's keys were counted
@@ -306,6 +316,7 @@ class MeasuredRun:
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,
             scaled_most=self._scaled_most(Resource(*side)),
+            scans_per_s=_scans_per_s(track, labels) / scale if track else 0.0,
             scaled_by_hand=self._is_scaled_by_hand(Resource(*side)),
             index_key=keyed_by.get(resource),
             counted=label is None or INDEX_NOT_COUNTED not in label.because,
