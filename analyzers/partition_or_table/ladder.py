@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from keyheat.analysis.rules import WHOSE
-from keyheat.analysis.timeline import EvidenceTrack
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.numbers import some
 from keyheat.runs.metrics import cause_events, constraint_of

@@ -13,7 +13,7 @@ from keyheat.analysis.elsewhere import usual_latency_ms
 from keyheat.analysis.facts import Facts, throttled_spans
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.run_result import STILL_S
-from keyheat.analysis.timeline import EvidenceTrack
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.masking import typed
 from keyheat.model.limits import MINUTE_S
 from keyheat.numbers import (

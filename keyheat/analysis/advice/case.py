@@ -9,7 +9,8 @@ from keyheat.analysis.advice.schedule import Limit, Schedule, is_buffered, owner
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Recommend, Thresholds
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.analysis.timeline import EvidenceTimeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
