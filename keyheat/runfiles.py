@@ -152,7 +152,12 @@ def bytes_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
         return read_file(path, most_bytes)
     except FileNotFoundError as error:
         # Said once, of the file that is looked for first.
-        hint = runs_below(path.parent) if path.name in (FILES[RUN], FILES[DIAGNOSIS]) else ""
+        hint = ""
+        if path.name == FILES[DIAGNOSIS] and (path.parent / FILES[RUN]).exists():
+            verb = "analyze" if (path.parent / FILES[EVIDENCE]).exists() else "collect"
+            hint = f": `keyheat {verb} {path.parent}` comes first"
+        elif path.name in (FILES[RUN], FILES[DIAGNOSIS]):
+            hint = runs_below(path.parent)
         raise FileProblem(f"{path} is missing{hint}") from error
     except OSError as error:
         raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from keyheat.analysis.rules import WHOSE
-from keyheat.analysis.timeline import EvidenceTrack
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.numbers import some
 from keyheat.runs.metrics import cause_events, constraint_of
@@ -75,7 +75,8 @@ def _apart(
     """
     if track.seconds is not None:
         return list(stated), []
-    whole, result = [], []
+    whole: list[LabelCandidate] = []
+    result = []
     sampled: defaultdict[Constraint, list[LabelCandidate]] = defaultdict(list)
     for candidate in stated:
         events = track.causes.get(candidate.constraint, {})

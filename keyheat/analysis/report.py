@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyheat import runfiles
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.evidence.settings import Steps
 from keyheat.runfiles import FILES, FileProblem
 from keyheat.runs.formats import Diagnosis, Evidence, Label, TableFacts, read_diagnosis

@@ -8,7 +8,8 @@ from typing import Final
 from keyheat.analysis.blind_spans import with_blind_spans
 from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import UNITS, percent, some, whole
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.endpoints import FOREIGN_UNITS, without_a_model

@@ -204,7 +204,8 @@ def _write_suite(
     written = [shown(other) for other in files]
     return Answer(
         title=f"Suite {suite.name}",
-        sentence=f"{path}: {some(len(cases), 'case')}: {', '.join(cases)}.",
+        sentence=f"{path}{'' if path in written else ' was there and is kept'}: "
+        f"{some(len(cases), 'case')}: {', '.join(cases)}.",
         notes=(*(other for other in written if other != path), scheduled, FIRST_SESSION),
         commands=(f"keyheat regress {path}",),
         data={"suite": path, "name": suite.name, "cases": cases, "schedules": schedules, "written": written},

@@ -24,9 +24,24 @@ a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
 NO_YEAR: Final = 1900  # of a time of day alone, as strptime has it
-a_time = click.DateTime(
-    ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"]
-)
+
+
+class Time(click.DateTime):
+    """A time of day, or of a date; a length of time is pointed to `--last`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the time. Raises `click.BadParameter`."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            try:
+                TimeSpan().convert(value, param, ctx)
+            except click.BadParameter:
+                self.fail(f"{value!r} is no time such as 07:36 or 2026-11-20T12:00:00Z", param, ctx)
+            self.fail(f"{value!r} is a length of time: --last {value} is the time up to now", param, ctx)
+
+
+a_time = Time(["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"])
 Verb = Callable[..., Any]
 
 

@@ -30,7 +30,7 @@ from keyheat.show.answer import Answer, Table, Tone
 from keyheat.show.questions import throttled_words
 from keyheat.show.verdict import in_two_words, target_words, tone_of
 from keyheat.terms import P50, P99, SERVICE_TIME, THROTTLED_BY, titled
-from keyheat.words import limit_words, title_of
+from keyheat.words import index_of, limit_words, title_of
 
 Row = tuple[str, str, str]  # a measure, before and after
 OTHER_DEMAND: Final = 0.1
@@ -68,10 +68,11 @@ def fix_answer(fix: Fix) -> Answer:
         title=fix.scenario.name,
         label=LABELS[proof.kind],
         tone=TONES.get(proof.kind, (proof.now or proof.limit)[0]),
-        sentence=" ".join(filter(None, (sentence_of(fix), _too_few(fix)))),
+        sentence=" ".join(filter(None, (sentence_of(fix), _unlike_observed(fix)))),
         context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
         tables=tuple(_tables(fix, measures)),
         notes=tuple(warnings_of(fix)),
+        commands=tuple(_next(fix)),
         parts=tuple(_part(run) for side in fix.sides for run in side),
         data=_data(fix, measures),
     )
@@ -150,14 +151,23 @@ def sentence_of(fix: Fix) -> str:
     return f"{verdict}, {limit} still throttles; throttles {counts}."
 
 
-def _too_few(fix: Fix) -> str:
-    """That the replay throttles far less than the table did, so a fix of it may not be enough."""
+def _unlike_observed(fix: Fix) -> str:
+    """That the replay throttles far less or more than the table did, so its fix may not be the table's."""
     replayed = middle([run.throttles for run in fix.proof.before]) if fix.proof.before else 0.0
-    if replayed >= NEAR_RATIO * fix.observed_throttles:
-        return ""
-    return (
-        f"The replay shows only {whole(replayed)} of the {whole(fix.observed_throttles)} observed throttles."
-    )
+    observed = fix.observed_throttles
+    if replayed < NEAR_RATIO * observed:
+        return f"The replay shows only {whole(replayed)} of the {whole(observed)} observed throttles."
+    if observed and replayed > observed / NEAR_RATIO:
+        return f"The replay shows {whole(replayed)} throttles, and {whole(observed)} were observed."
+    return ""
+
+
+def _next(fix: Fix) -> Iterator[str]:
+    """How more shards are tried of a replayed incident: few of them can lie in one partition."""
+    index = index_of(fix.remedy.resource)
+    if fix.proof.kind == "not_fixed" and fix.remedy.queries_per_read and fix.observed:
+        yield "keyheat init --from-diagnosis DIR --out TABLE.toml"
+        yield "keyheat whatif TABLE.toml shards" + (f" --index {index}" if index else "")
 
 
 def _accepted(fix: Fix) -> str:

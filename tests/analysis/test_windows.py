@@ -96,3 +96,10 @@ def test_two_incidents_are_not_told_as_one_beside_other_tables() -> None:
     assert "13:50:00 or earlier to the end, in 2 pieces" in {
         fact.value for fact in diagnosis_answer(found).facts
     }
+
+
+def test_a_table_of_the_first_minute_cannot_have_throttled_earlier() -> None:
+    seen = minutes(0, 1, 8, 9, 10)
+    table = seen.table.model_copy(update={"created": seen.window.start + timedelta(seconds=20)})
+    found = diagnosed_alone(seen.model_copy(update={"table": table}), "eu-west-1", BILLING)
+    assert not any("or earlier" in fact.value for fact in diagnosis_answer(found).facts)

@@ -357,6 +357,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
         by_hand=f"{_LATER}; `keyheat whatif NAME retries` shows what each policy makes of the same demand.",
     ),
     "queue_writes": Action(by_hand=f"{_LATER}."),
+    "slow_scans": Action(
+        by_hand="a scenario has no scans: give each page of theirs a Limit, and pause between pages.",
+    ),
     "collect_evidence": Action(
         by_hand="there is nothing to rerun before the cause is known: `keyheat collect` asks for more.",
     ),

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import BillingMode

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from keyheat.analysis.report import ReportRun
-from keyheat.analysis.timeline import Cells
+from keyheat.analysis.track import Cells
 from keyheat.numbers import UNITS, whole
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.frames import frame as frame_of
