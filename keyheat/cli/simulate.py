@@ -109,11 +109,11 @@ def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: obje
     """
     if not in_words():
         ended = [*codes, *[None] * (len(jobs) - len(codes))]
-        runs = [_told(job, ended[number]) for number, job in enumerate(jobs)]
+        runs = [_run_data(job, ended[number]) for number, job in enumerate(jobs)]
         print_json({"format": FORMAT, "exit_code": code, "runs": runs, **more})
 
 
-def _told(job: Job, code: int | None) -> dict[str, object]:
+def _run_data(job: Job, code: int | None) -> dict[str, object]:
     from keyheat.analysis.summarize import read_summary
     from keyheat.runs.formats import read_diagnosis
 

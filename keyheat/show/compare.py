@@ -1,4 +1,4 @@
-"""Several runs beside each other: which throttled and by what, a card of each, every measure in a table."""
+"""Several runs side by side: which throttled and by which limit, a card each, all measures in a table."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ class ComparedRun:
 
     @classmethod
     def read_all(cls, folders: Sequence[Path]) -> "list[ComparedRun]":
-        """All run directories, each under as much of its path as tells it from the others."""
+        """Read all run directories; each gets as much of its path as distinguishes it."""
         runs = list(map(cls.read, folders))
         for parts in range(2, MOST_PARTS + 1):
             alike = Counter(label for _folder, label in {(run.folder, run.label) for run in runs})
@@ -56,7 +56,7 @@ class ComparedRun:
 
     @classmethod
     def read(cls, folder: Path) -> "ComparedRun":
-        """A run directory; one that cannot be read says so on its card."""
+        """Read a run directory; if it is unreadable, its card says why."""
         try:
             run = load_run(folder)
         except FileProblem as problem:
@@ -136,7 +136,7 @@ def comparison_answer(runs: Sequence[ComparedRun], out_dir: Path) -> Answer:
 
 
 def sentence_of(runs: Sequence[ComparedRun]) -> str:
-    """Which runs were throttled and by what, then those that were not, and those that cannot tell."""
+    """Runs that throttled and by which limit, then calm ones, then undecided ones."""
     throttled = [run for run in runs if run.throttled]
     calm = [run for run in runs if run.valid and not run.throttled and run.tone in ("none", BURST)]
     silent = [run for run in runs if run not in throttled and run not in calm]
@@ -166,7 +166,7 @@ def _by_what(run: ComparedRun) -> str:
 
 
 def _tone(runs: Sequence[ComparedRun], throttled: Sequence[ComparedRun]) -> Tone:
-    """Throttles before everything, and calm only if every run is."""
+    """The tone of the throttled runs; calm only if every run is."""
     if not all(run.valid for run in runs):
         return "invalid"
     tones = [run.tone for run in throttled or runs]
@@ -181,7 +181,7 @@ def _expected(stated: int, surprises: int) -> str:
 
 
 def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """What makes runs hard to compare: invalid ones, other scales, other places."""
+    """Warn of invalid runs, and of different scales or targets."""
     for compared in runs:
         generator = compared.run.diagnosis.generator if compared.run else None
         if not compared.valid:
