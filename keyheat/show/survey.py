@@ -17,7 +17,7 @@ from keyheat.show.answer import Answer, Figure, Table
 from keyheat.show.charts.base import figure, iso, lay_out, safe, time_axis
 from keyheat.show.diagnosis import context_of, in_brief
 from keyheat.show.questions import NOT_YET
-from keyheat.show.style import colour_of, pattern
+from keyheat.show.style import LIGHT, colour_of, pattern
 from keyheat.words import BROKEN, DONE, INVALID, Constraint
 
 MOST_NAMED: Final = 10
@@ -150,7 +150,10 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
     drawn = Counter[Constraint]()
     for region, table in pairs:
         constraint = _constraint_of(region, table.name)
-        look = {"color": colour_of(constraint), "pattern": pattern(constraint, drawn[constraint])}
+        look = {
+            "color": colour_of(constraint), "pattern": pattern(constraint, drawn[constraint]),
+            "line": {"color": LIGHT["card"], "width": 1},
+        }  # fmt: skip
         chart.add_trace(_bars(table, region.survey.period_s, look))
         drawn[constraint] += 1
     yield Figure(
