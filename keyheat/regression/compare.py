@@ -12,7 +12,6 @@ The confidence applies to the whole suite: with 99 % and ten intervals, each has
 number for a reason better than any number (nothing throttled) is infinitely better, or worse.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isclose, isfinite
@@ -207,17 +206,13 @@ def _without_values(sides: Comparison) -> GateFinding:
 # Without noise
 
 
-def _by_seed(items: Sequence[Item]) -> Mapping[int | None, Sequence[Item]]:
-    by_seed: dict[int | None, list[Item]] = defaultdict(list)
-    for item in items:
-        by_seed[item.seed].append(item)
-    return by_seed
-
-
 def _pairs(before: Sequence[Item], after: Sequence[Item]) -> list[tuple[Sequence[Item], Sequence[Item]]]:
     """Items of both sides by seed, for seeds on both sides."""
-    first, last = _by_seed(before), _by_seed(after)
-    return [(first[seed], last[seed]) for seed in first if seed is not None and seed in last]
+    seeds = dict.fromkeys(item.seed for item in before if item.seed is not None)
+    pairs = [
+        tuple([item for item in side if item.seed == seed] for side in (before, after)) for seed in seeds
+    ]
+    return [(first, last) for first, last in pairs if last]
 
 
 def _all_equal(side: Side) -> bool:
