@@ -1,4 +1,4 @@
-"""What a run is allowed, and the question before it starts."""
+"""What a run may do, and the question before it starts."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -166,7 +166,7 @@ def _budget(scenario: Scenario, guards: Guards) -> BudgetSpec:
 
 
 def undertaking(plan: ScenarioPlan, target: Target, guards: Guards) -> Undertaking:
-    """What a person is asked to agree to. Raises `UsageError` for invalid caps."""
+    """What a person must agree to. Raises `UsageError` for invalid caps."""
     return Undertaking(
         scenario=plan.scenario, target=target, bill=plan.bill, budget=_budget(plan.scenario, guards),
         duration_s=plan.scenario.load.duration_s, existing=guards.table, keep_table=guards.keep_table,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedDemand:
-    """What a description of a table cannot tell."""
+    """Demand, which a table's description does not state."""
 
     writes_per_s: float | None = option("items written per second, at the peak", type=click.FloatRange(min=0))
     reads_per_s: float | None = option("reads per second, at the peak", type=click.FloatRange(min=0))
@@ -213,7 +213,7 @@ def _write_suite(
 
 
 def _refuse_options_of_a_table() -> None:
-    """Raise `UsageError` where an option of a table stands beside --suite."""
+    """Raise `UsageError` for options that do not go with --suite."""
     context = click.get_current_context()
     wrong = [
         option.opts[-1]

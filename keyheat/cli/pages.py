@@ -94,7 +94,7 @@ def runs(folders: tuple[Path, ...], file: Path | None) -> int:
 
 
 def _searched(folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The folders that were named, which have to exist; else the default one."""
+    """The given folders, which must exist, else the default one."""
     missing = [str(folder) for folder in folders if not folder.is_dir()]
     if missing:
         raise click.UsageError(f"no such folder: {', '.join(missing)}; the default is {OUT}")
@@ -102,5 +102,5 @@ def _searched(folders: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def _with_bar(places: Sequence[Thing]) -> Iterable[Thing]:
-    """The places one by one, with a bar if there are many."""
+    """Iterate, with a progress bar if there are many."""
     return counted(places, len(places), "runs are read", bars) if len(places) > MANY else places

@@ -1,4 +1,4 @@
-"""What all verbs that make runs share: how a run is simulated, labelled, and told in words or JSON."""
+"""Shared by verbs that make runs: simulate, label, and print the outcome."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -149,7 +149,7 @@ def jobs_in(
     ending: str = "",
     settings: tuple[str, ...] = (),
 ) -> list[Job]:
-    """One run in its own folder, or several below one."""
+    """Jobs for one run in its own folder, or several below one."""
     if len(loaded) == 1:
         ((scenario, path),) = loaded
         return [Job(scenario, path, run_place(folder, f"{scenario.name}{ending}"), settings)]

@@ -67,7 +67,7 @@ class SuiteSession:
 
     @property
     def guards(self) -> Guards:
-        """What its runs may do: by the suite's file, and by what only a person can agree to."""
+        """What its runs may do, by the suite's file and the person's consent."""
         run = self.suite.run
         stated = run.model_dump(exclude={"align", "collect", "paired", "prices"})
         agreed = {name: value for name, value in values_of(self.consent).items() if value is not None}
@@ -126,7 +126,7 @@ class SuiteSession:
         return outcome
 
     def _on_table(self, case: SuiteCase) -> SuiteCase:
-        """A case as it is run on the existing table, if the suite names one."""
+        """The case on the suite's existing table, if it names one."""
         if self.guards.table is None or case.target == SIMULATED:
             return case
         if (target := target_of(case.target)) is None:  # an endpoint of our own, without one
@@ -180,7 +180,7 @@ def _tell(count: int, number: int, run: RunMade) -> None:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM, which schedulers send at a timeout, and a closed terminal act as Ctrl-C."""
+    """Treat SIGTERM (a scheduler's timeout) and a closed terminal as Ctrl-C."""
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         if number == HUNG_UP:

@@ -62,7 +62,7 @@ LEGIBLE: Final = 0.1  # part of all requests from which on there is room for a n
 
 
 def retry_figure(runs: Sequence[RetriedRun]) -> Figure:
-    """What becomes of the requests under each policy."""
+    """Outcomes of the requests under each policy."""
     names = [run.policy.name for run in runs]
     places, notes, rows = named_rows(names)
     chart = figure(AROUND_PX + ROW_PX * len(runs))

@@ -122,13 +122,13 @@ def _run(run: Tried) -> dict[str, Any]:
 
 
 def steps_title(actions: Sequence[str]) -> str:
-    """What was done, each thing once: two capacities are raised under one heading."""
+    """Name the actions, each once: two raised capacities share a heading."""
     first, *others = dict.fromkeys(map(title_of, actions))
     return " and ".join([first, *(title[0].lower() + title[1:] for title in others)])
 
 
 def sentence_of(fix: Fix) -> str:
-    """The verdict, with the numbers that carry it."""
+    """The verdict with its numbers."""
     proof = fix.proof
     if proof.kind == "invalid":
         which = ", ".join(folder.name for folder in proof.invalid) or "a run"
@@ -171,7 +171,7 @@ def _next(fix: Fix) -> Iterator[str]:
 
 
 def _accepted(fix: Fix) -> str:
-    """Units of the direction that was throttled."""
+    """Accepted units of the throttled direction, before and after."""
     direction = fix.proof.limit[2]
     before, after = (_values(side, lambda run: _traffic(run, direction).units_per_s) for side in fix.sides)
     unit = UNITS[direction]
@@ -188,7 +188,7 @@ def _values(side: Sequence[Tried], of: Callable[[Tried], float | None]) -> list[
 
 
 def _measures(fix: Fix) -> Iterator[dict[str, str]]:
-    """Every measure that at least one side has: the median of the repetitions, and their range."""
+    """Every measure of either side: the median and range over repetitions."""
     for name, before, after in _pairs(fix):
         if {before, after} != {NOTHING}:
             yield {"measure": name, "before": before, "after": after}
@@ -224,7 +224,7 @@ def _pairs(fix: Fix) -> Iterator[Row]:
 
 
 def _of_traffic(direction: str, name: str) -> Callable[[Tried], float | None]:
-    """How a run's rate of one direction is read; None if nothing was sent."""
+    """Return a getter for a rate of one direction; it gives None if nothing was sent."""
     return lambda run: getattr(_traffic(run, direction), name) or None
 
 

@@ -1,4 +1,4 @@
-"""The history of suites as answers: its sessions, one of them, and trends of measures."""
+"""The history as answers: all sessions, one session, and trends of measures."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -20,7 +20,7 @@ MOST_DRAWN: Final = 24  # trends on a page, those that changed first
 
 
 def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> Answer:
-    """Sessions, the newest first; the next session of a suite is compared with one of `good`."""
+    """List sessions, newest first; those in `good` are the default baselines."""
     rows = [
         {
             "session": str(session.id), "suite": session.suite,
@@ -87,7 +87,7 @@ def session_answer(
 
 
 def run_row(run: Kept) -> dict[str, str]:
-    """A run of a session in its main numbers."""
+    """A run's main numbers as a table row."""
     summary = run.summary
     rates = [summary.measures.get(f"accepted_units_per_s.{side}") for side in ("write", "read")]
     share = summary.measures.get("throttle_share")

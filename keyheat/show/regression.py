@@ -1,4 +1,4 @@
-"""A session of a suite as an answer: the verdict, what did not hold, then each case with its runs."""
+"""A session of a suite as an answer: verdict, failed gates, then each case with its runs."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ FAR: Final = 4.0  # least effects on each side, beyond which a change is drawn a
 
 
 def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answer:
-    """The whole answer; links of its page are relative to `folder`, where the page stands."""
+    """The whole answer; links are relative to `folder`, the page's directory."""
     changed = [finding for finding in worst_first(outcome.measured) if finding.decision != "same"]
     compared = outcome.verdict != "not_compared"
     return Answer(
@@ -89,7 +89,7 @@ def _differences(outcome: SessionOutcome) -> Iterator[Section]:
 
 
 def _gates(outcome: SessionOutcome, changed: Sequence[GateFinding]) -> Iterator[Section]:
-    """The gates that are not as before, in a terminal, too; those with an interval as a picture."""
+    """Changed gates, also in a terminal; gates with an interval also as a chart."""
     if not outcome.findings:
         return
     facts = [
@@ -140,7 +140,7 @@ def _case(outcome: SessionOutcome, case: CaseMade, folder: Path | None) -> Secti
 
 
 def _runs(case: CaseMade, measures: set[str], folder: Path | None) -> Iterator[Table]:
-    """Every run with the numbers that gates are about; its first cell leads to its report or files."""
+    """Every run with the gated measures; its first cell links to its report or files."""
     runs = (*case.before, *case.after)
     names = [name for name in MEASURES if name in measures]
     rows = [
@@ -159,7 +159,7 @@ def _runs(case: CaseMade, measures: set[str], folder: Path | None) -> Iterator[T
 
 
 def _link(run: RunMade, folder: Path | None) -> str | None:
-    """The address of a run as a browser follows it from `folder`; None if it cannot, as an s3 address."""
+    """A link to a run from `folder`; None if browsers cannot open it, such as s3."""
     parts = urlsplit(run.report or run.url)
     if parts.scheme in ("http", "https"):
         return parts.geturl()
@@ -169,7 +169,7 @@ def _link(run: RunMade, folder: Path | None) -> str | None:
 
 
 def _intervals(findings: Sequence[GateFinding]) -> Figure:
-    """Changes with their intervals, in least effects: what is worse is on the left, whatever the measure."""
+    """Changes with intervals, in units of the least effect; worse is left for every measure."""
     from keyheat.show.charts.base import figure, lay_out, named_rows, safe
     from keyheat.show.style import LIGHT
 
@@ -200,6 +200,6 @@ def _intervals(findings: Sequence[GateFinding]) -> Figure:
 
 
 def _effects(finding: GateFinding, change: float | None) -> float:
-    """A change in least effects, for the worse to the left, at the edge if it is far."""
+    """A change in units of the least effect, negative if worse, clipped to the edge."""
     way = -1.0 if MEASURES[finding.gate.measure].better == "lower" else 1.0
     return max(-FAR, min(FAR, way * (change or 0.0) / finding.gate.least_effect))

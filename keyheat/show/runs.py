@@ -1,4 +1,4 @@
-"""All runs below some folders, as one answer with one table that sorts and filters."""
+"""All runs below some folders, in one sortable table."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -66,7 +66,7 @@ def _cells(run: FoundRun, measures: Sequence[str]) -> dict[str, str]:
 
 
 def _verdict(run: FoundRun) -> Iterator[str]:
-    """The verdict with what was limited and which thresholds broke, or how far the run has come."""
+    """Verdict, limited resources and broken thresholds, or the state of an unfinished run."""
     if (summary := run.summary) is None:
         yield run.state.capitalize()
         return

@@ -1,4 +1,4 @@
-"""How many shards or how much capacity is enough, or how much load is carried: the answer of a search."""
+"""The answer of a search: shards or capacity that are enough, or the load that is carried."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -31,7 +31,7 @@ FORMULA: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A search and where it was made, with sentences about items and keys."""
+    """A search, its target and prices, and assumptions about items and keys."""
 
     search: Search
     target: str
@@ -63,7 +63,7 @@ class Found:
 
     @property
     def edge(self) -> Step | None:
-        """The number that does not hold and is next to the answer; None if everything holds."""
+        """The failing number next to the answer; None if every number holds."""
         search = self.search
         if self.kind == "load" or search.answer is not None:
             return search.failing
@@ -85,19 +85,19 @@ class Found:
 
 
 def at_last(search: Search) -> Step:
-    """The answer; without one the last number tried: the largest, of a load the smallest."""
+    """The answer, else the last number tried: the largest, or the smallest load."""
     return search.answer or search.in_order[0 if search.question.kind == "load" else -1]
 
 
 def exit_code_of(search: Search) -> int:
-    """0: answered; 1: not even the largest number is enough; 3: a run does not say anything of its table."""
+    """0: answered; 1: the largest number is not enough; 3: a run is not valid."""
     if search.failing is not None and search.failing.state in NOT_OF_THE_TABLE:
         return INVALID
     return DONE if search.answer is not None or search.question.kind == "load" else BROKEN
 
 
 def together(answers: Sequence[Answer]) -> Answer:
-    """Answers about writes and reads that are both short, as parts of one."""
+    """Combine the answers for writes and reads, if both are short."""
     if len(answers) == 1:
         return answers[0]
     return Answer(
@@ -138,7 +138,7 @@ def _label(result: Found) -> str:
 
 
 def _tone(result: Found) -> Tone:
-    """The colour of the limit that throttles; none where everything holds or a number is enough."""
+    """The tone of the limit that throttles; none if a number is enough."""
     edge = result.edge
     if edge is not None and edge.state in NOT_OF_THE_TABLE:
         return "invalid"
@@ -149,7 +149,7 @@ def _tone(result: Found) -> Tone:
 
 
 def _sentence(result: Found) -> str:
-    """The number, and what happens with the next one."""
+    """The answer, and what happens beyond it."""
     answer, edge = result.search.answer, result.edge
     outcome = "carried" if result.kind == "load" else "enough"
     so_far = "No number that was tried is"
@@ -175,7 +175,7 @@ def _beyond(result: Found, step: Step) -> str:
 
 
 def _facts(result: Found) -> Iterator[Fact]:
-    """What the answer rests on, the present number, and what the number costs: queries, dollars a month."""
+    """The evidence, the present number, and the cost in queries and dollars a month."""
     search, edge, last = result.search, result.edge, at_last(result.search)
     if edge is not None and edge.verdict is not None and edge.state == "limited":
         grade = "inferred" if edge.on_burst else edge.verdict.grade
@@ -201,7 +201,7 @@ def _facts(result: Found) -> Iterator[Fact]:
 
 
 def number(value: float) -> str:
-    """A number with the digits in which it was tried."""
+    """A number with the digits that were tried."""
     return whole(value) if value >= 100 or value == int(value) else f"{value:.4g}"
 
 
@@ -210,7 +210,7 @@ def share_words(step: Step) -> str:
 
 
 def _limited_by(step: Step, direction: Direction | None) -> str:
-    """What throttled most, in few letters; in brackets what is no limit of the table."""
+    """The main limit in short; in brackets if it is not the table's."""
     if step.state in NOT_OF_THE_TABLE:
         return f"({NOT_OF_THE_TABLE[step.state].lower()})"
     refused = step.throttled_by(direction)
@@ -221,7 +221,7 @@ def _limited_by(step: Step, direction: Direction | None) -> str:
 
 
 def _steps_table(result: Found) -> Table:
-    """Every number with what it throttles, by what, what is accepted and what that costs."""
+    """Every number with its throttles, limit, accepted units and cost."""
     steps = result.search.in_order
     sides = [side for side in WRITES_FIRST if any(result.accepted_per_s(step, side) for step in steps)]
     rows = [
@@ -237,7 +237,7 @@ def _steps_table(result: Found) -> Table:
 
 
 def _month(result: Found, step: Step) -> dict[str, str]:
-    """Dollars a month; on demand only where no part of the load throttles."""
+    """Dollars a month; on-demand only if nothing throttles."""
     if result.kind == "load" or step.folder is not None:
         return {}
     costs = monthly(step, result.prices)
@@ -261,7 +261,7 @@ def _runs(result: Found) -> Iterator[Answer]:
 
 
 def _notes(result: Found) -> Iterator[str]:
-    """What a reader has to know beside the answer."""
+    """Notes on the answer."""
     search, scenario, edge = result.search, result.search.question.scenario, result.edge
     yield from _instead(result)
     if result.kind == "load" and search.answer is not None and not search.confirmed:
@@ -283,7 +283,7 @@ def _notes(result: Found) -> Iterator[str]:
 
 
 def _instead(result: Found) -> Iterator[str]:
-    """What to ask where no number is enough, or where a load is held to a limit."""
+    """Suggest the next question if no number is enough, or a limit caps the load."""
     question, edge = result.search.question, result.edge
     refused = edge.throttled_by(result.direction) if edge is not None else None
     if refused is None or (result.kind != "load" and result.search.answer is not None):
