@@ -97,7 +97,7 @@ class Session(Part):
         return self.verdict in GOOD
 
 
-class Kept(Part):
+class StoredRun(Part):
     """One stored run of a session, with the address of its directory."""
 
     case: str
@@ -206,10 +206,10 @@ class History:
         """The default baseline of a suite's next session."""
         return next((session for session in self.sessions(suite) if session.good), None)
 
-    def runs(self, session: Session, side: Side | None = "after") -> tuple[Kept, ...]:
+    def runs(self, session: Session, side: Side | None = "after") -> tuple[StoredRun, ...]:
         """The runs of a session in order; both sides if `side` is None."""
         where = "WHERE session = ?1 AND (?2 IS NULL OR side = ?2) ORDER BY rowid"
-        return self._read(Kept, f"{RUNS} {where}", session.id, side)
+        return self._read(StoredRun, f"{RUNS} {where}", session.id, side)
 
     def outcome(self, session: Session) -> SessionOutcome | None:
         """The outcome of a session; None if it has none."""

@@ -10,7 +10,7 @@ from keyheat.analysis.summarize import read_summary
 from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import some
 from keyheat.regression.compare import Runs
-from keyheat.regression.history import History, Kept, Session
+from keyheat.regression.history import History, Session, StoredRun
 from keyheat.regression.outcome import GOOD, BaselineUsed, Difference, RunMade, Side
 from keyheat.regression.setups import differences, expected_summary, scenario_before
 from keyheat.regression.suite import Suite, SuiteCase
@@ -28,7 +28,7 @@ class Baseline:
     """A baseline session and its runs, by case."""
 
     used: BaselineUsed
-    kept: Mapping[str, tuple[Kept, ...]]
+    kept: Mapping[str, tuple[StoredRun, ...]]
 
     @property
     def runs(self) -> dict[str, list[RunSummary]]:
@@ -47,7 +47,7 @@ def baseline_of(history: History, suite: Suite, named: str | None) -> Baseline |
         session=str(session.id), started_at=session.started_at, label=session.label,
         chosen=named is not None, pin=named if named in session.pins else None,
     )  # fmt: skip
-    kept: dict[str, tuple[Kept, ...]] = {}
+    kept: dict[str, tuple[StoredRun, ...]] = {}
     for run in history.runs(session):
         kept[run.case] = (*kept.get(run.case, ()), run)
     return Baseline(used=used, kept=kept)
@@ -214,7 +214,7 @@ def _run_made(planned: PlannedRun, summary: RunSummary | None, took_s: float) ->
     )  # fmt: skip
 
 
-def kept_results(kept: Sequence[Kept]) -> tuple[RunMade, ...]:
+def kept_results(kept: Sequence[StoredRun]) -> tuple[RunMade, ...]:
     """Results of an earlier session's runs."""
     return tuple(
         RunMade(

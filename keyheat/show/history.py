@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from keyheat.masking import shown
 from keyheat.numbers import NOTHING, measured, percent, some, span
-from keyheat.regression.history import Kept, Session
+from keyheat.regression.history import Session, StoredRun
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.phrases import relative, value
 from keyheat.regression.trend import Trend
@@ -62,7 +62,7 @@ def _marks(session: Session, good: set[int]) -> Iterator[str]:
 
 
 def session_answer(
-    file: Path, session: Session, runs: Sequence[Kept], outcome: SessionOutcome | None
+    file: Path, session: Session, runs: Sequence[StoredRun], outcome: SessionOutcome | None
 ) -> Answer:
     """One session: its outcome as `keyheat regress` printed it, its runs, and where their files are."""
     whole = outcome_answer(outcome) if outcome is not None else Answer(
@@ -86,7 +86,7 @@ def session_answer(
     )  # fmt: skip
 
 
-def run_row(run: Kept) -> dict[str, str]:
+def run_row(run: StoredRun) -> dict[str, str]:
     """A run's main numbers as a table row."""
     summary = run.summary
     rates = [summary.measures.get(f"accepted_units_per_s.{side}") for side in ("write", "read")]

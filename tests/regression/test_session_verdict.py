@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.history import Kept
+from keyheat.regression.history import StoredRun
 from keyheat.regression.outcome import BaselineUsed, RunMade, Side
 from keyheat.regression.session import Baseline, SessionRuns, plan_runs
 from keyheat.regression.suite import Suite, load_suite
@@ -72,7 +72,7 @@ def made(suite: Suite, numbers: dict[str, dict[Side, list[float]]]) -> SessionRu
 def baseline(runs: dict[str, list[float]], machine: str | None = SETUP.machine) -> Baseline:
     kept = {
         case: tuple(
-            Kept(case=case, repetition=number, side="after",
+            StoredRun(case=case, repetition=number, side="after",
                  summary=that_accepted(accepted, machine).model_dump_json(),
                  folder_url="file:///gone", at=AT)
             for number, accepted in enumerate(numbers)
