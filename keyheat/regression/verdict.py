@@ -199,7 +199,8 @@ def _worse(case: str, findings: Mapping[str, GateFinding]) -> str:
         words += f", by {_now(labels)}{f', and before by {before}' if before != 'none' else ''}"
         named.add(LABELS)
     others = [_was_and_is(finding) for finding in failed if finding.gate.measure not in named]
-    return f"{words}{': ' if others else ''}{'; '.join(others)}."
+    gap = "" if not others else "; " if named else ": "
+    return f"{words}{gap}{'; '.join(others)}."
 
 
 def _was_and_is(finding: GateFinding) -> str:
