@@ -82,14 +82,14 @@ def _apart(
         events = track.causes.get(candidate.constraint, {})
         counted = sum(events.get(cell, 0.0) for cell in cells_of(candidate, track))
         (sampled[candidate.constraint] if counted > candidate.span.throttles else whole).append(candidate)
-    for constraint, parts in sampled.items():
-        cells = {cell for part in parts for cell in cells_of(part, track)}
+    for constraint, pieces in sampled.items():
+        cells = {cell for piece in pieces for cell in cells_of(piece, track)}
         moments = [(cell, round(track.causes[constraint].get(cell, 0.0))) for cell in cells]
         for span in spans(moments, width_s=track.step_s, gap_s=gap_s):
             words = Counter[str]()
-            for part in parts:
-                if span.overlaps(part.span.start_s, part.span.end_s):
-                    words.update(part.words)
+            for piece in pieces:
+                if span.overlaps(piece.span.start_s, piece.span.end_s):
+                    words.update(piece.words)
             result.append(LabelCandidate(span=span, constraint=constraint, grade="reason", words=words))
     return whole, result
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from keyheat.analysis.advice.case import demand
-from keyheat.analysis.elsewhere import other_causes
+from keyheat.analysis.elsewhere import other_causes, throttled_elsewhere
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
-from keyheat.analysis.verdict import LEAST_UNSTATED, throttled_elsewhere
+from keyheat.analysis.verdict import LEAST_UNSTATED
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import UNITS, rate
 from keyheat.runs.formats import (

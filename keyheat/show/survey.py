@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from keyheat.analysis.elsewhere import has_errors
+from keyheat.analysis.elsewhere import has_errors, throttled_elsewhere
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
-from keyheat.analysis.verdict import throttled_elsewhere
 from keyheat.evidence.survey import Survey, SurveyedTable
 from keyheat.numbers import some, whole
 from keyheat.runs.formats import Window

@@ -286,16 +286,18 @@ class MeasuredRun:
 
         `labels` are the limit's own, or others of the run while this limit was hidden.
         """
-        label = max(labels, key=lambda one: one.throttles, default=None)
+        label = max(labels, key=lambda label: label.throttles, default=None)
         constraint, resource, direction = limit
         side, scale, scenario = (index_of(resource), direction), self.arranged.scale, self.scenario
         track = self.arranged.track(*side)
         allowed = _allowed(limit, label, self.arranged, track) if track else None
         is_own = label is not None and (label.constraint, label.resource) == (constraint, resource)
-        heat = next((one for one in self.heats if (one.index, one.direction) == side), None)
+        heat = next((heat for heat in self.heats if (heat.index, heat.direction) == side), None)
         planned = self.asked.get((resource, direction))
         keyed_by = (
-            {one.name: " + ".join(one.partition_keys) for one in scenario.table.indexes} if scenario else {}
+            {index.name: " + ".join(index.partition_keys) for index in scenario.table.indexes}
+            if scenario
+            else {}
         )
         has = None if allowed is None else allowed / scale
         carried_s = None

@@ -54,19 +54,19 @@ def _raise_capacity(case: AdviceCase, more: str = "") -> Recommendation:
     has = "what is provisioned is not known"
     if case.limit is not None:
         has = f"{units(case.limit, case.direction)} were provisioned for {case.whose}"
-    own = ""
+    more_about = ""
     if case.is_pinned:
         has = _pinned(case)
-        own = " This alone leaves auto scaling no range; the step for good gives it one again."
+        more_about = " This alone leaves auto scaling no range; the step for good gives it one again."
     if case.resource != "table":
-        own += " It is the index's capacity that is lacking; raising the table's would change nothing."
+        more_about += " It is the index's capacity that is lacking; raising the table's would change nothing."
     target = case.with_headroom
     room = f"Of {units(target, case.direction)} that demand uses {_share(case)}. " if target else ""
     return case.advise(
         "raise_capacity",
         units=target,
         max_units=case.max_units,
-        why=f"{case.asked}, and {has}.{case.carried}{own}",
+        why=f"{case.asked}, and {has}.{case.carried}{more_about}",
         expected=f"{room}UpdateTable takes effect within minutes.{_maximum_too(case)}{more}",
     )
 

@@ -121,13 +121,13 @@ def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tup
 
 def asked_per_s(arranged: EvidenceTimeline, second: float) -> dict[Resource, float]:
     """Return the units/s at scale 1 that were asked for around a time, throttled ones included."""
-    asked = {}
+    rates = {}
     for track in arranged.tracks:
         cell = track.cell_of(second)
         if cell in (track.consumed or {}):
             per_s = _units_per_s(arranged, track, cell) / arranged.scale
-            asked[Resource(track.index, track.direction)] = per_s
-    return asked
+            rates[Resource(track.index, track.direction)] = per_s
+    return rates
 
 
 def _units_per_s(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
