@@ -143,13 +143,15 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
     cells = [cell for cell in sorted(track.consumed or ()) if _within(cell, track.step_s, spans)]
     counted = {*(track.consumed or ()), *(track.events or ()), *map(track.cell_of, track.reasons)}
     throttles = sum(track.refused(cell) for cell in counted if _within(cell, track.step_s, spans))
+    busiest = track.busiest_throttled(cells)
+    is_peak = busiest is not None and track.peak_ratio(busiest) > 1
     return Period(
         name=name,
         start_s=spans[0][0],
         end_s=spans[-1][1],
         demand_per_s=track.asked_per_s(cells),
-        busiest_s=track.busiest_throttled(cells),
-        at_least=bool(throttles) and track.units_per_request is None,
+        busiest_s=busiest,
+        at_least=bool(throttles) and (track.units_per_request is None or is_peak),
         throttles=throttles if cells or throttles else None,
         provisioned_per_s=_nearest(track.provisioned, cells, throttles),
         maximum_per_s=_nearest(track.maximum, cells, throttles),

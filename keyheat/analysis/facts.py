@@ -301,7 +301,8 @@ def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> tuple
     measured = demand(track, labels) if track is not None else None
     if track is None or measured is None:
         return None, False
-    return measured.units_per_s, measured.by == "cloudwatch" and track.units_per_request is None
+    is_least = measured.of_peak or track.units_per_request is None
+    return measured.units_per_s, measured.by == "cloudwatch" and is_least
 
 
 def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:

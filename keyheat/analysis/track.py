@@ -110,7 +110,7 @@ class EvidenceTrack:
         return max(throttles * self.units_of_refused, of_requests)
 
     def asked_per_s(self, cells: Iterable[int]) -> float | None:
-        """Units/s consumed or throttled: in the busiest throttled cell, else in the median one.
+        """Units/s consumed or throttled: at the peak of the busiest throttled cell, else in the median one.
 
         The median of an incident would include the cells in which it began and ended. None without a cell.
         """
@@ -123,8 +123,20 @@ class EvidenceTrack:
         """The throttled cell with most units consumed or throttled; None if none throttled."""
         return max(filter(self.refused, cells), key=self._asked, default=None)
 
+    def peak_ratio(self, cell: int) -> float:
+        """The demand while it throttled over the cell's mean, at least; 1.0 if a partition may be the limit.
+
+        While a whole resource throttles, it serves its limit or more. So all that a cell consumed was served
+        in at most consumed / limit seconds, and what was throttled came within them.
+        """
+        causes = {constraint for constraint, cells in self.causes.items() if cells.get(cell)}
+        of_all = {"table": self.provisioned, "max_on_demand": self.maximum}
+        limit = of_all[causes.pop()].at(cell) if len(causes) == 1 and causes <= of_all.keys() else None
+        used = (self.consumed or {}).get(cell)
+        return max(1.0, limit * self.step_s / used) if limit and used else 1.0
+
     def _asked(self, cell: int) -> float:
-        return (self.consumed or {})[cell] + self.refused_units(cell)
+        return ((self.consumed or {})[cell] + self.refused_units(cell)) * self.peak_ratio(cell)
 
     @cached_property
     def client_alone(self) -> bool:

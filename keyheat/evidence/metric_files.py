@@ -89,8 +89,13 @@ class MetricReader:
                 case {"MetricDataResults": [_, *_]} as page:
                     if results := self._of_own_labels(page["MetricDataResults"]):
                         pages.append(self._zoned(path, {**page, "MetricDataResults": results}))
-                case page:
+                case {"MetricDataResults": list()} as page:
                     pages.append(page)
+                case _:
+                    raise ValueError(
+                        f"{path} has no list of MetricDataResults: it is no output of `aws cloudwatch "
+                        "get-metric-data`, and no CSV"
+                    )
         return self._merge_files(all_series, pages)
 
     def _merge_files(self, all_series: Iterable[FileSeries], pages: list[object]) -> MetricFiles:

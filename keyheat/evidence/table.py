@@ -67,7 +67,7 @@ def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[
         named = TableFacts(name=facts.name, replicas=given.replicas)
         return with_indexes(named, (i.name for i in (*facts.indexes, *given.indexes))), missing
     switched = time_of((described.get("BillingModeSummary") or {}).get("LastUpdateToPayPerRequestDateTime"))
-    if switched and switched > window.start:
+    if switched and switched > window.start and not (created and switched <= created + MINUTE):
         missing.append(f"the billing mode: it was changed at {switched:%FT%TZ}")
         then["billing_mode"] = None
         then["on_demand_since"] = switched if facts.billing_mode == "PAY_PER_REQUEST" else None

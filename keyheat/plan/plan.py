@@ -330,5 +330,6 @@ def _other_limits(scenario: Scenario, sent: LoadTotals, constraint: Constraint) 
     if not limits or constraint not in (*limits, "undetermined"):
         yield (
             f"NOT REPRODUCED: the incident was throttled by {LIMITS[constraint]}, and this load does not "
-            "exceed that limit. A minute's mean hides its peaks: raise per_s, or the share of the hot key."
+            "exceed that limit. A minute's mean hides its peaks: raise per_s, or the share of the hot key. "
+            "Operations that a scenario has no task for are named in the file."
         )

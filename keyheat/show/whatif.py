@@ -272,7 +272,7 @@ def _notes(result: Found) -> Iterator[str]:
         yield "The load's shape is left out: every step is a constant demand."
     if result.kind == "load" and scenario.local.scale != 1:
         yield f"At scale {scenario.local.scale:g} of every rate limit: divide by it for a real table."
-    if (shards := result.formula) is not None:
+    if (shards := result.formula) is not None and search.answer is not None:
         yield FORMULA.format(some(shards, "shard"))
     if result.target == SIMULATED:
         yield BURST if search.question.burst else STEADY

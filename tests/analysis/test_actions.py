@@ -1,17 +1,18 @@
 """Every recommended action as a change of the scenario, or as words for what is to be done by hand."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from keyheat.analysis.advice import case, hot_partition, recommendations
-from keyheat.analysis.advice.actions import ACTIONS, Applied, ByHand, Setting, apply
+from keyheat.analysis.advice.actions import ACTIONS, Applied, ByHand, Setting, apply, in_order
 from keyheat.analysis.advice.fix import chosen
 from keyheat.runs.formats import Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes
-from keyheat.words import TITLES
+from keyheat.words import TITLES, WRITE, Constraint
 from tests.make import a_diagnosis, a_shipped
 
 
@@ -230,3 +231,14 @@ def test_an_action_that_is_not_recommended_is_refused_with_those_that_are() -> N
         ValueError, match="pre_warm: this diagnosis does not recommend it, but on_demand, back_off"
     ):
         choice(diagnosis(advice("on_demand"), advice("back_off")), action="pre_warm")
+
+
+@pytest.mark.parametrize(
+    ("constraint", "first"), [("table", "raise_capacity"), ("partition", "change_index_key")]
+)
+def test_what_lifts_the_verdicts_own_limit_comes_first(constraint: Constraint, first: str) -> None:
+    """Some writes of the index met its capacity, and others a partition."""
+    of = {"resource": "by-grid", "direction": "write"}
+    advised = [advice("change_index_key", shards=2, **of), advice("raise_capacity", units=1_226, **of)]
+    verdict = SimpleNamespace(resource="by-grid", direction=WRITE, constraint=constraint)
+    assert in_order(advised, SimpleNamespace(verdict=verdict))[0].action == first

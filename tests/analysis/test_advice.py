@@ -80,7 +80,13 @@ CASES: list[tuple[str, dict[str, Any], set[str]]] = [
     ("none", {"constraint": "none"}, set()),
     (
         "a scan now and then",
-        {"constraint": "max_on_demand", "direction": "read", "limit": 400, "scans_per_s": 0.5},
+        {
+            "constraint": "max_on_demand",
+            "direction": "read",
+            "limit": 400,
+            "scans_per_s": 0.5,
+            "scan_share": 0.03,
+        },
         {"back_off", "raise_max_on_demand"},
     ),
 ]
@@ -158,7 +164,7 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
     (
         "scans can be most of the reads",
         {"constraint": "table", "limit": 400, **OF_READS, "demand": MeasuredDemand(450, by="cloudwatch"),
-         "scans_per_s": 2.0},
+         "scans_per_s": 2.0, "scan_share": 0.57},
         "slow_scans", ("Accepted: 120 Scans a minute", "128 RCU, and 256 strongly consistent", "Limit"), (),
     ),
     (

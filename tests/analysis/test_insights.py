@@ -324,6 +324,54 @@ def test_a_refused_transaction_asked_for_all_its_parts(
     assert track.asked_per_s([int(START.timestamp())]) == pytest.approx(asked_per_s)
 
 
+def of_minutes(direction: Direction, table: TableFacts, **values: tuple[float, ...]) -> Evidence:
+    """Metrics of a table by minute; those of one operation are named `Scan_SuccessfulRequestLatency`."""
+    series = []
+    for name, by_minute in values.items():
+        metric, _, operation = name.partition("_")[::-1] if "_" in name else (name, "", "")
+        series.append(
+            Series(
+                metric=metric, statistic="SampleCount" if operation else "Sum", period_s=60,
+                operation=operation or None,
+                points=tuple((START + n * MINUTE, value) for n, value in enumerate(by_minute)),
+            )
+        )  # fmt: skip
+    return Evidence(table=table, window=WINDOW, series=(*series, *accepted(direction)))
+
+
+def test_a_demand_that_filled_a_part_of_a_minute_is_that_of_the_part() -> None:
+    """70 writes of 3 units a second for 15 s: 636 were admitted by a maximum of 120, 410 were not."""
+    capacity = Capacity(None, 120)
+    table = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST", max_on_demand=capacity)
+    seen = of_minutes(
+        WRITE, table, ConsumedWriteCapacityUnits=(0.0, 1_909.0), WriteThrottleEvents=(0.0, 410.0),
+        WriteMaxOnDemandThroughputThrottleEvents=(0.0, 410.0),
+    )  # fmt: skip
+    seen = seen.model_copy(update={"series": (*seen.series[:3], *accepted(WRITE, PutItem=1_909 / 3))})
+    diagnosis = diagnosed(seen)
+    run = evidence_alone(seen, diagnosis)
+    at_least = 120 * (1_909 + 3 * 410) / 1_909
+    assert facts_of(run).at_least_per_s == pytest.approx(at_least)
+    (raised,) = (advice for advice in diagnosis.recommendations if advice.action == "raise_max_on_demand")
+    assert raised.units == 282 > 210
+    assert raised.foreseen is not None
+    assert raised.foreseen.throttle_share_before == pytest.approx(410 / (410 + 1_909 / 3), abs=0.05)
+    assert raised.foreseen.throttle_share_after == 0
+
+
+def test_scans_of_the_minutes_after_a_burst_are_not_hidden_by_the_burst() -> None:
+    table = TableFacts(name="orders", billing_mode="PROVISIONED", provisioned=Capacity(160, 160))
+    throttled = (0.0, 20.0, 30.0, 30.0)
+    seen = of_minutes(
+        READ, table, ConsumedReadCapacityUnits=(0.0, 50_000.0, 9_600.0, 9_600.0),
+        ReadThrottleEvents=throttled, ReadProvisionedThroughputThrottleEvents=throttled,
+        Scan_SuccessfulRequestLatency=(0.0, 400.0, 75.0, 75.0),
+    )  # fmt: skip
+    advised = {advice.action: advice for advice in diagnosed(seen).recommendations}
+    assert list(advised)[:2] == ["raise_capacity", "slow_scans"]
+    assert "Accepted: 183 Scans a minute" in advised["slow_scans"].why
+
+
 def incident(consumed: float, throttles: float, cause: str, *rules: Contributors) -> Evidence:
     """Ten minutes of a table of 4,000 WCU/s, or 15, whose requests of 17 units throttle from the start."""
     has = 4_000 if consumed > 900 else 15

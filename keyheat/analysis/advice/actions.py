@@ -127,10 +127,13 @@ def in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Re
     verdict = diagnosis.verdict
     limit = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
     sided = [advice if advice.resource else advice.model_copy(update=limit) for advice in advised]
-    side = tuple(limit.values())
-    return sorted(
-        sided, key=lambda advice: ((advice.resource, advice.direction) != side, rank(advice.action))
-    )
+    side, of_all = tuple(limit.values()), verdict.constraint in ("table", "max_on_demand", "account")
+
+    def place_of(advice: Recommendation) -> tuple[bool, bool, int]:
+        elsewhere = (advice.resource, advice.direction) != side
+        return elsewhere, of_all and counts(advice.action, "shards"), rank(advice.action)
+
+    return sorted(sided, key=place_of)
 
 
 def _side(advice: Recommendation) -> tuple[str, Direction]:

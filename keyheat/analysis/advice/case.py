@@ -13,6 +13,7 @@ from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.behaviour import DEFAULT
+from keyheat.model.limits import EVENTUAL_READ_FACTOR, PAGE_BYTES, READ_UNIT_BYTES
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.numbers import percent, span, units, whole
 from keyheat.plan.hot_key import shards_needed
@@ -37,6 +38,10 @@ EASES: Final = frozenset(
 """Actions that help now; the others last."""
 
 
+SCAN_UNITS: Final = PAGE_BYTES / READ_UNIT_BYTES * EVENTUAL_READ_FACTOR
+"""Most units of a page of a scan, eventually consistent."""
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredDemand:
     """Demand on a resource while it throttled, units/s.
@@ -49,6 +54,7 @@ class MeasuredDemand:
     units_per_s: float
     by: Literal["schedule", "client", "cloudwatch", "cure"] = "client"
     together: bool = False  # of a table and its indexes
+    of_peak: bool = False  # worked out for the seconds that throttled, and at least that
     scale: float = 1.0  # of the local table at which it was measured
 
     def unscaled(self, scale: float) -> "MeasuredDemand":
@@ -78,8 +84,11 @@ def demand(track: EvidenceTrack, labels: Sequence[Label]) -> MeasuredDemand | No
     if client_per_s is not None:
         return MeasuredDemand(client_per_s)
     cells = [cell for cell in track.consumed or {} if _overlaps(cell, track.step_s, spans)]
-    cloudwatch_per_s = track.asked_per_s(cells)
-    return None if cloudwatch_per_s is None else MeasuredDemand(cloudwatch_per_s, by="cloudwatch")
+    cloudwatch_per_s, busiest = track.asked_per_s(cells), track.busiest_throttled(cells)
+    of_peak = busiest is not None and track.peak_ratio(busiest) > 1
+    if cloudwatch_per_s is None:
+        return None
+    return MeasuredDemand(cloudwatch_per_s, by="cloudwatch", of_peak=of_peak)
 
 
 def demand_of_all(tracks: Sequence[EvidenceTrack], labels: Sequence[Label]) -> MeasuredDemand | None:
@@ -105,11 +114,17 @@ def _by_client(track: EvidenceTrack, spans: Sequence[tuple[float, float]]) -> fl
     return rates[int(0.9 * (len(rates) - 1))]
 
 
-def _scans_per_s(track: EvidenceTrack, labels: Sequence[Label]) -> float:
-    """Return the accepted scans per second of the throttled cells."""
+def _scans(track: EvidenceTrack, labels: Sequence[Label]) -> tuple[float, float]:
+    """Return the accepted scans per second of the throttled cells, and the most that they can be of it.
+
+    A page of a scan is up to 1 MB: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html
+    """
     spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
     cells = [cell for cell in track.consumed or () if _overlaps(cell, track.step_s, spans)]
-    return sum(track.scans.get(cell, 0.0) for cell in cells) / (len(cells) * track.step_s) if cells else 0.0
+    scans = sum(track.scans.get(cell, 0.0) for cell in cells)
+    asked = sum((track.consumed or {})[cell] + track.refused_units(cell) for cell in cells)
+    most = scans * SCAN_UNITS * track.scale
+    return (scans / (len(cells) * track.step_s), min(1.0, most / asked)) if scans and asked else (0.0, 0.0)
 
 
 def _overlaps(cell: int, step_s: int, spans: Sequence[tuple[float, float]]) -> bool:
@@ -135,6 +150,7 @@ class AdviceCase:
     scaled_most: float | None = None  # the maximum of its auto scaling; None: off or unknown
     scaled_by_hand: bool = False  # AWS says that its auto scaling is off
     scans_per_s: float = 0.0  # accepted pages of scans while it throttled
+    scan_share: float = 0.0  # most that they can be of the units asked for
     index_key: str | None = None  # the index's key attribute, by the scenario
     carried_s: float | None = None  # how long burst serves the demand beyond the limit; None: unknown
     counted: bool = True  # whether an index's keys were counted
@@ -300,6 +316,7 @@ class MeasuredRun:
             else {}
         )
         has = None if allowed is None else allowed / scale
+        scans_per_s, scan_share = _scans(track, labels) if track else (0.0, 0.0)
         carried_s = None
         if planned and has and constraint == "table":
             saved = DEFAULT.saved_units(has, index_writes=is_buffered(resource, direction))
@@ -319,7 +336,8 @@ class MeasuredRun:
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,
             scaled_most=self._scaled_most(Resource(*side)),
-            scans_per_s=_scans_per_s(track, labels) / scale if track else 0.0,
+            scans_per_s=scans_per_s / scale,
+            scan_share=scan_share,
             scaled_by_hand=self._is_scaled_by_hand(Resource(*side)),
             index_key=keyed_by.get(resource),
             counted=label is None or INDEX_NOT_COUNTED not in label.because,

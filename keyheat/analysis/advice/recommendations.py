@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from keyheat.analysis.advice.case import AdviceCase
+from keyheat.analysis.advice.case import SCAN_UNITS, AdviceCase
 from keyheat.analysis.advice.hot_partition import hot_partition
 from keyheat.analysis.rules import AT_CEILING, WHOSE
 from keyheat.evidence.settings import QUOTAS
-from keyheat.model.limits import EVENTUAL_READ_FACTOR, MINUTE_S, PAGE_BYTES, READ_UNIT_BYTES
+from keyheat.model.limits import MINUTE_S
 from keyheat.numbers import percent, some, units, whole
 from keyheat.runs.formats import Recommendation
 from keyheat.words import Constraint
@@ -76,16 +76,13 @@ def _slow_scans(case: AdviceCase) -> Iterator[Recommendation]:
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
     """
-    strong = PAGE_BYTES / READ_UNIT_BYTES
-    eventual = strong * EVENTUAL_READ_FACTOR
-    most_per_s = case.scans_per_s * eventual
-    if case.demand is None or most_per_s < MOST_OF_READS * case.demand.units_per_s:
+    if case.scan_share < MOST_OF_READS:
         return
     yield case.advise(
         "slow_scans",
         why=f"Accepted: {some(round(case.scans_per_s * MINUTE_S), 'Scan')} a minute. Each reads a page of up "
-        f"to 1 MB, which is {whole(eventual)} RCU, and {whole(strong)} strongly consistent: they can be most "
-        "of these reads.",
+        f"to 1 MB, which is {whole(SCAN_UNITS)} RCU, and {whole(2 * SCAN_UNITS)} strongly consistent: they "
+        "can be most of these reads.",
         expected="A Limit on each page and a pause between pages leave the other reads their capacity; a "
         "report can read an export of the table in Amazon S3.",
     )

@@ -116,7 +116,10 @@ def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tup
         accepted = max(0, row.attempts - row.throttled)
         return float(row.attempts), row.consumed / accepted if accepted and row.consumed else 1.0
     cell = track.cell_of(second)
-    return _units_per_s(arranged, track, cell) / track.units_of_refused, track.units_of_refused
+    peak = track.peak_ratio(cell)  # what came within a part of the cell is replayed within it
+    lasts_s = min(1.0, max(0.0, track.step_s / peak - (second - cell)))
+    units_per_s = _units_per_s(arranged, track, cell) * peak * lasts_s
+    return units_per_s / track.units_of_refused, track.units_of_refused
 
 
 def asked_per_s(arranged: EvidenceTimeline, second: float) -> dict[Resource, float]:
