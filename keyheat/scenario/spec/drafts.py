@@ -26,12 +26,23 @@ def draft_of(part: type[BaseModel], raw: Mapping[str, Any], wrong: Collection[Pl
     values = {}
     for name, field in part.model_fields.items():
         place = (*at, name)
-        if name in raw and not (place in wrong and _part_in(field.annotation)):
-            values[name] = _value(field.annotation, raw[name], wrong, place)
+        inner = _part_in(field.annotation)
+        if name not in raw or (place in wrong and inner and field.default is not None):
+            continue
+        values[name] = (
+            _unread(inner) if place in wrong and inner else _value(field.annotation, raw[name], wrong, place)
+        )
     missing = {name: None for name, field in part.model_fields.items() if field.is_required()}
     draft = part.model_construct(**missing | values)
     draft.__pydantic_fields_set__.intersection_update(values)
     return draft
+
+
+def _unread(part: type[BaseModel]) -> Any:
+    """An optional part that is there, and none of whose values can be read."""
+    annotations = {name: field.annotation for name, field in part.model_fields.items()}
+    values = {name: _value(kind, None, {()}, ()) for name, kind in annotations.items() if not _part_in(kind)}
+    return part.model_construct(**values)
 
 
 def _value(annotation: Any, raw: Any, wrong: Collection[Place], at: Place) -> Any:
