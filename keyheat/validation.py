@@ -31,6 +31,8 @@ KINDS: Final = {
     "model_type": "should have fields with names",
     "model_attributes_type": "should have fields with names",
     "dict_type": "should have fields with names",
+    "date_from_datetime_parsing": "should be a date such as 2026-11-20",
+    "date_parsing": "should be a date such as 2026-11-20",
 }
 """What pydantic says in Python's words."""
 NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})

@@ -6,28 +6,18 @@ left out: a gigabyte costs a fraction of a cent a day. How AWS bills:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-understanding-billing.html
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, fsum
+from math import fsum
 from pathlib import Path
 
-from keyheat.model.resources import BillingMode
 from keyheat.plan import charges
-from keyheat.plan.charges import (
-    AROUND_S,
-    Line,
-    created_for,
-    highest_of,
-    hourly_dollars,
-    hours_begun,
-    unit_dollars,
-)
+from keyheat.plan.charges import AROUND_S, Line, created_for, highest_of, hours_begun
 from keyheat.plan.prices import Prices
-from keyheat.plan.quotas import GivenCapacity, capacities_of
+from keyheat.plan.quotas import capacities_of
 from keyheat.plan.totals import LoadTotals, ResourceSide, total_load
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.tables import TableSpec
-from keyheat.words import Capacity, Direction
+from keyheat.words import Direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +30,6 @@ class Bill:
     read_units: float
     hours: int  # of provisioned capacity
     known: bool  # False: the load is unknown, and every request counts as a write
-    other_mode: tuple[BillingMode, float] | None  # dollars of the table's capacity in the other mode
     kept_per_hour: float  # dollars an hour of tables kept after the run
 
     @property
@@ -93,10 +82,7 @@ def bill_of_run(
         read_units=fsum(value for side, value in units.items() if side.direction is Direction.READ),
         hours=hours,
         known=totals is not None,
-        other_mode=_other_mode(scenario.table, given, prices, units, totals, hours),
-        kept_per_hour=fsum(
-            hourly_dollars(capacity.provisioned, prices) for capacity in provisioned if capacity.kept
-        ),
+        kept_per_hour=fsum(prices.provisioned.hourly(each.provisioned) for each in provisioned if each.kept),
     )
 
 
@@ -114,27 +100,3 @@ def _units(scenario: Scenario, totals: LoadTotals | None) -> Mapping[ResourceSid
         ResourceSide(table.name, name, Direction.WRITE): units
         for name, units in ({None: writes} | entries).items()
     }
-
-
-def _other_mode(
-    table: TableSpec,
-    given: Sequence[GivenCapacity],
-    prices: Prices,
-    units: Mapping[ResourceSide, float],
-    totals: LoadTotals | None,
-    hours: int,
-) -> tuple[BillingMode, float] | None:
-    """Dollars of the judged table in the other billing mode."""
-    sides = [side for side in units if side.table == table.name]
-    if not given[0].starts_on_demand:
-        unit_prices = {Direction.WRITE: unit_dollars(Direction.WRITE, prices) * table.copies}
-        unit_prices[Direction.READ] = unit_dollars(Direction.READ, prices)
-        return "PAY_PER_REQUEST", fsum(units[side] * unit_prices[side.direction] for side in sides)
-    if totals is None:
-        return None
-    peaks = {side: float(ceil(totals.sides[side].demand(totals.duration_s).peak_per_s)) for side in sides}
-    pairs = [
-        Capacity(write=peak) if side.direction is Direction.WRITE else Capacity(read=peak)
-        for side, peak in peaks.items()
-    ]
-    return "PROVISIONED", table.copies * hours * fsum(hourly_dollars(pair, prices) for pair in pairs)

@@ -12,15 +12,7 @@ from keyheat.model import limits
 from keyheat.model.resources import highest
 from keyheat.model.table import TableModel
 from keyheat.numbers import some
-from keyheat.plan.prices import (
-    HOUR_S,
-    MILLION,
-    MONTH_S,
-    Billing,
-    Prices,
-    consumed_dollars,
-    provisioned_dollars,
-)
+from keyheat.plan.prices import HOUR_S, MILLION, MONTH_S, Billing, Prices
 from keyheat.plan.quotas import GivenCapacity, capacities_of, pre_warmed
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
@@ -55,18 +47,6 @@ class Line:
         return None if self.each_dollars is None else self.quantity * self.each_dollars
 
 
-def hourly_dollars(pair: Capacity, prices: Prices) -> float:
-    """Hourly price of provisioned capacity, in dollars."""
-    hourly = prices.provisioned
-    return (pair.write or 0) * hourly.write_per_hour + (pair.read or 0) * hourly.read_per_hour
-
-
-def unit_dollars(direction: Direction, prices: Prices) -> float:
-    """Price of one on-demand unit, in dollars."""
-    rates = prices.on_demand
-    return (rates.write_per_million if direction is Direction.WRITE else rates.read_per_million) / MILLION
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tariff:
     """The running meter of a run: the cost so far of consumed units and begun hours.
@@ -88,11 +68,11 @@ class Tariff:
         by_unit = any(resource.on_demand_from_s is not None for resource in given)
         return cls(
             per_hour=fsum(
-                hourly_dollars(resource.provisioned, prices)
+                prices.provisioned.hourly(resource.provisioned)
                 for resource in highest_of(created_for(given, existing=existing), scenario)
             ),
-            per_write_unit=unit_dollars(Direction.WRITE, prices) * scenario.table.copies if by_unit else 0.0,
-            per_read_unit=unit_dollars(Direction.READ, prices) if by_unit else 0.0,
+            per_write_unit=prices.on_demand.each(Direction.WRITE) * scenario.table.copies if by_unit else 0.0,
+            per_read_unit=prices.on_demand.each(Direction.READ) if by_unit else 0.0,
         )
 
     def dollars(self, write_units: float, read_units: float, elapsed_s: float) -> float:
@@ -127,8 +107,6 @@ def highest_of(paid: Sequence[GivenCapacity], scenario: Scenario) -> list[GivenC
 
 def capacity(given: Sequence[GivenCapacity], prices: Prices, hours: int) -> Iterator[Line]:
     """Charge provisioned capacity by the hour."""
-    hourly = prices.provisioned
-    hourly_prices = {Direction.WRITE: hourly.write_per_hour, Direction.READ: hourly.read_per_hour}
     for resource in given:
         for direction in WRITES_FIRST:
             if units := resource.provisioned.of(direction):
@@ -136,7 +114,7 @@ def capacity(given: Sequence[GivenCapacity], prices: Prices, hours: int) -> Iter
                     what=f"{units:,.0f} {direction.unit}/s provisioned, {resource.name}",
                     quantity=units * hours,
                     unit=f"{direction.unit}-hours",
-                    each_dollars=hourly_prices[direction],
+                    each_dollars=prices.provisioned.each(direction),
                 )
 
 
@@ -156,7 +134,7 @@ def consumed(
                 what=f"{side.unit} consumed on demand, {resource.name}",
                 quantity=quantity,
                 unit=side.unit,
-                each_dollars=unit_dollars(side.direction, prices),
+                each_dollars=prices.on_demand.each(side.direction),
             )
 
 
@@ -181,7 +159,7 @@ def replication(
     }
     table_units = fsum(value for side, value in written.items() if side.index is None)
     there = fsum(
-        hourly_dollars(resource.provisioned, prices)
+        prices.provisioned.hourly(resource.provisioned)
         for resource in provisioned
         if resource.table == table.name
     )
@@ -219,14 +197,14 @@ def cleaning(
         what=f"WCU of deleting what was written, {table.name}",
         quantity=written,
         unit="WCU",
-        each_dollars=unit_dollars(Direction.WRITE, prices),
+        each_dollars=prices.on_demand.each(Direction.WRITE),
     )
     if table_bytes:
         yield Line(
             what=f"RCU of looking for it, {table.name}",
             quantity=table_bytes / (2 * limits.READ_UNIT_BYTES),  # eventually consistent
             unit="RCU",
-            each_dollars=unit_dollars(Direction.READ, prices),
+            each_dollars=prices.on_demand.each(Direction.READ),
         )
 
 
@@ -240,13 +218,11 @@ def pre_warming(given: Sequence[GivenCapacity], prices: Prices) -> Iterator[Line
         name = resource.name
         for direction in WRITES_FIRST:
             if more := pre_warmed(resource, direction):
-                writes = direction is Direction.WRITE
-                price = (once.write_once if writes else once.read_once) if once else None
                 yield Line(
                     what=f"pre-warming to {resource.warm.of(direction):,.0f} {direction.unit}/s, {name}",
                     quantity=more,
                     unit=f"{direction.unit}/s once",
-                    each_dollars=price,
+                    each_dollars=once.each(direction) if once else None,
                 )
 
 
@@ -307,8 +283,7 @@ def consumed_month(outcome: "SimulationOutcome", scenario: Scenario, billing: Bi
         for side in Direction
         if outcome.loaded_s
     }
-    return consumed_dollars(
-        billing.prices.on_demand,
+    return billing.prices.on_demand.dollars(
         write_units=month_units.get(Direction.WRITE, 0.0) * scenario.table.copies,
         read_units=month_units.get(Direction.READ, 0.0),
     )
@@ -320,9 +295,5 @@ def provisioned_month(table: TableSpec, prices: Prices) -> float | None:
     pairs = [pair for pair in stated if pair is not None]
     if not pairs:
         return None
-    return provisioned_dollars(
-        prices.provisioned,
-        MONTH_S * table.copies,
-        write_per_s=sum(pair.write or 0 for pair in pairs),
-        read_per_s=sum(pair.read or 0 for pair in pairs),
-    )
+    total = Capacity(read=sum(pair.read or 0 for pair in pairs), write=sum(pair.write or 0 for pair in pairs))
+    return prices.provisioned.hourly(total) * MONTH_S * table.copies / HOUR_S

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from keyheat.shipped import shipped
 from keyheat.validation import Part, checked_toml
+from keyheat.words import Capacity, Direction
 
 DEFAULT = shipped("configs") / "prices.toml"
 MILLION: Final = 1_000_000
@@ -30,6 +31,15 @@ class OnDemandPrices(Part):
     write_per_million: Dollars
     read_per_million: Dollars
 
+    def each(self, direction: Direction) -> float:
+        """Price of one unit, in dollars."""
+        writes = direction is Direction.WRITE
+        return (self.write_per_million if writes else self.read_per_million) / MILLION
+
+    def dollars(self, *, write_units: float = 0, read_units: float = 0) -> float:
+        """Cost of units, in dollars."""
+        return (write_units * self.write_per_million + read_units * self.read_per_million) / MILLION
+
 
 class ProvisionedPrices(Part):
     """Dollars per hour for one provisioned unit per second."""
@@ -37,12 +47,24 @@ class ProvisionedPrices(Part):
     write_per_hour: Dollars
     read_per_hour: Dollars
 
+    def each(self, direction: Direction) -> float:
+        """Price of one unit per second for an hour, in dollars."""
+        return self.write_per_hour if direction is Direction.WRITE else self.read_per_hour
+
+    def hourly(self, pair: Capacity) -> float:
+        """Price of a capacity for an hour, in dollars."""
+        return (pair.write or 0) * self.write_per_hour + (pair.read or 0) * self.read_per_hour
+
 
 class WarmPrices(Part):
     """Dollars for one unit per second of warm throughput, paid once for what exceeds the table's own."""
 
     write_once: Dollars
     read_once: Dollars
+
+    def each(self, direction: Direction) -> float:
+        """Price of one unit per second, in dollars."""
+        return self.write_once if direction is Direction.WRITE else self.read_once
 
 
 class StreamPrices(Part):
@@ -103,16 +125,3 @@ class Billing:
 def load_prices(path: Path = DEFAULT) -> Prices:
     """Load a price list. Raises `FileProblem` with every mistake as `message @ $.path`."""
     return checked_toml(path, Prices)
-
-
-def consumed_dollars(prices: OnDemandPrices, *, write_units: float = 0, read_units: float = 0) -> float:
-    """Cost of units in on-demand mode, in dollars."""
-    return (write_units * prices.write_per_million + read_units * prices.read_per_million) / MILLION
-
-
-def provisioned_dollars(
-    prices: ProvisionedPrices, seconds: float, *, write_per_s: float = 0, read_per_s: float = 0
-) -> float:
-    """Cost of provisioned units per second over `seconds`, at the hourly price, in dollars."""
-    per_hour = write_per_s * prices.write_per_hour + read_per_s * prices.read_per_hour
-    return per_hour * seconds / HOUR_S

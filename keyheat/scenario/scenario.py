@@ -15,6 +15,7 @@ from keyheat.bounds import NotAccepted, parsed_json, parsed_toml, text_of
 from keyheat.scenario.lines import located, marked
 from keyheat.scenario.spec.attributes import NOT_DESCRIBED, AttributeSpec
 from keyheat.scenario.spec.client import ClientSpec
+from keyheat.scenario.spec.drafts import draft_of, places_of
 from keyheat.scenario.spec.keys import KeysSpec, ShardingSpec
 from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.part import (
@@ -270,15 +271,14 @@ def _trace_mistakes(raw: dict[str, Any], folder: Path) -> list[str]:
 
 def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     """A scenario from parsed TOML or JSON, as `run.json` keeps it. Raises `ScenarioError`."""
-    errors: list[str] = []
-    scenario = None
+    raw, errors = dict(with_total_rate(with_key_lists(raw))), list[str]()
     try:
-        raw = dict(with_key_lists(raw))
-        scenario = Scenario.model_validate(with_total_rate(raw))
+        scenario = Scenario.model_validate(raw)
     except ValidationError as error:
-        errors += [_did_you_mean(line) for line in mistakes(error, IN_WORDS)]
-    errors += broken_rules(raw)
-    if scenario is None or errors:
+        errors = [_did_you_mean(line) for line in mistakes(error, IN_WORDS)]
+        scenario = draft_of(Scenario, raw, places_of(error))
+    errors += broken_rules(scenario)
+    if errors:
         raise ScenarioError(source, errors)
     return scenario
 

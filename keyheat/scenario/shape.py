@@ -5,15 +5,15 @@ sums, so a schedule made of them does not drift.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from math import cos, inf, isclose, pi, sqrt
-from typing import Annotated, Any, Literal
+from math import cos, fsum, inf, pi, sqrt
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from keyheat.scenario.spec.part import ScenarioPart, Seconds, broken_kind, is_number, part_of
+from keyheat.scenario.spec.part import ScenarioPart, Seconds, broken_kind, numbered
 
 PIECES_PER_PERIOD = 96
 """Straight lines that stand for one period of a sine: a quarter of an hour of a day each."""
@@ -169,6 +169,7 @@ _FIELDS = {
     "spike": ("peak_per_s", "at_s", "for_s"),
     "sine": ("low_per_s", "high_per_s", "period_s"),
 }
+ROUNDING = 1e-9  # relative difference at which two durations count as equal
 _RATES = ("from_per_s", "to_per_s", "peak_per_s", "low_per_s", "high_per_s")
 
 
@@ -219,64 +220,38 @@ def _need(value: float | None) -> float:
     return value
 
 
-def broken_shape(load: Mapping[str, Any], default_duration_s: float) -> Iterator[str]:
+def broken_shape(shape: ShapeSpec | None, duration_s: float) -> Iterator[str]:
     """What a load's shape has to agree on with itself and with the load, as `message @ $.path`."""
-    raw = part_of(load, "shape")
-    kind = raw.get("kind")
-    if not isinstance(kind, str) or kind not in _FIELDS:
+    if shape is None or shape.kind not in _FIELDS:
         return
-    duration_s = load.get("duration_s", default_duration_s)
-    yield from broken_kind(raw, "$.load.shape", kind, _FIELDS, {})
-    if not is_number(duration_s):
-        return
-    if kind == "steps":
-        yield from _steps(raw.get("steps"), duration_s)
-    elif kind == "spike":
-        yield from _spike(raw, duration_s)
-    elif kind == "sine":
-        yield from _sine(raw)
-    yield from _nothing(kind, raw)
+    yield from broken_kind(shape, "$.load.shape", _FIELDS, {})
+    if shape.kind == "steps" and shape.steps is not None:
+        yield from _broken_steps(shape.steps, duration_s)
+    elif shape.kind == "spike":
+        end_s = (shape.at_s or 0.0) + (shape.for_s or 0.0)
+        if end_s > duration_s:
+            ends = f"the spike ends {end_s:g} s after the start, the load after {duration_s:g} s"
+            yield f"{ends} @ $.load.shape.for_s"
+    elif (low := shape.low_per_s or 0.0) > (high := inf if shape.high_per_s is None else shape.high_per_s):
+        yield f"low_per_s is {low:g}, above high_per_s, {high:g} @ $.load.shape.low_per_s"
+    rates = [getattr(shape, field) for field in _FIELDS[shape.kind] if field in _RATES]
+    if shape.kind == "steps":
+        rates = [step.per_s for _path, step in numbered(shape.steps or (), "")]
+    if shape.kind != "spike" and rates and all(rate == 0 for rate in rates):  # a spike adds to a rate above 0
+        yield "every rate is 0: nothing would be sent @ $.load.shape"
 
 
-def _steps(listed: Any, duration_s: float) -> Iterator[str]:
-    if not isinstance(listed, list | tuple):
-        return
+def _broken_steps(listed: tuple[StepSpec, ...], duration_s: float) -> Iterator[str]:
     if not listed:
         yield "needs at least one step @ $.load.shape.steps"
-    lasting = [step.get("for_s") if isinstance(step, Mapping) else None for step in listed]
-    for number, (step, for_s) in enumerate(zip(listed, lasting, strict=True)):
-        if isinstance(step, Mapping) and for_s is None:
-            yield f"a step needs an end: for_s, in seconds @ $.load.shape.steps[{number}].for_s"
-    if lasting and all(is_number(for_s) for for_s in lasting):
-        total_s = sum(float(for_s or 0) for for_s in lasting)
-        if not isclose(total_s, duration_s, rel_tol=1e-9):
+    lasting = [None if step is None else step.for_s for step in listed]
+    for path, step in numbered(listed, "$.load.shape.steps"):
+        if step.for_s is None:
+            yield f"a step needs an end: for_s, in seconds @ {path}.for_s"
+    if lasting and None not in lasting:
+        total_s = fsum(for_s or 0.0 for for_s in lasting)
+        if abs(total_s - duration_s) > ROUNDING * duration_s:
             yield (
                 f"the steps last {total_s:g} s in all, the load's duration_s is {duration_s:g} "
                 "@ $.load.shape.steps"
             )
-
-
-def _spike(raw: Mapping[str, Any], duration_s: float) -> Iterator[str]:
-    at_s, for_s = raw.get("at_s"), raw.get("for_s")
-    if is_number(at_s) and is_number(for_s) and at_s + for_s > duration_s:
-        yield (
-            f"the spike ends {at_s + for_s:g} s after the start, the load after {duration_s:g} s "
-            "@ $.load.shape.for_s"
-        )
-
-
-def _sine(raw: Mapping[str, Any]) -> Iterator[str]:
-    low, high = raw.get("low_per_s"), raw.get("high_per_s")
-    if is_number(low) and is_number(high) and low > high:
-        yield f"low_per_s is {low:g}, above high_per_s, {high:g} @ $.load.shape.low_per_s"
-
-
-def _nothing(kind: str, raw: Mapping[str, Any]) -> Iterator[str]:
-    """A spike stands on the load's own rate, which is never 0."""
-    if kind == "steps":
-        listed = raw.get("steps") or ()
-        rates = [step.get("per_s") for step in listed if isinstance(step, Mapping)]
-    else:
-        rates = [raw.get(field) for field in _FIELDS[kind] if field in _RATES]
-    if kind != "spike" and rates and all(is_number(rate) and rate == 0 for rate in rates):
-        yield "every rate is 0: nothing would be sent @ $.load.shape"

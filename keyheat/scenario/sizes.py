@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Discriminator, Field, Tag
 
 from keyheat.model import limits
-from keyheat.scenario.spec.part import ScenarioPart, broken_kind, is_number
+from keyheat.scenario.spec.part import ScenarioPart, broken_kind
 
 
 class ItemSize(Hashable, Protocol):
@@ -218,23 +218,17 @@ def size_of(stated: int | SizeSpec) -> ItemSize:
     return FixedSize(stated) if isinstance(stated, int) else stated.size()
 
 
-def broken_sizes(raw: Any) -> Iterator[str]:
+def broken_sizes(stated: int | SizeSpec) -> Iterator[str]:
     """Every disagreement between fields of `item_bytes`, as `message @ $.path`."""
-    kind = raw.get("kind") if isinstance(raw, Mapping) else None
-    if not isinstance(kind, str) or kind not in NEEDED:
+    if not isinstance(stated, SizeSpec):
         return
     path = "$.load.item_bytes"
-    yield from broken_kind(raw, path, kind, NEEDED, ALLOWED)
+    yield from broken_kind(stated, path, NEEDED, ALLOWED)
     for low, high in (("low", "high"), ("min", "max"), ("min", "median"), ("median", "max")):
-        if is_number(raw.get(low)) and is_number(raw.get(high)) and raw[low] > raw[high]:
-            yield f"{low} = {raw[low]} is more than {high} = {raw[high]} @ {path}.{low}"
-    yield from _weights(raw.get("sizes"), raw.get("weights"), path)
-
-
-def _weights(sizes: Any, weights: Any, path: str) -> Iterator[str]:
-    if not isinstance(weights, list | tuple) or not weights:
-        return
-    if isinstance(sizes, list | tuple) and len(sizes) != len(weights):
-        yield f"{len(weights)} weights for {len(sizes)} sizes @ {path}.weights"
-    if all(is_number(weight) and weight == 0 for weight in weights):
+        least, most = getattr(stated, low), getattr(stated, high)
+        if least is not None and most is not None and least > most:
+            yield f"{low} = {least} is more than {high} = {most} @ {path}.{low}"
+    if stated.weights and stated.sizes is not None and len(stated.sizes) != len(stated.weights):
+        yield f"{len(stated.weights)} weights for {len(stated.sizes)} sizes @ {path}.weights"
+    if stated.weights and all(weight == 0 for weight in stated.weights):
         yield f"at least one weight has to be above 0 @ {path}.weights"

@@ -7,7 +7,7 @@ from keyheat.numbers import UNITS, a_month, measured, percent, rate, some, span,
 from keyheat.plan.charges import provisioned_month
 from keyheat.plan.hot_key import shards_needed
 from keyheat.plan.plan import ScenarioPlan
-from keyheat.plan.prices import MONTH_S, consumed_dollars
+from keyheat.plan.prices import MONTH_S
 from keyheat.plan.quotas import GivenCapacity, Quotas, capacities_of
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
 from keyheat.show.answer import Answer, Fact, Table, Tone
@@ -94,8 +94,7 @@ def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
         lines.append(f"{a_month(provisioned)} for the provisioned capacity")
     if plan.sent is not None:
         write, read = (_mean_per_s(plan.sent, side) for side in (Direction.WRITE, Direction.READ))
-        consumed = consumed_dollars(
-            prices.on_demand,
+        consumed = prices.on_demand.dollars(
             write_units=write / plan.scale * MONTH_S * plan.scenario.table.copies,
             read_units=read / plan.scale * MONTH_S,
         )

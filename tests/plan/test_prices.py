@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.plan.prices import DEFAULT, load_prices, provisioned_dollars
+from keyheat.plan.prices import DEFAULT, load_prices
 from keyheat.runfiles import FileProblem
+from keyheat.words import Capacity
 
 
 def test_the_shipped_list_says_where_and_when_it_holds_and_where_it_is_from() -> None:
@@ -17,8 +18,8 @@ def test_the_shipped_list_says_where_and_when_it_holds_and_where_it_is_from() ->
 
 def test_provisioned_capacity_is_paid_by_the_hour_whether_used_or_not() -> None:
     prices = load_prices().provisioned
-    assert provisioned_dollars(prices, 3600, write_per_s=4_000) == pytest.approx(2.6)
-    assert provisioned_dollars(prices, 1800, write_per_s=4_000, read_per_s=500) == pytest.approx(1.3325)
+    assert prices.hourly(Capacity(write=4_000)) == pytest.approx(2.6)
+    assert prices.hourly(Capacity(read=500, write=4_000)) == pytest.approx(2.665)
 
 
 def test_a_list_of_capacity_alone_is_still_one(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from keyheat.scenario.keys import (
 from keyheat.simulator.dryrun.requests import KEY
 from keyheat.simulator.masses import even_masses, masses_of, masses_of_shares
 from keyheat.simulator.shares import PartitionShares
-from keyheat.simulator.traffic.keys import composed
+from keyheat.simulator.traffic.setting import composed
 
 DRAWS = 40_000
 PATTERNS: list[KeyPattern] = [

@@ -23,7 +23,7 @@ from keyheat.analysis.loaded_step import Burst, beyond_provisioned
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.analysis.summarize import read_summary
 from keyheat.plan.charges import pre_warming, provisioned_month
-from keyheat.plan.prices import Billing, Prices, consumed_dollars
+from keyheat.plan.prices import Billing, Prices
 from keyheat.plan.quotas import capacities_of
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.runs.formats import HARDLY, Diagnosis, read_diagnosis
@@ -122,8 +122,7 @@ def dollars_per_month(scenario: Scenario, numbers: RunResult, scale: float, bill
     write_per_s, read_per_s = numbers.write.units_per_s, numbers.read.units_per_s
     if write_per_s is None or read_per_s is None:  # it was too short
         return None
-    return consumed_dollars(
-        billing.prices.on_demand,
+    return billing.prices.on_demand.dollars(
         write_units=write_per_s / scale * billing.loaded_s * scenario.table.copies,
         read_units=read_per_s / scale * billing.loaded_s,
     )

@@ -20,7 +20,7 @@ from keyheat.answer_shape import DamagedAnswer, member
 from keyheat.load.tables.removal import by_hand
 from keyheat.load.transport.target import Target, target_at
 from keyheat.load.users.items import RUN_ATTRIBUTE
-from keyheat.plan.prices import Prices, consumed_dollars
+from keyheat.plan.prices import Prices
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.manifest import read_manifest
 from keyheat.runs.table_facts import mode_of, table_facts
@@ -224,7 +224,7 @@ def cost_in_words(run: Leftovers, description: Mapping[str, Any], prices: Prices
             f"Deleting what the run wrote takes {writes:,.0f} write units at most, as writing it did."
         )
     if mode_of(description) == "PAY_PER_REQUEST":
-        dollars = consumed_dollars(prices.on_demand, write_units=writes, read_units=reads)
+        dollars = prices.on_demand.dollars(write_units=writes, read_units=reads)
         lines.append(f"Together about ${dollars:,.2f} ({prices.title}).")
     else:
         lines.append("They come out of what the table has provisioned.")

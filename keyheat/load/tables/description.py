@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, TypeVar
 
-from keyheat.plan.prices import HOUR_S, Prices, provisioned_dollars
+from keyheat.plan.prices import Prices
 from keyheat.runs.table_facts import mode_of
+from keyheat.words import Capacity
 
 Found = TypeVar("Found")
 WORD_AFTER_S, WORD_EVERY_S = 3.0, 5.0
@@ -99,12 +100,8 @@ def dollars_per_hour(description: Mapping[str, Any], prices: Prices) -> float:
         return 0.0
     parts = [description, *(description.get("GlobalSecondaryIndexes") or ())]
     pairs = [resource.get("ProvisionedThroughput", {}) for resource in parts]
-    return provisioned_dollars(
-        prices.provisioned,
-        HOUR_S,
-        write_per_s=sum(pair.get("WriteCapacityUnits", 0) for pair in pairs),
-        read_per_s=sum(pair.get("ReadCapacityUnits", 0) for pair in pairs),
-    )
+    read, write = (sum(pair.get(f"{side}CapacityUnits", 0) for pair in pairs) for side in ("Read", "Write"))
+    return prices.provisioned.hourly(Capacity(read, write))
 
 
 def upkeep_in_words(description: Mapping[str, Any], prices: Prices) -> str:

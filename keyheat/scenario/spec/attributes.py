@@ -3,15 +3,16 @@
 The key of an index places its entries, so its values belong to a design as much as the table's keys.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from keyheat.scenario.keys import shard_key
-from keyheat.scenario.spec.part import ScenarioPart, Share, is_number, listed, part_of
+from keyheat.scenario.spec.part import ScenarioPart, Share, numbered
+from keyheat.scenario.spec.tables import TableSpec
 
 KINDS: Final = ("values", "count", "range", "timestamp", "copy_of")
 MOST_VALUES: Final = 100_000
@@ -102,56 +103,45 @@ NOT_DESCRIBED: Final = AttributeSpec(count=1_000)
 """Assumed values of an index key without a description."""
 
 
-def broken_attributes(raw: Mapping[str, Any]) -> Iterator[str]:
+def broken_attributes(attributes: Mapping[str, AttributeSpec], table: TableSpec) -> Iterator[str]:
     """Every disagreement about `[attributes]`, as `message @ $.path`."""
-    attributes, owner = part_of(raw, "attributes"), part_of(raw, "table")
-    heads, tails = _named(owner, "partition"), _named(owner, "sort")
-    open_names = {str(name) for name in (*heads, *tails) if name} - attributes.keys()
+    indexes = [index for _path, index in numbered(table.indexes, "")]
+    heads = {name for index in indexes for name in index.partition_keys}
+    keys = heads | {name for index in indexes for name in index.sort_keys}
+    open_names = sorted(str(name) for name in keys - attributes.keys())
     for name, spec in attributes.items():
         path = f"$.attributes.{name}"
-        if name not in (*heads, *tails) and (near := get_close_matches(name, sorted(open_names), n=1)):
+        if name not in keys and (near := get_close_matches(name, open_names, n=1)):
             yield f"no index is keyed by it, did you mean {near[0]}? @ {path}"
-        if name in (owner.get("partition_key"), owner.get("sort_key")):
+        if name in (table.partition_key, table.sort_key):
             yield f"it is a key of the table: [keys] says which values it has @ {path}"
-        if isinstance(spec, Mapping):
-            yield from _broken(spec, path, head=name in heads, sorts=owner.get("sort_key") is not None)
+        if spec is not None:
+            yield from _broken(spec, path, head=name in heads, sorts=table.sort_key is not None)
 
 
-def _named(table: Mapping[str, Any], side: str) -> list[Any]:
-    """The attributes of the partition keys, or sort keys, of all indexes."""
-    return [
-        name
-        for _number, index in listed(table, "indexes")
-        for name in (index.get(f"{side}_key"), *(index.get(f"more_{side}_keys") or ()))
-    ]
-
-
-def _broken(spec: Mapping[str, Any], path: str, *, head: bool, sorts: bool) -> Iterator[str]:
-    kinds = [field for field in KINDS if spec.get(field) is not None]
+def _broken(spec: AttributeSpec, path: str, *, head: bool, sorts: bool) -> Iterator[str]:
+    kinds = [field for field in KINDS if getattr(spec, field) is not None]
     if len(kinds) != 1:
         given = f"; {' and '.join(kinds)} are said" if kinds else ""
         yield f"say exactly one of {', '.join(KINDS)}{given} @ {path}"
-    if spec.get("exponent") is not None and spec.get("count") is None:
+    if spec.exponent is not None and spec.count is None:
         yield f"an exponent goes with a count of values @ {path}.exponent"
-    if hot := spec.get("hot"):
-        yield from _broken_hot(hot, spec.get("count"), spec.get("exponent"), f"{path}.hot")
-    match spec.get("range"):
-        case [int(least), int(most)] if not 0 <= most - least < MOST_VALUES:
-            yield f"from the least number to the greatest, {MOST_VALUES:,} at most @ {path}.range"
-    if head and spec.get("timestamp") == "second":
+    if spec.hot:
+        yield from _broken_hot(spec.hot, spec.count, spec.exponent, f"{path}.hot")
+    if spec.range and not 0 <= spec.range[1] - spec.range[0] < MOST_VALUES:
+        yield f"from the least number to the greatest, {MOST_VALUES:,} at most @ {path}.range"
+    if head and spec.timestamp == "second":
         yield f"an index keyed by it is hot for one second: say minute, hour or day @ {path}.timestamp"
-    if spec.get("copy_of") is not None and spec.get("shards", 1) != 1:
+    if spec.copy_of is not None and spec.shards != 1:
         yield f"a copy of a key has that key's shards: say keys.shards @ {path}.shards"
-    if spec.get("copy_of") == "sort_key" and not sorts:
+    if spec.copy_of == "sort_key" and not sorts:
         yield f"the table has no sort key @ {path}.copy_of"
 
 
-def _broken_hot(hot: Any, count: Any, exponent: Any, path: str) -> Iterator[str]:
+def _broken_hot(hot: Sequence[float], count: int | None, exponent: float | None, path: str) -> Iterator[str]:
     if count is None or exponent is not None:
         yield f"the shares of hot values go with a count of values, without an exponent @ {path}"
-    if not isinstance(hot, list) or not all(is_number(share) for share in hot):
-        return  # the field's type says so
     if sum(hot) > 1 + ROUNDING:
         yield f"the shares add up to {sum(hot):g}, 1 at most @ {path}"
-    if isinstance(count, int) and len(hot) >= count:
+    if count is not None and len(hot) >= count:
         yield f"{len(hot)} hot values leave none of {count} for the rest: say a higher count @ {path}"

@@ -1,12 +1,12 @@
 """The client of an application: whose retries a load, a simulation and a comparison of policies make."""
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, get_args
+from collections.abc import Iterator
+from typing import Annotated, get_args
 
 from pydantic import Field
 
 from keyheat.model.retries import Mode, RetryPolicy, Sdk, modes_of, policy_of
-from keyheat.scenario.spec.part import ScenarioPart, is_number, part_of
+from keyheat.scenario.spec.part import ScenarioPart
 
 
 class ClientSpec(ScenarioPart):
@@ -40,19 +40,16 @@ class ClientSpec(ScenarioPart):
         return self.policy if self.policy.attempts > 1 else None
 
 
-def broken_client(raw: Mapping[str, Any]) -> Iterator[str]:
+def broken_client(client: ClientSpec) -> Iterator[str]:
     """Every disagreement within `[client]`, as `message @ $.path`."""
-    client = part_of(raw, "client")
-    sdk, mode = client.get("sdk", "none"), client.get("mode")
-    if sdk == "none":
+    if client.sdk == "none":
         for name in ("mode", "attempts", "quota_tokens"):
-            if client.get(name) is not None:
+            if getattr(client, name) is not None:
                 yield f"whose {name} is that? say which sdk @ $.client.{name}"
-    elif sdk in get_args(Sdk) and mode in get_args(Mode) and mode not in modes_of(sdk):
-        yield f"{sdk} has no mode {mode!r}; it has {', '.join(modes_of(sdk))} @ $.client.mode"
-    elif sdk in get_args(Sdk) and is_number(client.get("quota_tokens")) and not _has_quota(sdk, mode):
-        yield f"{sdk} has no retry quota in legacy mode @ $.client.quota_tokens"
-
-
-def _has_quota(sdk: Sdk, mode: Any) -> bool:
-    return policy_of(sdk, mode=mode if mode in get_args(Mode) else None).quota_tokens > 0
+    elif client.sdk not in get_args(Sdk) or client.mode not in (None, *get_args(Mode)):
+        return
+    elif client.mode is not None and client.mode not in modes_of(client.sdk):
+        modes = ", ".join(modes_of(client.sdk))
+        yield f"{client.sdk} has no mode {client.mode!r}; it has {modes} @ $.client.mode"
+    elif client.quota_tokens is not None and not policy_of(client.sdk, mode=client.mode).quota_tokens > 0:
+        yield f"{client.sdk} has no retry quota in legacy mode @ $.client.quota_tokens"

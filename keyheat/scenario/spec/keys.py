@@ -1,10 +1,9 @@
 """The keys of a scenario: which the load touches, how often each, and how they get more shards."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
@@ -20,8 +19,8 @@ from keyheat.scenario.keys import (
     Weighted,
     Zipf,
 )
+from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.part import (
-    DAY,
     KEY_PREFIX,
     ScenarioPart,
     Seconds,
@@ -29,9 +28,9 @@ from keyheat.scenario.spec.part import (
     TableName,
     Units,
     broken_kind,
-    listed,
-    part_of,
+    numbered,
 )
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.trace import TraceKeys
 
 Kind = Literal["uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay", "values"]
@@ -68,7 +67,7 @@ class KeysSpec(ScenarioPart):
     rounded_to: Literal["day", "hour", "minute"] | None = Field(
         None, description="date: period of a key, represented by `day_s`; absent: day"
     )
-    first_day: Annotated[str, Field(pattern=DAY)] | None = None
+    first_day: date | None = None
     trace: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(
         None, description="replay: a .csv or .parquet file, its path from the scenario's folder"
     )
@@ -96,8 +95,8 @@ class KeysSpec(ScenarioPart):
             case "zipf":
                 return Zipf(_stated(self.exponent), self.keys, prefix)
             case "date":
-                first = date.fromisoformat(self.first_day) if self.first_day else FIRST_DAY
-                return DateKey(_stated(self.day_s), first, self.rounded_to or "day", self.prefix)
+                first_day = self.first_day or FIRST_DAY
+                return DateKey(_stated(self.day_s), first_day, self.rounded_to or "day", self.prefix)
             case "sequential":
                 return Sequence.of_worker(worker, prefix)
             case "values":
@@ -143,31 +142,23 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 }
 UNCOUNTED = ("date", "sequential", "replay", "values")
 """Kinds whose number of keys follows from something else."""
-DEFAULT_KEYS = 1_000  # a scenario that comes back from a run's file states its defaults
+Tables = tuple[TableSpec, ...]
 
 
-def broken_keys(raw: Mapping[str, Any]) -> Iterator[str]:
+def broken_keys(keys: KeysSpec) -> Iterator[str]:
     """Every disagreement between fields of `[keys]`, as `message @ $.path`."""
-    if not isinstance(keys := raw.get("keys"), Mapping):
-        return
-    if "kind" not in keys and keys.get("values") is None:
+    if "kind" not in keys.model_fields_set and keys.values is None:
         yield f"missing: one of {', '.join(NEEDED)}, or values = {{ KEY = WEIGHT }} @ $.keys.kind"
         return
-    kind = keys.get("kind", "values")
-    yield from broken_kind(keys, "$.keys", kind, NEEDED, ALLOWED)
-    if kind in UNCOUNTED and keys.get("keys", DEFAULT_KEYS) != DEFAULT_KEYS:
-        yield f"no meaning with kind = {kind!r} @ $.keys.keys"
-    if kind == "date" and isinstance(keys.get("first_day"), str):
-        yield from _first_day(keys["first_day"])
+    yield from broken_kind(keys, "$.keys", NEEDED, ALLOWED)
+    if keys.kind in UNCOUNTED and keys.keys != KeysSpec.model_fields["keys"].default:
+        yield f"no meaning with kind = {keys.kind!r} @ $.keys.keys"
 
 
-def broken_replay(raw: Mapping[str, Any]) -> Iterator[str]:
+def broken_replay(loadtest: str, keys: KeysSpec, load: LoadSpec) -> Iterator[str]:
     """A trace's times need its rows, and leave nothing to say of how much is sent."""
-    keys, load = part_of(raw, "keys"), part_of(raw, "load")
-    if not keys:
-        return
-    replay = Path(str(raw.get("loadtest"))).stem == "replay"  # ours, or a copy of it
-    replays, timed = keys.get("kind") == "replay", load.get("arrivals") == "trace"
+    replay = Path(str(loadtest)).stem == "replay"  # ours, or a copy of it
+    replays, timed = keys.kind == "replay", load.arrivals == "trace"
     if replay and not replays:
         yield "loadtest = 'replay' needs kind = 'replay', and a trace @ $.keys.kind"
     if replay and not timed:
@@ -176,19 +167,10 @@ def broken_replay(raw: Mapping[str, Any]) -> Iterator[str]:
         yield "only loadtest = 'replay' sends at the times of a trace @ $.load.arrivals"
     if timed:
         for field in ("requests_per_s", "write_units_per_s", "read_units_per_s", "shape"):
-            if load.get(field) is not None:
+            if field in load.stated:
                 yield f"no meaning with arrivals = 'trace', which says when @ $.load.{field}"
-    elif keys.get("speed") is not None and replays:
+    elif keys.speed is not None and replays:
         yield "no meaning without arrivals = 'trace' @ $.keys.speed"
-
-
-def _first_day(text: str) -> Iterator[str]:
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
-        return
-    try:
-        date.fromisoformat(text)
-    except ValueError as error:
-        yield f"not a date, {error}, got {text!r} @ $.keys.first_day"
 
 
 NotNegative = Annotated[float, Field(ge=0, le=86_400)]
@@ -215,38 +197,32 @@ class ShardingSpec(ScenarioPart):
     )
 
 
-def broken_sharding(raw: Mapping[str, Any]) -> Iterator[str]:
+def broken_sharding(
+    sharding: ShardingSpec, keys: KeysSpec | None, table: TableSpec | None, companions: Tables
+) -> Iterator[str]:
     """What dynamic sharding has to agree on with the rest of the scenario, as `message @ $.path`."""
-    sharding, table = part_of(raw, "dynamic_sharding"), part_of(raw, "table")
-    if not sharding:
-        return
-    yield from _order(sharding, "backoff_low_s", "backoff_high_s")
-    yield from _order(sharding, "cache_s", "cooldown_s")
-    yield from _metadata_table(sharding.get("table"), raw)
-    if part_of(raw, "keys").get("shards", 1) != 1:
+    for low, high in (("backoff_low_s", "backoff_high_s"), ("cache_s", "cooldown_s")):
+        if getattr(sharding, low) > getattr(sharding, high):
+            longest_s = getattr(sharding, high)
+            yield f"longer than {high} = {longest_s:g} @ $.dynamic_sharding.{low}"
+    if isinstance(sharding.table, str):
+        yield from _metadata_table(sharding.table, companions)
+    if keys is not None and keys.shards != 1:
         yield "say either how many shards there are, or dynamic_sharding @ $.keys.shards"
-    on_demand = table.get("billing_mode", "PROVISIONED") != "PROVISIONED"
-    if on_demand and sharding.get("max_write_units") is not None:
+    on_demand = table is not None and table.billing_mode != "PROVISIONED"
+    if on_demand and sharding.max_write_units is not None:
         yield "only a provisioned table can be given more @ $.dynamic_sharding.max_write_units"
 
 
-def _order(sharding: Mapping[str, Any], low: str, high: str) -> Iterator[str]:
-    first, second = (sharding.get(name, ShardingSpec.model_fields[name].default) for name in (low, high))
-    if isinstance(first, int | float) and isinstance(second, int | float) and first > second:
-        yield f"longer than {high} = {second:g} @ $.dynamic_sharding.{low}"
-
-
-def _metadata_table(name: Any, raw: Mapping[str, Any]) -> Iterator[str]:
+def _metadata_table(name: str, companions: Tables) -> Iterator[str]:
     """The metadata table is on demand: its reads are unknown, and a throttle there stops every writer."""
-    if not isinstance(name, str):
-        return
-    named = [table for _number, table in listed(raw, "companions") if table.get("name") == name]
-    if not named:
+    companion = next((table for _path, table in numbered(companions, "") if table.name == name), None)
+    if companion is None:
         yield f"no companion is named {name!r} @ $.dynamic_sharding.table"
-    for companion in named:
-        if companion.get("billing_mode", "PROVISIONED") != "PAY_PER_REQUEST":
-            yield f"{name!r} has to be PAY_PER_REQUEST @ $.dynamic_sharding.table"
-        if companion.get("sort_key") is not None:
-            yield f"{name!r} has to be without a sort_key @ $.dynamic_sharding.table"
-        if companion.get("partition_key_type", "S") != "S":
-            yield f"{name!r} has to have a key of text @ $.dynamic_sharding.table"
+        return
+    if companion.billing_mode != "PAY_PER_REQUEST":
+        yield f"{name!r} has to be PAY_PER_REQUEST @ $.dynamic_sharding.table"
+    if companion.sort_key is not None:
+        yield f"{name!r} has to be without a sort_key @ $.dynamic_sharding.table"
+    if companion.partition_key_type != "S":
+        yield f"{name!r} has to have a key of text @ $.dynamic_sharding.table"

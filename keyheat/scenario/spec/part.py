@@ -2,22 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeGuard, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeGuard, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-NAME, TABLE, FILE, DAY = (
-    r"^[a-z0-9][a-z0-9-]*$", r"^[a-zA-Z0-9_.-]{3,255}$", r"^([a-z][a-z0-9_]*|.+\.py)$",
-    r"^\d{4}-\d{2}-\d{2}$",
-)  # fmt: skip
+NAME, TABLE, FILE = r"^[a-z0-9][a-z0-9-]*$", r"^[a-zA-Z0-9_.-]{3,255}$", r"^([a-z][a-z0-9_]*|.+\.py)$"
 KEY_PREFIX = r"^[A-Za-z0-9_.:/-]{1,40}$"
 REGION = r"^[a-z]{2}(-[a-z]+)+-\d{1,2}$"
 IN_WORDS = {
     NAME: "lower-case letters, digits and hyphens",
     TABLE: "3 to 255 letters, digits, underscores, dots and hyphens",
     FILE: "the name of a file in loadtests/, without .py, or the path of a Locust file, such as ./mine.py",
-    DAY: "a date such as 2026-11-20",
     REGION: "the name of an AWS Region, such as eu-west-1",
     KEY_PREFIX: "1 to 40 letters, digits and any of _ . : / -",
 }
@@ -37,6 +33,11 @@ class ScenarioPart(BaseModel):
     """One part of a scenario file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+
+    @property
+    def stated(self) -> set[str]:
+        """The fields that the file sets."""
+        return {name for name in self.model_fields_set if getattr(self, name) is not None}
 
     @field_validator("*", mode="before")
     @classmethod
@@ -65,42 +66,35 @@ def name_from(table: str) -> str:
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a field of a file that is not checked yet holds a number, which a truth value is not."""
+    """Whether a value of a file that is not checked yet is a number, which a truth value is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def part_of(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A table of a file that is not checked yet; empty if it is absent, or no table."""
-    table = raw.get(name)
-    return table if isinstance(table, Mapping) else {}
+Part = TypeVar("Part", bound=ScenarioPart)
 
 
-def listed(raw: Mapping[str, Any], name: str) -> list[tuple[int, Mapping[str, Any]]]:
-    """The tables of a list in such a file, each with its number; empty if it is absent, or no list."""
-    parts = raw.get(name)
-    numbered = enumerate(parts if isinstance(parts, list | tuple) else ())
-    return [(number, table) for number, table in numbered if isinstance(table, Mapping)]
+def numbered(parts: Sequence[Part], path: str) -> list[tuple[str, Part]]:
+    """The parts of a list that could be read, each with its path."""
+    return [(f"{path}[{number}]", part) for number, part in enumerate(parts) if part is not None]
 
 
 Fields = Mapping[str, Sequence[str]]
 
 
-def broken_kind(
-    raw: Mapping[str, Any], path: str, kind: object, needed: Fields, more: Fields
-) -> Iterator[str]:
-    """Fields that a kind needs, and fields without a meaning for it, as `message @ $.path`.
+def broken_kind(part: Any, path: str, needed: Fields, more: Fields) -> Iterator[str]:
+    """Fields that a part's kind needs, and fields without a meaning for it, as `message @ $.path`.
 
     `needed` and `more` are the fields of each kind: those that it needs, and those that it may have.
     """
-    if not isinstance(kind, str) or kind not in needed:
+    if part.kind not in needed:
         return
-    for name in needed[kind]:
-        if raw.get(name) is None:
-            yield f"kind = {kind!r} needs it @ {path}.{name}"
-    every = dict.fromkeys(name for fields in (*needed.values(), *more.values()) for name in fields)
-    for name in every:
-        if raw.get(name) is not None and name not in (*needed[kind], *more.get(kind, ())):
-            yield f"no meaning with kind = {kind!r} @ {path}.{name}"
+    for name in needed[part.kind]:
+        if getattr(part, name) is None:
+            yield f"kind = {part.kind!r} needs it @ {path}.{name}"
+    allowed = {*needed[part.kind], *more.get(part.kind, ())}
+    for name in dict.fromkeys(name for fields in (*needed.values(), *more.values()) for name in fields):
+        if name not in allowed and getattr(part, name) is not None:
+            yield f"no meaning with kind = {part.kind!r} @ {path}.{name}"
 
 
 Dollars = Annotated[float, Field(gt=0, le=1_000_000)]

@@ -1,10 +1,11 @@
-"""What the fields of a scenario have to agree on, checked on the raw file beside the fields themselves.
+"""What the fields of a scenario have to agree on, beside the fields' own checks.
 
-A field that is wrong by itself is left to the field's own check: a rule speaks only of what it can read, so
-that a person sees every mistake of a file at once and none of them twice.
+A file that is wrong somewhere is read as far as it can be (`drafts.py`), so that all of its mistakes are
+listed at once, and none of them twice.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from keyheat.scenario.shape import broken_shape
@@ -12,126 +13,107 @@ from keyheat.scenario.sizes import broken_sizes
 from keyheat.scenario.spec.attributes import broken_attributes
 from keyheat.scenario.spec.client import broken_client
 from keyheat.scenario.spec.keys import broken_keys, broken_replay, broken_sharding
-from keyheat.scenario.spec.load import DURATION_S
-from keyheat.scenario.spec.part import listed, part_of
+from keyheat.scenario.spec.load import LoadSpec
+from keyheat.scenario.spec.part import numbered
 from keyheat.scenario.spec.tables import (
+    IndexSpec,
+    TableSpec,
     broken_key_lists,
     broken_regions,
     broken_scaling,
-    broken_table_key,
-    broken_timeline,
     broken_types,
 )
 from keyheat.scenario.spec.tasks import broken_tasks
+from keyheat.scenario.spec.timeline import broken_timeline
 
 TARGETS = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 
 
-def broken_rules(raw: Mapping[str, Any]) -> Iterator[str]:
-    """Every disagreement between fields, as `message @ $.path`."""
-    for path, table in _tables(raw):
-        yield from _capacity(path, table)
-        yield from _indexes(path, table)
-        yield from _scaling(path, table)
-    yield from _twice(_tables(raw), "table")
-    yield from broken_regions(raw)
-    yield from broken_sharding(raw)
-    yield from broken_keys(raw)
-    yield from broken_replay(raw)
-    yield from broken_client(raw)
-    yield from broken_timeline(raw, DURATION_S)
-    yield from broken_tasks(raw)
-    yield from broken_attributes(raw)
-    load = part_of(raw, "load")
+def broken_rules(scenario: Any) -> Iterator[str]:
+    """Every disagreement between fields of a scenario, or of a draft of one, as `message @ $.path`."""
+    table, keys, load = scenario.table, scenario.keys, scenario.load
+    own = [("$.table", table)] if table is not None else []
+    tables = [*own, *numbered(scenario.companions, "$.companions")]
+    yield from chain.from_iterable(_table(path, each) for path, each in tables)
+    yield from _twice(tables, "table")
+    yield from broken_regions(table, scenario.companions)
+    if scenario.dynamic_sharding is not None:
+        yield from broken_sharding(scenario.dynamic_sharding, keys, table, scenario.companions)
+    if keys is not None:
+        yield from broken_keys(keys)
+        yield from broken_replay(scenario.loadtest, keys, load)
+    yield from broken_client(scenario.client)
+    yield from broken_timeline(numbered(scenario.timeline, "$.timeline"), table, load.duration_s)
+    yield from broken_tasks(scenario.tasks, scenario.loadtest, table)
+    if table is not None:
+        yield from broken_attributes(scenario.attributes, table)
     yield from _target(load)
-    yield from broken_shape(load, DURATION_S)
-    yield from broken_sizes(load.get("item_bytes"))
+    yield from broken_shape(load.shape, load.duration_s)
+    yield from broken_sizes(load.item_bytes)
 
 
-def _scaling(path: str, table: Mapping[str, Any]) -> Iterator[str]:
-    for where, owner in [(path, table), *_each_index(path, table)]:
+def _table(path: str, table: TableSpec) -> Iterator[str]:
+    """What a table and its indexes disagree with."""
+    indexes = numbered(table.indexes, f"{path}.indexes")
+    owners: list[tuple[str, TableSpec | IndexSpec]] = [(path, table), *indexes]
+    for where, owner in owners:
+        if owner is table or not owner.local:  # type: ignore[union-attr]
+            yield from _capacity(where, owner, table.billing_mode)
+    yield from broken_types(path, table, indexes)
+    yield from _twice(indexes, "index")
+    for where, index in indexes:
+        if index.include and index.projection != "INCLUDE":
+            yield f'only projection = "INCLUDE" names attributes @ {where}.include'
+        yield from broken_key_lists(where, index)
+        if index.local:
+            yield from _local_index(where, index, table)
+    for where, owner in owners:
         yield from broken_scaling(where, owner)
-        if path != "$.table" and owner.get("auto_scaling") is not None:
+        if path != "$.table" and owner.auto_scaling is not None:
             yield f"only the scenario's own table is scaled @ {where}.auto_scaling"
 
 
-def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The table and those beside it, each with its path."""
-    if isinstance(table := raw.get("table"), Mapping):
-        yield "$.table", table
-    yield from ((f"$.companions[{number}]", table) for number, table in listed(raw, "companions"))
-
-
-def _twice(named: Iterable[tuple[str, Mapping[str, Any]]], what: str) -> Iterator[str]:
+def _twice(named: Iterable[tuple[str, TableSpec | IndexSpec]], what: str) -> Iterator[str]:
     seen: set[str] = set()
-    for path, table in named:
-        if isinstance(name := table.get("name"), str):
-            if name in seen:
-                yield f"another {what} is named {name!r} too @ {path}.name"
-            seen.add(name)
+    for path, owner in named:
+        if owner.name is not None and owner.name in seen:
+            yield f"another {what} is named {owner.name!r} too @ {path}.name"
+        seen.add(owner.name)
 
 
-def _target(load: Mapping[str, Any]) -> Iterator[str]:
+def _target(load: LoadSpec) -> Iterator[str]:
     """A load has one target, and one in units needs a loop that units can steer."""
-    targets = [field for field in TARGETS if load.get(field) is not None]
+    targets = [field for field in TARGETS if field in load.stated]
     for field in targets[1:]:
         yield f"set only one of {', '.join(TARGETS)}; {targets[0]} is set @ $.load.{field}"
-    if load.get("arrivals", "closed") == "closed":
+    if load.arrivals == "closed":
         for field in targets:
             if field != "requests_per_s":
                 yield f'a target in units needs arrivals = "constant" or "poisson" @ $.load.{field}'
 
 
-def _capacity(path: str, table: Mapping[str, Any]) -> Iterator[str]:
-    mode = table.get("billing_mode", "PROVISIONED")
-    indexes = ((where, index) for where, index in _each_index(path, table) if not _local(index))
-    for where, owner in [(path, table), *indexes]:
-        if mode == "PROVISIONED":
-            yield from _provisioned(where, owner)
-        elif mode == "PAY_PER_REQUEST" and owner.get("provisioned") is not None:
-            yield f"PAY_PER_REQUEST mode has no provisioned capacity @ {where}.provisioned"
-
-
-def _provisioned(path: str, owner: Mapping[str, Any]) -> Iterator[str]:
-    pair = owner.get("provisioned")
-    if pair is None:
+def _capacity(path: str, owner: TableSpec | IndexSpec, mode: str) -> Iterator[str]:
+    if mode == "PAY_PER_REQUEST" and owner.provisioned is not None:
+        yield f"PAY_PER_REQUEST mode has no provisioned capacity @ {path}.provisioned"
+    if mode != "PROVISIONED":
+        return
+    if owner.provisioned is None:
         yield f"PROVISIONED mode needs provisioned = {{ read = .., write = .. }} @ {path}.provisioned"
-    elif isinstance(pair, Mapping):
-        for side in ("read", "write"):
-            if pair.get(side) is None:
-                yield f"PROVISIONED mode needs it @ {path}.provisioned.{side}"
-    if owner.get("max_on_demand") is not None:
+    for side in ("read", "write"):
+        if owner.provisioned is not None and getattr(owner.provisioned, side) is None:
+            yield f"PROVISIONED mode needs it @ {path}.provisioned.{side}"
+    if owner.max_on_demand is not None:
         yield f"PROVISIONED mode has no on-demand maximum @ {path}.max_on_demand"
 
 
-def _indexes(owner: str, table: Mapping[str, Any]) -> Iterator[str]:
-    yield from broken_table_key(owner, table)
-    yield from broken_types(owner, table, list(_each_index(owner, table)))
-    yield from _twice(_each_index(owner, table), "index")
-    for path, index in _each_index(owner, table):
-        if index.get("include") and index.get("projection") != "INCLUDE":
-            yield f'only projection = "INCLUDE" names attributes @ {path}.include'
-        yield from broken_key_lists(path, index)
-        if _local(index):
-            yield from _local_index(path, index, table)
-
-
-def _local_index(path: str, index: Mapping[str, Any], table: Mapping[str, Any]) -> Iterator[str]:
+def _local_index(path: str, index: IndexSpec, table: TableSpec) -> Iterator[str]:
     """Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html"""
-    if table.get("sort_key") is None:
+    if table.sort_key is None:
         yield f"a local index needs a table with a sort_key @ {path}.local"
-    if index.get("sort_key") is None:
+    if index.sort_key is None:
         yield f"a local index needs its own sort key @ {path}.sort_key"
-    if "partition_key" in index and index["partition_key"] != table.get("partition_key", "pk"):
+    if isinstance(index.partition_key, str) and index.partition_key != table.partition_key:
         yield f"a local index has the table's partition key @ {path}.partition_key"
     for capacity in ("provisioned", "max_on_demand", "warm", "auto_scaling"):
-        if index.get(capacity) is not None:
+        if getattr(index, capacity) is not None:
             yield f"a local index shares the table's capacity @ {path}.{capacity}"
-
-
-def _each_index(owner: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    yield from ((f"{owner}.indexes[{number}]", index) for number, index in listed(table, "indexes"))
-
-
-def _local(index: Mapping[str, Any]) -> bool:
-    return index.get("local") is True

@@ -8,43 +8,38 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Updat
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from math import inf
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from keyheat.model import limits
-from keyheat.scenario.spec.capacity import SIDES, Walk, pair_of
 from keyheat.scenario.spec.part import (
     AttributeName,
     Region,
     ScenarioPart,
     TableName,
     Units,
-    is_number,
-    listed,
-    part_of,
+    numbered,
 )
 
 KeyType = Literal["S", "N", "B"]
 IN_WORDS: dict[str, str] = {"S": "a string", "N": "a number", "B": "binary"}
-KEYS = (("partition_key", "pk"), ("sort_key", None))
+KEYS = ("partition_key", "sort_key")
 
 
-def broken_types(
-    path: str, table: Mapping[str, Any], indexes: list[tuple[str, Mapping[str, Any]]]
-) -> Iterator[str]:
+def broken_types(path: str, table: "TableSpec", indexes: Sequence[tuple[str, "IndexSpec"]]) -> Iterator[str]:
     """Key attributes with two types, and types of keys that are not there, as `message @ $.path`."""
     types: dict[str, str] = {}
     for where, owner in [(path, table), *indexes]:
-        for key, default in KEYS:
-            name, kind = owner.get(key, default if owner is table else None), owner.get(f"{key}_type", "S")
+        for key in KEYS:
+            name, kind = getattr(owner, key), getattr(owner, f"{key}_type")
             if kind not in IN_WORDS:
                 continue  # the field's own check has said so
             if name is None:
                 if kind != "S":
                     yield f"{IN_WORDS[kind]} needs a {key} that it is the type of @ {where}.{key}_type"
-            elif isinstance(name, str) and types.setdefault(name, kind) != kind:
+            elif types.setdefault(name, kind) != kind:
                 conflict = f"{name!r} is {IN_WORDS[types[name]]} where it is another key"
                 yield f"{conflict}, and {IN_WORDS[kind]} here @ {where}.{key}_type"
 
@@ -83,23 +78,20 @@ class AutoScalingSpec(ScenarioPart):
 
     def sides(self) -> dict[str, ScalingSpec]:
         """The sides that are scaled."""
-        return {side: spec for side in SIDES if (spec := getattr(self, side)) is not None}
+        return {side: spec for side in ("read", "write") if (spec := getattr(self, side)) is not None}
 
 
-def broken_scaling(path: str, owner: Mapping[str, Any]) -> Iterator[str]:
+def broken_scaling(path: str, owner: "TableSpec | IndexSpec") -> Iterator[str]:
     """What the auto scaling of a table or of an index disagrees with, as `message @ $.path`."""
-    provisioned = pair_of(owner, "provisioned")
-    for side in SIDES:
-        bounds = part_of(part_of(owner, "auto_scaling"), side)
-        least, most = bounds.get("min"), bounds.get("max")
-        if not (is_number(least) and is_number(most)):
-            continue
-        where = f"{path}.auto_scaling.{side}"
-        if least > most:
-            yield f"min = {least} is more than max = {most} @ {where}.min"
-        elif side in provisioned and not least <= provisioned[side] <= most:
-            units = provisioned[side]
-            yield f"provisioned.{side} = {units} is not between min = {least} and max = {most} @ {where}"
+    for side, spec in owner.auto_scaling.sides().items() if owner.auto_scaling is not None else ():
+        where, units = f"{path}.auto_scaling.{side}", getattr(owner.provisioned, side, None)
+        if spec.min is None or spec.max is None:
+            continue  # the fields' own check has said so
+        if spec.min > spec.max:
+            yield f"min = {spec.min} is more than max = {spec.max} @ {where}.min"
+        elif units is not None and (units < spec.min or units > spec.max):
+            bounds = f"min = {spec.min} and max = {spec.max}"
+            yield f"provisioned.{side} = {units} is not between {bounds} @ {where}"
 
 
 class CapacityPair(ScenarioPart):
@@ -178,40 +170,41 @@ def _split(index: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def broken_key_lists(path: str, index: Mapping[str, Any]) -> Iterator[str]:
+def broken_key_lists(path: str, index: IndexSpec) -> Iterator[str]:
     """What keys of several attributes disagree with, as `message @ $.path`."""
-    sides = {field: index.get(f"more_{field}s") or () for field in ("partition_key", "sort_key")}
-    if index.get("more_sort_keys") and not index.get("sort_key"):
+    sides = {"partition_key": index.more_partition_keys, "sort_key": index.more_sort_keys}
+    if index.more_sort_keys and not index.sort_key:
         yield f"further attributes go with a sort_key @ {path}.more_sort_keys"
     for field, more in sides.items():
-        if more and index.get("local"):
+        if more and index.local:
             yield f"a local index has one attribute of each kind @ {path}.{field}"
         if len(more) >= MOST_KEY_ATTRIBUTES:
             yield f"{MOST_KEY_ATTRIBUTES} attributes at most, got {len(more) + 1} @ {path}.{field}"
-    names = [name for field, more in sides.items() for name in (index.get(field), *more) if name]
+    names = (*index.partition_keys, *index.sort_keys)
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         yield f"{name!r} is an attribute of its key twice @ {path}.partition_key"
 
 
-def broken_table_key(path: str, table: Mapping[str, Any]) -> Iterator[str]:
-    """Several attributes where a table's own key has one."""
-    for field in ("partition_key", "sort_key"):
-        if isinstance(table.get(field), list | tuple):
-            message = "a table's own key has one attribute of each kind, that of a global index up to four"
-            yield f"{message} @ {path}.{field}"
-
-
-def broken_regions(raw: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with a global table, as `message @ $.path`; `raw` is the whole scenario."""
-    for number, companion in listed(raw, "companions"):
-        if companion.get("regions"):
-            yield f"only the scenario's own table can be a global one @ $.companions[{number}].regions"
-    named = part_of(raw, "table").get("regions")
-    regions = [str(region) for region in named] if isinstance(named, list | tuple) else []
+def broken_regions(table: "TableSpec | None", companions: "Sequence[TableSpec]") -> Iterator[str]:
+    """What is wrong with a global table, as `message @ $.path`."""
+    for path, companion in numbered(companions, "$.companions"):
+        if companion.regions:
+            yield f"only the scenario's own table can be a global one @ {path}.regions"
+    regions = table.regions if table is not None else ()
     if len(regions) == 1:
         yield "a global table is in two Regions and more; leave it out for a table in one @ $.table.regions"
     for region in sorted({region for region in regions if regions.count(region) > 1}):
         yield f"{region} is named twice @ $.table.regions"
+
+
+def _single(name: Any) -> Any:
+    if isinstance(name, list | tuple):
+        message = "a table's own key has one attribute of each kind, that of a global index up to four"
+        raise PydanticCustomError("several", message)
+    return name
+
+
+OwnKey = Annotated[AttributeName, BeforeValidator(_single)]
 
 
 class TableSpec(ScenarioPart):
@@ -219,11 +212,9 @@ class TableSpec(ScenarioPart):
 
     name: TableName
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] = "PROVISIONED"
-    partition_key: AttributeName = "pk"
+    partition_key: OwnKey = "pk"
     partition_key_type: KeyType = Field("S", description="S: a string, N: a number, B: binary")
-    sort_key: AttributeName | None = Field(
-        None, description="absent: items are found by the partition key alone"
-    )
+    sort_key: OwnKey | None = Field(None, description="absent: items are found by the partition key alone")
     sort_key_type: KeyType = "S"
     provisioned: CapacityPair | None = Field(None, description="units per second; provisioned mode only")
     max_on_demand: CapacityPair | None = Field(None, description="self-imposed ceiling; on-demand mode only")
@@ -302,34 +293,3 @@ class ChangeSpec(ScenarioPart):
 def requests_of(steps: Sequence[ChangeSpec]) -> list[tuple[float, tuple[ChangeSpec, ...]]]:
     """Group the steps into requests, each with its moment."""
     return [(at_s, tuple(same)) for at_s, same in groupby(steps, key=lambda step: step.at_s)]
-
-
-def broken_timeline(raw: Mapping[str, Any], default_duration_s: float) -> Iterator[str]:
-    """Every step that cannot be, as `message @ $.path`; `raw` is the whole scenario."""
-    table = raw.get("table")
-    placed = [(f"$.timeline[{number}]", step) for number, step in listed(raw, "timeline")]
-    yield from _times(placed, _duration_s(raw, default_duration_s))
-    if not isinstance(table, Mapping):
-        return
-    walk = Walk.of(table)
-    for _at_s, same in groupby(placed, key=lambda entry: entry[1].get("at_s")):
-        yield from walk.request(list(same))
-    yield from walk.unused_scaling()
-
-
-def _times(placed: Sequence[tuple[str, Mapping[str, Any]]], duration_s: float) -> Iterator[str]:
-    before_s = -inf
-    for path, step in placed:
-        at_s = step.get("at_s")
-        if not is_number(at_s):
-            continue
-        if at_s < before_s:
-            yield f"the steps are in order of time, and the one before is at {before_s:g} s @ {path}.at_s"
-        if at_s >= duration_s:
-            yield f"the load ends after {duration_s:g} s @ {path}.at_s"
-        before_s = max(before_s, at_s)
-
-
-def _duration_s(raw: Mapping[str, Any], default_s: float) -> float:
-    stated = part_of(raw, "load").get("duration_s", default_s)
-    return float(stated) if is_number(stated) and stated > 0 else inf

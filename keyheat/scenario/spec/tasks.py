@@ -1,18 +1,12 @@
 """The tasks of users as a scenario lists them, so that a mix of operations needs no Python."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import Field
 
-from keyheat.scenario.spec.part import (
-    Rate,
-    ScenarioPart,
-    TableName,
-    is_number,
-    listed,
-    part_of,
-)
+from keyheat.scenario.spec.part import Rate, ScenarioPart, TableName, numbered
+from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 
 Weight = Annotated[float, Field(ge=0, le=1e12)]
 Operation = Literal[
@@ -75,15 +69,15 @@ class TaskSpec(ScenarioPart):
 
 def with_total_rate(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The scenario; where its tasks say how often each is sent, and its load does not, with their sum."""
-    load, total = part_of(raw, "load"), _total_of_tasks(raw)
-    if total is None or any(load.get(field) is not None for field in RATES):
+    load, total = raw.get("load", {}), _total_of_tasks(raw)
+    if total is None or not isinstance(load, Mapping) or any(load.get(field) is not None for field in RATES):
         return raw
     return {**raw, "load": {**load, "requests_per_s": total}}
 
 
 def without_total_rate(raw: Mapping[str, Any]) -> dict[str, Any]:
     """The scenario without a total that is only the sum of its tasks: tasks that change have another one."""
-    load, total = part_of(raw, "load"), _total_of_tasks(raw)
+    load, total = raw.get("load", {}), _total_of_tasks(raw)
     if total is None or load.get("requests_per_s") != total:
         return dict(raw)
     return {**raw, "load": {field: value for field, value in load.items() if field != "requests_per_s"}}
@@ -91,48 +85,45 @@ def without_total_rate(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _total_of_tasks(raw: Mapping[str, Any]) -> float | None:
     """Return the rate of all tasks together; None if a task has no rate, or without tasks."""
-    rates = [task.get("per_s") for _number, task in listed(raw, "tasks")]
-    stated = [rate for rate in rates if is_number(rate)]
+    tasks = raw.get("tasks")
+    rates = [task.get("per_s") for task in tasks if isinstance(task, Mapping)] if tasks else []
+    stated = [rate for rate in rates if isinstance(rate, int | float)]
     return sum(stated) if stated and len(stated) == len(rates) else None
 
 
-def broken_tasks(raw: Mapping[str, Any]) -> Iterator[str]:
+def broken_tasks(tasks: Sequence[TaskSpec], loadtest: str, table: TableSpec | None) -> Iterator[str]:
     """Every disagreement about `[[tasks]]`, as `message @ $.path`."""
-    tasks, loadtest = [task for _number, task in listed(raw, "tasks")], raw.get("loadtest", MIXED)
     if not tasks:
-        if loadtest == MIXED and not raw.get("tasks"):
+        if loadtest == MIXED:
             yield f"{UNSAID} @ $.tasks"
         return
     if loadtest != MIXED:
         yield f"{loadtest!r} has its own tasks; [[tasks]] are for {MIXED!r}, the default @ $.loadtest"
-    with_rate = [task for task in tasks if task.get("per_s") is not None]
-    if not with_rate and all(task.get("weight") == 0 for task in tasks):
+    listed = numbered(tasks, "$.tasks")
+    with_rate = any(task.per_s is not None for _path, task in listed)
+    if listed and not with_rate and all(task.weight == 0 for _path, task in listed):
         yield "at least one task needs a weight above 0 @ $.tasks"
-    for number, task in listed(raw, "tasks"):
-        path = f"$.tasks[{number}]"
-        yield from _rates(task, path, rates=bool(with_rate))
-        yield from _fields(task, path, part_of(raw, "table"))
+    for path, task in listed:
+        if with_rate and task.per_s is None:
+            yield f"another task says per_s, so this one needs it, too @ {path}.per_s"
+        elif with_rate and task.weight is not None:
+            yield f"say weight or per_s, not both @ {path}.weight"
+        yield from _fields(task, path, table.indexes if table is not None else ())
 
 
-def _rates(task: Mapping[str, Any], path: str, *, rates: bool) -> Iterator[str]:
-    if rates and task.get("per_s") is None:
-        yield f"another task says per_s, so this one needs it, too @ {path}.per_s"
-    elif rates and task.get("weight") is not None:
-        yield f"say weight or per_s, not both @ {path}.weight"
-
-
-def _fields(task: Mapping[str, Any], path: str, table: Mapping[str, Any]) -> Iterator[str]:
-    operation = task.get("operation")
+def _fields(task: TaskSpec, path: str, indexes: Sequence[IndexSpec]) -> Iterator[str]:
     for field, operations in OF_OPERATION.items():
-        if task.get(field) and operation in get_args(Operation) and operation not in operations:
-            yield f"only {' or '.join(operations)} has it, and this is a {operation} @ {path}.{field}"
-    named = task.get("index")
-    if not isinstance(named, str) or operation != "query":
+        if (
+            getattr(task, field)
+            and task.operation in get_args(Operation)
+            and task.operation not in operations
+        ):
+            yield f"only {' or '.join(operations)} has it, and this is a {task.operation} @ {path}.{field}"
+    if task.operation != "query" or not isinstance(task.index, str):
         return
-    indexes = [candidate for _number, candidate in listed(table, "indexes")]
-    index = next((candidate for candidate in indexes if candidate.get("name") == named), None)
-    if index is None:
-        there = ", ".join(str(candidate.get("name")) for candidate in indexes) or "none"
-        yield f"the table has no index {named!r}; it has: {there} @ {path}.index"
-    elif task.get("consistent") and not index.get("local"):
+    local = {index.name: index.local for _path, index in numbered(indexes, "")}
+    if task.index not in local:
+        there = ", ".join(map(str, local)) or "none"
+        yield f"the table has no index {task.index!r}; it has: {there} @ {path}.index"
+    elif task.consistent and not local[task.index]:
         yield f"a global index is never read strongly consistent @ {path}.consistent"

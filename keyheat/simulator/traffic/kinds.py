@@ -24,24 +24,21 @@ from keyheat.simulator.dryrun.requests import (
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
 from keyheat.simulator.masses import Masses, Within
 from keyheat.simulator.traffic.cost import (
+    ENTRY_BYTES,
     QueryCost,
+    entries,
     grown_units,
+    is_single,
+    item_bytes_of,
     item_units,
+    moved,
+    own_units,
     put_units,
     read_sizes,
     replacing_units,
     write_sizes,
 )
-from keyheat.simulator.traffic.entries import (
-    ENTRY_BYTES,
-    entries,
-    is_single,
-    item_bytes_of,
-    moved,
-    own_units,
-)
-from keyheat.simulator.traffic.keys import cached, masses_of_law
-from keyheat.simulator.traffic.setting import TrafficSetting
+from keyheat.simulator.traffic.setting import TrafficSetting, cached
 from keyheat.simulator.traffic.written import Written
 from keyheat.words import Direction
 
@@ -175,7 +172,7 @@ class UserTasks:
         return FixedSize(round(kind.own_bytes)) if kind.own_bytes else self._setting.load.item_size()
 
     def _keys(self, kind: RequestKind) -> Masses:
-        return masses_of_law(self._setting, self._law if kind.key.written else kind.key)
+        return self._setting.keys_of(self._law if kind.key.written else kind.key)
 
     def _write(
         self, kind: RequestKind, keys: Masses, units: float, *, within: Within | None = None, **more: Any

@@ -9,7 +9,7 @@ from keyheat.model.units import read_units, write_units
 from keyheat.scenario.trace import TraceRow, read_trace
 from keyheat.simulator.flow import Flow, Traffic
 from keyheat.simulator.masses import masses_of_shares
-from keyheat.simulator.traffic.entries import entries
+from keyheat.simulator.traffic.cost import entries
 from keyheat.simulator.traffic.setting import TrafficSetting
 from keyheat.words import Direction
 

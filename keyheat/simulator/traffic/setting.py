@@ -3,19 +3,33 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from math import floor, fsum
+from functools import lru_cache
+from math import floor, fsum, inf
 from pathlib import Path
 from random import Random
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from keyheat.scenario.keys import DateKey, KeyPattern, shard_keys
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.spec.load import LoadSpec
+from keyheat.scenario.spec.part import CacheSpec
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.trace import TraceKeys, read_trace
 from keyheat.simulator.dryrun.combinations import Combination, crossed
-from keyheat.simulator.masses import Masses, Within, masses_of, masses_of_shares
+from keyheat.simulator.dryrun.requests import KEY, PATTERN, KeyLaw
+from keyheat.simulator.masses import (
+    MOST_NAMED,
+    Floats,
+    Masses,
+    Within,
+    even_masses,
+    masses_of,
+    masses_of_shares,
+    thinned,
+)
 from keyheat.simulator.traffic.written import Written
 
 LOOKS = 20  # within a second, while users are being started
@@ -90,10 +104,6 @@ class TrafficSetting:
         """What the scenario's pattern draws in this second."""
         return self.now("keys", self._drawn)
 
-    def draw_key(self) -> str:
-        """One key, as the pattern draws it when the run begins."""
-        return self._pattern.draw(self.rng, 0.0)
-
     def now(self, name: str, make: Callable[[], Masses]) -> Masses:
         """Make a distribution from the pattern's keys, which change with its days."""
         return self.once(f"{name} {self._period}", make)
@@ -103,6 +113,28 @@ class TrafficSetting:
         if name not in self._made:
             self._made[name] = make()
         return self._made[name]
+
+    def keys_of(self, law: KeyLaw) -> Masses:
+        """The keys of a law; the same law gives the same value."""
+        if law.attribute is not None:
+            return self.values_of(law.attribute)
+        if law == PATTERN:
+            return self.keys
+        if law.owners is not None:
+            return self.once(repr(law), lambda: self._of_owners(law, law.owners or 1))
+        if law.texts and KEY in law.texts[0][0]:
+            return self.now(repr(law), lambda: composed(self.keys, law.texts))
+        masses = self.once(repr(law), lambda: _seen(law))
+        if law.family:
+            self._families[id(masses.points)] = law.family  # keys that look alike are keys of the same items
+        return masses
+
+    def _of_owners(self, law: KeyLaw, owners: int) -> Masses:
+        """One key for each user; all users send equally often."""
+        texts, weights = zip(*law.texts, strict=True)
+        drawn = self.rng.choices(texts, weights, k=owners)
+        used = Counter(text.replace(KEY, self._pattern.draw(self.rng, 0.0)) for text in drawn)
+        return masses_of_shares({key: float(count) for key, count in used.items()})
 
     def values_of(self, name: str) -> Masses:
         """The values that items have of an attribute; of a timestamp the one that all have now."""
@@ -132,14 +164,10 @@ class TrafficSetting:
             self._written[name] = Written(keys)
         return self._written[name]
 
-    def group(self, keys: Masses, family: str) -> None:
-        """Treat keys that look alike as keys of the same items."""
-        self._families[id(keys.points)] = family
-
     @property
     def _period(self) -> int:
         """Which of the pattern's days it is; of a pattern without days it is always the same."""
-        day_s = self._pattern.day_s if isinstance(self._pattern, DateKey) else float("inf")
+        day_s = self._pattern.day_s if isinstance(self._pattern, DateKey) else inf
         return int((self.at_s + HALF_S) // day_s)
 
     def _drawn(self) -> Masses:
@@ -152,3 +180,56 @@ def _used(pattern: TraceKeys) -> Counter[str]:
     """How often each key of a trace is used, for loads that take the keys and have times of their own."""
     rows = read_trace(pattern.path, has_sort_key=True, least=lambda _key, _sort_key: 0)
     return Counter(row.key for row in rows)
+
+
+@lru_cache(maxsize=2)
+def composed(keys: Masses, texts: tuple[tuple[str, float], ...]) -> Masses:
+    """Each key in each of these texts, by their shares; kept as those of a pattern are.
+
+    The most used keys are named, the rest is even, as `masses_of` has it.
+    """
+    distinct = keys.distinct * len(texts)
+    named = np.argsort(-keys.shares, kind="stable")[: max(1, MOST_NAMED // len(texts))]
+    shares = {
+        text.replace(KEY, keys.name(number)): float(keys.shares[number]) * share
+        for number in named.tolist()
+        for text, share in texts
+    }
+    if not shares:
+        return even_masses(distinct=distinct)
+    rest = 1.0 - float(keys.shares[named].sum()) - keys.even if len(named) < len(keys.shares) else 0.0
+    return masses_of_shares(shares, even=keys.even + max(0.0, rest), distinct=distinct)
+
+
+def _seen(law: KeyLaw) -> Masses:
+    distinct = inf if law.distinct is None else law.distinct
+    if not law.texts:
+        return even_masses(distinct=distinct)
+    shares = dict(law.texts)
+    return masses_of_shares(shares, even=max(0.0, 1.0 - sum(shares.values())), distinct=distinct)
+
+
+def cached(keys: Masses, spec: CacheSpec, reads_per_s: float) -> tuple[float, Masses]:
+    """The part of the reads that reach the table, and their keys.
+
+    A read-through cache reads an item that λ requests a second ask for when it has expired and is asked for,
+    so every ttl + 1 / λ seconds: reads per second of the table = λ / (1 + λ x ttl).
+    """
+    return _cached(keys, spec, float(f"{reads_per_s:.3g}"))  # a rate that changes little is the same one
+
+
+@lru_cache(maxsize=4)
+def _cached(keys: Masses, spec: CacheSpec, reads_per_s: float) -> tuple[float, Masses]:
+    """The cache is taken to hold the most used keys, as many as there is room for."""
+    kept = np.zeros_like(keys.shares)
+    kept[np.argsort(-keys.shares)[: spec.items]] = 1.0
+    even_kept = min(1.0, max(0, spec.items - len(kept)) / keys.distinct)
+    (even,) = _hits(np.array([reads_per_s * keys.even / keys.distinct * spec.ttl_s]))
+    return thinned(
+        keys, 1.0 - kept * _hits(reads_per_s * keys.shares * spec.ttl_s), 1.0 - even_kept * float(even)
+    )
+
+
+def _hits(reads: Floats) -> Floats:
+    """The part of the reads of a key that its item answers, of this many within its time to live."""
+    return np.asarray(reads / (1 + reads))

@@ -28,7 +28,6 @@ def bill(dollars: float, units: float) -> Bill:
         read_units=units / 2,
         hours=1,
         known=True,
-        other_mode=None,
         kept_per_hour=0.0,
     )
 
