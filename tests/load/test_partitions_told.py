@@ -59,7 +59,7 @@ def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: E
     said: list[str] = []
     progress: Any = SimpleNamespace(say=said.append)
     run = LoadRun(Any, progress, users=1, duration_s=None, spending=Spending(Caps()))  # type: ignore[arg-type]
-    run.load = SimpleNamespace(record=Record())  # type: ignore[assignment]
+    run.sender = SimpleNamespace(record=Record())  # type: ignore[assignment]
     health, target = run.record.health, target_at(endpoint.url)
     run.see_faults(target)
     assert (said, health.missing) == ([], [])

@@ -7,7 +7,7 @@ from math import ceil, inf
 from pathlib import Path
 from random import Random
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import gevent
 import psutil
@@ -76,6 +76,7 @@ class Order:
 class Load:
     """One run in one process."""
 
+    behind_s: ClassVar[int] = 0  # how far the newest whole second of its record lies back
     order: Order
     transport: Transport
     items: ItemTemplate
@@ -114,6 +115,25 @@ class Load:
             self.loop.close()
             self.stopped_s = self.clock()
         self.stopped.set()
+
+    expect_end = stop
+
+    def wait_out(self, duration_s: float) -> None:
+        """Wait as long as the load lasts."""
+        gevent.sleep(duration_s)
+
+    def processes(self, runner: Any, now_s: float) -> list[dict[str, Any]]:
+        """Return this process as the live page shows it."""
+        return [
+            {
+                "name": "this process", "state": runner.state, "users": runner.user_count,
+                "cpu_percent": self.cpu_percent, "silent_s": None,
+            }
+        ]  # fmt: skip
+
+    def missing_now(self) -> list[str]:
+        """Return what is missing of its record: nothing."""
+        return []
 
     def look_back(self) -> None:
         """Take the last looks; one that fails makes the record say what is not known."""

@@ -15,15 +15,15 @@ from gevent.socket import wait_read
 
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
-from keyheat.load.run.plan import InputError, LoadPlan
+from keyheat.load.guard.options import InputError
+from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import tell
 from keyheat.load.skew import service_ahead_s
 from keyheat.load.tables.control import look_at_tables
 from keyheat.load.tables.existing import adapted, marked_if_foreign
-from keyheat.load.tables.obstacles import Allowed, check_tables
+from keyheat.load.tables.obstacles import check_tables
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.endpoint_pages import endpoint_at
-from keyheat.load.transport.target import Target
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.totals import LoadTotals
@@ -53,19 +53,9 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
     if existing is not None:
         plan = adapted(plan, users, there[name])
     specs = (plan.scenario.table, *plan.scenario.companions)
-    check_tables([(spec, there[spec.name]) for spec in specs], allowed_by(plan, target), datetime.now(UTC))
+    tables = [(spec, there[spec.name]) for spec in specs]
+    check_tables(tables, plan.guards, datetime.now(UTC), local=target.local)
     return marked_if_foreign(plan, users, there)
-
-
-def allowed_by(plan: LoadPlan, target: Target) -> Allowed:
-    """Return which tables the person who made the plan allows to be loaded at the target."""
-    return Allowed(
-        local=target.local,
-        foreign=plan.guards.allow_table,
-        protected=plan.guards.allow_protected,
-        existing=plan.guards.table,
-        share=plan.guards.share,
-    )
 
 
 def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
@@ -84,7 +74,11 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     if not is_interactive(stdin):
         raise TableRefused(NEEDS_YES)
     person = stdin or sys.stdin
-    tell(announced([undertaking(plan, target, bill)]))
+    undertaking = Undertaking(
+        scenario=plan.scenario, target=target, bill=bill, budget=plan.budget, duration_s=plan.duration_s,
+        guards=plan.guards,
+    )  # fmt: skip
+    tell(announced([undertaking]))
     if not agrees(lambda question: _answer(question, person)):
         raise TableRefused(DECLINED)
     return plan
@@ -108,20 +102,6 @@ def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
         clean_up=plan.guards.clean_up,
         table_bytes=plan.table_bytes,
         sent=sent,
-    )
-
-
-def undertaking(plan: LoadPlan, target: Target, bill: Bill) -> Undertaking:
-    """Return what the user is asked to agree to."""
-    return Undertaking(
-        scenario=plan.scenario,
-        target=target,
-        bill=bill,
-        budget=plan.budget,
-        duration_s=plan.duration_s,
-        existing=plan.guards.table,
-        keep_table=plan.guards.keep_table,
-        clean_up=plan.guards.clean_up,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import gevent
 import msgpack  # type: ignore[import-untyped]
@@ -22,7 +22,7 @@ from keyheat.load.guard.budget import Caps
 from keyheat.load.guard.watch import LoadWatch, watch_master
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
-from keyheat.load.record.record import Record
+from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.wire import read_piece, read_record
 from keyheat.load.run.load import BEAT_S, Load, Order, start_load
 from keyheat.load.run.progress import tell
@@ -193,8 +193,9 @@ class Arrived:
 
 @dataclass(slots=True)
 class Gatherer:
-    """The master's side: merges pieces into one record."""
+    """The master's side: merges pieces into one record. It is to a run what a `Load` is in one process."""
 
+    behind_s: ClassVar[int] = PIECES_ARRIVE_S
     environment: Any
     order: Order
     record: Record
@@ -264,20 +265,24 @@ class Gatherer:
         self.loading.wait()
         gevent.sleep(max(0.0, duration_s - BEAT_S))
 
-    def finish(self, silence_s: float = SILENCE_S) -> None:
-        """Halt the workers, wait until the last piece of each has come, and name what is missing."""
+    def end(self, silence_s: float = SILENCE_S) -> None:
+        """Stop the workers, wait until the last piece of each has come, and name what is missing."""
         self.halting = True
         seen, waited_s, told_s = -1, 0.0, -inf
         while self._awaited(waited_s, silence_s):
             if self.clock() - told_s > TELL_EVERY_S:
-                self.halt()
+                self.stop()
                 told_s = self.clock()
             waited_s = waited_s + 0.05 if self.pieces == seen else 0.0
             seen = self.pieces
             gevent.sleep(0.05)
         self._note_missing()
 
-    def halt(self) -> None:
+    def expect_end(self) -> None:
+        """The load is being stopped: a worker that sends its last piece from now on does not leave early."""
+        self.halting = True
+
+    def stop(self) -> None:
         """Tell the workers that the run is over, which stops their users at once."""
         self.halting = True
         for worker, arrived in self.workers.items():
@@ -303,6 +308,20 @@ class Gatherer:
         health.missing += [words for words in map(self._missing, self.workers) if words]
         if all(self._missing(name) for name in self.workers):
             health.problems.append("no worker was left at the end: nothing was sent from then on")
+
+    def processes(self, runner: Any, now_s: float) -> list[dict[str, Any]]:
+        """Return the workers as the live page shows them; `silent_s`: since one was heard."""
+        return [
+            {
+                "name": short_name(name),
+                "state": node.state if node else "missing",
+                "users": arrived.users,
+                "cpu_percent": node.cpu_usage if node else 0.0,
+                "silent_s": arrived.silent_s(now_s),
+            }
+            for name, arrived in self.workers.items()
+            for node in [runner.clients.get(name)]
+        ]
 
     def missing_now(self) -> list[str]:
         """Return what is missing already, while the run goes on."""

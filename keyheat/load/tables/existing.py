@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
+from keyheat.load.guard.options import InputError
+from keyheat.load.run.plan import LoadPlan, any_needs, does_not_fit, indexes_of, unsuited
 from keyheat.load.tables.control import auto_scaling_at, look_at_tables
 from keyheat.load.tables.ownership import Standing, TableError
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.scenario.spec.tables import IN_WORDS, IndexSpec, TableSpec
+from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 
 OURS = {
     FILLER: "what fills our items",
@@ -41,28 +42,14 @@ def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
 
 def lacking(users: Sequence[Any], stated: TableSpec, actual: TableSpec) -> Iterator[str]:
     """Yield what the users need and the table that was found lacks; `stated` is the scenario's own table."""
-    if actual.sort_key is None and _any(users, "needs_sort_key"):
+    if actual.sort_key is None and any_needs(users, "needs_sort_key"):
         yield "the table has no sort key, which this load test needs"
     yield from unsuited(users, actual)
     indexes = {index.name: index for index in actual.indexes}
-    for name in _indexes_of(users):
+    for name in indexes_of(users):
         expected = next((index for index in stated.indexes if index.name == name), None)
         if expected is not None and name in indexes and _key(indexes[name]) != _key(expected):
             yield f"its index {name} is keyed by {_key(indexes[name])}; this load test reads {_key(expected)}"
-
-
-def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
-    """List what the users of a load test cannot use of a table, as `message @ $.path`."""
-    if table.sort_key is not None and _any(users, "needs_no_sort_key"):
-        yield f"this load test finds items by one key, without {table.sort_key!r} @ $.table.sort_key"
-    if table.sort_key is not None and table.sort_key_type != "S" and _any(users, "needs_text_sort_key"):
-        kind = IN_WORDS[table.sort_key_type]
-        yield f"this load test reads what begins with some text, and it is {kind} @ $.table.sort_key_type"
-    there = sorted(index.name for index in table.indexes)
-    for name in _indexes_of(users):
-        if name not in there:
-            listed = ", ".join(there) or "none"
-            yield f"this load test reads index {name}; the table has {listed} @ $.table.indexes"
 
 
 def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
@@ -77,14 +64,6 @@ def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
         yield (
             "the table's capacity would be raised, and it stays as it is @ $.dynamic_sharding.max_write_units"
         )
-
-
-def _any(users: Iterable[Any], name: str) -> bool:
-    return any(getattr(user, name, False) for user in users)
-
-
-def _indexes_of(users: Iterable[Any]) -> Iterable[str]:
-    return dict.fromkeys(name for user in users for name in getattr(user, "needs_indexes", ()))
 
 
 def _key(index: IndexSpec) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.load.guard.options import Guards
 from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in, live_in, refusal
 from keyheat.load.tables.control import Connect, asking, control_client, create
 from keyheat.load.tables.description import (
@@ -26,10 +27,11 @@ from keyheat.load.tables.description import (
     until_active,
     upkeep_in_words,
 )
-from keyheat.load.tables.obstacles import Allowed, check_tables, obstacles
+from keyheat.load.tables.obstacles import check_tables, obstacles
 from keyheat.load.tables.ownership import (
     NO_ARN,
     RUN,
+    Standing,
     TableError,
     TableRefused,
     Unread,
@@ -88,8 +90,7 @@ class RunTables:
 
     target: Target
     run_id: str
-    allowed: Allowed | None = None  # None: nothing beyond what everybody may
-    keep: bool = False
+    guards: Guards = field(default_factory=Guards)
     lasts_s: float = 0.0
     alone: bool = False
     say: Callable[[str], None] = lambda _words: None
@@ -107,19 +108,23 @@ class RunTables:
         cannot be had.
         """
         with asking(self.target, f"table {spec.name}", self.connect) as client:
-            check_tables([(spec, table_now := look_at(client, spec.name))], self._allowed, self._now())
-            if table_now is None and not self._make(client, spec):  # another process was quicker
-                check_tables([(spec, look_at(client, spec.name))], self._allowed, self._now())
+            if self._check(client, spec) is None and not self._make(client, spec):
+                self._check(client, spec)  # another process was quicker
             active = until_active(client, spec.name, self._patience)
             if active is None:
                 raise TableError(f"table {spec.name} was not active in {self._patience.limit_s:g} s")
             if (table := self._tables.get(spec.name)) is not None:
                 self._is_there(table, active)
-            elif wrong := obstacles(spec, active, self._allowed):
+            elif wrong := [*obstacles(spec, active, self.guards)]:
                 raise TableError(*wrong)
             elif not self.alone:
                 self._come_to(client, spec, active)
             return active
+
+    def _check(self, client: Any, spec: TableSpec) -> Standing | None:
+        table = look_at(client, spec.name)
+        check_tables([(spec, table)], self.guards, self._now(), local=self.target.local)
+        return table
 
     def leave(self) -> None:
         """Delete what the run made, or say what it costs to keep it. What cannot be deleted is said."""
@@ -158,10 +163,6 @@ class RunTables:
     def _claimed(self) -> list[RunTable]:
         """The tables that say, or may say, that this run loads them."""
         return [table for table in self._tables.values() if table.arn is not None]
-
-    @property
-    def _allowed(self) -> Allowed:
-        return self.allowed or Allowed(local=self.target.local)
 
     @property
     def _patience(self) -> TablePatience:
@@ -243,7 +244,7 @@ class RunTables:
         """Load the table, unless another run was there first."""
         others = live_in(tags, self._now(), but=self.run_id)
         first = next((claim for claim in others if claim.before(table.claim)), None)
-        if first is not None and not self._allowed.share:
+        if first is not None and not self.guards.share:
             raise TableRefused(refusal(table.spec.name, first))
         table.loaded = True
         for claim in others:
@@ -328,7 +329,7 @@ class RunTables:
     def _put_back(self, client: Any, table: RunTable) -> None:
         """Keep or delete a table that the run made. Raises `NotOurs`."""
         name = table.spec.name
-        if not (table.active and (self.keep or table.spec.on_end == "keep")):
+        if not (table.active and (self.guards.keep_table or table.spec.on_end == "keep")):
             self._delete(client, table)
         elif (description := described(client, name)) is None:
             self.say(f"table {name} was to be kept, but was deleted during the run")
