@@ -323,35 +323,22 @@ def queries(table: str, keys: Sequence[SeriesKey]) -> list[dict[str, Any]]:
     return [key.query(table, f"q{number}") for number, key in enumerate(keys)]
 
 
-def queries_for(
-    table: str,
-    indexes: Sequence[str] = (),
-    *,
-    replicas: Sequence[str] = (),
-    start: datetime | None = None,
-    now: datetime | None = None,
-) -> list[dict[str, Any]]:
-    """The argument of `aws cloudwatch get-metric-data --metric-data-queries` for the same metrics.
-
-    `start` (of the window) and `now` choose the period that CloudWatch still keeps; left out: one minute.
-    """
-    finest_period_s = request_start(start, now or datetime.now(UTC))[1] if start else limits.MINUTE_S
-    return queries(table, series_keys(indexes, replicas=replicas, finest_period_s=finest_period_s))
-
-
 def request_for(
     table: str,
-    indexes: Sequence[str],
+    indexes: Sequence[str] = (),
     *,
     replicas: Sequence[str] = (),
     start: datetime | None = None,
     end: datetime | None = None,
     now: datetime,
 ) -> dict[str, Any]:
-    """The request, as `aws cloudwatch get-metric-data --cli-input-json` takes it; with its times if given."""
-    queries = queries_for(table, indexes, replicas=replicas, start=start, now=now)
-    request = {"MetricDataQueries": queries, "ScanBy": "TimestampAscending"}
-    if start is None or end is None:
+    """The request, as `aws cloudwatch get-metric-data --cli-input-json` takes it; with its times if given.
+
+    `start` (of the window) and `now` choose the period that CloudWatch still keeps; left out: one minute.
+    """
+    first, period_s = request_start(start, now) if start else (None, limits.MINUTE_S)
+    keys = series_keys(indexes, replicas=replicas, finest_period_s=period_s)
+    request = {"MetricDataQueries": queries(table, keys), "ScanBy": "TimestampAscending"}
+    if first is None or end is None:
         return request
-    first, _period_s = request_start(start, now)
     return request | {"StartTime": f"{first:%FT%TZ}", "EndTime": f"{end:%FT%TZ}"}

@@ -293,7 +293,6 @@ def _as_seen(counts: Counter[str]) -> KeyLaw:
 
 
 def _is_whole(law: KeyLaw) -> bool:
-    """Whether a law names all its texts."""
     return sum(share for _text, share in law.texts) > 1 - 1e-9
 
 

@@ -88,7 +88,6 @@ class DryLoad:
         return self.order.scenario.keys.shards  # type: ignore[no-any-return]
 
     def pace(self, _rng: Random) -> Any:
-        """A pace without waiting."""
         return SimpleNamespace(wait=lambda: 0.0)
 
     def send(self, operation: str, body: bytes) -> Answer:

@@ -67,9 +67,10 @@ class KillSwitch:
         """The run is being ended: the next Ctrl-C leaves at once, and SIGTERM says nothing new."""
         if not self._armed:
             self._armed = True
-            signal.signal(signal.SIGTERM, _nothing_new)  # SIG_IGN would be inherited by children
+            # A scheduler repeats itself; SIG_IGN would be inherited by children.
+            signal.signal(signal.SIGTERM, lambda _number, _frame: None)
             if heard(HUNG_UP):
-                signal.signal(HUNG_UP, _nobody_looks)
+                signal.signal(HUNG_UP, lambda _number, _frame: let_go())
             for number in CTRL_C:
                 signal.signal(number, self._second)
 
@@ -126,15 +127,6 @@ class KillSwitch:
 def _say(line: str) -> None:
     with suppress(OSError):
         os.write(STDERR, f"keyheat: {line}\n".encode())
-
-
-def _nobody_looks(_signal: int, _frame: FrameType | None) -> None:
-    """The terminal of a run that is being ended is closed."""
-    let_go()
-
-
-def _nothing_new(_signal: int, _frame: FrameType | None) -> None:
-    """A scheduler repeats itself."""
 
 
 def tell_to_quit(runner: Any) -> None:

@@ -44,7 +44,6 @@ class Guards(Consent):
 
     @classmethod
     def of(cls, options: Any) -> "Guards":
-        """Those of a command line."""
         return cls(**{entry.name: getattr(options, entry.name) for entry in fields(cls)})
 
     def arguments(self, *, agreed: bool) -> list[str]:

@@ -66,7 +66,6 @@ class Seconds:
                 mine[column] += count
 
     def in_second(self, second: int) -> list[float]:
-        """The counts of all requests sent in one second."""
         chosen = [counts for row, counts in self.of_second(second) if row.resource is None]
         return _added(chosen)
 

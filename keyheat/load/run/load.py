@@ -119,7 +119,6 @@ class Load:
     expect_end = stop
 
     def wait_out(self, duration_s: float) -> None:
-        """Wait as long as the load lasts."""
         gevent.sleep(duration_s)
 
     def processes(self, runner: Any, now_s: float) -> list[dict[str, Any]]:

@@ -180,7 +180,6 @@ def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
 
 
 def indexes_of(users: Iterable[Any]) -> Iterable[str]:
-    """The indexes that users name."""
     return dict.fromkeys(name for user in users for name in getattr(user, "needs_indexes", ()))
 
 

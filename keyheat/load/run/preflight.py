@@ -4,7 +4,7 @@ The order: the table as it is, whether it may be touched at all, and only then w
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import time
@@ -55,6 +55,7 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
     specs = (plan.scenario.table, *plan.scenario.companions)
     tables = [(spec, there[spec.name]) for spec in specs]
     check_tables(tables, plan.guards, datetime.now(UTC), local=target.local)
+    plan = replace(plan, endpoint=endpoint_at(target))
     return marked_if_foreign(plan, users, there)
 
 
@@ -67,7 +68,9 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     if target is None or target.local:
         return plan
     bill = planned_bill(plan)
-    if reasons := list(_over_budget(plan, bill)):
+    # Without a duration, those caps that it exceeds even if nothing is sent.
+    least = bill if plan.duration_s is not None else planned_bill(plan, sent=NOTHING_SENT)
+    if reasons := list(over_budget(plan.budget, least, plan.duration_s or 0.0)):
         raise TableRefused(*reasons)
     if plan.guards.yes:
         return plan
@@ -84,18 +87,10 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     return plan
 
 
-def _over_budget(plan: LoadPlan, bill: Bill) -> Iterator[str]:
-    """Caps that the plan exceeds; without a duration, those that it exceeds even if nothing is sent."""
-    if plan.duration_s is None:
-        plan = replace(plan, duration_s=0.0)
-        bill = planned_bill(plan, sent=NOTHING_SENT)
-    return over_budget(plan.budget, bill, plan.duration_s or 0.0)
-
-
 def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
     """Return what the plan costs at most, for as long as the command line says."""
     return bill_of_run(
-        lasting(plan.scenario, plan.duration_s),
+        lasting(plan.scenario, plan.duration_s if sent is None else 0.0),
         load_prices(plan.prices),
         folder=plan.scenario_path.absolute().parent,
         existing=plan.guards.table is not None,
@@ -113,8 +108,3 @@ def _answer(question: str, stdin: TextIO) -> str:
     if not line:
         raise EOFError
     return line
-
-
-def with_endpoint(plan: LoadPlan) -> LoadPlan:
-    """The plan with whose its endpoint is; that of a local table of its own is known."""
-    return plan if plan.target is None else replace(plan, endpoint=endpoint_at(plan.target))

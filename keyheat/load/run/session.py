@@ -33,7 +33,7 @@ from keyheat.load.live.page import serve
 from keyheat.load.live.prometheus import CannotListen, serve_metrics
 from keyheat.load.live.run import LiveRun
 from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
-from keyheat.load.run.preflight import consented, preflight, with_endpoint
+from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.run.progress import RunProgress, tell
 from keyheat.load.run.run import LoadRun
 from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
@@ -72,7 +72,7 @@ def _worker_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
     for number in filter(heard, (SIGINT, HUNG_UP)):
         signal_handler(number, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
-    environment.events.test_stopping.add_listener(_send_no_more)
+    environment.events.test_stopping.add_listener(lambda environment, **_more: worker.stop())
     environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
     environment.events.quitting.add_listener(_worker_quits)
     return lambda environment: worker.begin()
@@ -132,12 +132,6 @@ def _is_not_about_run_time(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("No run time limit set")
 
 
-def _send_no_more(environment: Any, **_more: Any) -> None:
-    load = getattr(environment, "keyheat", None)
-    if load is not None:
-        load.stop()
-
-
 def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
     """The checked plan, with its metrics served; where that cannot be, say why and end Locust.
 
@@ -151,7 +145,7 @@ def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
         )
         if checked.metrics is not None:
             serve_metrics(checked.metrics, live.metrics, RunProgress(checked.progress).say)
-        return with_endpoint(consented(preflight(checked, environment.user_classes)))
+        return consented(preflight(checked, environment.user_classes))
     except KeyboardInterrupt:
         tell("keyheat: interrupted; nothing was started")
         sys.exit(INTERRUPTED)
@@ -275,11 +269,6 @@ class LocustSession:
         if self._ended_run is not None:
             self._ended_run.stages.cancel()
 
-    def _hurry(self) -> None:
-        """Bound every wait for a response from now on."""
-        self._environment.stop_timeout = min(self._environment.stop_timeout, HURRIED_STOP_S)
-        CALLS.hurry(but=None if self._undoing else self._beginning)  # which is ended, and undoes what it did
-
     @property
     def _undoing(self) -> bool:
         return self._newest is not None and self._newest.undoing
@@ -300,7 +289,9 @@ class LocustSession:
         """Locust ends. A run that is still going, or whose stages are, was interrupted."""
         if self._newest is not None:
             self._ends()
-            self._hurry()
+            # Every wait for a response is bounded from now on, but for a beginning, which is ended and undone.
+            environment.stop_timeout = min(environment.stop_timeout, HURRIED_STOP_S)
+            CALLS.hurry(but=None if self._undoing else self._beginning)
         self._stop_beginning()
         if self._run is not None:
             self._interrupted = True
@@ -324,7 +315,6 @@ class LocustSession:
         return [] if self._newest is None else self._newest.left_behind()
 
     def folder(self) -> Path | None:
-        """Return where files are written."""
         return None if self._newest is None else self._newest.path
 
     def tell_workers(self) -> None:
@@ -333,12 +323,10 @@ class LocustSession:
             tell_to_quit(self._environment.runner)
 
     def on_piece(self, environment: Any, msg: Any, **_more: Any) -> None:
-        """A worker sent a piece of its record."""
         run = self._run or self._ended_run  # none: it came too late, and was missed already
         if run is not None and isinstance(run.sender, Gatherer):
             run.sender.take(msg)
 
     def on_worker(self, client_id: str, **_more: Any) -> None:
-        """A worker joined while a run is going on."""
         if self._run is not None and isinstance(self._run.sender, Gatherer):
             self._run.sender.give_order_to(client_id)

@@ -140,7 +140,6 @@ def _with_both_sides(step: ChangeSpec, after: TableCapacity) -> ChangeSpec:
 
 
 def described(description: dict[str, Any]) -> TableCapacity:
-    """The capacity that DescribeTable's answer shows."""
     facts = table_facts(description)
     return TableCapacity(
         billing_mode=facts.billing_mode or "PROVISIONED",

@@ -105,16 +105,20 @@ class Worker:
         mine = self._sent.plus(self._load.record.consumed)
         return ConsumedUnits().plus(mine, times=max(1, self._load.order.workers))
 
+    def stop(self) -> None:
+        """Send no further request."""
+        if self._load is not None:
+            self._load.stop()
+
     def _used_up(self) -> None:
         """This worker has used up its part of the budget: it sends no more, and the master ends the run."""
-        if self._load is not None:
-            self._load.stop()
-            self._send(self._load.record.cut(), last=False, used_up=True)
+        self.stop()
+        self._report(used_up=True)
 
     def _lost_master(self) -> None:
-        if self._load is not None:
+        if self.loading:
             tell("keyheat: this worker hears nothing of its master: it sends no more")
-            self._load.stop()
+            self.stop()
             gevent.spawn(self._runner.quit)
 
     def end(self) -> None:
@@ -125,9 +129,9 @@ class Worker:
             self._send(load.end().cut(), last=True)
             load.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
 
-    def _report(self) -> None:
+    def _report(self, *, used_up: bool = False) -> None:
         if self._load is not None:
-            self._send(self._load.record.cut(), last=False)
+            self._send(self._load.record.cut(), last=False, used_up=used_up)
 
     def _send(self, piece: Record, *, last: bool, used_up: bool = False) -> None:
         self._sent = self._sent.plus(piece.consumed)

@@ -97,7 +97,6 @@ class Cleaner:
         self.cleaned.finished = True
 
     def _pages(self) -> Iterator[list[dict[str, Any]]]:
-        """The keys of the run's items, page by page."""
         keys = [element["AttributeName"] for element in self.description["KeySchema"]]
         names = {f"#k{number}": name for number, name in enumerate(keys)}
         request = {

@@ -79,7 +79,6 @@ def until_active(
 
 
 def until_gone(client: Any, name: str, patience: TablePatience) -> bool:
-    """Return whether the table was gone within the limit."""
     look = lambda: True if described(client, name) is None else None  # noqa: E731
     return patience.until(look, f"table {name} to be deleted") is not None
 

@@ -349,7 +349,6 @@ class RunTables:
             self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(table)}")
 
     def _by_hand(self, table: RunTable) -> str:
-        """Return how to delete the table later."""
         return (
             f"Delete it with: {by_hand(table.spec.name, self.target.region)}; "
             f"from {as_text(table.expires)} on, keyheat clean --orphans does it"

@@ -120,19 +120,12 @@ class Standing:
         return list(replicas_of(self.description))
 
 
-def standing(client: Any, description: Mapping[str, Any]) -> Standing:
-    """Ask for what DescribeTable does not say. Errors other than refusals are raised."""
-    return Standing(
-        description=description,
-        tags=tags_read(client, description),
-        recovery=recovery_of(client, description),
-    )
-
-
 def look_at(client: Any, name: str) -> Standing | None:
-    """Describe a table with its tags; None if it does not exist."""
-    description = described(client, name)
-    return None if description is None else standing(client, description)
+    """Describe a table with its tags; None if it does not exist. Errors other than refusals are raised."""
+    if (description := described(client, name)) is None:
+        return None
+    tags, recovery = tags_read(client, description), recovery_of(client, description)
+    return Standing(description=description, tags=tags, recovery=recovery)
 
 
 def unusable(description: Mapping[str, Any]) -> str | None:
@@ -151,7 +144,6 @@ def foreign(tags: Mapping[str, str] | Unread) -> str | None:
 
 
 def protections(table: Standing) -> list[str]:
-    """List what protects this table."""
     reasons = []
     if table.description.get("DeletionProtectionEnabled"):
         reasons.append("deletion protection is on")

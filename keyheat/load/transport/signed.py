@@ -54,8 +54,6 @@ LENGTH_DIGITS = 9  # a longer length is nonsense
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """One HTTP answer."""
-
     status: int
     body: bytes
     request_id: str | None

@@ -8,7 +8,7 @@ Every copy has partitions, and a capacity, of its own. Each is paid for by every
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -135,7 +135,7 @@ class Reader(TableUser):
         except Incomplete:
             self.count("reads.unchecked")
             return Collected([], False, spent.requests, spent.units)
-        record.timed(name, int((perf_counter() - began_s) * 1e6))
+        record.timed(f"{name}.logical", int((perf_counter() - began_s) * 1e6))
         self._count(judge(items, query, shards, self._ledger, began_s=began_s), len(items), spent)
         return Collected(items, True, spent.requests, spent.units)
 
@@ -143,15 +143,10 @@ class Reader(TableUser):
         """Count wrong items, zeros included: a run must be able to say "0 missing"."""
         self.count("reads.checked")
         self.count("reads.items", items)
-        self.count("reads.required", judged.required)
-        self.count("reads.missing", judged.missing)
-        self.count("reads.duplicate", judged.duplicate)
-        self.count("reads.misordered", judged.misordered)
-        self.count("reads.requests", spent.requests)
-        self.count("reads.units", spent.units)
+        for name, number in {**asdict(judged), **asdict(spent)}.items():
+            self.count(f"reads.{name}", number)
 
     def _page(self, query: Query, spent: ReadCost, shard: str, start: Item | None) -> Page:
-        """One page of one shard. Raises `Incomplete`."""
         content = self._part("Query", shard, spent, query.members(shard, start))
         return content["Items"], content.get("LastEvaluatedKey")
 
@@ -161,7 +156,6 @@ class Reader(TableUser):
         return [content["Item"]] if "Item" in content else []
 
     def _part(self, operation: str, key: str, spent: ReadCost, members: dict[str, Any]) -> dict[str, Any]:
-        """One request of a read. Raises `Incomplete`."""
         spent.requests += 1
         units = self._last_units.get(operation, LEAST_UNITS)
         answer = self.ask(operation, key, units, **members)
@@ -215,7 +209,7 @@ class CachedReader(Reader):
         else:
             collected = self._through(self._cache, key, sort_key)
         if collected.complete:
-            self.load.record.timed("ReadThrough", int((perf_counter() - began_s) * 1e6))
+            self.load.record.timed("ReadThrough.logical", int((perf_counter() - began_s) * 1e6))
         return collected
 
     def _through(self, cache: ReadThroughCache, key: str, sort_key: str | None) -> Collected:
