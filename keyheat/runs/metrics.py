@@ -4,6 +4,7 @@ Names, dimensions and periods: https://docs.aws.amazon.com/amazondynamodb/latest
 A query without the index dimension answers for the base table alone, so each index is asked for by itself.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -188,6 +189,12 @@ def is_dimension(text: str) -> bool:
     return name.isidentifier() and bool(value) and "/" not in value
 
 
+_LABEL: Final = re.compile(
+    r"(?P<metric>[^/]+)/(?P<statistic>[^/]+)/(?P<period_s>[1-9][0-9]{0,5})"
+    r"/(?:table|index=(?P<index>[^/]+)|operation=(?P<operation>[^/]+))(?:/(?P<dimension>.+))?"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesKey:
     """Which series: a metric of the table (index and operation None), of an index, or of an operation.
@@ -205,38 +212,19 @@ class SeriesKey:
     @property
     def label(self) -> str:
         """The key as text. With the table's name it is the query's Label, so an answer says what it is."""
-        whose = (
-            f"index={self.index}"
-            if self.index
-            else f"operation={self.operation}"
-            if self.operation
-            else "table"
-        )
+        operation = f"operation={self.operation}" if self.operation else "table"
+        whose = f"index={self.index}" if self.index else operation
         further = f"/{self.dimension}" if self.dimension else ""
         return f"{self.metric}/{self.statistic}/{self.period_s}/{whose}{further}"
 
     @classmethod
     def of_label(cls, label: str) -> "SeriesKey | None":
         """The key that a label of ours stands for, with or without its table; None for any other text."""
-        metric, _, rest = split_label(label)[1].partition("/")
-        statistic, _, rest = rest.partition("/")
-        period, _, rest = rest.partition("/")
-        whose, slash, dimension = rest.partition("/")
-        kind, _, name = whose.partition("=")
-        if not (metric and statistic and period.isdecimal() and int(period) > 0 and len(period) < 7):
+        match = _LABEL.fullmatch(split_label(label)[1])
+        if match is None or (match["dimension"] and not is_dimension(match["dimension"])):
             return None
-        if slash and not is_dimension(dimension):
-            return None
-        if whose != "table" and not (name and kind in ("index", "operation")):
-            return None
-        return cls(
-            metric=metric,
-            statistic=statistic,
-            period_s=int(period),
-            index=name if kind == "index" else None,
-            operation=name if kind == "operation" else None,
-            dimension=dimension or None,
-        )
+        fields: dict[str, Any] = match.groupdict()
+        return cls(**fields | {"period_s": int(match["period_s"])})
 
     def query(self, table: str, query_id: str) -> dict[str, Any]:
         """The `MetricDataQuery` that asks for it."""

@@ -21,9 +21,9 @@ from keyheat.load.run.workers import (
     ORDER,
     PIECE,
     SILENCE_S,
-    Arrived,
     Gatherer,
     Worker,
+    WorkerProgress,
     order_for,
 )
 from tests.make import a_scenario, an_attempt
@@ -125,7 +125,7 @@ def test_a_worker_that_is_halted_twice_reports_once() -> None:
 
 def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     gatherer, worker, environment = connected(order())
-    gatherer.workers["b"] = Arrived(joined_s=0.0, last_s=1.0, whole=True)
+    gatherer.workers["b"] = WorkerProgress(joined_s=0.0, last_s=1.0, whole=True)
     worker.begin()
     environment.keyheat.record.add(an_attempt(1, units=1.0))
     worker._report()
@@ -153,7 +153,7 @@ def test_a_run_that_lost_every_worker_says_nothing() -> None:
 
 def test_a_worker_that_goes_by_itself_is_named_but_nothing_of_it_is_lost() -> None:
     gatherer, worker, _environment = connected(order())
-    gatherer.workers["b"] = Arrived(joined_s=0.0, last_s=1.0, whole=True)
+    gatherer.workers["b"] = WorkerProgress(joined_s=0.0, last_s=1.0, whole=True)
     worker.begin()
     worker._report()
     worker.end()
@@ -220,7 +220,7 @@ def test_a_worker_whose_part_is_used_up_sends_no_more_and_the_master_ends_the_ru
     worker.begin()
     environment.keyheat.record.add(an_attempt(1, units=600.0))
     worker._used_up()
-    assert environment.keyheat.stopping
+    assert environment.keyheat.stopped.is_set()
     assert ended == ["used up"]
     assert gatherer.record.consumed.units == 600.0, "what it consumed came with it"
     worker.end()

@@ -26,7 +26,7 @@ import psutil
 import zmq
 from gevent import monkey
 
-from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, STDERR, heard, let_go
+from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, STDERR, is_handled, release_output
 from keyheat.words import ENDING, INTERRUPTED
 
 CTRL_C: Final = (signal.SIGINT, PASSED_ON)
@@ -49,7 +49,7 @@ class KillSwitch:
         """Listen to Ctrl-C, and to the terminal's end, from now on."""
         for number in CTRL_C:
             gevent.signal_handler(number, self._pressed, number)
-        if heard(HUNG_UP):
+        if is_handled(HUNG_UP):
             gevent.signal_handler(HUNG_UP, self._hung_up)
 
     def watch_parent(self, pid: int) -> None:
@@ -69,8 +69,8 @@ class KillSwitch:
             self._armed = True
             # A scheduler repeats itself; SIG_IGN would be inherited by children.
             signal.signal(signal.SIGTERM, lambda _number, _frame: None)
-            if heard(HUNG_UP):
-                signal.signal(HUNG_UP, lambda _number, _frame: let_go())
+            if is_handled(HUNG_UP):
+                signal.signal(HUNG_UP, lambda _number, _frame: release_output())
             for number in CTRL_C:
                 signal.signal(number, self._second)
 
@@ -81,7 +81,7 @@ class KillSwitch:
             self._first()
 
     def _hung_up(self) -> None:
-        let_go()
+        release_output()
         if not self._armed:
             self._first()
 

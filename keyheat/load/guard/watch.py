@@ -133,9 +133,11 @@ class LoadWatch:
 
     def outcome(self, ended_s: float) -> Stop | None:
         """Return why the run was stopped, with what had come back in the end."""
+        if self.stopped is None:
+            return None
         caps = self.caps.stops(self.seen.record.consumed, ended_s - self.started_s)
-        seen = next((cap.seen for cap in caps if self.stopped and cap.rule == self.stopped.rule), None)
-        return self.stopped if self.stopped is None or seen is None else replace(self.stopped, seen=seen)
+        seen = {cap.rule: cap.seen for cap in caps}
+        return replace(self.stopped, seen=seen.get(self.stopped.rule, self.stopped.seen))
 
     def _exceeded(self, now_s: float) -> Stop | None:
         """The cap that is exceeded by the next look if consumption goes on as since the last one."""

@@ -232,7 +232,7 @@ NAMED: Final = "model name"
 def machine() -> dict[str, int | str]:
     """Cores that this process may use, memory, and the CPU's model, as `run.json` has them."""
     return {
-        "cores": _cores(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "memory_bytes": int(psutil.virtual_memory().total),
         "cpu": cpu_model(CPUS.read_text(encoding="utf-8") if CPUS.exists() else ""),
     }
@@ -245,9 +245,3 @@ def cpu_model(cpuinfo: str) -> str:
         if name.strip() == NAMED and value.strip():
             return " ".join(value.split())
     return platform.machine() or "unknown"
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -92,23 +92,23 @@ def check_options(options: Namespace, *, locustfiles: list[str], users: Sequence
     `users` are the classes of users of the load test.
     """
     errors = list[str]()
-    noting, guards = partial(_noting, errors), Guards.of(options)
+    collecting, guards = partial(_collecting, errors), Guards.of(options)
     path = scenario = target = None
-    with noting():
+    with collecting():
         path = _scenario_path(options, locustfiles)
         scenario = overridden(load_scenario(path), options.settings, str(path))
         errors += (f"{path}: {words}" for words in does_not_fit(scenario, path.parent))
         errors += (f"{path}: {words}" for words in _unloadable(scenario, users, options.table))
-    with noting():
+    with collecting():
         target = _target(options)
     budget = scenario.budget if scenario else BudgetSpec()
-    with noting():
+    with collecting():
         budget = budget_of(budget, guards)
     prices = Path(options.prices) if options.prices else PRICES
-    with noting("--prices: "):
+    with collecting("--prices: "):
         load_prices(prices)
     out = Path(options.out).absolute() if options.out else None
-    with noting():
+    with collecting():
         _check_folder(out)
     metrics = metrics_port(options, errors)
     if scenario is not None and scenario.table.regions and not options.table and target and not target.local:
@@ -135,8 +135,8 @@ def check_options(options: Namespace, *, locustfiles: list[str], users: Sequence
 
 
 @contextmanager
-def _noting(errors: list[str], option: str = "") -> Iterator[None]:
-    """Add what is wrong to the errors, and go on after it."""
+def _collecting(errors: list[str], option: str = "") -> Iterator[None]:
+    """Collect what is wrong, and go on after it."""
     try:
         yield
     except InputError as error:

@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 import orjson
 
-from keyheat.load.guard.signals import let_go
+from keyheat.load.guard.signals import release_output
 from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED
 from keyheat.masking import masked, plain, plain_json
 
@@ -58,4 +58,4 @@ def _put(line: str, stream: TextIO) -> None:
         stream.write(line)
         stream.flush()
     except OSError:
-        let_go()
+        release_output()

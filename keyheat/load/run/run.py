@@ -31,10 +31,10 @@ from keyheat.load.run.progress import RunProgress
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
 from keyheat.load.skew import NOTABLE_S, service_ahead_s, skew_words
-from keyheat.load.tables.existing import noted
+from keyheat.load.tables.existing import existing_fields
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.ownership import TableRefused
-from keyheat.load.transport.endpoint_pages import NotTold, faults_of, partitions_of, scale_at
+from keyheat.load.transport.endpoint_pages import PageUnavailable, faults_of, partitions_of, scale_at
 from keyheat.load.transport.target import Target, target_at
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import CannotWrite, FileProblem, time_of
@@ -154,7 +154,7 @@ class LoadRun:
                 f"{skew_words(self.clock.ahead_s)}; the run keeps the service's time. Set the clock"
             )
         if self.folder.manifest["target"] == LOCAL:
-            with suppress(NotTold):  # which is said when the run has ended
+            with suppress(PageUnavailable):  # which is said when the run has ended
                 self._struck = faults_of(self.target)
         self.folder.begin()
 
@@ -180,7 +180,7 @@ class LoadRun:
             "table": table_facts(description).model_dump(mode="json"),
             "processes": processes,
             "users": self.users,
-            **noted(plan),
+            **existing_fields(plan),
         }
 
     def _wait_for_start(self) -> None:
@@ -311,7 +311,7 @@ class LoadRun:
         missing = self.record.health.missing
         try:
             struck = faults_of(target) - self._struck
-        except NotTold as problem:
+        except PageUnavailable as problem:
             missing.append(f"whether rules of faults struck: {problem}")
             return
         if struck:
@@ -323,7 +323,7 @@ class LoadRun:
         """Write what each partition served and refused. Raises `FileProblem`."""
         try:
             rows = partitions_of(self.target, self.plan.scenario.table.name, self.started_s, ended_s)
-        except NotTold as problem:
+        except PageUnavailable as problem:
             self.progress.say(f"partitions.parquet is not written: {problem}")
             return
         write_table(self.folder.path / runfiles.FILES[runfiles.PARTITIONS], runfiles.PARTITIONS, rows)

@@ -26,7 +26,7 @@ from keyheat.endpoint.process import EndpointError
 from keyheat.load.guard.budget import Spending
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
 from keyheat.load.guard.options import InputError
-from keyheat.load.guard.signals import HUNG_UP, PARENT, heard
+from keyheat.load.guard.signals import HUNG_UP, PARENT, is_handled
 from keyheat.load.guard.watch import caps_of
 from keyheat.load.live.callers import callers_of, keep_out
 from keyheat.load.live.page import serve
@@ -70,7 +70,7 @@ def _worker_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     worker, main = Worker(environment), getcurrent()
     forked = environment.parsed_options.processes  # Ctrl-C reaches our master too, and it halts us
     # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
-    for number in filter(heard, (SIGINT, HUNG_UP)):
+    for number in filter(is_handled, (SIGINT, HUNG_UP)):
         signal_handler(number, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
     environment.events.test_stopping.add_listener(lambda environment, **_more: worker.stop())
     environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
@@ -289,7 +289,7 @@ class LocustSession:
         """Locust ends. A run that is still going, or whose stages are, was interrupted."""
         if self._newest is not None:
             self._ends()
-            # Every wait for a response is bounded from now on, but for a beginning, which is ended and undone.
+            # Every wait for a response is bounded, but for a beginning, which is ended and undone.
             environment.stop_timeout = min(environment.stop_timeout, HURRIED_STOP_S)
             CALLS.hurry(but=None if self._undoing else self._beginning)
         self._stop_beginning()

@@ -163,7 +163,7 @@ def short_name(client_id: str) -> str:
 
 
 @dataclass(slots=True)
-class Arrived:
+class WorkerProgress:
     """What came from one worker, and when, by the master's clock."""
 
     joined_s: float
@@ -206,7 +206,7 @@ class Gatherer:
     started_s: float = 0.0
     clock: Callable[[], float] = field(default_factory=SteadyClock)
     used_up: Callable[[], None] = lambda: None  # a worker has used up its part of the budget
-    workers: dict[str, Arrived] = field(default_factory=dict)
+    workers: dict[str, WorkerProgress] = field(default_factory=dict)
     distrusted: set[str] = field(default_factory=set)  # workers that sent what is no record
     halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
     loading: Event = field(default_factory=Event)  # set once a worker has reported
@@ -221,13 +221,13 @@ class Gatherer:
         workers = [worker for worker in self.runner.clients if not self._gone(worker)]
         workers = workers or list(self.runner.clients)  # all of them may only be slow, and come back
         now_s = self.clock()
-        self.workers = {name: Arrived(now_s, number=number) for number, name in enumerate(workers)}
+        self.workers = {name: WorkerProgress(now_s, number=number) for number, name in enumerate(workers)}
         self._publish(len(self.workers))
 
     def give_order_to(self, worker: str) -> None:
         """A worker has joined late: it has users of a closed loop, and no part of an open one."""
         if worker not in self.workers:
-            self.workers[worker] = Arrived(joined_s=self.clock(), number=len(self.workers))
+            self.workers[worker] = WorkerProgress(joined_s=self.clock(), number=len(self.workers))
             published = getattr(self.environment.parsed_options, ORDER)
             self._publish(published["workers"] or 1)  # 0: no worker was there
 
@@ -246,7 +246,7 @@ class Gatherer:
             self._distrust(msg.node_id, str(error))
             return
         self.loading.set()
-        arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=self.clock()))
+        arrived = self.workers.setdefault(msg.node_id, WorkerProgress(joined_s=self.clock()))
         self.record.merge(record)
         self.pieces += 1
         arrived.last_s, arrived.whole = self.clock(), piece.last

@@ -94,11 +94,25 @@ def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, i
 
 
 def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> LoadPlan:
-    """The plan for the table that `--table` names, as it was `seen`. Raises `InputError`."""
+    """The plan for the table that `--table` names, as it was `seen`: companions and all else stay.
+
+    Raises `InputError`.
+    """
     assert plan.target is not None, "a table that was seen is somewhere"
     if seen is None:
         raise InputError([_not_there(plan.target, str(plan.guards.table))])
-    scenario = _with_table(plan, seen, users)
+    scenario, there = plan.scenario, TableSpec.model_validate(table_of(seen.description))
+    errors = [*unloadable(seen.description), *not_spared(users, scenario)]
+    errors += lacking(users, scenario.table, there)
+    try:
+        scenario = _in_place(scenario, seen)
+    except ScenarioError as error:
+        errors += error.errors
+    else:
+        errors += (words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario))
+        errors += does_not_fit(scenario, plan.scenario_path.parent, run_id=ANY_RUN if seen.foreign else None)
+    if errors:
+        raise InputError([f"--table {plan.guards.table}: {words}" for words in dict.fromkeys(errors)])
     return replace(
         plan,
         scenario=scenario,
@@ -133,24 +147,6 @@ def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, 
     return replace(plan, marked=marked, table_bytes=table_bytes)
 
 
-def _with_table(plan: LoadPlan, seen: Standing, users: Sequence[Any]) -> Scenario:
-    """The scenario with the table as it is; its companions and everything else stay. Raises `InputError`."""
-    scenario = None
-    errors = [*unloadable(seen.description), *not_spared(users, plan.scenario)]
-    there = TableSpec.model_validate(table_of(seen.description))
-    errors += lacking(users, plan.scenario.table, there)
-    try:
-        scenario = _in_place(plan.scenario, seen)
-    except ScenarioError as error:
-        errors += error.errors
-    else:
-        errors += (words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario))
-        errors += does_not_fit(scenario, plan.scenario_path.parent, run_id=ANY_RUN if seen.foreign else None)
-    if errors or scenario is None:
-        raise InputError([f"--table {plan.guards.table}: {words}" for words in dict.fromkeys(errors)])
-    return scenario
-
-
 def _in_place(scenario: Scenario, seen: Standing) -> Scenario:
     table = {"table": table_of(seen.description)}
     return scenario_from_dict(scenario.model_dump(mode="json") | table, "adapted")
@@ -160,7 +156,7 @@ def _not_there(target: Target, name: str) -> str:
     return f"there is no table {name} at {target.url} ({target.region})"
 
 
-def noted(plan: LoadPlan) -> dict[str, Any]:
+def existing_fields(plan: LoadPlan) -> dict[str, Any]:
     """What `run.json` says of a table that was there."""
     scaling = {"auto_scaling": plan.auto_scaling.model_dump(mode="json")} if plan.auto_scaling else {}
     marked = {"items_marked": True} if plan.marked else {}

@@ -32,7 +32,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-api
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html"""
 
 
-class NotSeen(Exception):
+class LookFailed(Exception):
     """What was to be looked up after the load could not be; the message says what is now not known."""
 
 

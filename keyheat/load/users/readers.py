@@ -14,7 +14,6 @@ from time import perf_counter
 from typing import Any
 
 from keyheat.load.users.collections import (
-    AT_ONCE,
     CachedItem,
     Collected,
     Item,
@@ -69,7 +68,6 @@ class Reader(TableUser):
         limit: int | None = None,
         descending: bool = False,
         consistent: bool = False,
-        at_once: int = AT_ONCE,
         name: str = "ReadCollection",
     ) -> Collected:
         """A collection from all these partition keys, of the table or of an index, in order of the sort key.
@@ -79,7 +77,7 @@ class Reader(TableUser):
         query = replace(
             self._query(index), prefix=prefix, limit=limit, descending=descending, consistent=consistent
         )
-        return self._read(shards, query, at_once, name)
+        return self._read(shards, query, name)
 
     def read_collection(
         self,
@@ -106,7 +104,7 @@ class Reader(TableUser):
         """One item of the table, or of an index with the table's own keys (eventually consistent, always)."""
         if index is not None:
             query = replace(self._query(index), prefix=sort_key, exact=sort_key is not None)
-            return self._read((key,), query, 1, "ReadItem")
+            return self._read((key,), query, "ReadItem")
         query = replace(self._query(None), prefix=sort_key, exact=True, consistent=consistent)
         return self._finish((key,), query, partial(self._get, key, query), "ReadItem")
 
@@ -119,9 +117,9 @@ class Reader(TableUser):
         values = self.load.items.values
         return Query(self._table.name, keys[0], keys[1], index=index, values=values)
 
-    def _read(self, shards: Sequence[str], query: Query, at_once: int, name: str) -> Collected:
+    def _read(self, shards: Sequence[str], query: Query, name: str) -> Collected:
         def collect(spent: ReadCost) -> list[Item]:
-            return read_collection(shards, query, partial(self._page, query, spent), at_once=at_once)
+            return read_collection(shards, query, partial(self._page, query, spent))
 
         return self._finish(shards, query, collect, name)
 

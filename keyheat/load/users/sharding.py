@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from keyheat.answer_shape import bounded_pages
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Collected, Item, read_collection
-from keyheat.load.users.outcomes import Conditional, NotSeen, failure_of
+from keyheat.load.users.outcomes import Conditional, LookFailed, failure_of
 from keyheat.load.users.readers import Incomplete, ReadCost, Reader
 from keyheat.load.users.user import TableUser
 from keyheat.masking import masked
@@ -137,7 +137,9 @@ class ShardingUser(TableUser):
         try:
             self.count("shards.ended_with", self._most_shards())
         except (BotoCoreError, ClientError, Unanswered) as error:
-            raise NotSeen(f"with how many shards the run ended is not known: {masked(str(error))}") from error
+            raise LookFailed(
+                f"with how many shards the run ended is not known: {masked(str(error))}"
+            ) from error
 
     def _most_shards(self) -> int:
         """The number of shards of the key that has most of them. The load is over: this is no part of it."""

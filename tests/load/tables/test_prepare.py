@@ -11,7 +11,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.guard.options import Guards
 from keyheat.load.tables.claims import CLAIM_S
 from keyheat.load.tables.control import create, look_at_tables
-from keyheat.load.tables.lifecycle import RunTables, prepare_table
+from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.obstacles import check_tables
 from keyheat.load.tables.ownership import TableError, TableRefused, as_text
 from keyheat.load.transport.target import target_at
@@ -316,7 +316,7 @@ def test_an_own_table_that_is_another_one_is_loaded_only_as_it_is(account: Accou
 def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> None:
     here = target_at(endpoint.url)
     assert here.local
-    facts = table_facts(prepare_table(here, a_spec(), "run-1"))
+    facts = table_facts(RunTables(target=here, run_id="run-1", alone=True).prepare(a_spec()))
     assert (facts.name, facts.provisioned) == ("made", Capacity(read=5, write=7))
     tables = RunTables(target=here, run_id="run-2", sleep=gevent.sleep)
     tables.prepare(a_spec(name="own"))
