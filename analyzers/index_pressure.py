@@ -5,7 +5,8 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/gsi-throttling.
 
 from collections.abc import Iterator
 
-from keyheat.analysis.timeline import EvidenceTrack, timeline
+from keyheat.analysis.timeline import timeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import of_provisioned, some
 from keyheat.runs.formats import Finding
 from keyheat.runs.run import Run

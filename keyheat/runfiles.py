@@ -101,6 +101,11 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             Path(temporary).unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file. Raises `CannotWrite`."""
+    write_atomically(path, lambda file: file.write(text.encode()))
+
+
 def write_json(path: Path, format_name: str, content: dict[str, Any]) -> None:
     """Write a JSON file that starts with its format. Raises `CannotWrite`."""
     body = orjson.dumps(
@@ -147,7 +152,12 @@ def bytes_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
         return read_file(path, most_bytes)
     except FileNotFoundError as error:
         # Said once, of the file that is looked for first.
-        hint = runs_below(path.parent) if path.name in (FILES[RUN], FILES[DIAGNOSIS]) else ""
+        hint = ""
+        if path.name == FILES[DIAGNOSIS] and (path.parent / FILES[RUN]).exists():
+            verb = "analyze" if (path.parent / FILES[EVIDENCE]).exists() else "collect"
+            hint = f": `keyheat {verb} {path.parent}` comes first"
+        elif path.name in (FILES[RUN], FILES[DIAGNOSIS]):
+            hint = runs_below(path.parent)
         raise FileProblem(f"{path} is missing{hint}") from error
     except OSError as error:
         raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error

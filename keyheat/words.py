@@ -175,12 +175,13 @@ TITLES: Final = {
     "raise_cardinality": "Use a partition key with more values",
     "raise_max_on_demand": "Raise the on-demand maximum",
     "raise_maximum": "Raise the maximum of auto scaling",
-    "raise_minimum": "Keep a higher minimum",
+    "raise_minimum": "Keep a higher minimum capacity",
     "ramp": "Ramp the load up",
     "read_eventually_consistent": "Read eventually consistent",
     "replicate_reads": "Keep copies of the hot item",
     "shard_date_key": "Shard every date",
     "shard_writes": "Shard the hot key",
+    "slow_scans": "Slow the scans down",
 }
 
 

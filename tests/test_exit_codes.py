@@ -60,7 +60,7 @@ WRONG_USE = {
         ["queries", "--table", "t", *(f"--index=i{n}" for n in range(22))], "AWS takes 500 at once",
     ),
     "no time": (["collect", "--table", "t"], "give the time: --last 3h"),
-    "a time that is none": (["collect", "--table", "t", "--start", "noon"], "'noon' does not match"),
+    "a time that is none": (["collect", "--table", "t", "--start", "noon"], "'noon' is no time such as"),
     "no such folder": (["analyze", "no-such-folder"], "Directory 'no-such-folder' does not exist"),
     "no such evidence": (["analyze", "--evidence", "no.json"], "File 'no.json' does not exist"),
     "no such scenario": (["run", "warm"], "neither a file nor one of ours: "),

@@ -170,6 +170,11 @@ def test_a_table_that_others_load_is_fixed_on_the_simulator(
     code, found = verdict_of(Path("seen"), verb)
     assert (code, found["verdict"], found["target"]) == (0, "fixed", "simulated")
     assert "The replay shows only" in found["sentence"]
+    for label in raw["labels"]:
+        label["throttles"] = max(1, label["throttles"] // 100)
+    diagnosis.write_text(json.dumps(raw))
+    shutil.rmtree("fixed-it")
+    assert "were observed" in verdict_of(Path("seen"), verb)[1]["sentence"]
     assert sum(note.startswith("Assumed: ") for note in found["notes"]) == 2
     measures = {row["measure"]: row["before"] for row in found["measures"]}
     observed, replayed = (measures[f"While throttled, {how}"] for how in ("observed", "replayed"))

@@ -221,3 +221,29 @@ def test_the_shipped_settings_are_right() -> None:
         assert (ROOT / "loadtests" / f"{load_scenario(path).loadtest}.py").exists()
     assert load_thresholds() == load_thresholds(ROOT / "configs" / "thresholds.toml")
     assert tomllib.loads((ROOT / "configs" / "thresholds.toml").read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left", "said"),
+    [
+        (("diagnose", "orders", "--start", "8h"), (), "--last 8h"),
+        (("diagnose", "orders", "--start", "yesterday"), (), "no time such as 07:36"),
+        (("simulate", "table.json"), ("table.json",), "`keyheat init table.json` writes a scenario of it"),
+        (("plan", "template.yaml"), ("template.yaml",), "`keyheat init template.yaml` writes a scenario"),
+        (("report", "run"), ("run/run.json",), "`keyheat collect run` comes first"),
+        (("report", "run"), ("run/run.json", "run/evidence.json"), "`keyheat analyze run` comes first"),
+    ],
+)
+def test_what_is_refused_is_told_the_way_on(
+    arguments: tuple[str, ...],
+    left: tuple[str, ...],
+    said: str,
+    verb: Verb,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    for name in left:
+        (tmp_path / name).write_text('{"TableName": "orders"}')
+    assert said in " ".join(verb(*arguments).err.split())

@@ -24,7 +24,7 @@ from keyheat.analysis.summarize import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.regression.history import Kept
+from keyheat.regression.history import StoredRun
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.formats import write_diagnosis
 from keyheat.runs.manifest import read_manifest
@@ -132,9 +132,10 @@ def by_a_search(run: Path) -> Shown:
 
 
 def by_a_suite(run: Path) -> Shown:
-    kept = Kept(
-        case="c", repetition=0, side="after", summary=read_summary(run), folder_url="", at=datetime.now(UTC)
-    )
+    kept = StoredRun(
+        case="c", repetition=0, side="after", summary=read_summary(run).model_dump_json(), folder_url="",
+        at=datetime.now(UTC),
+    )  # fmt: skip
     row = run_row(kept)
     yield "accepted", "suite", f"{row['accepted/s']} WCU/s"
     yield "share", "suite", row["throttled"]

@@ -26,7 +26,8 @@ from typing import Final
 from keyheat.analysis.heat import heats_of, index_heats_of
 from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import of_provisioned, some, span
 from keyheat.runs.formats import Evidence, Finding, Label
 from keyheat.runs.run import Run

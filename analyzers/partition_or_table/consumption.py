@@ -11,7 +11,8 @@ from typing import Final
 
 from keyheat.analysis.rules import CHANGED, NEITHER, RULES, WHOSE
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.analysis.timeline import EvidenceTimeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.evidence.settings import Steps
 from keyheat.model.behaviour import DEFAULT
 from keyheat.words import WRITE

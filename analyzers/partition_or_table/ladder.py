@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from keyheat.analysis.rules import WHOSE
-from keyheat.analysis.timeline import EvidenceTrack
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.numbers import some
 from keyheat.runs.metrics import cause_events, constraint_of
@@ -39,11 +39,12 @@ def candidates(consumption: Consumption, *, explained: Callable[[int], bool]) ->
     index throttled do.
     """
     track, numbers = consumption.track, consumption.numbers.spans
-    stated = _by_reason(track, numbers.gap_s)
+    stated, sampled = _apart(track, _by_reason(track, numbers.gap_s), numbers.gap_s)
     covered = _cells(track, (c.span for c in stated), numbers.skew_s)
+    covered |= _cells(track, (c.span for c in sampled), 0.0)
     measured = _by_metric(track, covered, numbers.gap_s)
     covered |= _cells(track, (c.span for c in measured), numbers.skew_s)
-    return (*stated, *measured, *_by_inference(consumption, covered, explained))
+    return (*stated, *sampled, *measured, *_by_inference(consumption, covered, explained))
 
 
 def _by_reason(track: EvidenceTrack, gap_s: float) -> list[LabelCandidate]:
@@ -62,6 +63,35 @@ def _by_reason(track: EvidenceTrack, gap_s: float) -> list[LabelCandidate]:
         for constraint, times in moments.items()
         for span in spans(times, width_s=1, gap_s=gap_s)
     ]
+
+
+def _apart(
+    track: EvidenceTrack, stated: Sequence[LabelCandidate], gap_s: float
+) -> tuple[list[LabelCandidate], list[LabelCandidate]]:
+    """Split candidates into those that a client counted whole, and those of which its log holds a part.
+
+    The latter get the cells in which CloudWatch counts more of their cause, with that count. A client that
+    kept its seconds counts all of its requests.
+    """
+    if track.seconds is not None:
+        return list(stated), []
+    whole: list[LabelCandidate] = []
+    result = []
+    sampled: defaultdict[Constraint, list[LabelCandidate]] = defaultdict(list)
+    for candidate in stated:
+        events = track.causes.get(candidate.constraint, {})
+        counted = sum(events.get(cell, 0.0) for cell in cells_of(candidate, track))
+        (sampled[candidate.constraint] if counted > candidate.span.throttles else whole).append(candidate)
+    for constraint, pieces in sampled.items():
+        cells = {cell for piece in pieces for cell in cells_of(piece, track)}
+        moments = [(cell, round(track.causes[constraint].get(cell, 0.0))) for cell in cells]
+        for span in spans(moments, width_s=track.step_s, gap_s=gap_s):
+            words = Counter[str]()
+            for piece in pieces:
+                if span.overlaps(piece.span.start_s, piece.span.end_s):
+                    words.update(piece.words)
+            result.append(LabelCandidate(span=span, constraint=constraint, grade="reason", words=words))
+    return whole, result
 
 
 def _counted(words: Sequence[tuple[int, str, int]], span: OpinionSpan) -> Mapping[str, int]:

@@ -24,7 +24,7 @@ from typing import Final
 
 from keyheat.analysis.rules import AT_CEILING, CHANGED, NEITHER
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import EvidenceTrack
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.evidence.settings import Steps
 from keyheat.model import limits
 from keyheat.numbers import consumed_units, of_provisioned, span, units, whole

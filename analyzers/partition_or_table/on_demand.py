@@ -11,7 +11,8 @@ from typing import Final
 
 from keyheat.analysis.rules import OTHERS_UNKNOWN
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.analysis.timeline import EvidenceTimeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.model import limits
 from keyheat.numbers import consumed_units, measured, span, units
 

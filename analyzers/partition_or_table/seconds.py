@@ -22,7 +22,8 @@ from typing import Final
 
 from keyheat.analysis.rules import AT_CEILING, CHANGED, NEITHER, OTHERS_UNKNOWN, RULES
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.analysis.timeline import EvidenceTimeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import consumed_units, measured, of_provisioned, some, units
 from keyheat.runs.formats import SecondCount
 from keyheat.words import Constraint, Direction

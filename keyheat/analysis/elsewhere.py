@@ -4,19 +4,28 @@ Throttled requests of other operations, errors inside DynamoDB, and slow respons
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Final
 
-from keyheat.analysis.verdict import throttled_elsewhere
 from keyheat.numbers import milliseconds, some
 from keyheat.runs.formats import Evidence, Series
-from keyheat.runs.metrics import GET_RECORDS, LATENCY, SYSTEM_ERRORS
+from keyheat.runs.metrics import GET_RECORDS, LATENCY, OPERATIONS, SYSTEM_ERRORS, THROTTLED_REQUESTS
 
 SLOW_RATIO: Final = 3.0  # least ratio of a slow minute's mean latency to the median minute's
 SLOW_MS: Final = 20.0  # and least difference
 LEAST_SLOW: Final = 3  # minutes in a row
+
+
+def throttled_elsewhere(evidence: Evidence) -> dict[str, int]:
+    """Count throttled requests by operation that neither read nor write the table, such as GetRecords."""
+    counts = Counter[str]()
+    for series in evidence.series:
+        if series.metric == THROTTLED_REQUESTS and series.operation and series.operation not in OPERATIONS:
+            counts[series.operation] += round(sum(value for _at, value in series.points))
+    return dict(+counts)
 
 
 def other_causes(evidence: Evidence) -> tuple[str, ...]:

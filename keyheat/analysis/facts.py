@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from keyheat.analysis.advice.case import demand
-from keyheat.analysis.elsewhere import other_causes
+from keyheat.analysis.elsewhere import other_causes, throttled_elsewhere
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
-from keyheat.analysis.verdict import LEAST_UNSTATED, throttled_elsewhere
+from keyheat.analysis.verdict import LEAST_UNSTATED
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import UNITS, rate
 from keyheat.runs.formats import (
@@ -108,7 +108,7 @@ def facts_of(run: ReportRun) -> Facts:
     attempts, throttled = _attempts(run)
     published = {} if attempts else _published(run)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
-    asked, is_least = _asked(run, resource, decisive)
+    demand_per_s, is_least = _asked(run, resource, decisive)
     at_s = (start_s if when == WHILE_THROTTLED else end_s) or 0  # auto scaling may have followed the load
     return Facts(
         resource=resource,
@@ -116,8 +116,8 @@ def facts_of(run: ReportRun) -> Facts:
         end_s=end_s,
         consumed_per_s=consumed,
         consumed_when=when,
-        asked_per_s=planned.units_per_s if planned else None if is_least else asked,
-        at_least_per_s=asked if is_least else None,
+        asked_per_s=planned.units_per_s if planned else None if is_least else demand_per_s,
+        at_least_per_s=demand_per_s if is_least else None,
         provisioned_per_s=run.provisioned(resource).at(at_s),
         max_on_demand_per_s=run.maximum(resource).at(at_s),
         throttles=max(

@@ -11,7 +11,8 @@ from itertools import groupby
 from statistics import fmean, median_high
 from typing import Final, Literal
 
-from keyheat.analysis.timeline import EvidenceTrack, timeline
+from keyheat.analysis.timeline import timeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
 from keyheat.runs import metrics
 from keyheat.runs.client import ClientFiles

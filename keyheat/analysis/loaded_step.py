@@ -66,8 +66,8 @@ def _check_sharded(question: Question, path: Path) -> None:
 
 def _own(question: Question, value: float, again: int) -> Scenario:
     """The scenario with a number and a seed, on tables that no other run has loaded."""
-    own = with_own_tables(question.candidate(value), _ending(question, value, again))
-    return own.model_copy(update={"seed": own.seed + again})
+    candidate = with_own_tables(question.candidate(value), _ending(question, value, again))
+    return candidate.model_copy(update={"seed": candidate.seed + again})
 
 
 def _ending(question: Question, value: float, again: int) -> str:

@@ -44,17 +44,22 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lacking:
-    """Why a run has no such number; `than_any`: how it compares with any number."""
+    """Why a run has no such number; `than_any`: how it compares with any number, and `short` in its place."""
 
     says: str
+    short: str = ""
     than_any: Literal["better", "worse"] | None = None  # None: not comparable
 
 
 ABSENCES: Final[dict[Absence, Lacking]] = {
-    "no_throttles": Lacking(says="nothing was throttled", than_any="better"),
-    "not_recovered": Lacking(says="it still throttled when the load ended", than_any="worse"),
-    "throttled_at_once": Lacking(says="it throttled before ten seconds were over", than_any="worse"),
-    "no_number": Lacking(says="no number of shards is enough", than_any="worse"),
+    "no_throttles": Lacking(says="nothing was throttled", short="no throttles", than_any="better"),
+    "not_recovered": Lacking(
+        says="it still throttled when the load ended", short="throttling to the end", than_any="worse"
+    ),
+    "throttled_at_once": Lacking(
+        says="it throttled before ten seconds were over", short="throttled at once", than_any="worse"
+    ),
+    "no_number": Lacking(says="no number of shards is enough", short="no number is enough", than_any="worse"),
     "not_sent": Lacking(says="nothing of this direction was sent"),
     "none_accepted": Lacking(says="nothing of this direction was accepted"),
     "varies": Lacking(says="it differs from second to second, so it is not exact"),
@@ -62,7 +67,9 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "too_long": Lacking(says="the load changes over more than ten minutes"),
     "not_simulated": Lacking(says="the simulator cannot tell it"),
     "wrong_units": Lacking(says="the endpoint may not count units as DynamoDB does"),
-    "not_provisioned": Lacking(says="nothing is provisioned that could be outgrown", than_any="better"),
+    "not_provisioned": Lacking(
+        says="nothing is provisioned that could be outgrown", short="nothing provisioned", than_any="better"
+    ),
     "no_file": Lacking(says="the run's file about it is missing or damaged"),
 }
 

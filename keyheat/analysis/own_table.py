@@ -65,11 +65,11 @@ def measured_demand(
     """The demand that CloudWatch counted of a live table; None without any; and why something is assumed."""
     clients = boto3_clients(**account, local=is_local(account["endpoint_url"]), open_minute=True)
     indexes = [index["name"] for index in table_of(table.description)["indexes"] if not index["local"]]
-    found = measure_traffic(clients("cloudwatch"), table.name, indexes, days=days, now=datetime.now(UTC))
-    if found is None:
+    traffic = measure_traffic(clients("cloudwatch"), table.name, indexes, days=days, now=datetime.now(UTC))
+    if traffic is None:
         return None, f"CloudWatch counts no request of {days} days: rates are assumed"
-    evidence = collect_table(TableFacts(name=table.name), found.hour, **account, wait=False)
+    evidence = collect_table(TableFacts(name=table.name), traffic.hour, **account, wait=False)
     heats = (*insight_heats(evidence), *index_heats_of(evidence, None))
     hot = hot_keys_of(heats, load_thresholds().recommend.hot_share)
     unknown = (line for line in evidence.missing if line.startswith(CONTRIBUTORS) and not hot)
-    return replace(found, hot_keys=hot), "".join(f"hot keys are assumed: {line}" for line in unknown)
+    return replace(traffic, hot_keys=hot), "".join(f"hot keys are assumed: {line}" for line in unknown)

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyheat import runfiles
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.evidence.settings import Steps
 from keyheat.runfiles import FILES, FileProblem
 from keyheat.runs.formats import Diagnosis, Evidence, Label, TableFacts, read_diagnosis
@@ -245,7 +246,7 @@ def load_run(run_dir: Path) -> ReportRun:
             if _has_partitions(run_dir, manifest)
             else None
         ),
-        missing=tuple(file for file in missing if not _said(file.name, diagnosis)),
+        missing=tuple(file for file in missing if not _is_reported(file.name, diagnosis)),
     )
 
 
@@ -255,6 +256,6 @@ def _has_partitions(run_dir: Path, manifest: Manifest | None) -> bool:
     return is_recorded or (run_dir / FILES[runfiles.PARTITIONS]).exists()
 
 
-def _said(name: str, diagnosis: Diagnosis) -> bool:
-    """Whether the analyzer has missed the file already."""
+def _is_reported(name: str, diagnosis: Diagnosis) -> bool:
+    """Whether the diagnosis reports the file as missing."""
     return any(line.startswith(name) for line in diagnosis.coverage.missing)

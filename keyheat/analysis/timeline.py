@@ -1,150 +1,22 @@
-"""Evidence arranged as one track for each resource and direction, by cell and by second.
-
-A cell is the period of the consumption and throttle series: a minute, or longer for old windows. Missing data
-stays missing: a lookup returns None if CloudWatch was not queried or had no data.
-"""
+"""Evidence arranged as one track for each resource and direction."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
-from statistics import median
 from typing import Final
 
-from keyheat.evidence.settings import LARGEST, QUOTAS, Steps, partition_ceiling, since_throttled, steps
+from keyheat.analysis.track import Cells, EvidenceTrack
+from keyheat.evidence.settings import LARGEST, QUOTAS, Steps, since_throttled, steps
 from keyheat.model import limits
-from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import Cause, parse_reason
-from keyheat.numbers import span
 from keyheat.runs import metrics
 from keyheat.runs.formats import AccountFacts, Evidence, IndexFacts, SecondCount, Series, TableFacts
-from keyheat.words import READ, Capacity, Constraint, Direction, has_capacity_model, label_of
+from keyheat.words import READ, Capacity, Direction, has_capacity_model
 
 EXTREMES: Final = ("Minimum", "Maximum")
 UNNAMED_INDEX: Final = "(an index)"  # a reason names an index, but not which of several
-
-Cells = Mapping[int, float]
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvidenceTrack:
-    """The evidence on one resource in one direction."""
-
-    index: str | None
-    direction: Direction
-    step_s: int
-    reasons: Mapping[int, Mapping[str | None, int]]  # by epoch second: the client's throttles by reason
-    seconds: Mapping[int, SecondCount] | None  # by epoch second: the client's requests and responses
-    consumed: Cells | None  # units by cell
-    events: Cells | None  # throttle events by cell, whatever the cause
-    causes: Mapping[Constraint, Cells]  # throttle events by cell, for each collected cause
-    provisioned: Steps
-    maximum: Steps
-    maximum_asked: bool  # whether it was collected: if so, no data means no maximum
-    warm: float | None
-    on_demand: bool | None
-    units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
-    scale: float = 1.0  # of a local table
-
-    @property
-    def resource(self) -> str:
-        """Its name in labels: `table`, or the name of the index."""
-        return label_of(self.index)
-
-    @property
-    def ceiling(self) -> float:
-        """Units/s of one partition."""
-        return partition_ceiling(self.direction, self.scale)
-
-    @property
-    def in_chunks_below(self) -> float:
-        """Units/s below which a table gets its capacity in chunks."""
-        return DEFAULT.nodes_below_units_per_s * self.scale
-
-    @property
-    def cell_name(self) -> str:
-        """The name of a cell in sentences: `minute`, or `period of 5 min`."""
-        return "minute" if self.step_s == limits.MINUTE_S else f"period of {span(self.step_s)}"
-
-    def on_demand_at(self, second: float) -> bool | None:
-        """Whether it was on-demand then; a switch of the mode shows in the published metrics."""
-        if self.on_demand and self.provisioned.starts_s:
-            return not self.provisioned.published(second)
-        if self.on_demand is False and self.provisioned.begins_late(second):
-            return None
-        return self.on_demand
-
-    def throttled(self, cell: int) -> bool:
-        """Whether CloudWatch counts throttle events in a cell."""
-        return bool(self.events and self.events.get(cell))
-
-    def cell_of(self, second: float) -> int:
-        """Start of the cell that contains an epoch second."""
-        return int(second // self.step_s) * self.step_s
-
-    def known_zero(self, cells: Cells | None, cell: int) -> bool:
-        """Whether a series is a measured zero: collected, without a point where consumption has one."""
-        return (
-            cells is not None and not cells.get(cell) and self.consumed is not None and cell in self.consumed
-        )
-
-    def refused(self, cell: int) -> float:
-        """Throttles in a cell: the largest of events, events by cause, and the client's count."""
-        events = (self.events or {}).get(cell, 0.0)
-        by_cause = sum(cells.get(cell, 0.0) for cells in self.causes.values())
-        seconds = range(cell, cell + self.step_s) if self.reasons else ()
-        by_client = sum(sum(self.reasons.get(second, {}).values()) for second in seconds)
-        return max(events, by_cause, float(by_client))
-
-    @property
-    def published_throttles(self) -> int:
-        """Throttles that CloudWatch counts: the larger of all events and of those by cause."""
-        by_cause = sum(sum(cells.values()) for cells in self.causes.values())
-        return round(max(sum((self.events or {}).values()), by_cause))
-
-    @property
-    def units_of_refused(self) -> float:
-        """Units of a throttled request: the mean of accepted ones; of the smallest if unknown."""
-        return self.units_per_request or (limits.EVENTUAL_READ_FACTOR if self.direction == READ else 1.0)
-
-    def refused_units(self, cell: int) -> float:
-        """Throttled units in a cell."""
-        return self.refused(cell) * self.units_of_refused
-
-    def asked_per_s(self, cells: Iterable[int]) -> float | None:
-        """Units/s consumed or throttled: in the busiest throttled cell, else in the median one.
-
-        The median of an incident would include the cells in which it began and ended. None without a cell.
-        """
-        cells = list(cells)
-        if (busiest := self.busiest_throttled(cells)) is not None:
-            return self._asked(busiest) / self.step_s
-        return median(map(self._asked, cells)) / self.step_s if cells else None
-
-    def busiest_throttled(self, cells: Iterable[int]) -> int | None:
-        """The throttled cell with most units consumed or throttled; None if none throttled."""
-        return max(filter(self.refused, cells), key=self._asked, default=None)
-
-    def _asked(self, cell: int) -> float:
-        return (self.consumed or {})[cell] + self.refused_units(cell)
-
-    @cached_property
-    def client_alone(self) -> bool:
-        """Whether only the client counts throttles, without reasons: no events were collected."""
-        return self.events is None and any(None in reasons for reasons in self.reasons.values())
-
-    @cached_property
-    def busiest_throttled_per_s(self) -> float | None:
-        """Highest consumption of a throttled cell, units/s; None if unknown."""
-        cells = (cell for cell, events in (self.events or {}).items() if events)
-        return max((rate for cell in cells if (rate := self.consumed_per_s(cell)) is not None), default=None)
-
-    def consumed_per_s(self, cell: int) -> float | None:
-        """Mean units/s over a cell; None if CloudWatch has no point."""
-        if self.consumed is None or cell not in self.consumed:
-            return None
-        return self.consumed[cell] / self.step_s
 
 
 @dataclass(frozen=True)
@@ -223,13 +95,14 @@ def _arranged(same: _Same) -> EvidenceTimeline:
     facts: dict[str | None, IndexFacts | TableFacts] = {index.name: index for index in evidence.table.indexes}
     facts[None] = evidence.table
     seconds = _seconds(evidence)
+    requests = _requests(evidence, step_s)
     tracks = tuple(
-        _track(evidence, facts.get(index), index, direction, step_s, by_key, reasons, seconds)
+        _track(evidence, facts.get(index), index, direction, step_s, by_key, reasons, seconds, requests)
         for index in (None, *names)
         for direction in Direction
     )
     quota = _scaled(account, evidence.scale)
-    return EvidenceTimeline(tracks, quota, step_s, evidence.scale, _requests(evidence, step_s))
+    return EvidenceTimeline(tracks, quota, step_s, evidence.scale, requests)
 
 
 TrackKey = tuple[str | None, Direction]
@@ -245,6 +118,7 @@ def _track(
     by_key: Mapping[SeriesName, Series],
     reasons: Mapping[TrackKey, Mapping[int, Mapping[str | None, int]]],
     seconds: Mapping[TrackKey, Mapping[int, SecondCount]] | None,
+    requests: Mapping[Direction, Cells],
 ) -> EvidenceTrack:
     def cells(name: str) -> Cells | None:
         series = by_key.get((name, index, ""))
@@ -263,6 +137,8 @@ def _track(
     throttled = {
         cell: units / step_s for cell, units in (consumed or {}).items() if (by_capacity or {}).get(cell)
     }
+    units = units_per_request(evidence.series, direction, index) if counted else None
+    whole = units_per_request(evidence.series, direction, index, transactions=True) if counted else None
     return EvidenceTrack(
         index=index,
         direction=direction,
@@ -277,27 +153,34 @@ def _track(
         maximum_asked=(metrics.on_demand_maximum(direction), index, "") in by_key,
         warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,
         on_demand=_on_demand(evidence, provisioned),
-        units_per_request=units_per_request(evidence.series, direction, index) if counted else None,
+        units_per_request=units,
+        scans=_scans(evidence.series, step_s) if direction == READ else {},
+        throttled_request_units={
+            cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
+        },
         scale=evidence.scale,
     )
 
 
-def units_per_request(series: Iterable[Series], direction: Direction, index: str | None) -> float | None:
+def units_per_request(
+    series: Iterable[Series], direction: Direction, index: str | None, *, transactions: bool = False
+) -> float | None:
     """Return the mean units of an accepted request.
 
-    None if some operation's requests were not counted, or if they include batches or transactions, whose
-    parts CloudWatch does not count. A read of an index is one request; a write is one of the table and of
-    each index.
+    None if some operation's requests were not counted, or if they include batches, whose parts CloudWatch
+    does not count, or transactions, but for `transactions`. A read of an index is one request; a write is one
+    of the table and of each index.
     """
     units = requests = 0.0
     uncounted = {*metrics.SINGLE_REQUESTS[direction]}
+    whole = metrics.TRANSACTIONS[direction] if transactions else ()
     for item in series:
         total = sum(value for _at, value in item.points)
         if (item.metric, item.statistic) == (metrics.LATENCY, "SampleCount"):
             operation = (item.operation, item.dimension)
-            if operation in metrics.REQUESTS_OF_PARTS[direction] and total:
+            if operation in metrics.REQUESTS_OF_PARTS[direction] and operation not in whole and total:
                 return None
-            if operation in metrics.SINGLE_REQUESTS[direction]:
+            if operation in (*metrics.SINGLE_REQUESTS[direction], *whole):
                 uncounted.discard(operation)
                 requests += total
         elif item.whole and item.metric == metrics.consumed(direction) and item.statistic == "Sum":
@@ -305,6 +188,13 @@ def units_per_request(series: Iterable[Series], direction: Direction, index: str
         elif item.metric == metrics.FAILED_CONDITIONS and direction == "write":
             requests += total  # these consume units as well
     return units / requests if units and requests and not uncounted else None
+
+
+def _scans(series: Iterable[Series], step_s: int) -> Cells:
+    """Accepted Scan requests by cell; each reads a page."""
+    accepted = (metrics.LATENCY, "SampleCount", "Scan")
+    scans = [item for item in series if (item.metric, item.statistic, item.operation) == accepted]
+    return _cells(scans[0], step_s) if scans else {}
 
 
 def _warm(warm: Capacity, direction: Direction, scale: float) -> float | None:

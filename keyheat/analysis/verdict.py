@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.blind_spans import with_blind_spans
+from keyheat.analysis.elsewhere import throttled_elsewhere
 from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import UNITS, percent, some, whole
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.endpoints import FOREIGN_UNITS, without_a_model
 from keyheat.runs.formats import DirectionVerdict, Evidence, GeneratorFacts, Label, Verdict
 from keyheat.runs.metrics import (
-    OPERATIONS,
     REPLICATED,
     REPLICATION_LATENCY,
-    THROTTLED_REQUESTS,
     consumed,
 )
 from keyheat.words import Constraint, Direction, has_capacity_model, index_of, whose
@@ -125,15 +125,6 @@ def _with_generator(result: Verdict, generator: GeneratorFacts) -> Verdict:
     return result.model_copy(
         update={"valid": False, "because": (warning, *generator.checks, *result.because)}
     )
-
-
-def throttled_elsewhere(evidence: Evidence) -> dict[str, int]:
-    """Count throttled requests by operation that neither read nor write the table, such as GetRecords."""
-    counts = Counter[str]()
-    for series in evidence.series:
-        if series.metric == THROTTLED_REQUESTS and series.operation and series.operation not in OPERATIONS:
-            counts[series.operation] += round(sum(value for _at, value in series.points))
-    return dict(+counts)
 
 
 def with_company(result: Verdict, client: ClientFiles | None) -> Verdict:

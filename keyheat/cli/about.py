@@ -1,9 +1,7 @@
 """Verbs about Keyheat: the load tests it ships, and schemas."""
 
-from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import IO
 
 import click
 
@@ -11,7 +9,7 @@ from keyheat.cli.answers import give
 from keyheat.cli.options import in_json
 from keyheat.intake.loadtests import find_load_test, load_tests
 from keyheat.numbers import some
-from keyheat.runfiles import write_atomically
+from keyheat.runfiles import write_text
 from keyheat.show.answer import Answer
 from keyheat.words import DONE
 
@@ -76,13 +74,9 @@ def copy(name: str, folder: Path) -> int:
     if there := [file for file in files if Path(file).exists()]:
         raise click.UsageError(f"files exist: {', '.join(there)}; choose another folder")
     for file, text in copies.items():
-        write_atomically(folder / file, partial(_write, text))
+        write_text(Path(folder, file), text)
     copied = Answer(
         title=name, label="Copied", sentence=f"{some(len(files), 'file')} to edit.",
         notes=tuple(files), data={"files": files},
     )  # fmt: skip
     return give(copied, DONE)
-
-
-def _write(text: str, file: IO[bytes]) -> None:
-    file.write(text.encode())

@@ -16,7 +16,7 @@ as_markdown = click.option("--markdown", is_flag=True, help="print Markdown, for
 def give(
     answer: Answer, code: int, *, page: Path | None = None, markdown: bool = False, data_alone: bool = False
 ) -> int:
-    """Print the answer in the form that was asked for, and where its page is; gives the exit code.
+    """Print the answer as text, Markdown or JSON, and where its page is; return the exit code.
 
     `data_alone`: as JSON its data, which has a format of its own.
     """

@@ -95,7 +95,7 @@ def _load_all(jobs: Mapping[str, Job]) -> dict[str, int]:
 
 
 def _spoiled(job: Job) -> bool:
-    """Whether the generator kept a run from its verdict; throttles that DynamoDB names count anyway."""
+    """Whether the generator was the limit and the verdict is not the expected one."""
     from keyheat.runs.formats import read_diagnosis
     from keyheat.show.verdict import is_as_expected
 

@@ -9,15 +9,7 @@ import click
 
 from keyheat.cli.answers import give, write_answer
 from keyheat.cli.guards import agreed, at_known_endpoint, guarded
-from keyheat.cli.options import (
-    a_folder,
-    a_path,
-    hours_a_day,
-    in_json,
-    price_list,
-    series_place,
-    some_prices,
-)
+from keyheat.cli.options import a_folder, a_path, hours_a_day, in_json, price_list, series_place, some_prices
 from keyheat.cli.run import make_run, no_collect
 from keyheat.cli.simulate import NOT_STARTED, How, exit_code_of, simulated
 from keyheat.load.guard.options import Guards

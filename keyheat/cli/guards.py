@@ -1,4 +1,4 @@
-"""What a run is allowed, and the question before it starts."""
+"""What a run may do, and the question before it starts."""
 
 import functools
 from collections.abc import Callable, Sequence

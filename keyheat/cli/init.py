@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedDemand:
-    """What a description of a table cannot tell."""
+    """Demand, which a table's description does not state."""
 
     writes_per_s: float | None = option("items written per second, at the peak", type=click.FloatRange(min=0))
     reads_per_s: float | None = option("reads per second, at the peak", type=click.FloatRange(min=0))
@@ -166,7 +166,7 @@ def _write(
     from keyheat.intake.locustfile import locustfile_text
     from keyheat.intake.scenario import scenario_text, with_locustfile
     from keyheat.plan.plan import differences_of_replay
-    from keyheat.runfiles import write_atomically
+    from keyheat.runfiles import write_text
     from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import schema_beside
 
@@ -182,8 +182,8 @@ def _write(
         text = with_locustfile(text, os.path.relpath(locustfile, target.parent), raw["tasks"])
         code = locustfile_text(table.name, target.name, raw["tasks"])
         scenario_from_dict(parsed_toml(text), str(target))
-        write_atomically(locustfile, lambda written: written.write(code.encode()))
-    write_atomically(target, lambda written: written.write(text.encode()))
+        write_text(locustfile, code)
+    write_text(target, text)
     return text, differences
 
 
@@ -204,7 +204,8 @@ def _write_suite(
     written = [shown(other) for other in files]
     return Answer(
         title=f"Suite {suite.name}",
-        sentence=f"{path}: {some(len(cases), 'case')}: {', '.join(cases)}.",
+        sentence=f"{path}{'' if path in written else ' was there and is kept'}: "
+        f"{some(len(cases), 'case')}: {', '.join(cases)}.",
         notes=(*(other for other in written if other != path), scheduled, FIRST_SESSION),
         commands=(f"keyheat regress {path}",),
         data={"suite": path, "name": suite.name, "cases": cases, "schedules": schedules, "written": written},
@@ -212,7 +213,7 @@ def _write_suite(
 
 
 def _refuse_options_of_a_table() -> None:
-    """Raise `UsageError` where an option of a table stands beside --suite."""
+    """Raise `UsageError` for options that do not go with --suite."""
     context = click.get_current_context()
     wrong = [
         option.opts[-1]

@@ -69,7 +69,7 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
     def _hint(self, word: str) -> str:
-        """What a word that is no verb may mean."""
+        """Suggest what an unknown verb may mean."""
         if word in {file.stem for file in (shipped("configs") / "scenarios").glob("*.toml")}:
             return f"It is a scenario: `keyheat simulate {word}` runs it."
         near = _near(word, list(self._module_of))
@@ -179,7 +179,7 @@ def _not_text(arguments: Sequence[str]) -> str | None:
 
 
 def _speak(how: str, differently: bool) -> None:
-    """Set a manner of the console, or its default, which needs no console yet.
+    """Set the console's mode; the default does not load the console.
 
     The console takes longer to load than everything else that `keyheat local` needs of the command line.
     """

@@ -1,4 +1,4 @@
-"""What verbs share: options that several of them have, how they are read, and where runs go."""
+"""Options shared by several verbs, and the folders of runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,9 +24,24 @@ a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 a_path = click.Path(path_type=Path)
 NO_YEAR: Final = 1900  # of a time of day alone, as strptime has it
-a_time = click.DateTime(
-    ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"]
-)
+
+
+class Time(click.DateTime):
+    """A time of day, or of a date; a length of time is pointed to `--last`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the time. Raises `click.BadParameter`."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            try:
+                TimeSpan().convert(value, param, ctx)
+            except click.BadParameter:
+                self.fail(f"{value!r} is no time such as 07:36 or 2026-11-20T12:00:00Z", param, ctx)
+            self.fail(f"{value!r} is a length of time: --last {value} is the time up to now", param, ctx)
+
+
+a_time = Time(["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"])
 Verb = Callable[..., Any]
 
 
@@ -40,13 +55,13 @@ class Account:
 
     @property
     def given(self) -> bool:
-        """Whether any of it was typed."""
+        """Whether any option was given."""
         return any(values_of(self).values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeWindow:
-    """When, as it was typed."""
+    """The window of time, as typed."""
 
     last: timedelta | None = option("time up to now, such as 90m, 24h or 2d", type=TimeSpan())
     start: datetime | None = option("UTC, such as 07:36 or 2026-11-20T12:00:00Z", type=a_time, metavar="TIME")
@@ -131,7 +146,7 @@ some_settings = click.option(
 
 
 def _as_settings(context: click.Context, _option: click.Parameter, duration_s: float | None) -> None:
-    """A duration is one more setting, of a field that everybody sets."""
+    """Turn --duration into a setting of `load.duration_s`."""
     if duration_s is not None:
         context.params[SETTINGS] = (*context.params.get(SETTINGS, ()), f"load.duration_s={duration_s!r}")
 
@@ -146,7 +161,7 @@ def changed(verb: Callable[..., int]) -> Callable[..., int]:
 
 
 def run_place(given: Path | None, name: str) -> Path:
-    """Where one run goes: the folder that was asked for, or a new one, which goes again if it stays empty."""
+    """The folder of one run: the given one, or a new one, which is removed if it stays empty."""
     if given is not None:
         return given
     new = new_folder(OUT, name)
@@ -155,7 +170,7 @@ def run_place(given: Path | None, name: str) -> Path:
 
 
 def series_place(given: Path | None, name: str) -> Path:
-    """Where several runs go, and nothing of anybody else, until the verb is done. Raises `Taken`."""
+    """The folder of several runs, claimed until the verb ends. Raises `Taken`."""
     return _until_the_end(new_folder(OUT, name) if given is None else claim(given))
 
 

@@ -31,7 +31,7 @@ NAMED = 5  # tables that one problem names
 
 
 def sweep(account: Account, prices: Prices, *, yes: bool, dry_run: bool) -> int:
-    """Find tables of earlier runs, delete the expired ones after a yes; gives the exit code."""
+    """Find tables of earlier runs and delete expired ones after consent; return the exit code."""
     search = _search(account, prices)
     result, code, chosen = _found(search), DONE, list[Orphan]()
     if result.removable and not dry_run:
@@ -99,7 +99,7 @@ def _delete(search: OrphanSearch, orphans: list[Orphan]) -> dict[str, str]:
 
 
 def _answer(result: OrphanSearchResult, chosen: set[str], failed: Mapping[str, str]) -> Answer:
-    """Every table of an earlier run, with what becomes of it."""
+    """All tables of earlier runs, and what was done with each."""
     orphans, deleted = (*result.orphans, *result.not_over), chosen - failed.keys()
     rows = tuple(_row(orphan, _fate(orphan, result, chosen, failed)) for orphan in orphans)
     several = some(len(result.removable), "expired table")

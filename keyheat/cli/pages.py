@@ -83,8 +83,8 @@ def runs(folders: tuple[Path, ...], file: Path | None) -> int:
     from keyheat.show.html import html_of, save
     from keyheat.show.runs import NAME, runs_answer
 
-    searched = _there(folders)
-    runs_found, problems = find_runs(searched, _told)
+    searched = _searched(folders)
+    runs_found, problems = find_runs(searched, _with_bar)
     written = file or searched[0] / NAME
     answer = runs_answer(runs_found, problems, searched, written.parent)
     code = INVALID if problems else DONE
@@ -93,14 +93,14 @@ def runs(folders: tuple[Path, ...], file: Path | None) -> int:
     return give(replace(answer, tables=()), code, page=written, data_alone=True)
 
 
-def _there(folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The folders that were named, which have to exist; else the default one."""
+def _searched(folders: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The given folders, which must exist, else the default one."""
     missing = [str(folder) for folder in folders if not folder.is_dir()]
     if missing:
         raise click.UsageError(f"no such folder: {', '.join(missing)}; the default is {OUT}")
     return folders or (OUT,)
 
 
-def _told(places: Sequence[Thing]) -> Iterable[Thing]:
-    """The places one by one, with a bar if there are many."""
+def _with_bar(places: Sequence[Thing]) -> Iterable[Thing]:
+    """Iterate, with a progress bar if there are many."""
     return counted(places, len(places), "runs are read", bars) if len(places) > MANY else places

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.answers import as_markdown, give
-from keyheat.cli.options import (
-    a_scenario,
-    changed,
-    in_json,
-    price_list,
-    some_prices,
-)
+from keyheat.cli.options import a_scenario, changed, in_json, price_list, some_prices
 from keyheat.simulator.jobs import find_scenario
 from keyheat.words import DONE
 
@@ -60,7 +54,7 @@ def plan(
     if loaded.load.arrivals != "trace":
         loadtest_of(loaded, path.parent)  # raises with the reason if its requests cannot be learnt
         check_shards(loaded, path.parent)
-    quotas = _Told(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)
+    quotas = _TargetLimits(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)
     planned = plan_for(
         loaded, path.parent, price_list(prices), quotas=quotas.quotas,
         scale=quotas.scale, region=quotas.region,
@@ -70,15 +64,15 @@ def plan(
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a target says of itself."""
+class _TargetLimits:
+    """Quotas, Region and scale of a target."""
 
     quotas: "Quotas"
     region: str | None = None  # None: on this machine, or not configured
     scale: float | None = None  # of its limits; None: as the scenario has it
 
 
-def _ask(target: str, region: str | None, profile: str | None) -> _Told:
+def _ask(target: str, region: str | None, profile: str | None) -> _TargetLimits:
     """Ask a target. Raises `ValueError` for a target or a profile that cannot be."""
     from keyheat.evidence.clients import boto3_clients
     from keyheat.evidence.table import account_quotas, region_of
@@ -88,9 +82,9 @@ def _ask(target: str, region: str | None, profile: str | None) -> _Told:
     if target == "aws":
         clients = boto3_clients(region=region or os.environ.get("AWS_REGION"), profile=profile)
         region = region_of(clients)
-        return _Told(account_quotas(clients), region, 1.0)
+        return _TargetLimits(account_quotas(clients), region, 1.0)
     there = target_at(target, region=region)
     clients = boto3_clients(region=there.region, profile=profile, endpoint_url=there.url, local=there.local)
     if there.local:
-        return _Told(account_quotas(clients), scale=scale_at(there))
-    return _Told(account_quotas(clients), there.region, 1.0)
+        return _TargetLimits(account_quotas(clients), scale=scale_at(there))
+    return _TargetLimits(account_quotas(clients), there.region, 1.0)

@@ -107,7 +107,7 @@ def make_run(job: Job, how: How, *, of_series: tuple[int, int] | None = None) ->
 
 
 def in_turn(jobs: Sequence[Job], how: How) -> list[int]:
-    """Run one after the other, until all are done or one could not start; gives their exit codes."""
+    """Make the runs in order until one cannot start; return their exit codes."""
     codes: list[int] = []
     for number, job in enumerate(jobs, start=1):
         codes.append(make_run(job, how, of_series=(number, len(jobs)) if len(jobs) > 1 else None))
@@ -117,7 +117,7 @@ def in_turn(jobs: Sequence[Job], how: How) -> list[int]:
 
 
 def loaded_together(jobs: Sequence[Job], how: How) -> list[int]:
-    """Load as each scenario says, beside each other, each to its report; gives the exit codes."""
+    """Load all scenarios at the same time, each to its report; return the exit codes."""
     from keyheat.show.progress import LoadBar
 
     rows: list[LoadBar] = []
@@ -192,7 +192,7 @@ def _not_begun(job: Job, code: int, output: str) -> int:
 
 
 def _last_words(output: str) -> str:
-    """The last lines that a child printed, which may be a traceback with names and errors of others."""
+    """The last lines of a child's output, masked: tracebacks may quote anything."""
     return masked("\n".join(output.rstrip().splitlines()[-LAST_LINES:]))
 
 

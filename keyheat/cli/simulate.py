@@ -1,4 +1,4 @@
-"""What all verbs that make runs share: how a run is simulated, labelled, and told in words or JSON."""
+"""Shared by verbs that make runs: simulate, label, and print the outcome."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -109,11 +109,11 @@ def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: obje
     """
     if not in_words():
         ended = [*codes, *[None] * (len(jobs) - len(codes))]
-        runs = [_told(job, ended[number]) for number, job in enumerate(jobs)]
+        runs = [_run_data(job, ended[number]) for number, job in enumerate(jobs)]
         print_json({"format": FORMAT, "exit_code": code, "runs": runs, **more})
 
 
-def _told(job: Job, code: int | None) -> dict[str, object]:
+def _run_data(job: Job, code: int | None) -> dict[str, object]:
     from keyheat.analysis.summarize import read_summary
     from keyheat.runs.formats import read_diagnosis
 
@@ -149,7 +149,7 @@ def jobs_in(
     ending: str = "",
     settings: tuple[str, ...] = (),
 ) -> list[Job]:
-    """One run in its own folder, or several below one."""
+    """Jobs for one run in its own folder, or several below one."""
     if len(loaded) == 1:
         ((scenario, path),) = loaded
         return [Job(scenario, path, run_place(folder, f"{scenario.name}{ending}"), settings)]

@@ -67,7 +67,7 @@ class SuiteSession:
 
     @property
     def guards(self) -> Guards:
-        """What its runs may do: by the suite's file, and by what only a person can agree to."""
+        """What its runs may do, by the suite's file and the person's consent."""
         run = self.suite.run
         stated = run.model_dump(exclude={"align", "collect", "paired", "prices"})
         agreed = {name: value for name, value in values_of(self.consent).items() if value is not None}
@@ -89,15 +89,16 @@ class SuiteSession:
         price_list(self.prices)
         baseline = None
         if not options.new_baseline:
-            settled = options.accept or paired
-            baseline = baseline_of(history, self.suite, options.baseline, settled=settled)
-        if options.accept and baseline is not None and self._names <= baseline.kept.keys():
+            baseline = baseline_of(history, self.suite, options.baseline)
+        if options.accept and baseline is not None and self.suite.gates.keys() <= baseline.kept.keys():
             raise ValueError(
                 f"--accept is for a first session or a new case, and all of {self.suite.name} is compared "
                 f"with {baseline.used.title}: use --new-baseline if the change is intended"
             )
         paired = paired and baseline is not None
-        suite = self.suite if baseline is None else self._on_its_table()
+        suite = self.suite
+        if baseline is not None:
+            suite = replace(suite, cases=tuple(map(self._on_table, suite.cases)))
         checked = baseline if not (paired or options.force) else None
         from keyheat.load.record.generator import machine  # pyarrow: --help needs none
 
@@ -124,15 +125,8 @@ class SuiteSession:
             history.end(session, outcome.verdict, outcome)
         return outcome
 
-    @property
-    def _names(self) -> set[str]:
-        return {case.name for case in self.suite.cases}
-
-    def _on_its_table(self) -> Suite:
-        """The suite with its scenarios as they are run on the existing table, if it names one."""
-        return replace(self.suite, cases=tuple(map(self._on_table, self.suite.cases)))
-
     def _on_table(self, case: SuiteCase) -> SuiteCase:
+        """The case on the suite's existing table, if it names one."""
         if self.guards.table is None or case.target == SIMULATED:
             return case
         if (target := target_of(case.target)) is None:  # an endpoint of our own, without one
@@ -186,7 +180,7 @@ def _tell(count: int, number: int, run: RunMade) -> None:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM, which schedulers send at a timeout, and a closed terminal act as Ctrl-C."""
+    """Treat SIGTERM (a scheduler's timeout) and a closed terminal as Ctrl-C."""
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         if number == HUNG_UP:

@@ -51,7 +51,7 @@ ABOVE_ZERO: Final = Within(0, min_open=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is searched, how far, and where."""
+    """Options of a search: range, precision and target."""
 
     step_s: float | None = option(
         "seconds of each run  [default: the scenario's; of load 60 or more]",
@@ -150,7 +150,7 @@ def _check_options(question: str) -> None:
 
 
 def _questions(scenario: "Scenario", path: Path, kind: str, options: Wanted) -> "Iterator[Question]":
-    """What is searched: one question, or one for each direction whose capacity is short."""
+    """One question, or one for each direction with too little capacity."""
     from keyheat.simulator.questions import capacity_question, load_question, shards_question
     from keyheat.simulator.whatif import throttled_directions
 
@@ -217,7 +217,7 @@ class _Ended(Exception):
 
 
 def _retries(scenario: "Scenario", path: Path, options: Wanted, *, drawn: bool) -> "Answer":
-    """What each policy makes of the same demand, request by request on the simulator."""
+    """Simulate the same demand under each retry policy, request by request."""
     from keyheat.show.progress import Simulating
     from keyheat.show.retries import retries_answer
     from keyheat.simulator.dryrun.ask import assumptions_of
@@ -242,14 +242,17 @@ def _answer(
     searches: "list[Search]", target: str, path: Path, prices: Path, *, drawn: bool
 ) -> "tuple[Answer, int]":
     """The answer over all searches, with a figure of each where it is `drawn`; and the exit code."""
-    from keyheat.show.whatif import exit_code_of, found_of, search_answer, together
+    from keyheat.show.whatif import Found, exit_code_of, search_answer, together
     from keyheat.simulator.dryrun.ask import assumptions_of
 
     listed = price_list(prices)
     results = [
-        found_of(search, target, listed, path.parent, assumptions_of(search.question.scenario, path.parent))
+        Found(
+            search=search, target=target, prices=listed,
+            assumed=assumptions_of(search.question.scenario, path.parent),
+        )
         for search in searches
-    ]
+    ]  # fmt: skip
     figures: tuple[Figure, ...] = ()
     if drawn:
         from keyheat.show.figures import search_figure

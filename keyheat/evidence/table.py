@@ -61,7 +61,8 @@ def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[
     facts = table_facts(described)
     then: dict[str, Any] = {"replicas": tuple(dict.fromkeys((*facts.replicas, *given.replicas)))}
     missing = []
-    if (created := time_of(described.get("CreationDateTime"))) and created >= window.end:
+    created = then["created"] = time_of(described.get("CreationDateTime"))
+    if created and created >= window.end:
         missing.append(f"{CREATED_LATER} {created:%FT%TZ}, after the window")
         named = TableFacts(name=facts.name, replicas=given.replicas)
         return with_indexes(named, (i.name for i in (*facts.indexes, *given.indexes))), missing

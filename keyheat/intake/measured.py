@@ -163,8 +163,8 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
     days = (evidence.window.end - evidence.window.start).total_seconds() / DAY_S
     indexes = [index.name for index in evidence.table.indexes]
     scaled_s, scaled_days = period_s * evidence.scale, days * evidence.scale
-    found = _tasks(points_of, points_of, moment, scaled_s, scaled_days, indexes) if accepted else ()
-    tasks = tuple(task for task in found if task.per_s)
+    all_tasks = _tasks(points_of, points_of, moment, scaled_s, scaled_days, indexes) if accepted else ()
+    tasks = tuple(task for task in all_tasks if task.per_s)
     written = {at for metric in points_of if metric.name == LATENCY for at in points_of[metric]}
     return MeasuredTraffic(
         days=days,
@@ -261,7 +261,7 @@ def _asked_per_s(
 
     Sides without published units are left out.
     """
-    asked = {}
+    rates = {}
     for index, side in ((index, side) for index in (None, *indexes) for side in Direction):
         units = points_of.get(Metric(consumed(side), "Sum", index=index), {}).get(at)
         if units is None:
@@ -270,8 +270,8 @@ def _asked_per_s(
         accepted = _accepted(points_of, operations, [at])
         throttled = _count(points_of, [Metric(THROTTLED_REQUESTS, "Sum", name) for name in operations], at)
         more = units * throttled / accepted if accepted else 0.0
-        asked[Resource(index, side)] = (units + more) / period_s
-    return asked
+        rates[Resource(index, side)] = (units + more) / period_s
+    return rates
 
 
 def _events(

@@ -12,7 +12,6 @@ The confidence applies to the whole suite: with 99 % and ten intervals, each has
 number for a reason better than any number (nothing throttled) is infinitely better, or worse.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isclose, isfinite
@@ -54,7 +53,7 @@ class Value:
 
     @property
     def text(self) -> float | str:
-        return self.number if self.why is None else self.why.replace("_", " ")
+        return self.number if self.why is None else ABSENCES[self.why].short
 
 
 Side = Sequence[Value]
@@ -69,7 +68,6 @@ class Comparison:
     gate: Gate
     before: Sequence[RunSummary]
     after: Sequence[RunSummary]
-    left_out: tuple[int, int]  # invalid runs, before and after
     first: Side
     last: Side
     in_turns: bool
@@ -110,15 +108,10 @@ class Comparison:
         return finite and min(len(self.first), len(self.last)) >= LEAST_RUNS
 
     def finding(self, decision: Decision, because: str, **numbers: Any) -> GateFinding:
-        """Build the finding, with the number of excluded runs."""
-        sides = zip(self.left_out, ("before", "after"), strict=True)
-        out = " and ".join(f"{count:,} {side}" for count, side in sides if count)
-        left_out = f"; excluded invalid runs: {out}" if out else ""
+        """Build the finding; both numbers are unknown if not given."""
         counts = (len(self.before), len(self.after))
         fields = {"before": None, "after": None, "repetitions": counts} | numbers
-        return GateFinding(
-            case=self.case, gate=self.gate, decision=decision, because=f"{because}{left_out}.", **fields
-        )
+        return GateFinding(case=self.case, gate=self.gate, decision=decision, because=f"{because}.", **fields)
 
 
 def judge(
@@ -158,7 +151,6 @@ def _compare(
     sides = Comparison(
         case=case, gate=gate, before=valid_before, after=valid_after, in_turns=in_turns, paired=paired,
         first=[entry for entry in first if entry], last=[entry for entry in last if entry],
-        left_out=(len(before) - len(valid_before), len(after) - len(valid_after)),
     )  # fmt: skip
     if changed and gate.measure in MEANS:
         return replace(sides, gate=gate.model_copy(update={"least_effect": LEAST_CHANGED}))
@@ -214,17 +206,13 @@ def _without_values(sides: Comparison) -> GateFinding:
 # Without noise
 
 
-def _by_seed(items: Sequence[Item]) -> Mapping[int | None, Sequence[Item]]:
-    by_seed: dict[int | None, list[Item]] = defaultdict(list)
-    for item in items:
-        by_seed[item.seed].append(item)
-    return by_seed
-
-
 def _pairs(before: Sequence[Item], after: Sequence[Item]) -> list[tuple[Sequence[Item], Sequence[Item]]]:
     """Items of both sides by seed, for seeds on both sides."""
-    first, last = _by_seed(before), _by_seed(after)
-    return [(first[seed], last[seed]) for seed in first if seed is not None and seed in last]
+    seeds = dict.fromkeys(item.seed for item in before if item.seed is not None)
+    pairs = [
+        tuple([item for item in side if item.seed == seed] for side in (before, after)) for seed in seeds
+    ]
+    return [(first, last) for first, last in pairs if last]
 
 
 def _all_equal(side: Side) -> bool:

@@ -1,8 +1,6 @@
 """Export a regress outcome: JSON, JUnit XML, Prometheus, GitHub Actions annotations."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,10 +8,9 @@ from keyheat.analysis.measures import MEASURES
 from keyheat.metrics import PREFIX, Metric, prometheus_text
 from keyheat.regression.outcome import SessionOutcome, medians
 from keyheat.regression.phrases import headline
-from keyheat.runfiles import CannotWrite, FileProblem, write_atomically, write_json
+from keyheat.runfiles import write_atomically, write_json
 
 FORMAT: Final = "keyheat.regression/1"
-Writer = Callable[[Path, SessionOutcome], None]
 
 # JSON
 
@@ -127,69 +124,3 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-# All exports
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exports:
-    """Files to write, each in the format of its suffix, and GitHub Actions' step summary.
-
-    `markdown` formats an outcome as a comment.
-    """
-
-    files: tuple[Path, ...]
-    step_summary: Path | None
-    markdown: Callable[[SessionOutcome], str]
-
-    @property
-    def writers(self) -> dict[str, Writer]:
-        from keyheat.regression.junit import write_junit
-
-        return {
-            ".xml": write_junit, ".prom": write_prometheus, ".md": self._write_markdown,
-            ".json": write_summary,  # last: its exit code depends on all others
-        }  # fmt: skip
-
-    def check(self) -> None:
-        """Raise `ValueError` before any load if an export cannot be written."""
-        every = (*self.files, *filter(None, [self.step_summary]))
-        problems = [f"{path} is a folder; an export is a file" for path in every if path.is_dir()]
-        problems += [
-            f"--export {path}: end the name with .xml (JUnit), .md, .prom or .json, or use github"
-            for path in self.files
-            if path.suffix not in self.writers
-        ]
-        if problems:
-            raise ValueError("\n".join(problems))
-
-    def write(self, outcome: SessionOutcome) -> SessionOutcome:
-        """Write every export; return the outcome with problems, which later exports include."""
-        for export in self._exports():
-            try:
-                export(outcome)
-            except (FileProblem, OSError, ValueError) as problem:
-                problems = (*outcome.problems, str(problem))
-                outcome = outcome.model_copy(update={"problems": problems})
-        return outcome
-
-    def _exports(self) -> Iterator[Callable[[SessionOutcome], None]]:
-        if self.step_summary is not None:
-            yield self._append_step_summary
-        for suffix, write in self.writers.items():
-            yield from (partial(write, path) for path in self.files if path.suffix == suffix)
-
-    def _write_markdown(self, path: Path, outcome: SessionOutcome) -> None:
-        body = self.markdown(outcome).encode()
-        write_atomically(path, lambda file: file.write(body))
-
-    def _append_step_summary(self, outcome: SessionOutcome) -> None:
-        """Append to the step summary, which other commands also write."""
-        assert self.step_summary is not None
-        try:
-            with self.step_summary.open("ab") as file:
-                file.write(self.markdown(outcome).encode())
-        except OSError as error:
-            where = f"the step's summary {self.step_summary}"
-            raise CannotWrite(f"cannot write {where}: {error.strerror or error}") from error

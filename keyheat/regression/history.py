@@ -8,16 +8,16 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-import orjson
+from pydantic import Json
 
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.outcome import GOOD, SessionOutcome, Side, Verdict
 from keyheat.runfiles import FileProblem
+from keyheat.validation import Part, Time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,10 +49,10 @@ COMMIT;
 """
 SESSIONS: Final = """
     SELECT id, suite, label, started_at, ended_at, verdict,
-        (SELECT count(*) FROM runs WHERE session = id),
-        (SELECT json_group_array(name) FROM pins WHERE session = id)
+        (SELECT count(*) FROM runs WHERE session = id) AS runs,
+        (SELECT json_group_array(name) FROM pins WHERE session = id) AS pins
     FROM sessions"""
-RUNS: Final = "SELECT case_name, repetition, side, summary, folder_url, at FROM runs"
+RUNS: Final = 'SELECT case_name AS "case", repetition, side, summary, folder_url, at FROM runs'
 MEASURES: Final = """
     SELECT runs.session, case_name AS "case", taken.key AS measure, taken.value
     FROM runs JOIN sessions ON sessions.id = runs.session, json_each(summary, '$.measures') AS taken
@@ -68,7 +68,7 @@ OLD: Final = """
         AND id IS NOT last_good AND id NOT IN (SELECT session FROM pins)"""
 """Sessions older than the newest of their suite, and not needed."""
 
-Row = TypeVar("Row")
+Row = TypeVar("Row", bound=Part)
 
 
 class HistoryProblem(ValueError):
@@ -79,18 +79,17 @@ class Damaged(HistoryProblem, FileProblem):
     """A history file with lost or changed content."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Part):
     """One regress of a suite; without a verdict, it is running or was killed."""
 
     id: int
     suite: str
     label: str | None
-    started_at: datetime
-    ended_at: datetime | None
+    started_at: Time
+    ended_at: Time | None
     verdict: Verdict | None
     runs: int  # number of stored runs
-    pins: tuple[str, ...]  # names, for --baseline
+    pins: Json[tuple[str, ...]]  # names, for --baseline
 
     @property
     def good(self) -> bool:
@@ -98,16 +97,15 @@ class Session:
         return self.verdict in GOOD
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredRun(Part):
     """One stored run of a session, with the address of its directory."""
 
     case: str
     repetition: int  # 0 for the first
     side: Side
-    summary: RunSummary
+    summary: Json[RunSummary]
     folder_url: str
-    at: datetime
+    at: Time
 
 
 def default_path() -> Path:
@@ -193,35 +191,32 @@ class History:
     def sessions(self, suite: str | None = None, limit: int = -1) -> tuple[Session, ...]:
         """Sessions of a suite, or of all suites, newest first."""
         where = "WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT ?2"
-        return self._read(_session, f"{SESSIONS} {where}", suite, limit)
+        return self._read(Session, f"{SESSIONS} {where}", suite, limit)
 
     def session(self, number: int) -> Session:
         """The session with this number."""
-        return self._first(self._read(_session, f"{SESSIONS} WHERE id = ?", number), f"session {number}")
+        return self._first(self._read(Session, f"{SESSIONS} WHERE id = ?", number), f"session {number}")
 
     def named(self, name: str) -> Session:
         """The session with this pinned name or number."""
         pinned = f"{SESSIONS} WHERE id = (SELECT session FROM pins WHERE name = ?1) OR CAST(id AS TEXT) = ?1"
-        return self._first(self._read(_session, pinned, name), f"session {name!r}")
-
-    def latest(self, suite: str, *verdicts: Verdict) -> Session | None:
-        """The newest session of a suite with one of the verdicts."""
-        query = f"{SESSIONS} WHERE suite = ? AND verdict IN (SELECT value FROM json_each(?)) ORDER BY id DESC"
-        return next(iter(self._read(_session, query, suite, orjson.dumps(verdicts).decode())), None)
+        return self._first(self._read(Session, pinned, name), f"session {name!r}")
 
     def last_good(self, suite: str) -> Session | None:
         """The default baseline of a suite's next session."""
-        return self.latest(suite, *GOOD)
+        return next((session for session in self.sessions(suite) if session.good), None)
 
-    def runs(self, session: Session, side: Side | None = "after") -> tuple[Kept, ...]:
+    def runs(self, session: Session, side: Side | None = "after") -> tuple[StoredRun, ...]:
         """The runs of a session in order; both sides if `side` is None."""
         where = "WHERE session = ?1 AND (?2 IS NULL OR side = ?2) ORDER BY rowid"
-        return self._read(_kept, f"{RUNS} {where}", session.id, side)
+        return self._read(StoredRun, f"{RUNS} {where}", session.id, side)
 
     def outcome(self, session: Session) -> SessionOutcome | None:
         """The outcome of a session; None if it has none."""
         query = "SELECT outcome FROM sessions WHERE id = ? AND outcome IS NOT NULL"
-        return next(iter(self._read(SessionOutcome.model_validate_json, query, session.id)), None)
+        with _problems(self.path):
+            outcomes = map(SessionOutcome.model_validate_json, self._column(query, session.id))
+            return next(outcomes, None)
 
     def measures(self, suite: str) -> "pd.DataFrame":
         """Every measure of every valid run of a suite: `session`, `case`, `measure`, `value`."""
@@ -250,30 +245,37 @@ class History:
         Returns the deleted sessions, and addresses of run directories that no session uses any more.
         """
         with self._writing():
-            old = self._read(int, f"{OLD} ORDER BY id", keep, _text(self._now() - RUNNING))
+            old = self._column(f"{OLD} ORDER BY id", keep, _text(self._now() - RUNNING))
             marks = ", ".join(map(str, old))
-            urls = self._read(
-                str, f"SELECT DISTINCT folder_url FROM runs WHERE session IN ({marks}) AND folder_url NOT IN "
-                f"(SELECT folder_url FROM runs WHERE session NOT IN ({marks})) ORDER BY 1",
-            )  # fmt: skip
+            urls = self._column(
+                f"SELECT DISTINCT folder_url FROM runs WHERE session IN ({marks}) AND folder_url NOT IN "
+                f"(SELECT folder_url FROM runs WHERE session NOT IN ({marks})) ORDER BY 1"
+            )
             self._db.execute(f"DELETE FROM sessions WHERE id IN ({marks})")
-        return old, urls
+        return tuple(old), tuple(urls)
 
     def _must_be_open(self, session: Session) -> None:
-        if not self._read(int, "SELECT id FROM sessions WHERE id = ? AND verdict IS NULL", session.id):
+        if not self._column("SELECT id FROM sessions WHERE id = ? AND verdict IS NULL", session.id):
             raise HistoryProblem(f"session {session.id} of {self.path} has ended, or was pruned")
 
     def _first(self, rows: tuple[Session, ...], what: str) -> Session:
         if rows:
             return rows[0]
-        names = ", ".join(self._read(str, "SELECT name FROM pins ORDER BY name")) or "none"
+        names = ", ".join(self._column("SELECT name FROM pins ORDER BY name")) or "none"
         raise HistoryProblem(
             f"{self.path} has no {what}; pinned names: {names}. keyheat history lists sessions"
         )
 
-    def _read(self, make: Callable[..., Row], query: str, *values: object) -> tuple[Row, ...]:
+    def _read(self, kind: type[Row], query: str, *values: object) -> tuple[Row, ...]:
         with _problems(self.path):
-            return tuple(make(*row) for row in self._db.execute(query, values))
+            rows = self._db.execute(query, values)
+            names = [column[0] for column in rows.description]
+            return tuple(kind.model_validate(dict(zip(names, row, strict=True))) for row in rows)
+
+    def _column(self, query: str, *values: object) -> list[Any]:
+        """The first column of the rows."""
+        with _problems(self.path):
+            return [row[0] for row in self._db.execute(query, values)]
 
     def _at(self) -> str:
         return _text(self._now())
@@ -284,24 +286,6 @@ class History:
         with _problems(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             yield
-
-
-def _session(
-    number: int, suite: str, label: str | None, started_at: str, ended_at: str | None,
-    verdict: Verdict | None, runs: int, pins: str,
-) -> Session:  # fmt: skip
-    return Session(
-        id=number, suite=suite, label=label, started_at=datetime.fromisoformat(started_at),
-        ended_at=datetime.fromisoformat(ended_at) if ended_at else None, verdict=verdict, runs=runs,
-        pins=tuple(orjson.loads(pins)),
-    )  # fmt: skip
-
-
-def _kept(case: str, repetition: int, side: Side, summary: str, url: str, at: str) -> Kept:
-    return Kept(
-        case=case, repetition=repetition, side=side, summary=RunSummary.model_validate_json(summary),
-        folder_url=url, at=datetime.fromisoformat(at),
-    )  # fmt: skip
 
 
 def _text(moment: datetime) -> str:

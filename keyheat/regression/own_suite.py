@@ -9,7 +9,7 @@ from keyheat.intake.suite import scenarios_among, states_format, suite_text
 from keyheat.masking import shown
 from keyheat.regression.suite import Suite, SuiteError, load_suite, suite_from_dict
 from keyheat.regression.suite_spec import FORMAT
-from keyheat.runfiles import write_atomically
+from keyheat.runfiles import write_text
 from keyheat.shipped import schema_beside
 
 USUAL = Path("keyheat")
@@ -62,7 +62,7 @@ def write_suite(
         raise SuiteError(shown(target), errors)
     files = ({target: text} if text else {}) | files
     for path, content in files.items():
-        _write(path, content.encode())
+        write_text(path, content)
     return suite, list(files)
 
 
@@ -76,10 +76,6 @@ def _validate(target: Path, text: str, errors: list[str]) -> Suite | None:
     except SuiteError as error:
         errors += error.errors
         return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    write_atomically(path, lambda file: file.write(content))
 
 
 def _report_existing(files: Iterable[Path]) -> Iterator[str]:

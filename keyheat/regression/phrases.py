@@ -38,7 +38,7 @@ def headline(outcome: SessionOutcome) -> str:
             return f"{outcome.suite} {_good(gates, len(outcome.of('undecided')))}."
         case "baseline":
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
-        case "unaccepted" if outcome.baseline is not None and outcome.baseline.accepted:
+        case "unaccepted" if outcome.baseline is not None:
             return f"{outcome.suite} shows no regression, and has a new case to review first."
         case "unaccepted":
             return f"{outcome.suite} has no baseline yet: review this session, then accept it."

@@ -32,8 +32,6 @@ OF_NOISE: Final = ("machine", "region", "transport", "processes")
 NAMED: Final = (SIMULATED, "local", "aws")  # targets with the same name in runs and suites
 SCENARIO, NOT_KNOWN, NONE = "scenario", "unknown", "none"
 LONGEST: Final = 120  # characters of one side
-SLIGHT: Final = 0.1
-"""Relative change of a load that is ordinary traffic, and the last suspect."""
 
 
 def differences(
@@ -50,7 +48,7 @@ def differences(
                 suspects.append(difference)
             elif path not in OF_NOISE or (not case.simulated and any(map(is_noisy, case.gates))):
                 forbidding += [difference] if case.gates else []
-    return tuple(forbidding), tuple(sorted(suspects, key=_is_slight))
+    return tuple(forbidding), tuple(suspects)
 
 
 def expected_summary(before: RunSummary, case: SuiteCase, machine: Mapping[str, Any]) -> RunSummary:
@@ -146,14 +144,3 @@ def _words(value: Any, path: str) -> str:
         case _:
             text = str(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-def _is_slight(difference: Difference) -> bool:
-    """Whether only the load changed, and only slightly."""
-    if not difference.what.startswith("load."):
-        return False
-    try:
-        before, after = (float(side.replace(",", "")) for side in (difference.before, difference.after))
-    except ValueError:
-        return False
-    return abs(after - before) <= SLIGHT * abs(before)

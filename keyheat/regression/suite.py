@@ -4,7 +4,6 @@
 the file, or else those in its scenarios.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -125,8 +124,8 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
     errors: list[str] = []
     scenarios = [_scenario_of(case, path, number, errors) for number, case in enumerate(spec.cases)]
     cases = [
-        _case(name, case, spec, scenario, file)
-        for name, case, (scenario, file) in zip(_names(spec, scenarios), spec.cases, scenarios, strict=True)
+        _case(case, spec, scenario, file)
+        for case, (scenario, file) in zip(spec.cases, scenarios, strict=True)
         if scenario is not None
     ]
     errors += _check_fields(cases, spec) if len(cases) == len(spec.cases) else []
@@ -171,35 +170,17 @@ def _missing_message(named: str, path: Path, *, is_path: bool) -> str:
     return f"no scenario {named!r}; use one of {names}, or a path such as ./mine.toml"
 
 
-def _case(name: str, case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> SuiteCase:
+def _case(case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> SuiteCase:
     target = case.target or spec.target
     stated = spec.repetitions if case.repetitions is None else case.repetitions
     gates = spec.gates if case.gates is None else case.gates
     gates = default_gates(target, stated) if gates is None else gates
     noisy = target != SIMULATED and any(map(is_noisy, gates))
     return SuiteCase(
-        name=name, scenario=scenario, path=path, target=target, gates=gates,
+        name=case.name or scenario.name, scenario=scenario, path=path, target=target, gates=gates,
         repetitions=stated or (REPETITIONS if noisy else 1), seeds=case.seeds or spec.seeds,
         expects=case.expects or scenario.expects, always=case.compare == "always" or target == SIMULATED,
     )  # fmt: skip
-
-
-def _names(spec: SuiteSpec, scenarios: Sequence[tuple[Scenario | None, Path]]) -> list[str]:
-    """Each case's own name, else its scenario's, plus its target if it runs on several."""
-    names = [
-        case.name or (scenario.name if scenario else "")
-        for case, (scenario, _) in zip(spec.cases, scenarios, strict=True)
-    ]
-    targets = [case.target or spec.target for case in spec.cases]
-    several = [name for name, _ in dict.fromkeys(zip(names, targets, strict=True))]
-    return [
-        f"{name}-{_slug(target)}" if case.name is None and several.count(name) > 1 else name
-        for case, name, target in zip(spec.cases, names, targets, strict=True)
-    ]
-
-
-def _slug(target: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", target.lower().split("//")[-1]).strip("-")
 
 
 def _check_fields(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:

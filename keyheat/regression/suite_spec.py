@@ -43,9 +43,7 @@ Gates = Annotated[tuple[Gate, ...] | None, AfterValidator(_check_gates)]
 class CaseSpec(ScenarioPart):
     """One scenario on one target."""
 
-    name: Name | None = Field(
-        None, description="absent: the scenario's name, with its target where it occurs more than once"
-    )
+    name: Name | None = Field(None, description="unique in the suite; absent: the scenario's name")
     scenario: Annotated[str, Field(min_length=1, max_length=1_000)] = Field(
         description="a name in configs/scenarios, or the path of a file, from the suite's own folder"
     )

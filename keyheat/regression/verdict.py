@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from keyheat.analysis.measures import CAPACITY_USED
+from keyheat.analysis.measures import CAPACITY_USED, MEASURES
 from keyheat.numbers import some
 from keyheat.regression.compare import Runs, judge
 from keyheat.regression.history import Session
@@ -45,29 +45,23 @@ class SessionComparison:
             return _ended_early(results)
         before, after = self._before(results), results.of("after")
         forbidding, suspects = differences(self.suite, before, after)
-        tentative = self.baseline.tentative if self.baseline is not None else frozenset()
-        # Differences from a tentative baseline do not forbid the session.
-        unlike = tuple(difference for difference in forbidding if difference.case in tentative)
-        forbidding = tuple(difference for difference in forbidding if difference.case not in tentative)
-        suspects += unlike
         findings: tuple[GateFinding, ...] = ()
         if self.force or self.paired or not forbidding:
-            compared = before.keys() - {difference.case for difference in unlike}
-            gates = {case: gates for case, gates in self.suite.gates.items() if case in compared}
+            gates = {case: gates for case, gates in self.suite.gates.items() if case in before}
             changed = {difference.case for difference in suspects}
             findings = judge(gates, before, after, in_turns=self.paired, changed=changed)
-        has_baseline = self.baseline is not None and self.baseline.used.accepted
-        new = [case for case in self.suite.gates if has_baseline and case not in before]
-        unknown = {*new, *tentative}
+        new = [case for case in self.suite.gates if case not in before]
         expects = {case.name: case.expects for case in self.suite.cases}
-        at_first = [case for case in self.cases(results) if not has_baseline or case.name in unknown]
+        at_first = [case for case in self.cases(results) if case.name in new]
+        has_baseline = self.baseline is not None
         verdict, because = verdict_of(
-            results.runs, findings, compared=has_baseline, new_cases=new, changed=suspects,
+            results.runs, findings, compared=has_baseline, new_cases=new if has_baseline else (),
+            changed=suspects,
             forbidden=() if self.force or self.paired else forbidding,
             doubts=() if self.accept else doubts_of(at_first, expects),
             gone=[case for case in before if case not in self.suite.gates],
         )  # fmt: skip
-        if self._may_be_accepted(verdict, results, findings, tentative):
+        if verdict == "unaccepted":
             because += (f"If this is as intended: {self.to_accept}",)
         return {
             "verdict": verdict, "because": because, "findings": findings, "differences": forbidding,
@@ -91,15 +85,6 @@ class SessionComparison:
         if self.paired:
             return results.of("before")
         return self.baseline.runs if self.baseline is not None else {}
-
-    @staticmethod
-    def _may_be_accepted(
-        verdict: Verdict, results: SessionRuns, findings: Sequence[GateFinding], tentative: frozenset[str]
-    ) -> bool:
-        """Whether nothing is worse than an accepted session."""
-        worse = any(finding.failed and finding.case not in tentative for finding in findings)
-        broken = any(run.broken for run in results.runs)
-        return verdict == "unaccepted" or (verdict == "regressed" and not worse and not broken)
 
 
 def _ended_early(results: SessionRuns) -> dict[str, Any]:
@@ -213,12 +198,15 @@ def _worse(case: str, findings: Mapping[str, GateFinding]) -> str:
         before = _was(labels)
         words += f", by {_now(labels)}{f', and before by {before}' if before != 'none' else ''}"
         named.add(LABELS)
-    others = [
-        f"{finding.gate.measure} {_was(finding)} -> {_now(finding)}"
-        for finding in failed
-        if finding.gate.measure not in named
-    ]
-    return f"{words}{': ' if others else ''}{', '.join(others)}."
+    others = [_was_and_is(finding) for finding in failed if finding.gate.measure not in named]
+    gap = "" if not others else "; " if named else ": "
+    return f"{words}{gap}{'; '.join(others)}."
+
+
+def _was_and_is(finding: GateFinding) -> str:
+    """`shards needed: 1 shard, now no number is enough`."""
+    title = MEASURES[finding.gate.measure].title
+    return f"{title[0].lower()}{title[1:]}: {_was(finding)}, now {_now(finding)}"
 
 
 def _now(finding: GateFinding) -> str:

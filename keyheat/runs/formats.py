@@ -44,6 +44,7 @@ class TableFacts(Part):
 
     name: str
     arn: str | None = None
+    created: Time | None = None
     keys: tuple[KeyAttribute, ...] = ()  # empty: unknown
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
     on_demand_since: Time | None = None  # where it was switched after the window began

@@ -66,6 +66,13 @@ REQUESTS_OF_PARTS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]]
     }
 )
 """The same of requests with several parts, each of which is throttled by itself."""
+TRANSACTIONS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]] = MappingProxyType(
+    {
+        direction: tuple(pair for pair in operations if "Transact" in pair[0])
+        for direction, operations in REQUESTS_OF_PARTS.items()
+    }
+)
+"""Those of them that are refused as a whole if one part is."""
 THROTTLED_REQUESTS: Final = "ThrottledRequests"
 """Requests that the table or an index refused, by operation, whichever of them it was."""
 SYSTEM_ERRORS: Final = "SystemErrors"

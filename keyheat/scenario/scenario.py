@@ -40,6 +40,9 @@ FORMAT = "keyheat.scenario/1"
 ASSUMED: Final = "ASSUMED"
 """The mark of an assumed value in a comment, as `keyheat init` writes it."""
 SCENARIOS: Final = shipped("configs") / "scenarios"
+OF_INFRASTRUCTURE: Final = (".yaml", ".yml", ".tf")
+OF_A_TABLE: Final = frozenset(("Table", "TableDescription", "TableName", "Resources"))
+DESCRIBES_A_TABLE: Final = "it describes a table: `keyheat init {}` writes a scenario of it @ file"
 """Where the scenarios are that can be named."""
 
 
@@ -220,7 +223,11 @@ def load_scenario(path: Path) -> Scenario:
     except (OSError, NotAccepted) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise ScenarioError(str(path), [f"{reason or error} @ file"]) from error
+    if path.suffix in OF_INFRASTRUCTURE:
+        raise ScenarioError(str(path), [DESCRIBES_A_TABLE.format(path)])
     raw = _json(text, str(path)) if path.suffix == ".json" else _toml(text, str(path))
+    if raw.keys() & OF_A_TABLE and "format" not in raw:
+        raise ScenarioError(str(path), [DESCRIBES_A_TABLE.format(path)])
     try:
         scenario = scenario_from_dict(raw, str(path))
         scenario._assumed = () if path.suffix == ".json" else tuple(marked(text, ASSUMED))

@@ -7,8 +7,10 @@ A verb, or an analyzer, makes an `Answer` and no text of its own. `keyheat.show.
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import PurePath
+from os.path import relpath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import quote
 
 import orjson
 
@@ -25,6 +27,11 @@ Tone = Constraint | Literal["burst", "invalid", "failed"]
 last, `invalid` where the evidence does not decide, `failed` for a check that did not hold."""
 Mark = Literal["area", "dash", "dot", "bar"]
 """How a line of a picture is drawn: consumption, a limit, a partition's limit, throttles."""
+
+
+def link_to(path: Path, folder: Path) -> str:
+    """The address of a file for a page in `folder`."""
+    return quote(Path(relpath(path, folder)).as_posix())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,31 +1,22 @@
-"""Several runs beside each other: which throttled and by what, a card of each, every measure in a table."""
+"""Several runs side by side: which throttled and by which limit, a card each, all measures in a table."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from os.path import relpath
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.measures import ABSENCES, MEASURES
-from keyheat.analysis.report import (
-    ReportRun,
-    load_run,
-)
+from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.summarize import read_summary
 from keyheat.analysis.summary import RunSummary
-from keyheat.numbers import (
-    NOTHING,
-    percent,
-    some,
-)
+from keyheat.numbers import NOTHING, percent, some
 from keyheat.regression.phrases import value
 from keyheat.runfiles import REPORT, SIMULATED, FileProblem
 from keyheat.show import counts
-from keyheat.show.answer import Answer, Section, Table, Tone
+from keyheat.show.answer import Answer, Section, Table, Tone, link_to
 from keyheat.show.html import html_of, save
 from keyheat.show.report import card_of
 from keyheat.show.run import ON_A_VIRTUAL_CLOCK, TO_DO
@@ -51,7 +42,7 @@ class ComparedRun:
 
     @classmethod
     def read_all(cls, folders: Sequence[Path]) -> "list[ComparedRun]":
-        """All run directories, each under as much of its path as tells it from the others."""
+        """Read all run directories; each gets as much of its path as distinguishes it."""
         runs = list(map(cls.read, folders))
         for parts in range(2, MOST_PARTS + 1):
             alike = Counter(label for _folder, label in {(run.folder, run.label) for run in runs})
@@ -65,7 +56,7 @@ class ComparedRun:
 
     @classmethod
     def read(cls, folder: Path) -> "ComparedRun":
-        """A run directory; one that cannot be read says so on its card."""
+        """Read a run directory; if it is unreadable, its card says why."""
         try:
             run = load_run(folder)
         except FileProblem as problem:
@@ -97,11 +88,9 @@ class ComparedRun:
                 title=self.label, label="No diagnosis", tone="invalid", sentence="This run has no verdict.",
                 notes=(self.problem,),
             )  # fmt: skip
-        link = quote(Path(relpath(self.folder / REPORT, out_dir)).as_posix())
         kept = tuple(fact for fact in self.card.facts if fact.id in TO_DO)
-        warnings = tuple(
-            line for line in self.card.warnings if line != ON_A_VIRTUAL_CLOCK
-        )  # said once for all
+        warnings = tuple(line for line in self.card.warnings if line != ON_A_VIRTUAL_CLOCK)  # once for all
+        link = link_to(self.folder / REPORT, out_dir)
         return replace(self.card, title=self.label, link=link, facts=kept, warnings=warnings)
 
 
@@ -147,7 +136,7 @@ def comparison_answer(runs: Sequence[ComparedRun], out_dir: Path) -> Answer:
 
 
 def sentence_of(runs: Sequence[ComparedRun]) -> str:
-    """Which runs were throttled and by what, then those that were not, and those that cannot tell."""
+    """Runs that throttled and by which limit, then calm ones, then undecided ones."""
     throttled = [run for run in runs if run.throttled]
     calm = [run for run in runs if run.valid and not run.throttled and run.tone in ("none", BURST)]
     silent = [run for run in runs if run not in throttled and run not in calm]
@@ -177,7 +166,7 @@ def _by_what(run: ComparedRun) -> str:
 
 
 def _tone(runs: Sequence[ComparedRun], throttled: Sequence[ComparedRun]) -> Tone:
-    """Throttles before everything, and calm only if every run is."""
+    """The tone of the throttled runs; calm only if every run is."""
     if not all(run.valid for run in runs):
         return "invalid"
     tones = [run.tone for run in throttled or runs]
@@ -192,7 +181,7 @@ def _expected(stated: int, surprises: int) -> str:
 
 
 def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """What makes runs hard to compare: invalid ones, other scales, other places."""
+    """Warn of invalid runs, and of different scales or targets."""
     for compared in runs:
         generator = compared.run.diagnosis.generator if compared.run else None
         if not compared.valid:

@@ -35,20 +35,20 @@ class PlainConsole(Console):
 
 out = PlainConsole()
 err = PlainConsole(stderr=True)
-"""What somebody has to know: problems, and what was done that was not asked for."""
+"""Problems, and actions that nobody requested."""
 bars = PlainConsole(stderr=True)
-"""How far something is."""
+"""Progress."""
 
 
 @dataclass(slots=True)
 class _Manner:
-    """How answers are given by the verb that runs."""
+    """The output mode of the running verb."""
 
     quiet: bool = False
     as_json: bool = False
 
     def take(self) -> None:
-        """Have the consoles keep to it: with JSON, nothing else is on stdout."""
+        """Apply the mode: with JSON, stdout has nothing else."""
         out.quiet, bars.quiet = self.quiet or self.as_json, self.quiet
 
 
@@ -56,13 +56,13 @@ _manner = _Manner()
 
 
 def be_quiet(quiet: bool) -> None:
-    """Say nothing but problems, or everything again. JSON that was asked for is printed either way."""
+    """Print problems only, or everything again; requested JSON is always printed."""
     _manner.quiet = quiet
     _manner.take()
 
 
 def speak_json(as_json: bool) -> None:
-    """Answer as JSON from now on, or in words again."""
+    """Switch answers to JSON, or back to text."""
     _manner.as_json = as_json
     _manner.take()
 
@@ -98,5 +98,5 @@ def confirmed(question: str) -> bool:
 
 
 def strong(before: str, path: Path) -> Text:
-    """Words, and the same in bold after them."""
+    """Text followed by a path in bold."""
     return Text.assemble(before, (shown(path), "bold"))

@@ -1,4 +1,4 @@
-"""What was counted over a run, as tables: by the load test itself, and failures by their kind."""
+"""Tables of counts over a run: the load test's own, and failures by kind."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -43,7 +43,7 @@ WORDS: Final[Mapping[str, str]] = {
 
 
 def counts_of(counted: Mapping[str, float]) -> Section | None:
-    """What is wrong and what is right in sentences, then every number; None if nothing was counted."""
+    """Sentences on wrong and right results, then all numbers; None if nothing was counted."""
     tables = tuple(
         Table(title=GROUPS.get(group, group.capitalize()), rows=tuple(_row(name, counted) for name in names))
         for group, names in groupby(listed(counted), key=_group)
@@ -143,7 +143,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 
 
 def failure_table(run: ReportRun) -> Table | None:
-    """Every kind with its count and its share of all attempts, most frequent first; None: nothing failed."""
+    """Failures by kind with count and share of all attempts, most frequent first; None without any."""
     kinds, attempts = run.totals.errors_by_kind, run.totals.attempts
     rows = tuple(
         {

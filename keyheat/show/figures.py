@@ -55,14 +55,14 @@ FATES: Final = (
     ("accepted", "accent", "card", ""),
     (GIVEN_UP, "failed", "card", ""),
     (CONFLICT, "card", "ink", "/"),
-    ("still waiting", "calm", "ink", "/"),
+    ("still waiting", "calm", "ink", "."),
 )
 """What can become of a request: its name, the colours of its bar and of the number inside, its pattern."""
 LEGIBLE: Final = 0.1  # part of all requests from which on there is room for a number in its bar
 
 
 def retry_figure(runs: Sequence[RetriedRun]) -> Figure:
-    """What becomes of the requests under each policy."""
+    """Outcomes of the requests under each policy."""
     names = [run.policy.name for run in runs]
     places, notes, rows = named_rows(names)
     chart = figure(AROUND_PX + ROW_PX * len(runs))

@@ -30,8 +30,9 @@ from keyheat.show.answer import Answer, Table, Tone
 from keyheat.show.questions import throttled_words
 from keyheat.show.verdict import in_two_words, target_words, tone_of
 from keyheat.terms import P50, P99, SERVICE_TIME, THROTTLED_BY, titled
-from keyheat.words import limit_words, title_of
+from keyheat.words import index_of, limit_words, title_of
 
+Row = tuple[str, str, str]  # a measure, before and after
 OTHER_DEMAND: Final = 0.1
 """By how much the attempts of both sides may differ before the answer says so."""
 LABELS: Final[Mapping[Kind, str]] = {
@@ -67,10 +68,11 @@ def fix_answer(fix: Fix) -> Answer:
         title=fix.scenario.name,
         label=LABELS[proof.kind],
         tone=TONES.get(proof.kind, (proof.now or proof.limit)[0]),
-        sentence=" ".join(filter(None, (sentence_of(fix), _too_few(fix)))),
+        sentence=" ".join(filter(None, (sentence_of(fix), _unlike_observed(fix)))),
         context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
         tables=tuple(_tables(fix, measures)),
         notes=tuple(warnings_of(fix)),
+        commands=tuple(_next(fix)),
         parts=tuple(_part(run) for side in fix.sides for run in side),
         data=_data(fix, measures),
     )
@@ -120,13 +122,13 @@ def _run(run: Tried) -> dict[str, Any]:
 
 
 def steps_title(actions: Sequence[str]) -> str:
-    """What was done, each thing once: two capacities are raised under one heading."""
+    """Name the actions, each once: two raised capacities share a heading."""
     first, *others = dict.fromkeys(map(title_of, actions))
     return " and ".join([first, *(title[0].lower() + title[1:] for title in others)])
 
 
 def sentence_of(fix: Fix) -> str:
-    """The verdict, with the numbers that carry it."""
+    """The verdict with its numbers."""
     proof = fix.proof
     if proof.kind == "invalid":
         which = ", ".join(folder.name for folder in proof.invalid) or "a run"
@@ -149,18 +151,27 @@ def sentence_of(fix: Fix) -> str:
     return f"{verdict}, {limit} still throttles; throttles {counts}."
 
 
-def _too_few(fix: Fix) -> str:
-    """That the replay throttles far less than the table did, so a fix of it may not be enough."""
+def _unlike_observed(fix: Fix) -> str:
+    """That the replay throttles far less or more than the table did, so its fix may not be the table's."""
     replayed = middle([run.throttles for run in fix.proof.before]) if fix.proof.before else 0.0
-    if replayed >= NEAR_RATIO * fix.observed_throttles:
-        return ""
-    return (
-        f"The replay shows only {whole(replayed)} of the {whole(fix.observed_throttles)} observed throttles."
-    )
+    observed = fix.observed_throttles
+    if replayed < NEAR_RATIO * observed:
+        return f"The replay shows only {whole(replayed)} of the {whole(observed)} observed throttles."
+    if observed and replayed > observed / NEAR_RATIO:
+        return f"The replay shows {whole(replayed)} throttles, and {whole(observed)} were observed."
+    return ""
+
+
+def _next(fix: Fix) -> Iterator[str]:
+    """How more shards are tried of a replayed incident: few of them can lie in one partition."""
+    index = index_of(fix.remedy.resource)
+    if fix.proof.kind == "not_fixed" and fix.remedy.queries_per_read and fix.observed:
+        yield "keyheat init --from-diagnosis DIR --out TABLE.toml"
+        yield "keyheat whatif TABLE.toml shards" + (f" --index {index}" if index else "")
 
 
 def _accepted(fix: Fix) -> str:
-    """Units of the direction that was throttled."""
+    """Accepted units of the throttled direction, before and after."""
     direction = fix.proof.limit[2]
     before, after = (_values(side, lambda run: _traffic(run, direction).units_per_s) for side in fix.sides)
     unit = UNITS[direction]
@@ -177,32 +188,29 @@ def _values(side: Sequence[Tried], of: Callable[[Tried], float | None]) -> list[
 
 
 def _measures(fix: Fix) -> Iterator[dict[str, str]]:
-    """Every measure that at least one side has: the median of the repetitions, and their range."""
+    """Every measure of either side: the median and range over repetitions."""
     for name, before, after in _pairs(fix):
         if {before, after} != {NOTHING}:
             yield {"measure": name, "before": before, "after": after}
 
 
-def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
-    def numbers(
-        name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]
-    ) -> tuple[str, str, str]:
+def _pairs(fix: Fix) -> Iterator[Row]:
+    def numbers(name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]) -> Row:
         before, after = (_in_words(_values(side, of), say) for side in fix.sides)
         return name, before, after
 
     yield numbers("Throttles", lambda run: run.throttles, whole)
     yield numbers(
-        "Throttled attempts",
-        lambda run: run.throttled_share,
-        lambda share: percent(share) if share else "none",
+        "Throttled attempts", lambda run: run.throttled_share, lambda part: percent(part) if part else "none"
     )
     if fix.observed:
         before, after = (throttled_words(side[0].diagnosis.labels) for side in fix.sides)
         yield "While throttled, replayed", before, after
         yield "While throttled, observed", fix.observed, NOTHING
     for side in ("write", "read"):
-        yield numbers(f"Attempted {side}s per second", partial(_attempts_per_s, side), measured)
-        yield numbers(f"Accepted {side}s", partial(_units_per_s, side), partial(_rate, side))
+        yield numbers(f"Attempted {side}s per second", _of_traffic(side, "attempts_per_s"), measured)
+        say = partial(rate, unit=UNITS[side])
+        yield numbers(f"Accepted {side}s", _of_traffic(side, "units_per_s"), say)
     for percentile in (P50, P99):
         of = partial(_service_time_ms, percentile)
         yield numbers(f"{titled(SERVICE_TIME)}, {percentile}", of, milliseconds)
@@ -215,16 +223,9 @@ def _pairs(fix: Fix) -> Iterator[tuple[str, str, str]]:
     yield titled(THROTTLED_BY), before, after
 
 
-def _attempts_per_s(direction: str, run: Tried) -> float | None:
-    return _traffic(run, direction).attempts_per_s or None
-
-
-def _units_per_s(direction: str, run: Tried) -> float | None:
-    return _traffic(run, direction).units_per_s or None
-
-
-def _rate(direction: str, units_per_s: float) -> str:
-    return rate(units_per_s, UNITS[direction])
+def _of_traffic(direction: str, name: str) -> Callable[[Tried], float | None]:
+    """Return a getter for a rate of one direction; it gives None if nothing was sent."""
+    return lambda run: getattr(_traffic(run, direction), name) or None
 
 
 def _service_time_ms(percentile: str, run: Tried) -> float | None:

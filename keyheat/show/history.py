@@ -1,4 +1,4 @@
-"""The history of suites as answers: its sessions, one of them, and trends of measures."""
+"""The history as answers: all sessions, one session, and trends of measures."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from keyheat.masking import shown
 from keyheat.numbers import NOTHING, measured, percent, some, span
-from keyheat.regression.history import Kept, Session
+from keyheat.regression.history import Session, StoredRun
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.phrases import relative, value
 from keyheat.regression.trend import Trend
@@ -20,7 +20,7 @@ MOST_DRAWN: Final = 24  # trends on a page, those that changed first
 
 
 def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> Answer:
-    """Sessions, the newest first; the next session of a suite is compared with one of `good`."""
+    """List sessions, newest first; those in `good` are the default baselines."""
     rows = [
         {
             "session": str(session.id), "suite": session.suite,
@@ -41,7 +41,11 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
             for session in sessions
             if session.verdict is None
         ),
-        data={"format": FORMAT, "history": str(file), "sessions": [asdict(session) for session in sessions]},
+        data={
+            "format": FORMAT,
+            "history": str(file),
+            "sessions": [session.model_dump(mode="json") for session in sessions],
+        },
     )
 
 
@@ -58,7 +62,7 @@ def _marks(session: Session, good: set[int]) -> Iterator[str]:
 
 
 def session_answer(
-    file: Path, session: Session, runs: Sequence[Kept], outcome: SessionOutcome | None
+    file: Path, session: Session, runs: Sequence[StoredRun], outcome: SessionOutcome | None
 ) -> Answer:
     """One session: its outcome as `keyheat regress` printed it, its runs, and where their files are."""
     whole = outcome_answer(outcome) if outcome is not None else Answer(
@@ -75,15 +79,15 @@ def session_answer(
         tables=(Table(title="Runs", rows=tuple(rows)),) if rows else (),
         notes=tuple(run.folder_url for run in runs),
         data={
-            "format": FORMAT, "history": str(file), "session": asdict(session),
+            "format": FORMAT, "history": str(file), "session": session.model_dump(mode="json"),
             "outcome": whole.data if outcome is not None else None,
-            "runs": [asdict(run) | {"summary": run.summary.model_dump(mode="json")} for run in runs],
+            "runs": [run.model_dump(mode="json") for run in runs],
         },
     )  # fmt: skip
 
 
-def run_row(run: Kept) -> dict[str, str]:
-    """A run of a session in its main numbers."""
+def run_row(run: StoredRun) -> dict[str, str]:
+    """A run's main numbers as a table row."""
     summary = run.summary
     rates = [summary.measures.get(f"accepted_units_per_s.{side}") for side in ("write", "read")]
     share = summary.measures.get("throttle_share")

@@ -12,7 +12,7 @@ import orjson
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
-from keyheat.runfiles import write_atomically
+from keyheat.runfiles import write_text
 from keyheat.shipped import shipped
 from keyheat.show import style
 from keyheat.show.answer import Answer, Figure
@@ -46,7 +46,7 @@ def html_of(answer: Answer, generated_at: datetime, *, library: str | None = Non
 
 def save(path: Path, text: str) -> Path:
     """Write a page, whole or not at all; gives its path. Raises `CannotWrite`."""
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+    write_text(path, text)
     return path
 
 

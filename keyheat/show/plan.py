@@ -87,7 +87,7 @@ def _cost_of_a_run(plan: ScenarioPlan) -> Fact:
 
 
 def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
-    """What the table costs a month, provisioned and on demand, if its load goes on around the clock."""
+    """Monthly cost of the table, provisioned and on-demand, under this load around the clock."""
     prices, lines = plan.bill.prices, []
     provisioned = provisioned_month(plan.scenario.table, prices)
     if provisioned is not None:
@@ -130,7 +130,7 @@ def _sent_facts(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fa
 
 
 def _operation(plan: ScenarioPlan, operation: OperationTotals, sent: LoadTotals) -> str:
-    """How often an operation is sent; its items, where they are several; what each of them costs."""
+    """An operation's rate, items per request, and units per item."""
     often = f"{measured(operation.requests / sent.duration_s)}/s"
     items = operation.items / operation.requests if operation.requests else 0.0
     several = f" of {measured(items)} items" if items > 1 + 1e-9 else ""
@@ -141,7 +141,7 @@ def _operation(plan: ScenarioPlan, operation: OperationTotals, sent: LoadTotals)
 
 
 def _hot_key(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]:
-    """The key with the largest share of what one partition sustains, and the shards that it takes."""
+    """The hottest key relative to one partition's limit, and the shards it needs."""
     totals = max(sent.sides.values(), key=_key_share, default=None)
     if totals is None or totals.hottest is None or not totals.hottest.key_per_s:
         yield Fact(name="Hottest key", value="None: there are too many keys to collide on one")
@@ -207,7 +207,7 @@ def _of_ceiling(totals: SideTotals) -> str:
 
 
 def _limit(given: GivenCapacity, direction: Direction, scale: float) -> str:
-    """What a table or index has of one direction: provisioned, or what an on-demand one starts with."""
+    """Capacity of one direction: provisioned, or an on-demand table's maximum or start."""
     if given.starts_on_demand:
         most = given.max_on_demand.of(direction)
         start = max(given.at_start.of(direction) or 0.0, given.warm.of(direction) or 0.0)

@@ -1,4 +1,4 @@
-"""What a plan warns of: limits that the demand exceeds, the table's design, and money."""
+"""Warnings of a plan: exceeded limits, the table's design, and cost."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from keyheat.words import Direction, capital
 
 
 def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
-    """Everything to know before the run, the gravest first."""
+    """All warnings before a run, the most serious first."""
     yield from warnings_of_design(plan)
     yield from _money(plan)
     if scaled := scaled_fields(plan.scenario):
@@ -30,7 +30,7 @@ def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
 
 
 def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
-    """What is wrong with the table and its load, wherever it runs."""
+    """Warnings about the table and its load, on any target."""
     yield from (f"Over quota: {sentence}." for sentence in plan.over_quota)
     yield from map(foretold_sentence, plan.foretold)
     if plan.sent is None:
@@ -41,7 +41,7 @@ def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
 
 
 def _unscaled_indexes(table: TableSpec) -> Iterator[str]:
-    """Indexes whose capacity stays while the table's grows."""
+    """Warn of indexes without the table's auto scaling."""
     scaled = table.auto_scaling.sides() if table.auto_scaling else {}
     for index in (index for index in table.indexes if not index.local):
         follows = index.auto_scaling.sides() if index.auto_scaling else {}
@@ -54,7 +54,7 @@ def _unscaled_indexes(table: TableSpec) -> Iterator[str]:
 
 
 def _unscaled_copies(table: TableSpec) -> Iterator[str]:
-    """A global table whose writes do not scale, which DynamoDB does not make:
+    """Warn of a global table without scaled writes, which DynamoDB rejects:
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_reqs_bestpractices.html
     """
     scaled = table.auto_scaling is not None and table.auto_scaling.write is not None
@@ -66,7 +66,7 @@ def _unscaled_copies(table: TableSpec) -> Iterator[str]:
 
 
 def foretold_sentence(limit: ThrottleForecast) -> str:
-    """One limit that is asked for more than it has, and which label its throttles will have."""
+    """A limit that the demand exceeds, and the label of its throttles."""
     demand, has = rate(limit.asked_per_s, UNITS[limit.direction]), whole(limit.limit_per_s)
     label = f"{_carried(limit)}expect throttles with the constraint {limit.constraint}"
     if limit.index and limit.direction is Direction.WRITE:
@@ -88,7 +88,7 @@ def foretold_sentence(limit: ThrottleForecast) -> str:
 
 
 def _carried(limit: ThrottleForecast) -> str:
-    """How long saved capacity serves what is beyond the limit; empty if that is no more than moments."""
+    """How long burst or write buffer serve the excess; empty if only moments."""
     buffered = limit.index and limit.direction is Direction.WRITE
     if not (buffered or limit.later or limit.constraint == "table"):
         return ""
@@ -176,17 +176,17 @@ def _number(value: float) -> str:
 
 
 def exact_dollars(amount: float) -> str:
-    """Money in four digits behind the point, for what is to be added up."""
+    """Dollars with four decimals, for sums."""
     return "under $0.0001" if 0 < amount < 0.0001 else f"${amount:,.4f}"
 
 
 def dollars(amount: float) -> str:
-    """Money as a person says it: $2.67, and less than a dollar in four digits behind the point."""
+    """Dollars with two decimals, or four below a dollar."""
     return f"${amount:,.2f}" if amount >= 0.995 else exact_dollars(amount)
 
 
 def shortly(plan: ScenarioPlan, text: str) -> str:
-    """A sentence about the scenario's own table, which needs no name."""
+    """Replace the name of the scenario's own table by "the table"."""
     name = plan.scenario.table.name
     return re.sub(rf"(?<![\w-])([Tt])able {re.escape(name)}(?![\w-]|\.\w)", _the_table, text)
 

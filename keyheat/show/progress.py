@@ -77,7 +77,7 @@ def working(what: str, console: Console) -> Bar:
 
 
 def counted(things: Iterable[Thing], total: int, what: str, console: Console) -> Iterator[Thing]:
-    """The things one by one, with a bar over them; where there is no terminal, one line at the beginning."""
+    """Iterate with a progress bar; without a terminal, print one line first."""
     columns = (WORDS, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bar(console, what, *columns, total=total, line=f"{total:,} {what}") as bar:
         for number, thing in enumerate(things, start=1):
@@ -117,7 +117,7 @@ class Trying(Bar):
 
 
 class Countdown(Bar):
-    """A line that counts down what is waited for; where there is no terminal, a line now and then."""
+    """A countdown line; without a terminal, a line now and then."""
 
     def __init__(self, console: Console, first: str = "asking CloudWatch") -> None:
         super().__init__(console, first, *SPINNER, total=None)
@@ -133,14 +133,14 @@ class Countdown(Bar):
 
 
 class SecondsLeft(ProgressColumn):
-    """How long something that is waited for will take at most, counted down on the given clock."""
+    """Seconds left until `until_s`, counted down on the given clock."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
         self._clock = clock
 
     def render(self, task: Task) -> Text:
-        """The seconds until the task's `until_s`; nothing where it waits for nothing."""
+        """Seconds until the task's `until_s`; empty without one."""
         until_s = task.fields["until_s"]
         return Text("" if until_s is None else f"{max(0.0, until_s - self._clock()):.0f} s")
 
@@ -179,7 +179,7 @@ class LoadBar(Bar):
         self.show(now.elapsed_s, words)
 
     def _enter(self, words: str, left_s: float | None) -> None:
-        """A new phase; one that waits for a minute to begin or to close counts down to it."""
+        """Show a new phase, with a countdown if it waits for a minute boundary."""
         until_s = None if left_s is None else self._clock() + left_s
         self._bar.update(self._task, description=words, until_s=until_s)
         if not self._console.is_terminal and self._phase != "done":

@@ -5,6 +5,7 @@ much, with what confidence. Page, terminal and ticket have them from here.
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +13,9 @@ from keyheat.analysis.elsewhere import usual_latency_ms
 from keyheat.analysis.facts import Facts, throttled_spans
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.run_result import STILL_S
-from keyheat.analysis.timeline import EvidenceTrack
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.masking import typed
+from keyheat.model.limits import MINUTE_S
 from keyheat.numbers import (
     NOTHING,
     UNITS,
@@ -115,12 +117,15 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
         unknown = facts.run_throttles or _throttles_unknown(run, facts)
         return answer(value=NOTHING if unknown else "Never")
     first_s, last_s = spans[0][0], spans[-1][1]
-    say, throttled = saying(first_s, last_s), span(facts.throttled_s)
+    window_s = inf if began_s is None or ended_s is None else ended_s - began_s
+    say, throttled = saying(first_s, last_s), span(min(facts.throttled_s, window_s))
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
     # CloudWatch holds the time before a window, which was not looked at.
     since = say(first_s)
     if run.alone and run.evidence is not None and run.evidence.series and began_s is not None:
-        since += " or earlier" if first_s <= began_s else ""
+        created = run.evidence.table.created
+        is_new = created is not None and first_s <= created.timestamp() + MINUTE_S
+        since += " or earlier" if first_s <= began_s and not is_new else ""
     whole_span = f"{since} to {say(last_s)}{pieces}"
     if began_s is None or ended_s is None:
         return answer(value=whole_span, beside=(f"throttled for {throttled}",))

@@ -1,15 +1,15 @@
-"""A session of a suite as an answer: the verdict, what did not hold, then each case with its runs."""
+"""A session of a suite as an answer: verdict, failed gates, then each case with its runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from os.path import relpath
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import NOTHING, some, span
 from keyheat.regression.exports import content
 from keyheat.regression.outcome import (
+    GOOD,
     CaseMade,
     GateFinding,
     RunMade,
@@ -19,26 +19,22 @@ from keyheat.regression.outcome import (
     worst_first,
 )
 from keyheat.regression.phrases import SHOWN, baseline_phrase, change_phrase, decision, headline, value
-from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone
+from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone, link_to
 from keyheat.words import capital
 
-TONES: Final[Mapping[Verdict, Tone]] = {
-    "good": "none", "baseline": "none", "regressed": "failed", "unaccepted": "invalid", "invalid": "invalid",
-    "not_compared": "invalid", "refused": "invalid", "interrupted": "invalid",
-}  # fmt: skip
 MOST: Final = 20  # gates that are named, and reasons
 MOST_DRAWN: Final = 25
 FAR: Final = 4.0  # least effects on each side, beyond which a change is drawn at the edge
 
 
 def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answer:
-    """The whole answer; links of its page are relative to `folder`, where the page stands."""
+    """The whole answer; links are relative to `folder`, the page's directory."""
     changed = [finding for finding in worst_first(outcome.measured) if finding.decision != "same"]
     compared = outcome.verdict != "not_compared"
     return Answer(
         title=outcome.suite,
         label=SHOWN[outcome.verdict],
-        tone=TONES[outcome.verdict],
+        tone=_tone(outcome.verdict),
         sentence=headline(outcome),
         context=f"{capital(baseline_phrase(outcome))}."
         if compared
@@ -53,6 +49,10 @@ def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answe
         notes=tuple(outcome.problems),
         data=content(outcome),
     )  # fmt: skip
+
+
+def _tone(verdict: Verdict) -> Tone:
+    return "none" if verdict in GOOD else "failed" if verdict == "regressed" else "invalid"
 
 
 def _shortened(lines: Sequence[str]) -> Iterator[str]:
@@ -80,17 +80,16 @@ def _facts(outcome: SessionOutcome) -> Iterator[Fact]:
 
 def _differences(outcome: SessionOutcome) -> Iterator[Section]:
     if outcome.differences:
-        columns = ("case", "what", "before", "now")
-        rows = [
-            (difference.case, difference.what, difference.before, difference.after)
-            for difference in outcome.differences
-        ]
-        table = Table(title="Setup", rows=tuple(dict(zip(columns, row, strict=True)) for row in rows))
+        rows = tuple(
+            {"case": other.case, "what": other.what, "before": other.before, "now": other.after}
+            for other in outcome.differences
+        )
+        table = Table(title="Setup", rows=rows)
         yield Section(id="differences", title="What differs from the baseline", tables=(table,))
 
 
 def _gates(outcome: SessionOutcome, changed: Sequence[GateFinding]) -> Iterator[Section]:
-    """The gates that are not as before, in a terminal, too; those with an interval as a picture."""
+    """Changed gates, also in a terminal; gates with an interval also as a chart."""
     if not outcome.findings:
         return
     facts = [
@@ -141,7 +140,7 @@ def _case(outcome: SessionOutcome, case: CaseMade, folder: Path | None) -> Secti
 
 
 def _runs(case: CaseMade, measures: set[str], folder: Path | None) -> Iterator[Table]:
-    """Every run with the numbers that gates are about; its first cell leads to its report or files."""
+    """Every run with the gated measures; its first cell links to its report or files."""
     runs = (*case.before, *case.after)
     names = [name for name in MEASURES if name in measures]
     rows = [
@@ -160,17 +159,17 @@ def _runs(case: CaseMade, measures: set[str], folder: Path | None) -> Iterator[T
 
 
 def _link(run: RunMade, folder: Path | None) -> str | None:
-    """The address of a run as a browser follows it from `folder`; None if it cannot, as an s3 address."""
+    """A link to a run from `folder`; None if browsers cannot open it, such as s3."""
     parts = urlsplit(run.report or run.url)
     if parts.scheme in ("http", "https"):
         return parts.geturl()
     if parts.scheme != "file" or folder is None:
         return None
-    return quote(Path(relpath(unquote(parts.path), folder.absolute())).as_posix())
+    return link_to(Path(unquote(parts.path)), folder)
 
 
 def _intervals(findings: Sequence[GateFinding]) -> Figure:
-    """Changes with their intervals, in least effects: what is worse is on the left, whatever the measure."""
+    """Changes with intervals, in units of the least effect; worse is left for every measure."""
     from keyheat.show.charts.base import figure, lay_out, named_rows, safe
     from keyheat.show.style import LIGHT
 
@@ -201,6 +200,6 @@ def _intervals(findings: Sequence[GateFinding]) -> Figure:
 
 
 def _effects(finding: GateFinding, change: float | None) -> float:
-    """A change in least effects, for the worse to the left, at the edge if it is far."""
+    """A change in units of the least effect, negative if worse, clipped to the edge."""
     way = -1.0 if MEASURES[finding.gate.measure].better == "lower" else 1.0
     return max(-FAR, min(FAR, way * (change or 0.0) / finding.gate.least_effect))

@@ -95,7 +95,7 @@ def _with_charts(
         yield _keys(run, facts)
         yield _partitions(run, facts)
         yield from filter(None, [counts_of(run.manifest.counted) if run.manifest else None])
-        yield _latency(run)
+        yield from [] if run.simulated else [_latency(run)]
         yield _generator(run)
     yield Section(
         id="numbers", title="The numbers", short="Numbers", page_only=True, tables=tuple(_numbers(run))
@@ -114,9 +114,10 @@ def _tables(*tables: Table | None) -> tuple[Table, ...]:
 
 
 def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[Rates]:
-    """Of each resource what the client saw, then what CloudWatch published; the verdict's comes first.
+    """Rates of each resource, by the client and by CloudWatch; the verdict's resource first.
 
-    A short load has no minutes beside its seconds: their means take in time without it.
+    A short load has no minutes beside its seconds: their means take in time without it. Other resources that
+    consumed nothing, as the table where an index is read, are left out.
     """
     seen, published = run.record.resources(), published_resources(run)
     resources = sorted(
@@ -126,17 +127,16 @@ def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[R
     short = _lasts_s(run) < LEAST_MINUTES_S
     candidates: list[Rates | None] = []
     for resource in resources[:most]:
-        candidates.append(client_rates(run, resource) if resource in seen else None)
-        candidates.append(
-            published_rates(run, resource)
-            if resource in published and not (short and resource in seen)
-            else None
-        )
-    return [_under(run, facts, resource) for resource in candidates if resource is not None]
+        if resource in seen:
+            candidates.append(client_rates(run, resource))
+        if resource in published and not (short and resource in seen):
+            candidates.append(published_rates(run, resource))
+    drawn = (rates for rates in candidates if rates and (rates.resource == facts.resource or rates.used))
+    return [_under(run, facts, rates) for rates in drawn]
 
 
 def _under(run: ReportRun, facts: Facts, rates: Rates) -> Rates:
-    """Rates with what one partition admits, if that limited them."""
+    """Add the partition limit, if it limited these rates."""
     partition = run.diagnosis.verdict.constraint == "partition" and rates.resource == facts.resource
     return rates.under(facts.ceiling_per_s) if partition else rates
 
@@ -164,13 +164,13 @@ def _capacity(run: ReportRun, facts: Facts, rates_by_resource: Sequence[Rates]) 
 
 
 def _lasts_s(run: ReportRun) -> float:
-    """How long the client sent, by its record."""
+    """Seconds over which the client sent, by its record."""
     limits = run.record.range()
     return limits[1] - limits[0] if limits else 0.0
 
 
 def _capacity_lines(run: ReportRun, drawn: int) -> Iterator[str]:
-    """What is not drawn, and why; what is known of partitions and of changes of capacity."""
+    """Charts that are missing and why; what is known of the partitions."""
     seen, published = run.record.resources(), published_resources(run)
     if not seen and not run.alone:
         yield "No second-by-second chart: seconds.parquet and throttles.parquet are missing."
@@ -187,7 +187,7 @@ def _capacity_lines(run: ReportRun, drawn: int) -> Iterator[str]:
 
 
 def _keys(run: ReportRun, facts: Facts) -> Section:
-    """The hottest keys and where the heat was, writes and reads; first those of the verdict."""
+    """Hottest keys and heat over time, writes and reads; the verdict's direction first."""
     first = facts.resource.direction
     sides = (first, READ if first == WRITE else WRITE)
     ceilings = {
@@ -211,7 +211,7 @@ def _keys(run: ReportRun, facts: Facts) -> Section:
 
 
 def _partitions(run: ReportRun, facts: Facts) -> Section:
-    """What each partition served and refused, if that is known."""
+    """Served and throttled units of each partition, if known."""
     rows, local = run.partitions, run.manifest is not None and (run.manifest.local or run.manifest.simulated)
     figures, lines = [], []
     if rows is None:
@@ -240,8 +240,7 @@ def _unit_worth(run: ReportRun, partitions: pd.DataFrame, resource: Resource) ->
 
 def _latency(run: ReportRun) -> Section:
     lines = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
-    if run.latency == {}:
-        lines.append("A simulation has no latencies." if run.simulated else "latency.hdr holds no requests.")
+    lines += ["latency.hdr holds no requests."] if run.latency == {} else []
     return _section("latency", "Latency", "Latency", [latency_figure(run.latency or {})], lines)
 
 
@@ -319,7 +318,7 @@ def reason_table(run: ReportRun) -> Table | None:
 
 
 def partition_words(facts: PartitionFacts) -> str | None:
-    """All of it in one sentence, as a report says it; None where nothing is known."""
+    """What is known of partitions, in one sentence; None if nothing is."""
     parts = [_how_many(facts), _which_split(facts)]
     sentences = [words for words in parts if words]
     return f"{'; '.join(sentences)}." if sentences else None

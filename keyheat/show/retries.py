@@ -1,4 +1,4 @@
-"""What retries make of throttling: the answer."""
+"""The answer on retries: what they change about throttling."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -16,13 +16,7 @@ from keyheat.simulator.retrying import (
     recovery_s,
     usual_of,
 )
-from keyheat.terms import (
-    CONFLICT,
-    GIVEN_UP,
-    GOODPUT,
-    P50,
-    P99,
-)
+from keyheat.terms import CONFLICT, GIVEN_UP, GOODPUT, P50, P99
 
 Runs = Sequence[RetriedRun]
 NUMBERS: Final = (
@@ -33,7 +27,7 @@ NUMBERS: Final = (
 
 
 def retries_answer(scenario: Scenario, runs: Runs, clients: int, assumed: tuple[str, ...] = ()) -> Answer:
-    """The answer over a demand under several policies, the first of which does not retry."""
+    """Compare retry policies under one demand; the first policy never retries."""
     usual, load_s = usual_of(runs), runs[0].load_s
     demand = rate(runs[0].requests / load_s, "requests")
     return Answer(
@@ -75,7 +69,7 @@ def _given_up(run: RetriedRun) -> str:
 
 
 def sentence_of(runs: Runs) -> str:
-    """What the usual policy loses, and what the one that loses least makes of it."""
+    """Compare what the usual policy loses with the policy that loses least."""
     return f"{_of_throttles(runs)}{_of_conflicts(runs[0])}"
 
 
@@ -102,7 +96,7 @@ def _of_throttles(runs: Runs) -> str:
 
 
 def _of_conflicts(run: RetriedRun) -> str:
-    """What no policy changes; nothing where no transaction meets another one."""
+    """Transaction conflicts, which no policy retries; empty without any."""
     if not run.conflicts:
         return ""
     return (
@@ -130,7 +124,7 @@ def _table(runs: Runs) -> Table:
 
 
 def _row(run: RetriedRun) -> dict[str, str]:
-    """What a policy makes of the requests."""
+    """A policy's results as a table row."""
     return {
         "SDK": run.policy.name,
         GOODPUT: rate(run.goodput_per_s, "").replace(" /s", "/s"),
@@ -144,7 +138,7 @@ def _row(run: RetriedRun) -> dict[str, str]:
 
 
 def found_in(runs: Runs) -> Iterator[str]:
-    """Where throttling feeds on itself, and what the adaptive mode holds back."""
+    """Note policies whose retries sustain throttling, and delays of the adaptive mode."""
     none, *others = runs
     for run in others:
         if feeds_on_itself(run, none):
@@ -161,7 +155,7 @@ def found_in(runs: Runs) -> Iterator[str]:
 
 
 def _worked_out(scenario: Scenario, clients: int) -> Iterator[str]:
-    """How the answer was found, and what it leaves out."""
+    """Explain the method and its limits."""
     tokens = scenario.client.quota_tokens
     of_scenario = "" if tokens is None else f", the scenario's own with {f'{tokens:g}' if tokens else 'none'}"
     yield (

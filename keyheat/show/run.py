@@ -1,4 +1,4 @@
-"""A run, or evidence alone, as an answer: the verdict, what a reader asks next, what to do, and why.
+"""A run, or evidence alone, as an answer: verdict, main facts, actions and reasons.
 
 A terminal shows it as it is; `keyheat.show.report` adds the charts and the numbers for a page.
 """
@@ -62,7 +62,7 @@ def run_answer(run: ReportRun) -> Answer:
 
 
 def first_screen(run: ReportRun, *, brief: bool = False) -> Answer:
-    """The answer without its reasons, and broken thresholds: what a verb prints that makes runs.
+    """The answer in short, with broken thresholds: what verbs print after a run.
 
     One of several is `brief`: what happened, and what to do.
     """
@@ -79,7 +79,7 @@ def _name_of(run: ReportRun) -> str:
 
 
 def _context(run: ReportRun, facts: Facts) -> str:
-    """Which table, how it is paid for, where it is, when and for how long it was loaded."""
+    """Table, billing mode, target, time and duration."""
     as_it_was = ", loaded as it was" if run.manifest and run.manifest.existing else ""
     target = run.manifest.target if run.manifest else None
     start_s, end_s = times_of(run, facts)
@@ -89,7 +89,7 @@ def _context(run: ReportRun, facts: Facts) -> str:
 
 
 def _warnings(run: ReportRun) -> Iterator[str]:
-    """What to know before a number is relied on."""
+    """Warnings before relying on the numbers."""
     manifest = run.manifest
     if manifest is not None and manifest.stopped_by is not None:
         yield f"{sentence(manifest.stopped_by.words)} What was recorded until then holds."
@@ -116,13 +116,13 @@ def _warnings(run: ReportRun) -> Iterator[str]:
 
 
 def _recorded(run: ReportRun) -> str:
-    """How much of a run that never ended there is: `, 42 s`."""
+    """The recorded duration of an unfinished run: `, 42 s`."""
     limits = run.record.range()
     return f", {span(limits[1] - limits[0])}" if limits else ""
 
 
 def sections_of(run: ReportRun) -> Iterator[Section]:
-    """What to do, why, what was limited when, what else was found, what is broken or missing."""
+    """Actions, reasons, limited spans, other findings, thresholds, and missing files."""
     diagnosis = run.diagnosis
     yield from _advice(run)
     why = diagnosis.verdict.because or ("The diagnosis gives no reasons.",)
@@ -154,7 +154,7 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
 
 
 def _advice(run: ReportRun) -> Iterator[Section]:
-    """A section for what eases it, for what cures it, and for what was tried and is not enough."""
+    """Sections of mitigations, cures, and simulated options that are not enough."""
     for kind, (name, title, short) in ADVICE.items():
         chosen = by_action(option for option in run.diagnosis.recommendations if option.kind == kind)
         if chosen:
@@ -163,7 +163,7 @@ def _advice(run: ReportRun) -> Iterator[Section]:
 
 
 def _step(action: str, advice: Sequence[Recommendation]) -> Fact:
-    """One thing to do, for one resource or several: why, what the simulator says of it, what comes of it."""
+    """One action for one or several resources: why, simulated effect, and outcome."""
     expected = tuple(dict.fromkeys(f"Expected: {only.expected}" for only in advice))
     if len(advice) > 1:
         return Fact(name=title_of(action), value="", beside=(*map(_of_resource, advice), *expected))
@@ -179,7 +179,7 @@ def _of_resource(advice: Recommendation) -> str:
 
 
 def span_table(labels: tuple[Label, ...]) -> Table | None:
-    """The spans with most throttles, in order of time; without any, all of them. None without labels."""
+    """The spans with most throttles, by time; all spans if none throttled; None without labels."""
     throttled = [label for label in labels if label.throttles]
     most = sorted(throttled or labels, key=lambda span: -span.throttles)[:MOST_SPANS]
     if not most:
@@ -199,12 +199,12 @@ def span_table(labels: tuple[Label, ...]) -> Table | None:
 
 
 def _when(epoch_s: float, days: bool) -> str:
-    """A moment; of a run over midnight with its day, `11-20 23:59`: more does not fit into 80 columns."""
+    """A time; with its day if the run crosses midnight, `11-20 23:59`, to fit 80 columns."""
     return moment(epoch_s)[5:16] if days else clock(epoch_s)
 
 
 def _findings(diagnosis: Diagnosis) -> Iterator[Section]:
-    """What other analyzers found, and on a page which of them failed: a verb says that by itself."""
+    """Findings of other analyzers; on a page also failed ones, which verbs print themselves."""
     rows = tuple(
         Fact(
             name=f"{finding.analyzer}: {finding.label} ({about(finding)}; "
@@ -225,7 +225,7 @@ def _threshold(threshold: ThresholdResult) -> str:
 
 
 def _undecided(diagnosis: Diagnosis) -> list[str]:
-    """The thresholds that a run of this kind cannot measure, a line each."""
+    """Thresholds that this kind of run cannot measure, a line each."""
     return [
         f"{threshold.name}, {threshold.allowed}, is not decided: {threshold.measured}"
         for threshold in diagnosis.thresholds

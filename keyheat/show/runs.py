@@ -1,17 +1,15 @@
-"""All runs below some folders, as one answer with one table that sorts and filters."""
+"""All runs below some folders, in one sortable table."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from os.path import relpath
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 from keyheat.analysis.found import FoundRun, UnreadPlace
 from keyheat.masking import shown
 from keyheat.numbers import NOTHING, measured, percent, some
 from keyheat.runfiles import REPORT
-from keyheat.show.answer import Answer, Table
+from keyheat.show.answer import Answer, Table, link_to
 from keyheat.show.verdict import in_two_words, sureness, target_words
 
 NAME: Final = "runs.html"
@@ -36,7 +34,7 @@ def runs_answer(
     measures = [name for name in NUMBERS if any(_measure(run, name) is not None for run in runs)]
     table = Table(
         title="Runs", rows=tuple(_cells(run, measures) for run in runs), sortable=True,
-        links=tuple(_link(run, folder) for run in runs),
+        links=tuple(link_to(run.folder / REPORT, folder) if run.report else None for run in runs),
     )  # fmt: skip
     return Answer(
         title="All runs",
@@ -68,7 +66,7 @@ def _cells(run: FoundRun, measures: Sequence[str]) -> dict[str, str]:
 
 
 def _verdict(run: FoundRun) -> Iterator[str]:
-    """The verdict with what was limited and which thresholds broke, or how far the run has come."""
+    """Verdict, limited resources and broken thresholds, or the state of an unfinished run."""
     if (summary := run.summary) is None:
         yield run.state.capitalize()
         return
@@ -80,11 +78,6 @@ def _verdict(run: FoundRun) -> Iterator[str]:
 
 def _measure(run: FoundRun, name: str) -> float | None:
     return run.summary.measures.get(name) if run.summary else None
-
-
-def _link(run: FoundRun, folder: Path) -> str | None:
-    """The address of a run's page as seen from the index; None if it has none."""
-    return quote(Path(relpath(run.folder / REPORT, folder)).as_posix()) if run.report else None
 
 
 def _data(run: FoundRun) -> dict[str, Any]:

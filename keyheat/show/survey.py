@@ -1,24 +1,23 @@
 """The tables of one or several Regions that throttled, as an answer with a part for each."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from keyheat.analysis.elsewhere import has_errors
+from keyheat.analysis.elsewhere import has_errors, throttled_elsewhere
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
-from keyheat.analysis.verdict import throttled_elsewhere
-from keyheat.evidence.survey import Survey
+from keyheat.evidence.survey import Survey, SurveyedTable
 from keyheat.numbers import some, whole
 from keyheat.runs.formats import Window
 from keyheat.show.answer import Answer, Figure, Table
 from keyheat.show.charts.base import figure, iso, lay_out, safe, time_axis
 from keyheat.show.diagnosis import context_of, in_brief
 from keyheat.show.questions import NOT_YET
-from keyheat.show.style import colour_of, pattern
-from keyheat.words import BROKEN, DONE, INVALID
+from keyheat.show.style import LIGHT, colour_of, pattern
+from keyheat.words import BROKEN, DONE, INVALID, Constraint
 
 MOST_NAMED: Final = 10
 MOST_DRAWN: Final = 20
@@ -147,12 +146,19 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
     chart = figure(290)
     lay_out(chart, barmode="stack")
     chart.update_xaxes(time_axis(start_s, end_s), overwrite=True)
+    drawn = Counter[Constraint]()
     for region, table in pairs:
-        chart.add_trace(_bars(region, table.name, dict(table.throttles)))
+        constraint = _constraint_of(region, table.name)
+        look = {
+            "color": colour_of(constraint), "pattern": pattern(constraint, drawn[constraint]),
+            "line": {"color": LIGHT["card"], "width": 1},
+        }  # fmt: skip
+        chart.add_trace(_bars(table, region.survey.period_s, look))
+        drawn[constraint] += 1
     yield Figure(
         title="Throttle events by table",
         summary=f"{whole(sum(table.total for _region, table in pairs))} throttle events, each table in the "
-        "colour of its limit.",
+        "colour of its limit, with its own pattern.",
         figure=chart,
         table=Table(
             title="Throttle events by table",
@@ -161,19 +167,17 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
     )
 
 
-def _bars(region: SurveyedRegion, name: str, throttles: dict[datetime, float]) -> go.Bar:
+def _constraint_of(region: SurveyedRegion, table: str) -> Constraint:
     verdicts = {
         diagnosed.table.name: diagnosed.run.diagnosis.verdict for diagnosed, _link in region.diagnosed
     }
-    constraint = verdicts[name].constraint if name in verdicts else "undetermined"
-    width_ms = region.survey.period_s * 1000
-    moments = sorted(throttles)
+    return verdicts[table].constraint if table in verdicts else "undetermined"
+
+
+def _bars(table: SurveyedTable, period_s: int, look: Mapping[str, Any]) -> go.Bar:
+    throttles = dict(sorted(table.throttles.items()))
     return go.Bar(
-        x=[iso(at.timestamp()) for at in moments],
-        y=[throttles[at] for at in moments],
-        name=safe(name, 40),
-        width=width_ms,
-        offset=0,
-        marker={"color": colour_of(constraint), "pattern": pattern(constraint)},
-        hovertemplate=f"%{{x}}<br>%{{y:,}} throttle events of {safe(name)}<extra></extra>",
-    )
+        x=[iso(at.timestamp()) for at in throttles], y=list(throttles.values()), name=safe(table.name, 40),
+        width=period_s * 1000, offset=0, marker=look,
+        hovertemplate=f"%{{x}}<br>%{{y:,}} throttle events of {safe(table.name)}<extra></extra>",
+    )  # fmt: skip

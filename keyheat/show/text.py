@@ -31,7 +31,7 @@ COLOURS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Text wrapped to the width of the console, a number on one line with its unit, no space at line ends."""
+    """Text wrapped to the console's width; numbers stay with their units."""
 
     text: str
     first: str = ""  # before the first line
@@ -94,7 +94,7 @@ def _section(section: Section) -> Iterator[RenderableType]:
 
 
 def _facts(facts: Sequence[Fact], indent: str) -> Iterator[RenderableType]:
-    """A paragraph for each fact; its command stands below, whole, so that it can be copied."""
+    """A paragraph for each fact; its command is unwrapped below, to be copied."""
     width = max(len(fact.name) for fact in facts) + 2
     below = f"{indent}{' ' * width}"
     for fact in facts:
@@ -135,5 +135,5 @@ def _list(lines: Iterable[str], indent: str = "", style: str = "") -> Iterator[R
 
 
 def _plain(text: str) -> str:
-    """Words that pages and tickets set as code, as a terminal has them."""
+    """Remove the backticks that mark code on pages and in tickets."""
     return text.replace("`", "")

@@ -7,23 +7,9 @@ from keyheat.analysis.heat import ONE_SHARE
 from keyheat.numbers import NOTHING, UNITS, measured, moment, percent, rate, some, units, whole
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL, NO_MODEL
-from keyheat.runs.formats import (
-    Finding,
-    GeneratorFacts,
-    HotKey,
-    Verdict,
-)
+from keyheat.runs.formats import Finding, GeneratorFacts, HotKey, Verdict
 from keyheat.show.answer import Tone
-from keyheat.words import (
-    LIMITS,
-    SPEAKERS,
-    Constraint,
-    Grade,
-    Source,
-    capital,
-    key_name,
-    whose,
-)
+from keyheat.words import LIMITS, SPEAKERS, Constraint, Grade, Source, capital, key_name, whose
 
 if TYPE_CHECKING:
     from keyheat.analysis.summary import RunSummary

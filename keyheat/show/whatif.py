@@ -1,8 +1,7 @@
-"""How many shards or how much capacity is enough, or how much load is carried: the answer of a search."""
+"""The answer of a search: shards or capacity that are enough, or the load that is carried."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from keyheat.model.resources import Cause
@@ -16,7 +15,7 @@ from keyheat.show.answer import Answer, Fact, Table, Tone
 from keyheat.show.verdict import grade_words, limit_of, target_words
 from keyheat.simulator.search import Step
 from keyheat.simulator.whatif import Search
-from keyheat.words import BROKEN, DONE, INVALID, WRITES_FIRST, Direction, capital, label_of, whose
+from keyheat.words import BROKEN, DONE, INVALID, WRITE, WRITES_FIRST, Direction, capital, label_of, whose
 
 NOT_OF_THE_TABLE: Final = {"generator": "Generator-bound", "undecided": "Not decided"}
 BURST: Final = "Burst capacity counts here: the answer may not hold for longer than this load lasts."
@@ -32,12 +31,11 @@ FORMULA: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A search and where it was made; sentences about items and keys; the number of shards by the formula."""
+    """A search, its target and prices, and assumptions about items and keys."""
 
     search: Search
     target: str
     prices: Prices
-    formula: int | None = None
     assumed: tuple[str, ...] = ()
 
     @property
@@ -65,11 +63,19 @@ class Found:
 
     @property
     def edge(self) -> Step | None:
-        """The number that does not hold and is next to the answer; None if everything holds."""
+        """The failing number next to the answer; None if every number holds."""
         search = self.search
         if self.kind == "load" or search.answer is not None:
             return search.failing
         return search.in_order[-1]
+
+    @property
+    def formula(self) -> int | None:
+        """The number of shards by the formula, of writes of the table."""
+        question = self.search.question
+        of_writes = self.kind == "shards" and question.index is None and self.search.direction is WRITE
+        key = hot_key_of(question.scenario) if of_writes else None
+        return key.needed if key else None
 
     def accepted_per_s(self, step: Step, direction: Direction) -> float:
         """Units per second of the resource in question; of a load, of the table and its indexes together."""
@@ -79,29 +85,19 @@ class Found:
 
 
 def at_last(search: Search) -> Step:
-    """The answer; without one the last number tried: the largest, of a load the smallest."""
+    """The answer, else the last number tried: the largest, or the smallest load."""
     return search.answer or search.in_order[0 if search.question.kind == "load" else -1]
 
 
-def found_of(search: Search, target: str, prices: Prices, folder: Path, assumed: tuple[str, ...]) -> Found:
-    """A search with what is said beside it; `folder` is the scenario's."""
-    question, key = search.question, None
-    if question.kind == "shards" and question.index is None and search.direction is Direction.WRITE:
-        key = hot_key_of(question.scenario)
-    return Found(
-        search=search, target=target, prices=prices, assumed=assumed, formula=key.needed if key else None
-    )
-
-
 def exit_code_of(search: Search) -> int:
-    """0: answered; 1: not even the largest number is enough; 3: a run does not say anything of its table."""
+    """0: answered; 1: the largest number is not enough; 3: a run is not valid."""
     if search.failing is not None and search.failing.state in NOT_OF_THE_TABLE:
         return INVALID
     return DONE if search.answer is not None or search.question.kind == "load" else BROKEN
 
 
 def together(answers: Sequence[Answer]) -> Answer:
-    """Answers about writes and reads that are both short, as parts of one."""
+    """Combine the answers for writes and reads, if both are short."""
     if len(answers) == 1:
         return answers[0]
     return Answer(
@@ -142,7 +138,7 @@ def _label(result: Found) -> str:
 
 
 def _tone(result: Found) -> Tone:
-    """The colour of the limit that throttles; none where everything holds or a number is enough."""
+    """The tone of the limit that throttles; none if a number is enough."""
     edge = result.edge
     if edge is not None and edge.state in NOT_OF_THE_TABLE:
         return "invalid"
@@ -153,7 +149,7 @@ def _tone(result: Found) -> Tone:
 
 
 def _sentence(result: Found) -> str:
-    """The number, and what happens with the next one."""
+    """The answer, and what happens beyond it."""
     answer, edge = result.search.answer, result.edge
     outcome = "carried" if result.kind == "load" else "enough"
     so_far = "No number that was tried is"
@@ -179,7 +175,7 @@ def _beyond(result: Found, step: Step) -> str:
 
 
 def _facts(result: Found) -> Iterator[Fact]:
-    """What the answer rests on, the present number, and what the number costs: queries, dollars a month."""
+    """The evidence, the present number, and the cost in queries and dollars a month."""
     search, edge, last = result.search, result.edge, at_last(result.search)
     if edge is not None and edge.verdict is not None and edge.state == "limited":
         grade = "inferred" if edge.on_burst else edge.verdict.grade
@@ -205,7 +201,7 @@ def _facts(result: Found) -> Iterator[Fact]:
 
 
 def number(value: float) -> str:
-    """A number with the digits in which it was tried."""
+    """A number with the digits that were tried."""
     return whole(value) if value >= 100 or value == int(value) else f"{value:.4g}"
 
 
@@ -214,7 +210,7 @@ def share_words(step: Step) -> str:
 
 
 def _limited_by(step: Step, direction: Direction | None) -> str:
-    """What throttled most, in few letters; in brackets what is no limit of the table."""
+    """The main limit in short; in brackets if it is not the table's."""
     if step.state in NOT_OF_THE_TABLE:
         return f"({NOT_OF_THE_TABLE[step.state].lower()})"
     refused = step.throttled_by(direction)
@@ -225,24 +221,23 @@ def _limited_by(step: Step, direction: Direction | None) -> str:
 
 
 def _steps_table(result: Found) -> Table:
-    """Every number with what it throttles, by what, what is accepted and what that costs."""
+    """Every number with its throttles, limit, accepted units and cost."""
     steps = result.search.in_order
     sides = [side for side in WRITES_FIRST if any(result.accepted_per_s(step, side) for step in steps)]
     rows = [
         {
-            result.unit: number(step.value),
-            "throttled": share_words(step),
+            result.unit: number(step.value), "throttled": share_words(step),
             "limit": _limited_by(step, result.direction),
             **{f"{UNITS[side]}/s": measured(result.accepted_per_s(step, side)) for side in sides},
             **_month(result, step),
         }
         for step in steps
-    ]
+    ]  # fmt: skip
     return Table(title="Numbers tried, and what is accepted", rows=tuple(rows))
 
 
 def _month(result: Found, step: Step) -> dict[str, str]:
-    """Dollars a month; on demand only where no part of the load throttles."""
+    """Dollars a month; on-demand only if nothing throttles."""
     if result.kind == "load" or step.folder is not None:
         return {}
     costs = monthly(step, result.prices)
@@ -266,7 +261,7 @@ def _runs(result: Found) -> Iterator[Answer]:
 
 
 def _notes(result: Found) -> Iterator[str]:
-    """What a reader has to know beside the answer."""
+    """Notes on the answer."""
     search, scenario, edge = result.search, result.search.question.scenario, result.edge
     yield from _instead(result)
     if result.kind == "load" and search.answer is not None and not search.confirmed:
@@ -277,8 +272,8 @@ def _notes(result: Found) -> Iterator[str]:
         yield "The load's shape is left out: every step is a constant demand."
     if result.kind == "load" and scenario.local.scale != 1:
         yield f"At scale {scenario.local.scale:g} of every rate limit: divide by it for a real table."
-    if result.formula is not None:
-        yield FORMULA.format(some(result.formula, "shard"))
+    if (shards := result.formula) is not None:
+        yield FORMULA.format(some(shards, "shard"))
     if result.target == SIMULATED:
         yield BURST if search.question.burst else STEADY
     if result.target == SIMULATED and result.kind != "load":
@@ -288,7 +283,7 @@ def _notes(result: Found) -> Iterator[str]:
 
 
 def _instead(result: Found) -> Iterator[str]:
-    """What to ask where no number is enough, or where a load is held to a limit."""
+    """Suggest the next question if no number is enough, or a limit caps the load."""
     question, edge = result.search.question, result.edge
     refused = edge.throttled_by(result.direction) if edge is not None else None
     if refused is None or (result.kind != "load" and result.search.answer is not None):

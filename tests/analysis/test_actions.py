@@ -164,6 +164,7 @@ BY_HAND: list[tuple[Case, str]] = [
             "raise_account_quota": "Service Quotas",
             "raise_cardinality": "application's to say",
             "read_eventually_consistent": "load test",
+            "slow_scans": "a Limit",
             "collect_evidence": "keyheat collect",
             "cache_reads": "reads through no cache",
             "replicate_reads": "reads from no copies",

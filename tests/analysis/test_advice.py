@@ -78,6 +78,11 @@ CASES: list[tuple[str, dict[str, Any], set[str]]] = [
     ("at the quota", {"constraint": "account"}, {"back_off", "raise_account_quota"}),
     ("undetermined", {"constraint": "undetermined"}, {"collect_evidence"}),
     ("none", {"constraint": "none"}, set()),
+    (
+        "a scan now and then",
+        {"constraint": "max_on_demand", "direction": "read", "limit": 400, "scans_per_s": 0.5},
+        {"back_off", "raise_max_on_demand"},
+    ),
 ]
 
 
@@ -91,6 +96,7 @@ def test_advice_for_each_case(
     assert kinds == sorted(kinds, reverse=True), "mitigations come before cures"
 
 
+OF_READS = {"direction": "read", "ceiling": 3_000}
 STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]] = [
     # what happened, the facts, then of which advice, what it says, and what it must not say
     (
@@ -107,6 +113,12 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
         "auto scaling was late",
         {"constraint": "table", "rule": "auto-scaling-late", "limit": 100}, "raise_minimum",
         ("only after the load was there", "minimum of at least 2,858 WCU/s", "schedule"), ("Turn on",),
+    ),
+    (
+        "somebody raised it late, for auto scaling is off",
+        {"constraint": "table", "rule": "auto-scaling-late", "limit": 100, "scaled_by_hand": True},
+        "raise_minimum",
+        ("only after the load was there", "minimum capacity", "2,858 WCU/s ahead of the peak"), ("scaling",),
     ),
     (
         "auto scaling is known to be on",
@@ -144,6 +156,12 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
          "with its indexes 40,000 WCU/s"), (),
     ),
     (
+        "scans can be most of the reads",
+        {"constraint": "table", "limit": 400, **OF_READS, "demand": MeasuredDemand(450, by="cloudwatch"),
+         "scans_per_s": 2.0},
+        "slow_scans", ("Accepted: 120 Scans a minute", "128 RCU, and 256 strongly consistent", "Limit"), (),
+    ),
+    (
         "the keys were split since",
         {"rule": "key-range-split", "heat": hot(1_800)}, "shard_writes", ("3 shards",), ("apacity",),
     ),
@@ -170,7 +188,6 @@ def test_the_advice_fits_what_happened(
 
 
 AT_MAXIMUM = {"constraint": "max_on_demand"}
-OF_READS = {"direction": "read", "ceiling": 3_000}
 WAITING: list[tuple[str, dict[str, Any], str | None]] = [
     # what is known of the client, and what it is told of waiting
     ("nobody says whether it retries", {}, "back_off"),

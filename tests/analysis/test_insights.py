@@ -13,7 +13,7 @@ from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
 from keyheat.analysis.report import evidence_alone
-from keyheat.analysis.timeline import units_per_request
+from keyheat.analysis.timeline import timeline, units_per_request
 from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
 from keyheat.runs import metrics
 from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
@@ -299,6 +299,29 @@ def test_what_a_request_takes_is_known_if_each_was_counted(
     assert units_per_request(series, WRITE, None) == each
     unasked = [one for one in series if one.operation != "DeleteItem"]
     assert units_per_request(unasked, WRITE, None) is None, "what was not asked for is not zero"
+
+
+@pytest.mark.parametrize(
+    ("accepted_requests", "asked_per_s"),
+    [
+        # Transactions of 6 units, 30 a minute refused: each of their parts that found no room is an event.
+        ({"PutItem": 0.0, "TransactWriteItems": 100.0}, (600 + 30 * 6) / 60),
+        ({"PutItem": 100.0, "TransactWriteItems": 100.0}, (600 + 45.0) / 60),  # of 3 units: events say more
+        ({"PutItem": 50.0, "BatchWriteItem": 50.0}, (600 + 45.0) / 60),  # nobody counts a batch's parts
+    ],
+)
+def test_a_refused_transaction_asked_for_all_its_parts(
+    accepted_requests: dict[str, float], asked_per_s: float
+) -> None:
+    refused = Series(
+        metric=metrics.THROTTLED_REQUESTS, statistic="Sum", period_s=60, operation="TransactWriteItems",
+        points=((START, 30.0 if accepted_requests["PutItem"] == 0 else 10.0),),
+    )  # fmt: skip
+    seen = evidence(ConsumedWriteCapacityUnits=600.0, WriteThrottleEvents=45.0)
+    seen = seen.model_copy(update={"series": (*seen.series, *accepted(WRITE, **accepted_requests), refused)})
+    track = timeline(seen).track(None, WRITE)
+    assert track is not None
+    assert track.asked_per_s([int(START.timestamp())]) == pytest.approx(asked_per_s)
 
 
 def incident(consumed: float, throttles: float, cause: str, *rules: Contributors) -> Evidence:

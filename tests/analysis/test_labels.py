@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.facts import facts_of
+from keyheat.analysis.facts import facts_of, joined
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.cli.simulate import exit_code_of
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Evidence, Label
+from keyheat.runs.formats import Evidence, Label, Series, TableFacts, ThrottleCount, Window
 from keyheat.runs.manifest import Keys
 from keyheat.show.verdict import sureness, verdict_sentence
-from keyheat.words import DONE, INVALID
+from keyheat.words import DONE, INVALID, WRITE, Capacity
 from tests.analysis.conftest import diagnosed
 from tests.make import KEY_RANGE, START, a_manifest, client_seconds, consumed, provisioned, throttled
 from tests.make import a_series as series
@@ -27,6 +27,37 @@ ON_DEMAND = {"billing_mode": "PAY_PER_REQUEST"}
 def only(found: Evidence, numbers: Thresholds) -> Label:
     (label,) = diagnosed(found, numbers).labels
     return label
+
+
+def test_a_log_of_some_throttles_leaves_no_minute_of_cloudwatchs_out(numbers: Thresholds) -> None:
+    """Ten minutes throttle; a log holds 20 exceptions of the fourth, close to where the third ends."""
+    minutes = [START + n * timedelta(minutes=1) for n in range(10)]
+    series = tuple(
+        Series(metric=metric, statistic="Sum", period_s=60, points=tuple((at, value) for at in minutes))
+        for metric, value in {
+            "ConsumedWriteCapacityUnits": 6_000.0, "WriteThrottleEvents": 2_030.0,
+            "WriteProvisionedThroughputThrottleEvents": 2_030.0,
+        }.items()
+    )  # fmt: skip
+    capacity = Capacity(100, 100)
+    logged = tuple(
+        ThrottleCount(
+            second=minutes[3] + timedelta(seconds=second), direction=WRITE, count=10,
+            reason="TableWriteProvisionedThroughputExceeded",
+        )
+        for second in (1, 40)
+    )  # fmt: skip
+    seen = Evidence(
+        table=TableFacts(name="orders", billing_mode="PROVISIONED", provisioned=capacity),
+        window=Window(start=START, end=minutes[-1] + timedelta(minutes=1)), series=series, throttles=logged,
+    )  # fmt: skip
+    labels = diagnosed(seen, numbers).labels
+    assert {label.constraint for label in labels} == {"table"}
+    assert sum(label.throttles for label in labels) == 20_300
+    assert joined((label.start.timestamp(), label.end.timestamp()) for label in labels) == [
+        (START.timestamp(), START.timestamp() + 600)
+    ]
+    assert [label.grade for label in labels] == ["cause_metric", "reason"]
 
 
 def test_the_best_grade_wins_and_the_conflict_is_said(numbers: Thresholds) -> None:

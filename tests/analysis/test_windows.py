@@ -56,6 +56,13 @@ def test_calm_to_the_newest_minute_says_nothing_of_the_time_since() -> None:
     assert of_region(SurveyedTable("orders")).sentence == "None of 1 table throttled."
 
 
+def test_tables_of_one_limit_have_looks_of_their_own() -> None:
+    answer = of_region(*(SurveyedTable(f"orders-{n}", throttles={START: 9.0}) for n in range(12)))
+    looks = {(bar.marker.color, bar.marker.pattern.shape, bar.marker.pattern.size)
+             for bar in answer.figures[0].figure.data}  # fmt: skip
+    assert len(looks) == 12
+
+
 def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> None:
     created = WINDOW.end + timedelta(minutes=5)
     described = {"TableName": "orders", "CreationDateTime": created, "TableStatus": "ACTIVE"}
@@ -89,3 +96,10 @@ def test_two_incidents_are_not_told_as_one_beside_other_tables() -> None:
     assert "13:50:00 or earlier to the end, in 2 pieces" in {
         fact.value for fact in diagnosis_answer(found).facts
     }
+
+
+def test_a_table_of_the_first_minute_cannot_have_throttled_earlier() -> None:
+    seen = minutes(0, 1, 8, 9, 10)
+    table = seen.table.model_copy(update={"created": seen.window.start + timedelta(seconds=20)})
+    found = diagnosed_alone(seen.model_copy(update={"table": table}), "eu-west-1", BILLING)
+    assert not any("or earlier" in fact.value for fact in diagnosis_answer(found).facts)

@@ -65,7 +65,7 @@ def shards_found(**more: Any) -> Found:
     """2 shards hold by luck, 4 are enough."""
     asked = shards_asked(**more)
     steps = [step(asked, value, share, KEY) for value, share in ((1, 0.4), (2, 0), (3, 0.1), (4, 0), (5, 0))]
-    return found(search(asked, steps, 4, 3), formula=2)
+    return found(search(asked, steps, 4, 3))
 
 
 def load_found(**more: Any) -> Found:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -322,3 +323,17 @@ def test_a_report_says_what_its_rules_mean() -> None:
     assert first[0] == label.rule
     assert RULES[str(label.rule)].meaning in first
     assert second[0] == "of-a-later-version"
+
+
+@pytest.mark.parametrize(
+    ("amounts", "used"),
+    [
+        ({"consumed": [0.0, 0.0]}, False),
+        ({"consumed": [0.0, 2.0]}, True),
+        ({"consumed": [0.0, 0.0], "partition": [1.0, 0.0]}, True),
+        ({"consumed": [float("nan")] * 2}, True),  # not known
+        ({}, True),
+    ],
+)
+def test_what_consumed_and_throttled_nothing_is_not_used(amounts: dict[str, list[float]], used: bool) -> None:
+    assert Rates(resource=READS, frame=pd.DataFrame(amounts, index=[0, 1]), step_s=1, end_s=2).used is used

@@ -44,3 +44,7 @@ def test_everybody_can_read_it(
     all_drawn(page)
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    commands = page.evaluate(
+        "[...document.querySelectorAll('pre')].map(it => it.scrollWidth - it.clientWidth)"
+    )
+    assert max(commands) <= 0, "a command is read whole, without scrolling"

@@ -17,11 +17,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
 from keyheat.analysis.measures import MEASURES
-from keyheat.cli.regress import comment
 from keyheat.metrics import prometheus_text
 from keyheat.regression.exports import (
     MOST,
-    Exports,
     annotations,
     command,
     content,
@@ -34,9 +32,9 @@ from keyheat.regression.junit import write_junit
 from keyheat.regression.outcome import EXIT_CODES, Gate, SessionOutcome
 from keyheat.regression.phrases import headline, relative, value
 from keyheat.show.regression import outcome_answer
+from keyheat.show.session_files import comment, write_session
 from keyheat.show.text import text_of
 from tests.regression.outcomes import (
-    GOOD,
     HOSTILE,
     HOSTILE_WORDS,
     INVALID,
@@ -177,10 +175,10 @@ def test_no_more_annotations_than_github_shows(count: int, lines: int) -> None:
 def test_the_summary_of_the_step_is_added_to_what_is_there(tmp_path: Path) -> None:
     path = tmp_path / "summary.md"
     path.write_text("from another command\n")
-    wanted = Exports(files=(), step_summary=path, markdown=comment)
-    assert wanted.write(GOOD) == GOOD
-    assert path.read_text() == "from another command\n" + comment(GOOD)
-    wrong = Exports(files=(), step_summary=tmp_path, markdown=comment).write(GOOD)
+    other_setup = an_outcome("not_compared", cases=())
+    assert write_session(other_setup, (), path) == other_setup
+    assert path.read_text() == "from another command\n" + comment(other_setup)
+    wrong = write_session(other_setup, (), tmp_path)
     assert "cannot write the step's summary" in wrong.problems[0]
 
 

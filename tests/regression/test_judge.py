@@ -326,7 +326,7 @@ def test_a_table_that_no_longer_recovers_is_worse() -> None:
     name = "recovery_s"
     before = summaries(name, [5.0, 6.0, 5.0, 6.0, 5.0])
     finding = judged(Gate(measure=name, least_effect=0.1), before, lacking(name, "not_recovered"))
-    assert (finding.decision, finding.after) == ("worse", "not recovered")
+    assert (finding.decision, finding.after) == ("worse", "throttling to the end")
     calm = judged(Gate(measure=name), lacking(name, "not_recovered"), lacking(name, "no_throttles"))
     assert calm.decision == "better"
 
@@ -335,7 +335,7 @@ def test_shards_that_no_number_is_enough_of_are_more_than_any_number() -> None:
     name = "shards_needed"
     some, none = summaries(name, [4.0]), lacking(name, "no_number", 1)
     worse = judged(Gate(measure=name), some, none)
-    assert (worse.decision, worse.after, worse.change) == ("worse", "no number", None)
+    assert (worse.decision, worse.after, worse.change) == ("worse", "no number is enough", None)
     assert judged(Gate(measure=name), none, some).decision == "better"
     assert judged(Gate(measure=name), none, none).decision == "same"
 
@@ -360,11 +360,10 @@ def test_what_statistics_lack_is_missing() -> None:
 # all of them
 
 
-def test_runs_that_are_not_valid_are_left_out_and_counted() -> None:
+def test_runs_that_are_not_valid_are_left_out() -> None:
     after = [*summaries(WRITES, [*STEADY]), a_summary(9, valid=False, measures={WRITES: 1.0})]
     finding = judged(Gate(measure=WRITES, least_effect=0.05), summaries(WRITES, [*STEADY]), after)
     assert (finding.decision, finding.repetitions) == ("same", (5, 5))
-    assert finding.because.endswith("; excluded invalid runs: 1 after.")
 
 
 def test_a_case_without_valid_runs_fails_all_its_gates() -> None:

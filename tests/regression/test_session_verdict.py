@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.history import Kept
+from keyheat.regression.history import StoredRun
 from keyheat.regression.outcome import BaselineUsed, RunMade, Side
 from keyheat.regression.session import Baseline, SessionRuns, plan_runs
 from keyheat.regression.suite import Suite, load_suite
@@ -72,7 +72,8 @@ def made(suite: Suite, numbers: dict[str, dict[Side, list[float]]]) -> SessionRu
 def baseline(runs: dict[str, list[float]], machine: str | None = SETUP.machine) -> Baseline:
     kept = {
         case: tuple(
-            Kept(case=case, repetition=number, side="after", summary=that_accepted(accepted, machine),
+            StoredRun(case=case, repetition=number, side="after",
+                 summary=that_accepted(accepted, machine).model_dump_json(),
                  folder_url="file:///gone", at=AT)
             for number, accepted in enumerate(numbers)
         )
@@ -108,32 +109,6 @@ def test_a_new_case_is_held_against_nothing(suite: Any) -> None:
     assert judged["verdict"] == "unaccepted", "it throttles where nobody said that it is to"
     accepted = replace(held, accept=True)
     assert accepted.judge(made(held.suite, after()))["verdict"] == "good"
-
-
-def unaccepted(kept: Baseline, *, first: bool) -> Baseline:
-    """The same where nobody has accepted yet what `sharded` is like, or the `first` session as a whole."""
-    used = kept.used.model_copy(update={"accepted": not first})
-    return replace(kept, used=used, tentative=frozenset(kept.kept if first else ["sharded"]))
-
-
-@pytest.mark.parametrize("first", [True, False], ids=["first session", "new case"])
-@pytest.mark.parametrize(("now", "verdict"), [(LIKE, "unaccepted"), (LESS, "regressed")])
-def test_what_nobody_has_accepted_is_compared_with_all_the_same(
-    suite: Any, now: list[float], verdict: str, first: bool
-) -> None:
-    kept = unaccepted(baseline(BOTH), first=first)
-    held = SessionComparison(suite=suite(), baseline=kept, to_accept="keyheat regress two.toml --accept")
-    judged = held.judge(made(held.suite, after(sharded=now)))
-    assert (judged["verdict"], len(judged["findings"])) == (verdict, 2)
-    assert judged["because"][-1] == "If this is as intended: keyheat regress two.toml --accept"
-
-
-def test_another_setup_of_what_nobody_has_accepted_is_said_and_forbids_nothing(suite: Any) -> None:
-    kept = unaccepted(baseline(BOTH, machine="another"), first=True)
-    held = SessionComparison(suite=suite(), baseline=kept)
-    judged = held.judge(made(held.suite, after(LESS)))
-    assert (judged["verdict"], judged["findings"], judged["differences"]) == ("unaccepted", (), ())
-    assert judged["because"][0] == "Changed: machine another → 2 cores, 24 GiB (hotkey, sharded)."
 
 
 def test_a_case_that_left_the_suite_is_named(suite: Any) -> None:

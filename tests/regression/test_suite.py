@@ -62,10 +62,10 @@ def test_a_case_is_simulated_once_and_held_to_its_labels_and_exact_numbers(tmp_p
 
 
 def test_a_target_that_has_noise_is_held_to_statistics_too_and_run_five_times(tmp_path: Path) -> None:
-    found = suite_of(tmp_path, case(target="local") + case(target="http://127.0.0.1:8000"))
+    found = suite_of(tmp_path, case(target="local") + case(name="own", target="http://127.0.0.1:8000"))
     for one in found.cases:
         assert (one.gates, one.repetitions) == (DEFAULT_GATES, 5)
-    assert [one.name for one in found.cases] == ["hotkey-local", "hotkey-127-0-0-1-8000"]
+    assert [one.name for one in found.cases] == ["hotkey", "own"]
 
 
 def test_one_repetition_decides_nothing_statistical(tmp_path: Path) -> None:

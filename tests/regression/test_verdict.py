@@ -26,7 +26,7 @@ STILL = a_finding("same", gate=Gate(measure="index_capacity_used.read"), before=
             [HELD, WORSE],
             {},
             "regressed",
-            "hotkey fails 1 gate: accepted_units_per_s.write 1,000 units/s -> 902 units/s.",
+            "hotkey fails 1 gate: accepted writes: 1,000 units/s, now 902 units/s.",
         ),
         ([RUN], [LOST, WORSE], {}, "regressed", "hotkey fails 2 gates, by "),
         (

@@ -125,9 +125,9 @@ def rank(action: str) -> int:
 def in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Recommendation]:
     """Sort advice: the verdict's own limit first, then by preference."""
     verdict = diagnosis.verdict
-    own = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
-    sided = [advice if advice.resource else advice.model_copy(update=own) for advice in advised]
-    side = tuple(own.values())
+    limit = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
+    sided = [advice if advice.resource else advice.model_copy(update=limit) for advice in advised]
+    side = tuple(limit.values())
     return sorted(
         sided, key=lambda advice: ((advice.resource, advice.direction) != side, rank(advice.action))
     )
@@ -162,9 +162,9 @@ def _set_units(
     capacity.with_units(
         raw, change, amount, index=index_of(resource), direction=direction, target=on.target_utilisation
     )
-    said = says.format(f"{units(amount, direction)} of {whose(resource)}")
+    words = says.format(f"{units(amount, direction)} of {whose(resource)}")
     maximum = ", with the maximum of its auto scaling raised to as much" if advice.max_units else ""
-    return _applied(advice, raw, f"{said}{maximum}")
+    return _applied(advice, raw, f"{words}{maximum}")
 
 
 def _scale(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
@@ -310,11 +310,11 @@ def _sharded(
     """The sharded scenario; where it is run whole, with read capacity for those who read all shards back."""
     queries = scenario.keys.shards, advice.shards or 1
     if on.whole:
-        made = scenario_from_dict({**raw, "expects": None}, f"{scenario.name}, fixed")
+        sharded = scenario_from_dict({**raw, "expects": None}, f"{scenario.name}, fixed")
         for owner in (raw["table"], *raw["table"]["indexes"]):
             index = None if owner is raw["table"] else owner["name"]
             has = (owner["provisioned"] or {}).get("read")
-            before, after = (_reads_per_s(one, index) for one in (scenario, made))
+            before, after = (_reads_per_s(side, index) for side in (scenario, sharded))
             needed = ceil(after / on.target_utilisation)
             if has and needed > has and after > before:  # else nothing about its reads changes
                 owner["provisioned"]["read"] = needed
@@ -328,8 +328,8 @@ def _sharded(
 def _reads_per_s(scenario: Scenario, index: str | None) -> float:
     """Read units that its load test asks for in the busiest second, of a table at scale 1."""
     sent = total_load(scenario, scale=scenario.local.scale)
-    asked = sent.sides.get(ResourceSide(scenario.table.name, index, READ)) if sent else None
-    return float(asked.per_s.max()) / scenario.local.scale if asked else 0.0
+    reads = sent.sides.get(ResourceSide(scenario.table.name, index, READ)) if sent else None
+    return float(reads.per_s.max()) / scenario.local.scale if reads else 0.0
 
 
 _LATER: Final = "it sends the same later, and a rerun beside the original has to send it at the same time"
@@ -357,6 +357,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
         by_hand=f"{_LATER}; `keyheat whatif NAME retries` shows what each policy makes of the same demand.",
     ),
     "queue_writes": Action(by_hand=f"{_LATER}."),
+    "slow_scans": Action(
+        by_hand="a scenario has no scans: give each page of theirs a Limit, and pause between pages.",
+    ),
     "collect_evidence": Action(
         by_hand="there is nothing to rerun before the cause is known: `keyheat collect` asks for more.",
     ),

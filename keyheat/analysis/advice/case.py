@@ -9,7 +9,8 @@ from keyheat.analysis.advice.schedule import Limit, Schedule, is_buffered, owner
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Recommend, Thresholds
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack
+from keyheat.analysis.timeline import EvidenceTimeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
@@ -30,6 +31,7 @@ EASES: Final = frozenset(
         "raise_max_on_demand",
         "ramp",
         "read_eventually_consistent",
+        "slow_scans",
     )
 )
 """Actions that help now; the others last."""
@@ -75,10 +77,7 @@ def demand(track: EvidenceTrack, labels: Sequence[Label]) -> MeasuredDemand | No
     client_per_s = _by_client(track, spans)
     if client_per_s is not None:
         return MeasuredDemand(client_per_s)
-    cells = [
-        cell for cell in track.consumed or {}
-        if any(start_s - track.step_s < cell < end_s for start_s, end_s in spans)
-    ]  # fmt: skip
+    cells = [cell for cell in track.consumed or {} if _overlaps(cell, track.step_s, spans)]
     cloudwatch_per_s = track.asked_per_s(cells)
     return None if cloudwatch_per_s is None else MeasuredDemand(cloudwatch_per_s, by="cloudwatch")
 
@@ -106,6 +105,17 @@ def _by_client(track: EvidenceTrack, spans: Sequence[tuple[float, float]]) -> fl
     return rates[int(0.9 * (len(rates) - 1))]
 
 
+def _scans_per_s(track: EvidenceTrack, labels: Sequence[Label]) -> float:
+    """Return the accepted scans per second of the throttled cells."""
+    spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
+    cells = [cell for cell in track.consumed or () if _overlaps(cell, track.step_s, spans)]
+    return sum(track.scans.get(cell, 0.0) for cell in cells) / (len(cells) * track.step_s) if cells else 0.0
+
+
+def _overlaps(cell: int, step_s: int, spans: Sequence[tuple[float, float]]) -> bool:
+    return any(start_s - step_s < cell < end_s for start_s, end_s in spans)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviceCase:
     """One constraint of one resource and direction, in units per second of an unscaled table."""
@@ -123,6 +133,8 @@ class AdviceCase:
     partitions_then: int | None = None  # as in a plan; None: the load is unknown
     on_demand: bool = False
     scaled_most: float | None = None  # the maximum of its auto scaling; None: off or unknown
+    scaled_by_hand: bool = False  # AWS says that its auto scaling is off
+    scans_per_s: float = 0.0  # accepted pages of scans while it throttled
     index_key: str | None = None  # the index's key attribute, by the scenario
     carried_s: float | None = None  # how long burst serves the demand beyond the limit; None: unknown
     counted: bool = True  # whether an index's keys were counted
@@ -274,16 +286,18 @@ class MeasuredRun:
 
         `labels` are the limit's own, or others of the run while this limit was hidden.
         """
-        label = max(labels, key=lambda one: one.throttles, default=None)
+        label = max(labels, key=lambda label: label.throttles, default=None)
         constraint, resource, direction = limit
         side, scale, scenario = (index_of(resource), direction), self.arranged.scale, self.scenario
         track = self.arranged.track(*side)
         allowed = _allowed(limit, label, self.arranged, track) if track else None
         is_own = label is not None and (label.constraint, label.resource) == (constraint, resource)
-        heat = next((one for one in self.heats if (one.index, one.direction) == side), None)
+        heat = next((heat for heat in self.heats if (heat.index, heat.direction) == side), None)
         planned = self.asked.get((resource, direction))
         keyed_by = (
-            {one.name: " + ".join(one.partition_keys) for one in scenario.table.indexes} if scenario else {}
+            {index.name: " + ".join(index.partition_keys) for index in scenario.table.indexes}
+            if scenario
+            else {}
         )
         has = None if allowed is None else allowed / scale
         carried_s = None
@@ -305,6 +319,8 @@ class MeasuredRun:
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,
             scaled_most=self._scaled_most(Resource(*side)),
+            scans_per_s=_scans_per_s(track, labels) / scale if track else 0.0,
+            scaled_by_hand=self._is_scaled_by_hand(Resource(*side)),
             index_key=keyed_by.get(resource),
             counted=label is None or INDEX_NOT_COUNTED not in label.because,
             shards_now=scenario.keys.shards if scenario else 1,
@@ -319,6 +335,10 @@ class MeasuredRun:
         owner = owners_of(self.scenario).get(resource.label_name) if self.scenario else None
         policy = policy_of(owner, resource.direction)
         return policy.max if policy else None
+
+    def _is_scaled_by_hand(self, resource: Resource) -> bool:
+        looked_up = self.scaling is not NOT_SCALED and self.scaling.why is None
+        return looked_up and self.scenario is None and self.scaling.of(resource) is None
 
     def _retries(self, constraint: Constraint) -> bool:
         """Whether the client retries throttles of this constraint: the scenario's client, else the run's."""

@@ -26,10 +26,10 @@ def remedy_of(start: Start, action: str | None) -> Applied:
         simulated=start.target == SIMULATED, whole=True,
     )  # fmt: skip
     choose = partial(chosen, start.diagnosis, start.scenario, action=action)
-    found = choose(on)
-    if isinstance(found, Applied):
-        return replace(found, notes=(*found.notes, *start.assumed))
-    by_hand = "\n".join(f"  {step.words}" for step in found)
+    remedy = choose(on)
+    if isinstance(remedy, Applied):
+        return replace(remedy, notes=(*remedy.notes, *start.assumed))
+    by_hand = "\n".join(f"  {step.words}" for step in remedy)
     message = f"no rerun can show what is recommended; by hand:\n{by_hand}"
     if start.assumed:
         message += "\n`keyheat init --from-diagnosis DIR` writes a scenario of it, with a hot key if need be"
@@ -38,16 +38,16 @@ def remedy_of(start: Start, action: str | None) -> Applied:
     raise ValueError(message)
 
 
-def turns(before: Scenario, after: Scenario, repetitions: int, place: Path) -> list[Job]:
+def turns(before: Scenario, after: Scenario, repetitions: int, folder: Path) -> list[Job]:
     """Every run, in its order: before after, after before, before after ... with a seed for each pair."""
     jobs = []
     for number in range(repetitions):
         pair = [(BEFORE, before), (AFTER, after)]
         for side, scenario in pair if number % 2 == 0 else reversed(pair):
             name = f"{side}-{number + 1}"
-            own = with_own_tables(scenario, f"-{name}")
-            own = own.model_copy(update={"seed": scenario.seed + number})
-            jobs.append(Job(own, place / f"{name}.json", place / name))
+            repeated = with_own_tables(scenario, f"-{name}")
+            repeated = repeated.model_copy(update={"seed": scenario.seed + number})
+            jobs.append(Job(repeated, folder / f"{name}.json", folder / name))
     return jobs
 
 
@@ -77,24 +77,24 @@ def chosen(
 
 def _all_applied(diagnosis: Diagnosis, scenario: Scenario, on: Setting) -> Applied | tuple[ByHand, ...]:
     """All steps of a cure, each on the scenario that the one before it has made."""
-    made: list[Applied] = []
+    steps: list[Applied] = []
     for step in diagnosis.cure.steps if diagnosis.cure else ():
         advice = Recommendation(kind="cure", why="", expected="", **step.model_dump())
-        outcome = apply(advice, made[-1].scenario if made else scenario, on)
+        outcome = apply(advice, steps[-1].scenario if steps else scenario, on)
         if isinstance(outcome, ByHand):
             return (outcome,)
-        made.append(outcome)
-    return joined(made)
+        steps.append(outcome)
+    return joined(steps)
 
 
-def joined(made: Sequence[Applied]) -> Applied:
+def joined(steps: Sequence[Applied]) -> Applied:
     """Several applied actions as one."""
     return replace(
-        made[0],
-        actions=tuple(action for item in made for action in item.actions),
-        scenario=made[-1].scenario,
-        says=" and ".join(item.says for item in made),
-        notes=tuple(note for item in made for note in item.notes),
-        queries_per_read=next((item.queries_per_read for item in made if item.queries_per_read), None),
-        alters=tuple(alter for item in made for alter in item.alters),
+        steps[0],
+        actions=tuple(action for item in steps for action in item.actions),
+        scenario=steps[-1].scenario,
+        says=" and ".join(item.says for item in steps),
+        notes=tuple(note for item in steps for note in item.notes),
+        queries_per_read=next((item.queries_per_read for item in steps if item.queries_per_read), None),
+        alters=tuple(alter for item in steps for alter in item.alters),
     )

@@ -61,8 +61,8 @@ def crowded(case: AdviceCase) -> bool:
 
 def _asked_of_partitions(case: AdviceCase) -> float:
     """The demand as a part of what all partitions together sustain; 0 where it, or keys, are not known."""
-    known = case.heat is not None and bool(case.heat.hottest)
-    if not known or case.demand is None or case.partitions is None:
+    has_keys = case.heat is not None and bool(case.heat.hottest)
+    if not has_keys or case.demand is None or case.partitions is None:
         return 0.0
     return case.demand.units_per_s / (case.partitions * case.ceiling)
 
@@ -129,13 +129,13 @@ def _by_formula(case: AdviceCase, per_s: float) -> int:
 
 def _formula(case: AdviceCase, per_s: float, of_what: str = "shards") -> str:
     """The number by the formula, and the one that the simulator found, where that is another."""
-    asked = per_s * case.shards_now
-    said = f"ceil({case.numbers.shard_margin:g} × {whole(asked)} / {whole(case.ceiling)})"
-    least, made = case.shards(asked), _by_formula(case, per_s)
-    more = "" if made == least else f", so {made:,}"
-    found = case.enough_shards
-    simulated = "" if found in (None, made) else f"; simulated, {found:,} are enough"
-    return f"By the formula it takes {said} = {least:,}{more} {of_what}{simulated}."
+    in_all = per_s * case.shards_now
+    formula = f"ceil({case.numbers.shard_margin:g} × {whole(in_all)} / {whole(case.ceiling)})"
+    least, count = case.shards(in_all), _by_formula(case, per_s)
+    more = "" if count == least else f", so {count:,}"
+    enough = case.enough_shards
+    simulated = "" if enough in (None, count) else f"; simulated, {enough:,} are enough"
+    return f"By the formula it takes {formula} = {least:,}{more} {of_what}{simulated}."
 
 
 def _named(key: HotKey) -> str:
@@ -153,13 +153,13 @@ def _meeting(case: AdviceCase, count: int) -> str:
 
 
 def _raise_cardinality(case: AdviceCase) -> Recommendation:
-    known, names = "no single key stands out", ""
+    about_keys, names = "no single key stands out", ""
     if not (case.heat and case.heat.hottest):
-        known = "the hot keys are not known"
+        about_keys = "the hot keys are not known"
         names = " Contributor Insights in throttled-keys mode names the keys that are hot today."
     return case.advise(
         "raise_cardinality",
-        why=f"A key range of {case.whose} is at its ceiling of {case.sustained}, and {known}.",
+        why=f"A key range of {case.whose} is at its ceiling of {case.sustained}, and {about_keys}.",
         expected=f"With more distinct values, evenly used, the load reaches every partition.{names}",
     )
 

@@ -72,11 +72,11 @@ class Tried:
     @property
     def limits(self) -> dict[Limit, int]:
         """Throttles by the limit that refused them, the most first."""
-        found: dict[Limit, int] = {}
+        counts: dict[Limit, int] = {}
         for label in self.diagnosis.labels:
             limit = label.constraint, label.resource, label.direction
-            found[limit] = found.get(limit, 0) + label.throttles
-        return dict(sorted(found.items(), key=lambda one: -one[1]))
+            counts[limit] = counts.get(limit, 0) + label.throttles
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
     def notably_by(self, limit: Limit) -> bool:
         """Whether a limit alone refused more than an application notices."""
@@ -132,7 +132,9 @@ def dollars_per_month(scenario: Scenario, numbers: RunResult, scale: float, bill
 def once_dollars(scenario: Scenario, prices: Prices) -> float | None:
     """What pre-warming is paid once; None where it is not done, or has no price."""
     lines = list(
-        pre_warming([one for one in capacities_of(scenario) if one.table == scenario.table.name], prices)
+        pre_warming(
+            [table for table in capacities_of(scenario) if table.table == scenario.table.name], prices
+        )
     )
     if not lines or any(line.each_dollars is None for line in lines):
         return None
@@ -143,7 +145,7 @@ def proof_of(limit: Limit, before: Sequence[Tried], after: Sequence[Tried]) -> P
     """Hold both sides against each other; every repetition has to say the same of a fix."""
     kind, now = _judged(limit, before, after)
     on_burst = None
-    if kind == "fixed" and (beyond := [one.on_burst for one in after if one.on_burst]):
+    if kind == "fixed" and (beyond := [run.on_burst for run in after if run.on_burst]):
         resource, direction, on_burst = beyond[0]
         now = ("table", resource, direction)
         kind = "not_fixed" if now == limit else "moved"
@@ -154,19 +156,19 @@ def proof_of(limit: Limit, before: Sequence[Tried], after: Sequence[Tried]) -> P
         after=tuple(after),
         now=now,
         on_burst=on_burst,
-        invalid=tuple(one.folder for one in (*before, *after) if not one.valid),
+        invalid=tuple(run.folder for run in (*before, *after) if not run.valid),
     )
 
 
 def _judged(limit: Limit, before: Sequence[Tried], after: Sequence[Tried]) -> tuple[Kind, Limit | None]:
-    if not before or not after or not all(one.valid for one in (*before, *after)):
+    if not before or not after or not all(run.valid for run in (*before, *after)):
         return "invalid", None
-    if not all(one.notably_by(limit) for one in before):
+    if not all(run.notably_by(limit) for run in before):
         return "not_shown", None
-    throttling = [one for one in after if one.throttles_notably]
+    throttling = [run for run in after if run.throttles_notably]
     if not throttling:
         return "fixed", None
-    if any(one.notably_by(limit) for one in throttling):
+    if any(run.notably_by(limit) for run in throttling):
         return "not_fixed", limit
     return "moved", next(iter(throttling[0].limits))
 

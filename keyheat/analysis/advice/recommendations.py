@@ -7,10 +7,13 @@ from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.hot_partition import hot_partition
 from keyheat.analysis.rules import AT_CEILING, WHOSE
 from keyheat.evidence.settings import QUOTAS
-from keyheat.numbers import percent, units, whole
+from keyheat.model.limits import EVENTUAL_READ_FACTOR, MINUTE_S, PAGE_BYTES, READ_UNIT_BYTES
+from keyheat.numbers import percent, some, units, whole
 from keyheat.runs.formats import Recommendation
 from keyheat.words import Constraint
 
+MOST_OF_READS: Final = 0.5
+"""Least share of the reads that scans can be, for advice on them."""
 SCALED_DOWN: Final = "table-scaled-down"
 SCALED_LATE: Final = "auto-scaling-late"
 """Rules that do not decide between the table and its partitions, where more capacity helps both."""
@@ -19,6 +22,7 @@ SCALED_LATE: Final = "auto-scaling-late"
 def table(case: AdviceCase) -> Iterator[Recommendation]:
     """The provisioned throughput is used up: more of it now, and what adapts it for good."""
     yield _raise_capacity(case)
+    yield from _slow_scans(case)
     if case.is_pinned:
         yield case.advise(
             "raise_maximum",
@@ -50,20 +54,40 @@ def _raise_capacity(case: AdviceCase, more: str = "") -> Recommendation:
     has = "what is provisioned is not known"
     if case.limit is not None:
         has = f"{units(case.limit, case.direction)} were provisioned for {case.whose}"
-    own = ""
+    more_about = ""
     if case.is_pinned:
         has = _pinned(case)
-        own = " This alone leaves auto scaling no range; the step for good gives it one again."
+        more_about = " This alone leaves auto scaling no range; the step for good gives it one again."
     if case.resource != "table":
-        own += " It is the index's capacity that is lacking; raising the table's would change nothing."
+        more_about += " It is the index's capacity that is lacking; raising the table's would change nothing."
     target = case.with_headroom
     room = f"Of {units(target, case.direction)} that demand uses {_share(case)}. " if target else ""
     return case.advise(
         "raise_capacity",
         units=target,
         max_units=case.max_units,
-        why=f"{case.asked}, and {has}.{case.carried}{own}",
+        why=f"{case.asked}, and {has}.{case.carried}{more_about}",
         expected=f"{room}UpdateTable takes effect within minutes.{_maximum_too(case)}{more}",
+    )
+
+
+def _slow_scans(case: AdviceCase) -> Iterator[Recommendation]:
+    """Where scans can be most of the reads, which the application can slow down.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
+    """
+    strong = PAGE_BYTES / READ_UNIT_BYTES
+    eventual = strong * EVENTUAL_READ_FACTOR
+    most_per_s = case.scans_per_s * eventual
+    if case.demand is None or most_per_s < MOST_OF_READS * case.demand.units_per_s:
+        return
+    yield case.advise(
+        "slow_scans",
+        why=f"Accepted: {some(round(case.scans_per_s * MINUTE_S), 'Scan')} a minute. Each reads a page of up "
+        f"to 1 MB, which is {whole(eventual)} RCU, and {whole(strong)} strongly consistent: they can be most "
+        "of these reads.",
+        expected="A Limit on each page and a pause between pages leave the other reads their capacity; a "
+        "report can read an export of the table in Amazon S3.",
     )
 
 
@@ -86,7 +110,9 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
     if case.is_pinned:
         why = "Where the load rises within minutes, a higher maximum of auto scaling alone helps too late."
     when = "ahead of the peak, by a schedule if it is known, leaves room; a lower target always leaves some"
-    if case.rule == SCALED_LATE:
+    if case.rule == SCALED_LATE and case.scaled_by_hand:
+        why, when = "The capacity was raised only after the load was there.", "ahead of the peak leaves room"
+    elif case.rule == SCALED_LATE:
         why = "The capacity was raised only after the load was there: auto scaling takes minutes."
     elif case.rule == SCALED_DOWN:
         why = "The capacity was lowered below what the load takes."
@@ -120,6 +146,7 @@ def maximum(case: AdviceCase) -> Iterator[Recommendation]:
         why=f"{case.asked}, and {allowed}: a setting of {case.whose} that bounds its bill.",
         expected="More requests are admitted, up to the new maximum, and paid for.",
     )
+    yield from _slow_scans(case)
     yield from _slow_down(case, "the maximum that its owner set")
 
 

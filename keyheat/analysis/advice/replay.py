@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
-from keyheat.analysis.timeline import EvidenceTimeline, EvidenceTrack, timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import BillingMode
@@ -120,28 +121,28 @@ def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tup
 
 def asked_per_s(arranged: EvidenceTimeline, second: float) -> dict[Resource, float]:
     """Return the units/s at scale 1 that were asked for around a time, throttled ones included."""
-    asked = {}
+    rates = {}
     for track in arranged.tracks:
         cell = track.cell_of(second)
         if cell in (track.consumed or {}):
             per_s = _units_per_s(arranged, track, cell) / arranged.scale
-            asked[Resource(track.index, track.direction)] = per_s
-    return asked
+            rates[Resource(track.index, track.direction)] = per_s
+    return rates
 
 
 def _units_per_s(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
     """Return the units/s of a cell that were consumed or throttled."""
-    throttled = track.units_of_refused * _throttled(arranged, track, cell)
-    return ((track.consumed or {}).get(cell, 0.0) + throttled) / track.step_s
+    return ((track.consumed or {}).get(cell, 0.0) + _throttled(arranged, track, cell)) / track.step_s
 
 
 def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
-    """Return throttled requests in a cell; writes that an index throttled are the table's, too.
+    """Return throttled units in a cell; writes that an index throttled are the table's, too.
 
     Each index that throttles a write counts it, so only the index with the most counts.
     """
     of_indexes = arranged.indexes(WRITE) if track.index is None and track.direction == WRITE else ()
-    return track.refused(cell) + max((index.refused(cell) for index in of_indexes), default=0.0)
+    most = max((index.refused(cell) for index in of_indexes), default=0.0)
+    return track.refused_units(cell) + track.units_of_refused * most
 
 
 def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> Masses:
@@ -183,7 +184,7 @@ def measured_share(arranged: EvidenceTimeline, seconds: range) -> float | None:
         elif track.index is None or track.direction == READ:
             each = track.units_of_refused
             for cell in {track.cell_of(second) for second in seconds}:
-                requests = _throttled(arranged, track, cell)
+                requests = _throttled(arranged, track, cell) / each
                 attempts += requests + (track.consumed or {}).get(cell, 0.0) / each
                 throttled += requests
     return throttled / attempts if attempts else None

@@ -183,17 +183,17 @@ def rerun_of(
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
     seconds = min(int(evidence.window.end.timestamp()) - first_s, most_s)
     table = as_it_was(evidence.table, arranged, heaviest.start.timestamp())
-    made = scenario_of_table(table, seconds, scale=evidence.scale)
-    if made is None:
+    as_stated = scenario_of_table(table, seconds, scale=evidence.scale)
+    if as_stated is None:
         return None
     load = demanded(arranged, heats, first_s, seconds)
     if load.peak_per_s() > MOST_UNITS:
         return None
     measured = measured_share(arranged, range(first_s, first_s + seconds))
     return Rerun(
-        scenario=made, traffic=lambda: load, measured=measured, billing=billing,
+        scenario=as_stated, traffic=lambda: load, measured=measured, billing=billing,
         behaviour=with_burst(arranged, heaviest, first_s),
-        uncounted=made.table.billing_mode == "PROVISIONED"
+        uncounted=as_stated.table.billing_mode == "PROVISIONED"
         and any(track.consumed is None and track.seconds is None for track in arranged.tracks),
         assumed=tuple(assumptions(arranged, heats, heaviest, first_s, seconds)),
     )  # fmt: skip

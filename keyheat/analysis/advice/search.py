@@ -168,26 +168,26 @@ def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
 def limits_of(outcome: SimulationOutcome) -> list[Limit]:
     """Return the limits that throttle, the heaviest first."""
     named = {cause: constraint for constraint, cause in CAUSE_OF_CONSTRAINT.items()}
-    return [(named[found.cause], label_of(found.index), found.direction) for found in outcome.limits]
+    return [(named[limit.cause], label_of(limit.index), limit.direction) for limit in outcome.limits]
 
 
 def _advice(search: CureSearch, before: SimulationOutcome) -> Iterator[Recommendation]:
     """Yield all advice; taken advice has the number that it was taken with."""
-    shown, steps = 0, sum(len(trial.advice) for trial in search.steps.values())
+    simulated, steps = 0, sum(len(trial.advice) for trial in search.steps.values())
     most = min(MOST_SHOWN, max(4, int(MOST_SHOWN_S / search.rerun.scenario.load.duration_s)))
     for limit, case in search.cases.items():
         for item in recommend(case):
             step = search.steps.get(limit)
             trial = step if step and step.of(item.action) else None
-            if shown < most:
+            if simulated < most:
                 trial = trial or search.tried(case, item)
-            if shown >= most or trial is None:
+            if simulated >= most or trial is None:
                 yield item
                 continue
-            shown += 1
-            found = _foreseen(trial, item, search.rerun, before, in_cure=trial is step and steps > 1)
-            if not _is_so_already(found):
-                yield found
+            simulated += 1
+            outlook = _foreseen(trial, item, search.rerun, before, in_cure=trial is step and steps > 1)
+            if not _is_so_already(outlook):
+                yield outlook
 
 
 def _foreseen(
@@ -210,8 +210,8 @@ def _foreseen(
         formula_shards=formula.shards if by_formula else None,
         formula_share_after=by_formula.simulated().share() if by_formula else None,
     )
-    said = {"foreseen": foreseen, "bill": _bill(rerun, alone, before, after)}
-    return best.model_copy(update=said if trial.works else {**said, "kind": "insufficient"})
+    outlook = {"foreseen": foreseen, "bill": _bill(rerun, alone, before, after)}
+    return best.model_copy(update=outlook if trial.works else {**outlook, "kind": "insufficient"})
 
 
 def _is_so_already(advice: Recommendation) -> bool:

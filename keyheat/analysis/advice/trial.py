@@ -33,13 +33,13 @@ class Trial:
 
     case: AdviceCase
     advice: tuple[Recommendation, ...]
-    left: float  # throttles of its limit with it, per attempt
+    share: float  # throttles of its limit with it, per attempt
     dollars: float | None  # a month with it
 
     @property
     def works(self) -> bool:
         """Whether the limit hardly throttles with it."""
-        return self.left <= HARDLY
+        return self.share <= HARDLY
 
     @property
     def shards(self) -> int:
@@ -68,13 +68,13 @@ def taken(rerun: Rerun, case: AdviceCase, advice: Iterable[Recommendation]) -> R
     return rerun
 
 
-def left(outcome: SimulationOutcome, case: AdviceCase) -> float:
-    """Throttles of the case's own limit, of any limit if that is undetermined, per attempt."""
+def throttled_by(outcome: SimulationOutcome, case: AdviceCase) -> float:
+    """Return the throttles of the case's own limit, of any limit if that is undetermined, per attempt."""
     side, cause = (index_of(case.resource), case.direction), CAUSE_OF_CONSTRAINT.get(case.constraint)
     events = sum(
-        found.events
-        for found in outcome.limits
-        if (found.index, found.direction) == side and cause in (None, found.cause)
+        limit.events
+        for limit in outcome.limits
+        if (limit.index, limit.direction) == side and cause in (None, limit.cause)
     )
     attempts = sum(outcome.attempts.values())
     return events / attempts if attempts else 0.0
@@ -86,7 +86,7 @@ def simulated(case: AdviceCase, context: Rerun, *advice: Recommendation) -> Tria
     if then is None:
         return None
     outcome = then.simulated()
-    return Trial(case, advice, left=left(outcome, case), dollars=then.dollars(outcome))
+    return Trial(case, advice, share=throttled_by(outcome, case), dollars=then.dollars(outcome))
 
 
 def trial_of(case: AdviceCase, advice: Recommendation, context: Rerun) -> Trial | None:
@@ -98,7 +98,7 @@ def trial_of(case: AdviceCase, advice: Recommendation, context: Rerun) -> Trial 
     first = simulated(case, context, least)
     if first is None or first.works or not (shards or units):
         return first
-    if units and first.left > HELPS * left(context.simulated(), case):
+    if units and first.share > HELPS * throttled_by(context.simulated(), case):
         return first  # of shards a few more may be what spreads them
     larger = (simulated(case, context, _with_more(case, least, factor)) for factor in MORE)
     return next((trial for trial in larger if trial is not None and trial.works), first)
@@ -125,7 +125,7 @@ def _with_enough_shards(case: AdviceCase, advice: Recommendation, context: Rerun
         return advice
     if enough < (advice.shards or 0):
         by_formula = taken(context, case, [advice])
-        if by_formula is not None and left(by_formula.simulated(STEADY), case) <= HARDLY:
+        if by_formula is not None and throttled_by(by_formula.simulated(STEADY), case) <= HARDLY:
             return advice
     return _reworded(replace(case, enough_shards=enough), advice.action)
 
@@ -135,12 +135,12 @@ def _enough_shards(case: AdviceCase, advice: Recommendation, context: Rerun) -> 
     if case.on_demand and too_few_partitions(case):
         return None  # the demand exceeds what all of them sustain together
     scenario, now = context.scenario, context.simulated()
-    alone = now.share() - left(now, case) <= HARDLY
+    alone = now.share() - throttled_by(now, case) <= HARDLY
     undivided = not context.alters and scenario.keys.shards == case.shards_now
     if context.by_schedule and alone and undivided:
-        found = shards_enough(scenario, index_of(case.resource))
-        if isinstance(found, int):
-            return found
+        enough = shards_enough(scenario, index_of(case.resource))
+        if isinstance(enough, int):
+            return enough
 
     # What scaling gives comes later: without burst, the table's limit would hide that of its keys.
     behaviour = DEFAULT if scenario.table.scaled else STEADY
@@ -150,7 +150,7 @@ def _enough_shards(case: AdviceCase, advice: Recommendation, context: Rerun) -> 
         return (sharded or context).simulated(behaviour)
 
     searched = smallest_shards(
-        scenario, measure=measure, share_of=lambda outcome: left(outcome, case), most=MOST_SHARDS
+        scenario, measure=measure, share_of=lambda outcome: throttled_by(outcome, case), most=MOST_SHARDS
     )
     return int(searched.answer.value) if searched.answer else None
 

@@ -1,4 +1,4 @@
-"""What all charts share: figures in one style, axes of time, numbers and names made small and safe."""
+"""Shared by all charts: empty figures, time axes, short numbers, safe names."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -19,9 +19,9 @@ WIDTHS_S: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_
 
 
 def figure(height: int, headings: Sequence[str] = (), heights: Sequence[float] = (1.0,)) -> go.Figure:
-    """An empty figure of panels below each other, which share their x axis; each has a heading.
+    """Create an empty figure with one or more panels on a shared x axis, each with a heading.
 
-    A page gives it the template of `keyheat.show.style`: to set one here takes plotly most of its time.
+    The page adds the template of `keyheat.show.style`: setting it here would take most of the time.
     """
     empty = go.Figure(layout={"template": go.layout.Template(), "height": height, "minreducedheight": 26})
     chart, tops = empty, [1.0]
@@ -44,7 +44,7 @@ def figure(height: int, headings: Sequence[str] = (), heights: Sequence[float] =
 
 
 def lay_out(chart: go.Figure, **layout: Any) -> None:
-    """Set parts of the layout, in place of what they were: to merge them takes six times as long."""
+    """Replace parts of the layout; merging them takes six times as long."""
     chart.update_layout(layout, overwrite=True)
 
 
@@ -59,7 +59,7 @@ def time_axis(start_s: float, end_s: float) -> dict[str, Any]:
 
 
 def iso(epoch_s: float) -> str:
-    """A moment as plotly takes it: it shows dates without a zone as they are, and ours are UTC."""
+    """Format a time for plotly, which shows dates without a zone unchanged: ours are UTC."""
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
 
 
@@ -75,7 +75,7 @@ def coarser(rates: pd.DataFrame, step_s: float) -> pd.DataFrame:
 
 
 def stepped(values: pd.Series, step_s: float) -> dict[str, Any]:
-    """A line in equal steps of time: the last value stands twice, so that its step has a width too."""
+    """A line in equal steps of time; the last value is repeated, to give its step a width."""
     numbers = compact(values)
     return {
         "x0": iso(float(values.index[0])), "dx": step_s * 1000, "y": [*numbers, numbers[-1]],
@@ -89,13 +89,13 @@ def rows_of(frame: pd.DataFrame) -> Iterable[Any]:
 
 
 def highest(frame: pd.DataFrame) -> float:
-    """The highest number of a frame; 0 if none is known."""
+    """The highest number of a frame; 0 if all are unknown."""
     numbers = frame.to_numpy(np.float64)
     return float(np.nanmax(numbers, initial=0.0))
 
 
 def compact(values: Any) -> list[float | int | None]:
-    """Numbers in four digits, whole ones without a point, unknown ones as None."""
+    """Round numbers to four digits; whole ones become int, unknown ones None."""
     return [_short(float(value)) if pd.notna(value) else None for value in values]
 
 
@@ -152,12 +152,12 @@ def color_bar(most: float, unit: str, x: float = 0) -> dict[str, Any]:
 
 
 def safe(text: str, longest: int = 60) -> str:
-    """Text that users wrote, for a chart: plotly reads a little HTML in texts, so its signs are escaped."""
+    """Escape and shorten a user's text for a chart: plotly interprets some HTML."""
     cut = shortened(text, longest)
     return cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def shortened(text: str, longest: int) -> str:
-    """Text without control signs, cut in the end where it is too long."""
+    """Replace control characters, and cut text that is too long."""
     plain = "".join(sign if sign.isprintable() else "�" for sign in text)
     return plain if len(plain) <= longest else plain[: longest - 1] + "…"

@@ -1,4 +1,4 @@
-"""Capacity over time: what was consumed against its limits, and below it what was throttled, by limit."""
+"""Consumption against its limits over time, and throttles by limit below it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -105,7 +105,7 @@ def rate_table(rates: Rates) -> Table:
 
 
 def changes_of(run: ReportRun, resource: Resource) -> list[float]:
-    """The moments from which another capacity of a resource held; the billing mode is every resource's."""
+    """Times at which a capacity of a resource, or the billing mode, came into force."""
     mine = (resource.index, str(resource.direction))
     return sorted(
         {
@@ -180,7 +180,7 @@ def _area(values: pd.Series, top: float, height: int, bottom: int) -> str:
 
 
 def _line(values: pd.Series, top: float) -> str:
-    """A stepped line, a piece for each level; none where the limit is not known."""
+    """A stepped line, one piece per level; gaps where the limit is unknown."""
     width = WIDTH / len(values)
     levels = values.reset_index(drop=True)
     pieces = levels.groupby((levels.diff() != 0).cumsum())

@@ -1,4 +1,4 @@
-"""What the client measured: what it sent against the demand, what it says of itself, and latencies."""
+"""The client's measurements: requests sent against the demand, its own health, and latencies."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ OUTCOMES: Final = {"accepted": "accent", "throttled": "throttled", "errors": "er
 
 
 def sent_per_s(run: ReportRun) -> pd.DataFrame | None:
-    """Attempts on the table by outcome, second by second; None without seconds. An index's repeat them."""
+    """Attempts by outcome and second; None without seconds. Rows of indexes repeat the table's."""
     limits = run.record.range()
     if run.seconds is None or run.seconds.empty or limits is None:
         return None
@@ -43,7 +43,7 @@ def sent_per_s(run: ReportRun) -> pd.DataFrame | None:
 
 
 def generator_figure(run: ReportRun) -> Figure | None:
-    """Attempts per second as they were sent, by outcome, against the demand of the scenario."""
+    """Attempts per second by outcome, against the scenario's demand."""
     finest = sent_per_s(run)
     if finest is None:
         return None
@@ -82,7 +82,7 @@ def _demand(run: ReportRun, seconds: pd.Index, step_s: int) -> go.Scatter | None
 
 
 def _shape(run: ReportRun) -> LoadShape | None:
-    """The shape of the load; None if it had none, or if it is not known."""
+    """The shape of the load; None if it is constant or unknown."""
     try:
         scenario = scenario_from_dict(dict((run.manifest and run.manifest.scenario) or {}), "run.json")
     except ScenarioError:

@@ -1,4 +1,4 @@
-"""Where the heat was: which keys, and which partitions, were hot when."""
+"""Heat over time: which keys and partitions were hot, and when."""
 
 from typing import Any, Final
 
@@ -83,7 +83,7 @@ def key_heat_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) 
 
 
 def _fitting(rates: pd.DataFrame, most: int = MOST_COLUMNS) -> tuple[pd.DataFrame, float]:
-    """Return the rates in at most that many steps, and the length of a step in seconds."""
+    """Return the rates in at most `most` steps, and the length of a step in seconds."""
     step_s = float(rates.index[1] - rates.index[0]) if len(rates) > 1 else 1.0
     step_s *= -(-len(rates) // most)
     return coarser(rates, step_s), step_s
@@ -122,7 +122,7 @@ def _hottest_table(rates: pd.DataFrame, names: list[str], direction: Direction) 
 
 
 def partition_resources(rows: pd.DataFrame) -> list[Resource]:
-    """The resources and directions in which any partition was asked for anything, the table first."""
+    """Resources and directions with demand on any partition, the table first."""
     if rows.empty:
         return []
     sums = rows.groupby("resource").sum(numeric_only=True)
@@ -165,7 +165,7 @@ def partition_rates(rows: pd.DataFrame, resource: Resource, worth: float) -> tup
 def partition_figure(
     rows: pd.DataFrame, resource: Resource, ceiling_per_s: float, worth: float = 1.0
 ) -> Figure:
-    """A row for each partition: what it served as heat, and over it what it refused."""
+    """A row for each partition: served units as heat, with throttles on top."""
     units, refused, born = partition_rates(rows, resource, worth)
     step_s = float(units.index[1] - units.index[0]) if len(units) > 1 else 1.0
     end_s = units.index[-1] + step_s
@@ -192,7 +192,7 @@ def partition_figure(
 
 
 def _refusals(refused: pd.DataFrame, step_s: float, gap: int) -> go.Heatmap:
-    """What each partition refused, in the colour of the partition limit."""
+    """Throttles of each partition, in the colour of the partition limit."""
     most = highest(refused)
     return heat_map(
         refused.where(refused > 0), step_s, most, "throttled", ygap=gap,
@@ -341,7 +341,7 @@ def throttled_key_table(run: ReportRun) -> Table | None:
 
 
 def _throttled_by_insights(run: ReportRun) -> Table | None:
-    """The keys that Contributor Insights names, of the table and of each index that it counts for."""
+    """Keys named by Contributor Insights, for the table and its indexes."""
     rules = (run.evidence.contributors or ()) if run.evidence is not None else ()
     rows = tuple(
         {

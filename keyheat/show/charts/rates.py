@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from keyheat.analysis.report import ReportRun
-from keyheat.analysis.timeline import Cells
+from keyheat.analysis.track import Cells
 from keyheat.numbers import UNITS, whole
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.frames import frame as frame_of
@@ -62,6 +62,11 @@ class Rates:
         """The limits that throttled, in the order in which pages show them."""
         return [constraint for constraint in SHOWN if constraint in self.frame]
 
+    @property
+    def used(self) -> bool:
+        """Whether anything was consumed or throttled, as far as that is known."""
+        return bool(self.constraints or self.most("consumed") or not self.known("consumed"))
+
     def known(self, column: str) -> bool:
         """Whether a column has any value."""
         return column in self.frame and bool(self.frame[column].notna().any())
@@ -84,17 +89,17 @@ class Rates:
         return f"{LIMITS[column].words}: {amount} {UNITS[self.resource.direction]}/s"
 
     def under(self, ceiling_per_s: float) -> "Rates":
-        """The same with what one partition admits."""
+        """Add the limit of one partition."""
         return replace(self, frame=self.frame.assign(ceiling=ceiling_per_s))
 
     def counts(self, column: str) -> pd.Series:
-        """What happened in each step."""
+        """Counts in each step, rather than rates."""
         ends = np.append(self.frame.index[1:], self.end_s)
         counted: pd.Series = self.frame[column] * (ends - self.frame.index)
         return counted
 
     def within(self, points: int) -> "Rates":
-        """The same in at most `points` steps of a length that a person can name."""
+        """Resample to at most `points` steps of a round length."""
         step_s = width_for(self.end_s - self.start_s, points)
         if step_s <= self.step_s:
             return self
@@ -103,7 +108,7 @@ class Rates:
 
 
 def client_rates(run: ReportRun, resource: Resource) -> Rates | None:
-    """What the client saw of one resource, second by second; None if it kept no record."""
+    """Rates of one resource by second, from the client; None without its record."""
     limits = run.record.range()
     if limits is None:
         return None
@@ -120,7 +125,7 @@ def client_rates(run: ReportRun, resource: Resource) -> Rates | None:
 
 
 def published_rates(run: ReportRun, resource: Resource) -> Rates | None:
-    """What CloudWatch published of one resource, by its periods; None if it published nothing of it."""
+    """Rates of one resource by CloudWatch's periods; None if it published nothing."""
     track = run.track(resource)
     if run.evidence is None or track is None or not track.consumed:
         return None
@@ -147,7 +152,7 @@ def published_rates(run: ReportRun, resource: Resource) -> Rates | None:
 
 
 def published_resources(run: ReportRun) -> list[Resource]:
-    """Every resource of which CloudWatch published consumption above zero, or throttles."""
+    """Every resource with published consumption above zero, or throttles."""
     return [
         Resource(track.index, track.direction)
         for track in (run.arranged.tracks if run.arranged else ())
@@ -191,7 +196,7 @@ def _as_throttles(seconds: pd.DataFrame) -> pd.DataFrame:
 
 
 def _label_at(labels: Iterable[Label], row: Any) -> Constraint:
-    """What throttles without a reason are put down to: the label of their resource and second."""
+    """The constraint for throttles without a reason: the label of their resource and second."""
     for label in labels:
         if (
             (label.resource, label.direction) == (row.resource, row.direction)
@@ -213,7 +218,7 @@ def _epoch_s(moments: pd.Series) -> pd.Series:
 
 
 def _with_limits(frame: pd.DataFrame, run: ReportRun, resource: Resource) -> pd.DataFrame:
-    """The frame with the capacity that held at each step, else with the maximum of an on-demand table."""
+    """Add the capacity in force at each step, else the maximum of an on-demand table."""
     for name, steps in (("provisioned", run.provisioned(resource)), ("max_on_demand", run.maximum(resource))):
         units = [steps.at(second) or np.nan for second in frame.index]
         if np.isfinite(units).any():

@@ -1,0 +1,144 @@
+"""The evidence on one resource in one direction, by cell and by second.
+
+A cell is the period of the consumption and throttle series: a minute, or longer for old windows. Missing data
+stays missing: a lookup returns None if CloudWatch was not queried or had no data.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import median
+
+from keyheat.evidence.settings import Steps, partition_ceiling
+from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT
+from keyheat.numbers import span
+from keyheat.runs.formats import SecondCount
+from keyheat.words import READ, Constraint, Direction, label_of
+
+Cells = Mapping[int, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceTrack:
+    """The evidence on one resource in one direction."""
+
+    index: str | None
+    direction: Direction
+    step_s: int
+    reasons: Mapping[int, Mapping[str | None, int]]  # by epoch second: the client's throttles by reason
+    seconds: Mapping[int, SecondCount] | None  # by epoch second: the client's requests and responses
+    consumed: Cells | None  # units by cell
+    events: Cells | None  # throttle events by cell, whatever the cause
+    causes: Mapping[Constraint, Cells]  # throttle events by cell, for each collected cause
+    provisioned: Steps
+    maximum: Steps
+    maximum_asked: bool  # whether it was collected: if so, no data means no maximum
+    warm: float | None
+    on_demand: bool | None
+    units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
+    scans: Cells = field(default_factory=dict)  # accepted ones of the table and its indexes, for reads
+    throttled_request_units: Cells = field(default_factory=dict)
+    """Units by cell of all throttled requests, where transactions, throttled as a whole, are among them."""
+    scale: float = 1.0  # of a local table
+
+    @property
+    def resource(self) -> str:
+        """Its name in labels: `table`, or the name of the index."""
+        return label_of(self.index)
+
+    @property
+    def ceiling(self) -> float:
+        """Units/s of one partition."""
+        return partition_ceiling(self.direction, self.scale)
+
+    @property
+    def in_chunks_below(self) -> float:
+        """Units/s below which a table gets its capacity in chunks."""
+        return DEFAULT.nodes_below_units_per_s * self.scale
+
+    @property
+    def cell_name(self) -> str:
+        """The name of a cell in sentences: `minute`, or `period of 5 min`."""
+        return "minute" if self.step_s == limits.MINUTE_S else f"period of {span(self.step_s)}"
+
+    def on_demand_at(self, second: float) -> bool | None:
+        """Whether it was on-demand then; a switch of the mode shows in the published metrics."""
+        if self.on_demand and self.provisioned.starts_s:
+            return not self.provisioned.published(second)
+        if self.on_demand is False and self.provisioned.begins_late(second):
+            return None
+        return self.on_demand
+
+    def throttled(self, cell: int) -> bool:
+        """Whether CloudWatch counts throttle events in a cell."""
+        return bool(self.events and self.events.get(cell))
+
+    def cell_of(self, second: float) -> int:
+        """Start of the cell that contains an epoch second."""
+        return int(second // self.step_s) * self.step_s
+
+    def known_zero(self, cells: Cells | None, cell: int) -> bool:
+        """Whether a series is a measured zero: collected, without a point where consumption has one."""
+        return (
+            cells is not None and not cells.get(cell) and self.consumed is not None and cell in self.consumed
+        )
+
+    def refused(self, cell: int) -> float:
+        """Throttles in a cell: the largest of events, events by cause, and the client's count."""
+        events = (self.events or {}).get(cell, 0.0)
+        by_cause = sum(cells.get(cell, 0.0) for cells in self.causes.values())
+        seconds = range(cell, cell + self.step_s) if self.reasons else ()
+        by_client = sum(sum(self.reasons.get(second, {}).values()) for second in seconds)
+        return max(events, by_cause, float(by_client))
+
+    @property
+    def published_throttles(self) -> int:
+        """Throttles that CloudWatch counts: the larger of all events and of those by cause."""
+        by_cause = sum(sum(cells.values()) for cells in self.causes.values())
+        return round(max(sum((self.events or {}).values()), by_cause))
+
+    @property
+    def units_of_refused(self) -> float:
+        """Units of a throttled request: the mean of accepted ones; of the smallest if unknown."""
+        return self.units_per_request or (limits.EVENTUAL_READ_FACTOR if self.direction == READ else 1.0)
+
+    def refused_units(self, cell: int) -> float:
+        """Throttled units in a cell; a transaction's are those of all its parts."""
+        throttles = self.refused(cell)
+        of_requests = self.throttled_request_units.get(cell, 0.0) if throttles else 0.0
+        return max(throttles * self.units_of_refused, of_requests)
+
+    def asked_per_s(self, cells: Iterable[int]) -> float | None:
+        """Units/s consumed or throttled: in the busiest throttled cell, else in the median one.
+
+        The median of an incident would include the cells in which it began and ended. None without a cell.
+        """
+        cells = list(cells)
+        if (busiest := self.busiest_throttled(cells)) is not None:
+            return self._asked(busiest) / self.step_s
+        return median(map(self._asked, cells)) / self.step_s if cells else None
+
+    def busiest_throttled(self, cells: Iterable[int]) -> int | None:
+        """The throttled cell with most units consumed or throttled; None if none throttled."""
+        return max(filter(self.refused, cells), key=self._asked, default=None)
+
+    def _asked(self, cell: int) -> float:
+        return (self.consumed or {})[cell] + self.refused_units(cell)
+
+    @cached_property
+    def client_alone(self) -> bool:
+        """Whether only the client counts throttles, without reasons: no events were collected."""
+        return self.events is None and any(None in reasons for reasons in self.reasons.values())
+
+    @cached_property
+    def busiest_throttled_per_s(self) -> float | None:
+        """Highest consumption of a throttled cell, units/s; None if unknown."""
+        cells = (cell for cell, events in (self.events or {}).items() if events)
+        return max((rate for cell in cells if (rate := self.consumed_per_s(cell)) is not None), default=None)
+
+    def consumed_per_s(self, cell: int) -> float | None:
+        """Mean units/s over a cell; None if CloudWatch has no point."""
+        if self.consumed is None or cell not in self.consumed:
+            return None
+        return self.consumed[cell] / self.step_s
