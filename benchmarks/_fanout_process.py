@@ -18,7 +18,7 @@ from locust import task
 
 from benchmarks._users import at_work, order_for
 from keyheat.load.run.load import Load, start_load
-from keyheat.load.tables.lifecycle import prepare_table
+from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.target import target_at
 from keyheat.load.users.readers import CollectionReader
@@ -85,7 +85,7 @@ class Shards(_Timed):
 def measure(url: str, user: type[_Timed], seconds: float) -> dict[str, Any]:
     """Fill the table and read for some seconds; the first one is not counted."""
     order = order_for(SCENARIO, url, USERS)
-    prepare_table(target_at(url), order.scenario.table, order.run_id)
+    RunTables(target=target_at(url), run_id=order.run_id, alone=True).prepare(order.scenario.table)
     environment: Any = locust.env.Environment(user_classes=[user])
     load = environment.keyheat = start_load(order)
     environment.reads_ms, environment.queries_ms = [], []

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.tables.cleaning import Cleaner, Leftovers, cost_in_words, usual_pace
+from keyheat.load.tables.cleaning import Cleaner, cost_in_words, usual_pace
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
+from keyheat.runs.manifest import Manifest
 from tests.endpoint.account import attributes, on_demand, schema
 from tests.load.scripted import serving
+from tests.make import START
 
 RUN_ID = "0123456789ab"
 Verb = Callable[..., Any]
@@ -168,18 +170,13 @@ def test_others_keep_most_of_a_table(
 
 
 def test_the_price_is_said_before() -> None:
-    left = Leftovers(
-        run_id=RUN_ID,
-        table="orders",
-        target=target_at("http://127.0.0.1:8000"),
-        marked=True,
-        running=False,
-        write_units=500_000.0,
-    )
-    said = cost_in_words(left, PROVISIONED | ON_DEMAND, load_prices(), 500.0)
+    totals = {"consumed_units": {"write": 500_000.0}}
+    run = Manifest.model_validate({"started_at": START, "table": {"name": "orders"}, "totals": totals})
+    target, prices = target_at("http://127.0.0.1:8000"), load_prices()
+    said = cost_in_words(run, target, PROVISIONED | ON_DEMAND, prices, 500.0)
     assert "(8,192.0 MB and 4,000,000 items" in said
     assert "some 1,000,000 read units" in said
     assert "500,000 write units at most" in said
     assert "Together about $0.44" in said
     assert "At 500 units per second that is 50 minutes." in said
-    assert "out of what the table has provisioned" in cost_in_words(left, PROVISIONED, load_prices(), None)
+    assert "out of what the table has provisioned" in cost_in_words(run, target, PROVISIONED, prices, None)

@@ -18,7 +18,9 @@ from keyheat.show.console import bars, err
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
-    from keyheat.load.tables.cleaning import Cleaned, Leftovers
+    from keyheat.load.tables.cleaning import Cleaned
+    from keyheat.load.transport.target import Target
+    from keyheat.runs.manifest import Manifest
 
 ATTEMPTS = 10
 
@@ -62,19 +64,19 @@ def clean(
         return sweep(account, listed, yes=yes, dry_run=dry_run)
     from botocore.exceptions import BotoCoreError, ClientError
 
-    from keyheat.load.tables.cleaning import leftovers_of
+    from keyheat.load.tables.cleaning import loaded_run, without_marks
     from keyheat.load.transport.boto import make_client
 
     if dry_run or account.region or account.profile:
         raise click.UsageError("--dry-run, --region and --profile go with --orphans")
-    run = at_known_endpoint(lambda url: leftovers_of(folder, url), account.endpoint_url)
-    if not run.marked:
-        return _nothing(run.table, run.without_marks)
+    run, target = at_known_endpoint(lambda url: loaded_run(folder, url), account.endpoint_url)
+    if not run.items_marked:
+        return _nothing(run.table.name, without_marks(run, target))
     try:
-        with closing(make_client(run.target, attempts=ATTEMPTS)) as client:
-            return _clean(client, folder, run, listed, yes=yes, most_per_s=most_per_s)
+        with closing(make_client(target, attempts=ATTEMPTS)) as client:
+            return _clean(client, folder, run, target, listed, yes=yes, most_per_s=most_per_s)
     except (ClientError, BotoCoreError) as error:
-        err.print(f"table {run.table} at {run.target.url}: {error}. {_how_to_go_on(folder)}")
+        err.print(f"table {run.table.name} at {target.url}: {error}. {_how_to_go_on(folder)}")
         return INVALID
 
 
@@ -85,23 +87,25 @@ def _nothing(table: str, why: str) -> int:
 
 
 def _clean(
-    client: Any, folder: Path, run: "Leftovers", prices: Prices, *, yes: bool, most_per_s: float | None
-) -> int:
+    client: Any, folder: Path, run: "Manifest", target: "Target", prices: Prices, *, yes: bool,
+    most_per_s: float | None,
+) -> int:  # fmt: skip
     from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
-    from keyheat.load.tables.description import described
+    from keyheat.load.tables.description import describe_table
     from keyheat.show.progress import Bar
 
-    description = described(client, run.table)
+    table = run.table.name
+    description = describe_table(client, table)
     if description is None:
-        return _nothing(run.table, f"nothing to clean: table {run.table} does not exist any more")
-    pace = most_per_s or usual_pace(description, local=run.target.local)
-    err.print(cost_in_words(run, description, prices, pace))
-    if run.running:
+        return _nothing(table, f"nothing to clean: table {table} does not exist any more")
+    pace = most_per_s or usual_pace(description, local=target.local)
+    err.print(cost_in_words(run, target, description, prices, pace))
+    if run.status == "running":
         err.print("The run is marked as running; if it is, wait until it ends.")
-    if not (run.target.local or yes or says_yes("Delete them?")):
+    if not (target.local or yes or says_yes("Delete them?")):
         err.print("keyheat: refused: add --yes to delete them")
         return REFUSED
-    cleaned, code = Cleaned(run.run_id, run.table), DONE
+    cleaned, code = Cleaned(str(run.run_id), table), DONE
     items = max(1, description.get("ItemCount", 0))
     pages = Cleaner(
         client=client, description=description, cleaned=cleaned, pace=UnitPace(units_per_s=pace)

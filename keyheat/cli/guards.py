@@ -10,9 +10,10 @@ import click
 from keyheat.addresses import UnknownEndpoint
 from keyheat.cli.options import price_list
 from keyheat.flags import takes
-from keyheat.load.guard.budget import WrongBudget, budget_of, over_budget
+from keyheat.load.guard.budget import budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
 from keyheat.load.guard.options import Guards as Guards
+from keyheat.load.guard.options import InputError
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan, plan_run
@@ -54,7 +55,13 @@ def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) ->
         return guards.arguments(agreed=False)
     credentials_for(destination)  # without credentials there is nothing to agree to
     plans = [plan_of(job, destination, guards, prices) for job in jobs]
-    undertakings = [undertaking(plan, destination, guards) for plan in plans]
+    undertakings = [
+        Undertaking(
+            scenario=plan.scenario, target=destination, bill=plan.bill, budget=_budget(plan.scenario, guards),
+            duration_s=plan.scenario.load.duration_s, guards=guards,
+        )
+        for plan in plans
+    ]  # fmt: skip
     reasons = [
         (f"{undertaking.scenario.name}: " if len(jobs) > 1 else "") + line
         for undertaking in undertakings
@@ -158,17 +165,7 @@ def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Sce
 
 def _budget(scenario: Scenario, guards: Guards) -> BudgetSpec:
     """The scenario's budget with the caps of the guards. Raises `UsageError` for invalid caps."""
-    caps = {"dollars": guards.max_dollars, "units": guards.max_units, "minutes": guards.max_minutes}
     try:
-        return budget_of(scenario.budget, caps)
-    except WrongBudget as wrong:
+        return budget_of(scenario.budget, guards)
+    except InputError as wrong:
         raise click.UsageError("; ".join(wrong.errors)) from wrong
-
-
-def undertaking(plan: ScenarioPlan, target: Target, guards: Guards) -> Undertaking:
-    """What a person must agree to. Raises `UsageError` for invalid caps."""
-    return Undertaking(
-        scenario=plan.scenario, target=target, bill=plan.bill, budget=_budget(plan.scenario, guards),
-        duration_s=plan.scenario.load.duration_s, existing=guards.table, keep_table=guards.keep_table,
-        clean_up=guards.clean_up,
-    )  # fmt: skip

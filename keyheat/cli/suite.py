@@ -17,7 +17,7 @@ from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import option, values_of
 from keyheat.load.guard.options import Consent, Guards
-from keyheat.load.guard.signals import HUNG_UP, heard, let_go
+from keyheat.load.guard.signals import HUNG_UP, is_handled, release_output
 from keyheat.masking import shown
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.regression.history import History, default_path
@@ -185,10 +185,10 @@ def terminated_as_interrupted() -> Iterator[None]:
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         if number == HUNG_UP:
-            let_go()
+            release_output()
         raise KeyboardInterrupt
 
-    ends = filter(heard, (signal.SIGTERM, HUNG_UP))
+    ends = filter(is_handled, (signal.SIGTERM, HUNG_UP))
     before = {number: signal.signal(number, interrupt) for number in ends}
     try:
         yield

@@ -141,7 +141,7 @@ def _until_now(window: Window, now_s: float) -> Window:
 def from_cli_output(
     pages: Sequence[object], *, table: TableFacts, window: Window, records: Records = NO_RECORDS
 ) -> Evidence:
-    """Build evidence from the output of `aws cloudwatch get-metric-data` for the queries of `queries_for`.
+    """Build evidence from the output of `aws cloudwatch get-metric-data` for the queries of `request_for`.
 
     `pages` are the parsed files in any order: by default the CLI follows the pages itself.
     Raises `ValueError` with every mistake as `message @ $.path`.

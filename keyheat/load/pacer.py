@@ -90,6 +90,8 @@ class ClosedPacer:
     Locust asks for `wait` between two tasks; each request begins, goes out, and is settled.
     """
 
+    row: TraceRow | None = None  # as no trace is sent
+
     def __init__(self, loop: ClosedLoop, rng: Random) -> None:
         self._loop = loop
         demand = loop.total_demand(loop.clock())
@@ -203,15 +205,13 @@ class OpenPacer:
         self._intended_s: float | None = None  # of the task's first request, until it is sent
         self._begun = False  # whether there is a task
         self._paid = self._cost = 0.0
-        self._trace = arrivals.schedule if isinstance(arrivals.schedule, TraceSchedule) else None
         self.row: TraceRow | None = None  # of a trace: the one that the present task is to send
 
     def wait(self) -> float:
         """Finish one task, and wait for the arrival that the next one is."""
         self._finish()
         self._intended_s, self._paid = self._arrivals.next()
-        if self._trace is not None:
-            self.row = self._trace.taken  # no other greenlet has run since it was taken
+        self.row = self._arrivals.schedule.taken  # no other greenlet has run since it was taken
         self._begun, self._cost = True, 0.0
         return 0.0
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
 from random import Random
+from typing import ClassVar
 
 from keyheat.scenario.shape import LoadShape
 
@@ -53,6 +54,7 @@ def exponential(rng: Random) -> Callable[[], float]:
 class Schedule:
     """The arrivals of one process, which sends an equal share of the whole load."""
 
+    taken: ClassVar[None] = None  # no row of a trace
     shape: LoadShape
     gap: Callable[[], float]
     worker: int = 0  # its number among the `workers`

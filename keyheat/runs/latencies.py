@@ -34,7 +34,12 @@ def read_latencies(path: Path) -> Mapping[str, HdrHistogram]:
     """The histograms of a run by tag, intervals of one tag added up. Raises `FileProblem`."""
     histograms: dict[str, HdrHistogram] = {}
     for number, tag, payload in _lines(path):
-        histogram = _decoded(path, number, payload)
+        try:
+            histogram = decoded(payload)
+        except ValueError as error:
+            raise FileProblem(
+                f"{path} line {number} holds a damaged histogram ({error}); make it again or restore it"
+            ) from error
         if tag in histograms:
             histograms[tag].add(histogram)
         else:
@@ -90,15 +95,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
         if match is None:
             raise FileProblem(f"{path} line {number} is not a histogram: {line[:40]!r}")
         yield number, match["tag"], match["payload"]
-
-
-def _decoded(path: Path, number: int, payload: str) -> HdrHistogram:
-    try:
-        return decoded(payload)
-    except ValueError as error:
-        raise FileProblem(
-            f"{path} line {number} holds a damaged histogram ({error}); make it again or restore it"
-        ) from error
 
 
 def decoded(payload: str | bytes) -> HdrHistogram:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from keyheat import runfiles
 from keyheat.model.limits import SIGNATURE_CLOCK_S
+from keyheat.numbers import percent
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import TableFacts, Window
 from keyheat.runs.scaling import AutoScaling
@@ -42,8 +43,8 @@ class Stop:
         """The reason as it is said before anything else of the run."""
         after = f"after {self.at_s:,.0f} s"
         if self.rule in STOP_SHARES:
-            came = f"{_percent(self.seen)} of its attempts {STOP_SHARES[self.rule]}"
-            return f"stopped by its rule {self.rule} {after}: {came}, and {_percent(self.limit)} may"
+            came = f"{percent(self.seen)} of its attempts {STOP_SHARES[self.rule]}"
+            return f"stopped by its rule {self.rule} {after}: {came}, and {percent(self.limit)} may"
         if self.rule == "p99_ms":
             return (
                 f"stopped by its rule p99_ms {after}: 1 % of accepted requests took {self.seen:,.0f} ms "
@@ -59,10 +60,6 @@ class Stop:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.0f} %"
 
 
 def _rounded(amount: float, digits: int) -> str:
@@ -138,18 +135,21 @@ class SharedWith(LenientPart):
     until: Time | None = None
 
 
-class RetryCost(NamedTuple):
+Whole = Annotated[int, BeforeValidator(int)]  # means of a simulation are counted in fractions
+
+
+class RetryCost(LenientPart):
     """What retries cost a run: attempts and pauses of its requests, and those that failed all the same.
 
     A request is one of `requests` from its first attempt on; before, an adaptive client may hold it back.
     """
 
-    requests: int
-    again: int  # further attempts
-    given_up: int
-    waiting: int  # neither accepted nor given up when the load ended, sent or not
-    backoff_s: float  # pauses of all requests together
-    held_s: float  # what the adaptive mode held them back
+    requests: Whole
+    again: Whole = Field(0, alias="attempts")  # further attempts
+    given_up: Whole = 0
+    waiting: Whole = 0  # neither accepted nor given up when the load ended, sent or not
+    backoff_s: float = 0.0  # pauses of all requests together
+    held_s: float = 0.0  # what the adaptive mode held them back
 
     @property
     def amplification(self) -> float:
@@ -206,17 +206,9 @@ class Manifest(LenientPart):
     @property
     def retry_cost(self) -> RetryCost | None:
         """What retries cost; None if every request was sent once."""
-        counted = {name: self.counted.get(f"retries.{name}", 0) for name in (*RetryCost._fields, "attempts")}
-        if not counted["requests"]:
-            return None
-        return RetryCost(
-            requests=int(counted["requests"]),
-            again=int(counted["attempts"]),
-            given_up=int(counted["given_up"]),
-            waiting=int(counted["waiting"]),
-            backoff_s=counted["backoff_s"],
-            held_s=counted["held_s"],
-        )
+        groups = {name.partition(".")[::2]: number for name, number in self.counted.items()}
+        cost = {what: number for (group, what), number in groups.items() if group == "retries"}
+        return RetryCost.model_validate(cost) if cost.get("requests") else None
 
     @property
     def duration_s(self) -> float | None:

@@ -4,6 +4,7 @@ Names, dimensions and periods: https://docs.aws.amazon.com/amazondynamodb/latest
 A query without the index dimension answers for the base table alone, so each index is asked for by itself.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -195,6 +196,12 @@ def is_dimension(text: str) -> bool:
     return name.isidentifier() and bool(value) and "/" not in value
 
 
+_LABEL: Final = re.compile(
+    r"(?P<metric>[^/]+)/(?P<statistic>[^/]+)/(?P<period_s>[1-9][0-9]{0,5})"
+    r"/(?:table|index=(?P<index>[^/]+)|operation=(?P<operation>[^/]+))(?:/(?P<dimension>.+))?"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesKey:
     """Which series: a metric of the table (index and operation None), of an index, or of an operation.
@@ -212,38 +219,19 @@ class SeriesKey:
     @property
     def label(self) -> str:
         """The key as text. With the table's name it is the query's Label, so an answer says what it is."""
-        whose = (
-            f"index={self.index}"
-            if self.index
-            else f"operation={self.operation}"
-            if self.operation
-            else "table"
-        )
+        operation = f"operation={self.operation}" if self.operation else "table"
+        whose = f"index={self.index}" if self.index else operation
         further = f"/{self.dimension}" if self.dimension else ""
         return f"{self.metric}/{self.statistic}/{self.period_s}/{whose}{further}"
 
     @classmethod
     def of_label(cls, label: str) -> "SeriesKey | None":
         """The key that a label of ours stands for, with or without its table; None for any other text."""
-        metric, _, rest = split_label(label)[1].partition("/")
-        statistic, _, rest = rest.partition("/")
-        period, _, rest = rest.partition("/")
-        whose, slash, dimension = rest.partition("/")
-        kind, _, name = whose.partition("=")
-        if not (metric and statistic and period.isdecimal() and int(period) > 0 and len(period) < 7):
+        match = _LABEL.fullmatch(split_label(label)[1])
+        if match is None or (match["dimension"] and not is_dimension(match["dimension"])):
             return None
-        if slash and not is_dimension(dimension):
-            return None
-        if whose != "table" and not (name and kind in ("index", "operation")):
-            return None
-        return cls(
-            metric=metric,
-            statistic=statistic,
-            period_s=int(period),
-            index=name if kind == "index" else None,
-            operation=name if kind == "operation" else None,
-            dimension=dimension or None,
-        )
+        fields: dict[str, Any] = match.groupdict()
+        return cls(**fields | {"period_s": int(match["period_s"])})
 
     def query(self, table: str, query_id: str) -> dict[str, Any]:
         """The `MetricDataQuery` that asks for it."""
@@ -330,35 +318,22 @@ def queries(table: str, keys: Sequence[SeriesKey]) -> list[dict[str, Any]]:
     return [key.query(table, f"q{number}") for number, key in enumerate(keys)]
 
 
-def queries_for(
-    table: str,
-    indexes: Sequence[str] = (),
-    *,
-    replicas: Sequence[str] = (),
-    start: datetime | None = None,
-    now: datetime | None = None,
-) -> list[dict[str, Any]]:
-    """The argument of `aws cloudwatch get-metric-data --metric-data-queries` for the same metrics.
-
-    `start` (of the window) and `now` choose the period that CloudWatch still keeps; left out: one minute.
-    """
-    finest_period_s = request_start(start, now or datetime.now(UTC))[1] if start else limits.MINUTE_S
-    return queries(table, series_keys(indexes, replicas=replicas, finest_period_s=finest_period_s))
-
-
 def request_for(
     table: str,
-    indexes: Sequence[str],
+    indexes: Sequence[str] = (),
     *,
     replicas: Sequence[str] = (),
     start: datetime | None = None,
     end: datetime | None = None,
     now: datetime,
 ) -> dict[str, Any]:
-    """The request, as `aws cloudwatch get-metric-data --cli-input-json` takes it; with its times if given."""
-    queries = queries_for(table, indexes, replicas=replicas, start=start, now=now)
-    request = {"MetricDataQueries": queries, "ScanBy": "TimestampAscending"}
-    if start is None or end is None:
+    """The request, as `aws cloudwatch get-metric-data --cli-input-json` takes it; with its times if given.
+
+    `start` (of the window) and `now` choose the period that CloudWatch still keeps; left out: one minute.
+    """
+    first, period_s = request_start(start, now) if start else (None, limits.MINUTE_S)
+    keys = series_keys(indexes, replicas=replicas, finest_period_s=period_s)
+    request = {"MetricDataQueries": queries(table, keys), "ScanBy": "TimestampAscending"}
+    if first is None or end is None:
         return request
-    first, _period_s = request_start(start, now)
     return request | {"StartTime": f"{first:%FT%TZ}", "EndTime": f"{end:%FT%TZ}"}

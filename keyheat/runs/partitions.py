@@ -152,12 +152,10 @@ def partitions_table(
             break
         step_s *= 2
     rows = [row for resource, counts_of in cells for row in _rows(resource, counts_of, step_s, int(start_s))]
-    columns = zip(*rows, strict=True) if rows else [()] * len(PARTITIONS_SCHEMA)
-    arrays = [
-        pa.array(column, pa.int64() if pa.types.is_timestamp(field.type) else field.type).cast(field.type)
-        for field, column in zip(PARTITIONS_SCHEMA, columns, strict=True)
-    ]
-    return pa.Table.from_arrays(arrays, schema=PARTITIONS_SCHEMA)
+    fields = zip(
+        PARTITIONS_SCHEMA, zip(*rows, strict=True) if rows else [()] * len(PARTITIONS_SCHEMA), strict=True
+    )
+    return pa.table([pa.array(column, field.type) for field, column in fields], schema=PARTITIONS_SCHEMA)
 
 
 def _cells(

@@ -15,12 +15,14 @@ from keyheat.runs.formats import Evidence, TableFacts, Window
 from keyheat.runs.plausibility import sound
 from tests.make import a_series, an_evidence
 
+NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)
+
 
 def asked_of(metric: str, **more: Any) -> set[tuple[tuple[str, str], ...]]:
     """The dimensions but for the table's name that a metric is asked for with."""
     return {
         tuple((one["Name"], one["Value"]) for one in query["MetricStat"]["Metric"]["Dimensions"][1:])
-        for query in metrics.queries_for("orders", **more)
+        for query in metrics.request_for("orders", now=NOW, **more)["MetricDataQueries"]
         if query["MetricStat"]["Metric"]["MetricName"] == metric
     }
 

@@ -178,7 +178,8 @@ def test_what_the_cli_did_not_print_is_refused(message: str, content: Any) -> No
 )
 def test_old_windows_use_the_period_that_is_kept(age: timedelta, period_s: int) -> None:
     now = datetime(2026, 11, 20, tzinfo=UTC)
-    asked = {q["MetricStat"]["Period"] for q in metrics.queries_for("t", start=now - age, now=now)}
+    request = metrics.request_for("t", start=now - age, now=now)
+    asked = {query["MetricStat"]["Period"] for query in request["MetricDataQueries"]}
     assert min(asked) == period_s
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import locust
 
 from keyheat.load.run.load import Order, start_load
-from keyheat.load.tables.lifecycle import prepare_table
+from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import load_scenario
 from loadtests.operations import OperationsUser
@@ -21,7 +21,7 @@ from loadtests.operations import OperationsUser
 def main(transport: str, url: str, path: str, times: str) -> None:
     """Send, and print."""
     scenario = load_scenario(Path(path))
-    prepare_table(target_at(url), scenario.table, "operations")
+    RunTables(target=target_at(url), run_id="operations", alone=True).prepare(scenario.table)
     order = Order(
         run_id="operations",
         scenario=scenario,
@@ -50,7 +50,7 @@ def main(transport: str, url: str, path: str, times: str) -> None:
         "rows": rows,
         "counted": record.counted,
         "errors": dict(record.errors_by_kind),
-        "timed": {tag: latency.count for tag, latency in record.latencies.items()},
+        "timed": {tag: int(latency.counts().sum()) for tag, latency in record.latencies.items()},
         "throttles": throttles.select(["operation", "reason", "direction", "units"]).to_pylist(),
     }
     print(json.dumps(result))

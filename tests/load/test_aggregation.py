@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.tables.lifecycle import prepare_table
+from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.load.users.orders import StreamReader, order_item, placed_s
@@ -48,7 +48,7 @@ class Orders:
         self.target, self.table, self.totals = target_at(url), scenario.table, scenario.companions[0]
         self.client, self.rng, self.placed = make_client(self.target), Random(3), 0
         for table in (self.table, self.totals):
-            prepare_table(self.target, table, "run-1")
+            RunTables(target=self.target, run_id="run-1", alone=True).prepare(table)
 
     def place(self, many: int) -> None:
         for _ in range(many):

@@ -3,14 +3,14 @@
 from types import SimpleNamespace
 
 from keyheat.load.record.record import Record
-from keyheat.load.run.load import Load, NotSeen
+from keyheat.load.run.load import Load, LookFailed
 
 
 def test_a_last_look_that_fails_is_said_and_the_others_are_taken() -> None:
     record = Record(heat={})
 
     def blind() -> None:
-        raise NotSeen("how many there were is not known: no answer")
+        raise LookFailed("how many there were is not known: no answer")
 
     looks = [blind, lambda: record.count("shards.ended_with", 3)]
     order = SimpleNamespace(url="http://localhost:8000")

@@ -1,18 +1,22 @@
 """The command line is checked before anything starts, and every mistake is said at once."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from keyheat.load.guard.options import InputError
 from keyheat.load.run.arguments import add_options
-from keyheat.load.run.plan import InputError, check_options, run_folder, take_numbers
+from keyheat.load.run.plan import check_options, run_folder, take_numbers
 from keyheat.runs.claims import Taken
 from tests.load.conftest import SHORT
 from tests.make import a_scenario_file
 
+SORTED = SimpleNamespace(needs_sort_key=True)
 NOW = datetime(2026, 11, 21, 6, 0, 0, tzinfo=UTC)
 pytestmark = pytest.mark.usefixtures("no_account")
 
@@ -24,15 +28,15 @@ def options(**said: Any) -> Namespace:
     return Namespace(**{**vars(parser.parse_args([])), **of_locust, **said})
 
 
-def errors_of(said: Namespace, *, locustfiles: list[str], needs_sort_key: bool = False) -> str:
+def errors_of(said: Namespace, *, locustfiles: list[str], users: Sequence[Any] = ()) -> str:
     with pytest.raises(InputError) as caught:
-        check_options(said, locustfiles=locustfiles, needs_sort_key=needs_sort_key)
+        check_options(said, locustfiles=locustfiles, users=users)
     return str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["hotkey", "datekey", "sharded"])
 def test_a_locustfile_has_a_scenario_of_its_name(name: str) -> None:
-    plan = check_options(options(), locustfiles=[f"loadtests/{name}.py"], needs_sort_key=True)
+    plan = check_options(options(), locustfiles=[f"loadtests/{name}.py"], users=[SORTED])
     assert (plan.scenario.name, plan.scenario_path.name) == (name, f"{name}.toml")
     assert (plan.target, plan.report, plan.transport) == (None, True, "signed")
 
@@ -48,9 +52,7 @@ def test_auto_scaling_is_refused_with_what_leaves_it_out_of_table_and_indexes(tm
     said = errors_of(options(scenario=path), locustfiles=["hotkey.py"])
     assert "--set 'table.auto_scaling=' --set 'table.indexes[0].auto_scaling='" in said
     settings = ["table.auto_scaling=", "table.indexes[0].auto_scaling="]
-    plan = check_options(
-        options(scenario=path, settings=settings), locustfiles=["hotkey.py"], needs_sort_key=False
-    )
+    plan = check_options(options(scenario=path, settings=settings), locustfiles=["hotkey.py"])
     assert not plan.scenario.table.scaled
 
 
@@ -89,19 +91,19 @@ def test_several_locustfiles_need_a_word_on_the_scenario() -> None:
 
 def test_a_load_that_needs_a_sort_key_says_so(tmp_path: Path) -> None:
     said = options(scenario=str(a_scenario_file(tmp_path, SHORT, table={"sort_key": None})))
-    assert "$.table.sort_key" in errors_of(said, locustfiles=["sharded.py"], needs_sort_key=True)
+    assert "$.table.sort_key" in errors_of(said, locustfiles=["sharded.py"], users=[SORTED])
 
 
 def test_numbers_that_are_not_said_come_from_the_scenario(scenario_file: Path) -> None:
     said = options(scenario=str(scenario_file), num_users=3)
-    plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
+    plan = check_options(said, locustfiles=["hotkey.py"])
     take_numbers(said, plan.scenario)
     assert (said.num_users, said.spawn_rate, said.run_time) == (3, 50.0, 3.0)
 
 
 def test_no_run_of_a_row_writes_where_another_one_wrote(tmp_path: Path) -> None:
     said = options(out=str(tmp_path / "run"), headless=False)
-    plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
+    plan = check_options(said, locustfiles=["hotkey.py"])
     for expected in ("run", "run-2", "run-3"):
         with run_folder(plan, NOW) as claimed:
             assert claimed.folder.name == expected
@@ -113,7 +115,7 @@ def test_no_run_of_a_row_writes_where_another_one_wrote(tmp_path: Path) -> None:
 
 def test_a_single_run_goes_where_it_was_told_to_or_nowhere(tmp_path: Path) -> None:
     said = options(out=str(tmp_path / "run"))
-    plan = check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False)
+    plan = check_options(said, locustfiles=["hotkey.py"])
     with run_folder(plan, NOW) as claimed:
         assert claimed.folder == tmp_path / "run"
         with pytest.raises(Taken, match="another run is being made there now"):
@@ -124,7 +126,7 @@ def test_runs_are_named_for_the_scenario_and_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    plan = check_options(options(), locustfiles=["hotkey.py"], needs_sort_key=False)
+    plan = check_options(options(), locustfiles=["hotkey.py"])
     for expected in ("hotkey-20261121T060000Z", "hotkey-20261121T060000Z-2"):
         assert run_folder(plan, NOW).folder == tmp_path / "reports" / "out" / expected
 
@@ -133,7 +135,7 @@ def test_runs_are_named_for_the_scenario_and_the_time(
     ("said", "duration_s"), [({}, 50.0), ({"run_time": 30}, 30), ({"headless": False, "run_time": 30}, None)]
 )
 def test_a_duration_is_known_where_nobody_is_at_a_web_page(said: dict[str, Any], duration_s: float) -> None:
-    plan = check_options(options(**said), locustfiles=["hotkey.py"], needs_sort_key=False)
+    plan = check_options(options(**said), locustfiles=["hotkey.py"])
     assert plan.duration_s == duration_s
 
 
@@ -141,7 +143,7 @@ def test_auto_scaling_of_the_scenarios_table_is_nothing_to_a_table_that_is_there
     said = options(
         scenario=str(a_scenario_file(tmp_path, SCALED)), table="orders", target="http://127.0.0.1:8000"
     )
-    assert check_options(said, locustfiles=["hotkey.py"], needs_sort_key=False).guards.table == "orders"
+    assert check_options(said, locustfiles=["hotkey.py"]).guards.table == "orders"
 
 
 def test_items_too_small_for_their_keys_are_said(tmp_path: Path) -> None:
@@ -150,7 +152,7 @@ def test_items_too_small_for_their_keys_are_said(tmp_path: Path) -> None:
 
 
 def test_a_budget_on_the_command_line_goes_before_that_of_the_scenario() -> None:
-    plan = check_options(options(max_dollars=0.5), locustfiles=["hotkey.py"], needs_sort_key=False)
+    plan = check_options(options(max_dollars=0.5), locustfiles=["hotkey.py"])
     assert (plan.budget.dollars, plan.budget.units) == (0.5, None)
 
 
@@ -166,5 +168,5 @@ def test_a_budget_of_nothing_is_refused() -> None:
 
 def test_settings_are_those_of_every_verb() -> None:
     said = options(scenario="hotkey", settings=["load.duration_s=7", "keys.share=0.5"])
-    plan = check_options(said, locustfiles=["anything.py"], needs_sort_key=False)
+    plan = check_options(said, locustfiles=["anything.py"])
     assert (plan.scenario.load.duration_s, plan.scenario.keys.share, plan.scenario.expects) == (7, 0.5, None)

@@ -57,7 +57,7 @@ def test_every_item_of_a_batch_is_an_attempt_and_the_request_is_timed_once() -> 
     assert batch()(record, ATTEMPT, answer(UnprocessedItems={}, ConsumedCapacity=CAPACITY)) is None
     assert totals(record) == (3, 0, 0, 12.0)
     assert record.seconds.counts(1_000, "gsi", "write", None)[CONSUMED] == pytest.approx(2.0)
-    assert record.latencies["BatchWriteItem.accepted"].count == 1
+    assert record.latencies["BatchWriteItem.accepted"].counts().sum() == 1
     assert record.counted == {"batch.requests": 1, "batch.items": 3, "batch.unprocessed": 0}
 
 
@@ -92,7 +92,7 @@ def test_a_batch_of_which_nothing_was_done_is_throttled_whole_for_the_reason_tha
     assert batch()(record, ATTEMPT, refused) == "TableWriteKeyRangeThroughputExceeded"
     assert totals(record) == (0, 3, 0, 0.0)
     assert {row["reason"] for row in throttled_rows(record)} == {"TableWriteKeyRangeThroughputExceeded"}
-    assert record.latencies["BatchWriteItem.throttled"].count == 1
+    assert record.latencies["BatchWriteItem.throttled"].counts().sum() == 1
 
 
 def cancelled(*codes: str) -> Answer:

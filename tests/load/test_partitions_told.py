@@ -11,7 +11,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.guard.budget import Caps, Spending
 from keyheat.load.record.record import Record
 from keyheat.load.run.run import LoadRun
-from keyheat.load.transport.endpoint_pages import NotTold, faults_of, partitions_of
+from keyheat.load.transport.endpoint_pages import PageUnavailable, faults_of, partitions_of
 from keyheat.load.transport.target import Target, target_at
 from keyheat.testing.local import LocalDynamoDB
 from tests.endpoint.account import on_demand
@@ -38,19 +38,19 @@ ODD = {
     ("said", "status", "body"), [(said, *answer) for said, answers in ODD.items() for answer in answers]
 )
 def test_another_answer_is_none(said: str, status: str, body: bytes) -> None:
-    with odd(status, body) as target, pytest.raises(NotTold, match=said):
+    with odd(status, body) as target, pytest.raises(PageUnavailable, match=said):
         partitions_of(target, "orders", 0.0, 10.0)
 
 
 @pytest.mark.parametrize("region", ["us-east-1", "eu-west-1"])
 def test_the_table_is_that_of_the_region_which_is_signed_for(endpoint: EndpointProcess, region: str) -> None:
     target = target_at(endpoint.url, region=region)
-    with pytest.raises(NotTold, match="404"):
+    with pytest.raises(PageUnavailable, match="404"):
         partitions_of(target, "orders", 0.0, 10.0)
     client("dynamodb", endpoint.url, region=region).create_table(**on_demand())
     partitions_of(target, "orders", 0.0, 10.0)
     other = {"us-east-1": "eu-west-1", "eu-west-1": "us-east-1"}[region]
-    with pytest.raises(NotTold, match="404"):
+    with pytest.raises(PageUnavailable, match="404"):
         partitions_of(target_at(endpoint.url, region=other), "orders", 0.0, 10.0)
 
 
@@ -59,7 +59,7 @@ def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: E
     said: list[str] = []
     progress: Any = SimpleNamespace(say=said.append)
     run = LoadRun(Any, progress, users=1, duration_s=None, spending=Spending(Caps()))  # type: ignore[arg-type]
-    run.load = SimpleNamespace(record=Record())  # type: ignore[assignment]
+    run.sender = SimpleNamespace(record=Record())  # type: ignore[assignment]
     health, target = run.record.health, target_at(endpoint.url)
     run.see_faults(target)
     assert (said, health.missing) == ([], [])
@@ -77,7 +77,7 @@ def test_a_run_says_which_rules_struck_while_it_loaded_and_how_often(endpoint: E
 
 
 def test_nobody_there_is_said() -> None:
-    with pytest.raises(NotTold, match="did not answer"):
+    with pytest.raises(PageUnavailable, match="did not answer"):
         partitions_of(target_at("http://127.0.0.1:9"), "orders", 0.0, 10.0)
 
 
@@ -86,5 +86,5 @@ def test_nobody_there_is_said() -> None:
     [("404 Not Found", b""), ("200 OK", b"coffee"), ("200 OK", b'{"rules": [{"name": 1}]}')],
 )
 def test_rules_of_faults_that_are_not_told_are_not_taken_for_none(status: str, body: bytes) -> None:
-    with odd(status, body) as target, pytest.raises(NotTold):
+    with odd(status, body) as target, pytest.raises(PageUnavailable):
         faults_of(target)

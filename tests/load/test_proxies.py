@@ -8,7 +8,7 @@ from botocore.exceptions import BotoCoreError
 
 from keyheat.evidence.clients import boto3_clients
 from keyheat.load.transport.boto import make_client
-from keyheat.load.transport.endpoint_pages import NotTold, endpoint_at, partitions_of, scale_at
+from keyheat.load.transport.endpoint_pages import PageUnavailable, endpoint_at, partitions_of, scale_at
 from keyheat.load.transport.target import TargetError, target_at
 from keyheat.testing.local import LocalDynamoDB
 from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving
@@ -70,7 +70,7 @@ def test_looks_at_a_local_endpoint_go_past_the_proxy(proxy: ScriptedServer) -> N
         target = target_at(server.url)
         assert scale_at(target) == 0.5
         assert endpoint_at(target) == "keyheat"
-        with pytest.raises(NotTold):
+        with pytest.raises(PageUnavailable):
             partitions_of(target, "t", 0.0, 1.0)
         assert LocalDynamoDB(server.url)._page("health") == {"scale": 0.5}
     assert (server.connections, proxy.connections) == (4, 0)

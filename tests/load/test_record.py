@@ -131,7 +131,7 @@ def test_every_attempt_is_counted_once(log: list[Attempt]) -> None:
     assert counts[ATTEMPTS] == len(log)
     assert counts[ATTEMPTS] == counts[ACCEPTED] + counts[THROTTLED] + counts[ERRORS]
     assert counts[THROTTLED] == len(record.throttles)
-    assert sum(latency.count for latency in record.latencies.values()) == len(log)
+    assert sum(latency.counts().sum() for latency in record.latencies.values()) == len(log)
     assert record.seconds.table().num_rows == len(record.seconds.rows)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.run.timeline import TableTimeline
-from keyheat.load.tables.lifecycle import prepare_table
+from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import Scenario
@@ -45,7 +45,7 @@ def test_steps_are_asked_at_their_moments_and_wait_for_an_active_table(target: T
         {"at_s": 0.2, "index": "by-day", "provisioned": {"write": 90}},
         {"at_s": 0.3, "billing_mode": "PAY_PER_REQUEST"},
     )
-    prepare_table(target, made.table, "run")
+    RunTables(target=target, run_id="run", alone=True).prepare(made.table)
     said: list[str] = []
     timeline = TableTimeline(made, target, time.time(), said.append, time.time)
     timeline.follow()
@@ -74,7 +74,7 @@ def test_steps_are_asked_at_their_moments_and_wait_for_an_active_table(target: T
 def test_a_refusal_is_said_and_kept(endpoint: EndpointProcess) -> None:
     target = target_at(endpoint.url)
     made = scenario({"at_s": 0, "provisioned": {"write": 9}})
-    prepare_table(target, made.table, "run")
+    RunTables(target=target, run_id="run", alone=True).prepare(made.table)
     client = make_client(target)
     for units in (3_999, 3_998, 3_997, 3_996):
         client.update_table(

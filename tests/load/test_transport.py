@@ -17,7 +17,7 @@ from keyheat.evidence.clients import boto3_clients
 from keyheat.load.tables.ownership import tags_of
 from keyheat.load.transport.answer import Answer, Reason, Transport
 from keyheat.load.transport.boto import make_client
-from keyheat.load.transport.endpoint_pages import NotTold, faults_of
+from keyheat.load.transport.endpoint_pages import PageUnavailable, faults_of
 from keyheat.load.transport.failures import BadAnswer, NoCredentials, kind_of
 from keyheat.load.transport.signed import SignedTransport, receive
 from keyheat.load.transport.signer import AccessKeys
@@ -361,7 +361,7 @@ def test_a_page_of_an_endpoint_that_drips_is_dropped_and_said(
     monkeypatch.setattr("keyheat.answer_size.WORD_AFTER_S", 0.0)
     monkeypatch.setattr("keyheat.load.transport.endpoint_pages.TOLD_WITHIN_S", 0.2)
     with serving(endless(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b" ", every_s=0.02)) as drip:
-        with pytest.raises(NotTold, match="did not answer"):
+        with pytest.raises(PageUnavailable, match="did not answer"):
             faults_of(target_at(drip.url))
         host = drip.url.removeprefix("http://")
     assert f"waiting for {host} to answer /_keyheat/faults" in capfd.readouterr().err

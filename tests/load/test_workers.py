@@ -1,7 +1,7 @@
 """What workers record arrives at the master, whole, or the master says what is missing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,9 +21,9 @@ from keyheat.load.run.workers import (
     ORDER,
     PIECE,
     SILENCE_S,
-    Arrived,
     Gatherer,
     Worker,
+    WorkerProgress,
     order_for,
 )
 from tests.make import a_scenario, an_attempt
@@ -88,7 +88,7 @@ def test_every_piece_arrives() -> None:
         environment.keyheat.record.add(an_attempt(number, units=1.0))
         if number % 10 == 0:
             worker._report()
-    gatherer.finish()
+    gatherer.end()
     assert gatherer.record.seconds.total()[ATTEMPTS] == 30
     assert gatherer.record.heat["write"].sketch.total_units == 30
     assert gatherer.record.health.problems == []
@@ -107,7 +107,7 @@ def test_the_time_of_a_load_counts_from_when_a_worker_sends() -> None:
 
 def test_a_worker_without_users_reports_too() -> None:
     gatherer, _worker, _environment = connected(order())
-    gatherer.finish()
+    gatherer.end()
     assert gatherer.record.health.problems == []
     assert gatherer.workers["a"].whole
 
@@ -117,7 +117,7 @@ def test_a_worker_that_is_halted_twice_reports_once() -> None:
     worker.begin()
     environment.keyheat.record.add(an_attempt(1, units=1.0))
     worker.end()
-    gatherer.finish()
+    gatherer.end()
     environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))
     assert gatherer.record.seconds.total()[ATTEMPTS] == 1
     assert gatherer.record.health.problems == []
@@ -125,12 +125,12 @@ def test_a_worker_that_is_halted_twice_reports_once() -> None:
 
 def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     gatherer, worker, environment = connected(order())
-    gatherer.workers["b"] = Arrived(joined_s=0.0, last_s=1.0, whole=True)
+    gatherer.workers["b"] = WorkerProgress(joined_s=0.0, last_s=1.0, whole=True)
     worker.begin()
     environment.keyheat.record.add(an_attempt(1, units=1.0))
     worker._report()
     environment.runner.listeners.pop(HALT)  # it was killed: it hears no more
-    gatherer.finish(silence_s=0.1)
+    gatherer.end(silence_s=0.1)
     worker.end()
     health = gatherer.record.health
     (line,) = health.missing
@@ -144,7 +144,7 @@ def test_a_run_that_lost_every_worker_says_nothing() -> None:
     gatherer, worker, environment = connected(order())
     worker.begin()
     environment.runner.listeners.pop(HALT)
-    gatherer.finish(silence_s=0.1)
+    gatherer.end(silence_s=0.1)
     worker.end()
     (line,) = gatherer.record.health.missing
     assert "worker a was lost before anything came from it" in line
@@ -153,11 +153,11 @@ def test_a_run_that_lost_every_worker_says_nothing() -> None:
 
 def test_a_worker_that_goes_by_itself_is_named_but_nothing_of_it_is_lost() -> None:
     gatherer, worker, _environment = connected(order())
-    gatherer.workers["b"] = Arrived(joined_s=0.0, last_s=1.0, whole=True)
+    gatherer.workers["b"] = WorkerProgress(joined_s=0.0, last_s=1.0, whole=True)
     worker.begin()
     worker._report()
     worker.end()
-    gatherer.finish()
+    gatherer.end()
     (line,) = gatherer.record.health.missing
     assert line.startswith("worker a left the run at ")
     assert "nothing that it sent is missing" in line
@@ -187,7 +187,7 @@ def test_a_worker_without_credentials_makes_the_run_invalid() -> None:
     gatherer, worker, environment = connected(order("https://dynamodb.eu-west-1.amazonaws.com"))
     with pytest.raises(gevent.GreenletExit):
         worker.begin()
-    gatherer.finish()
+    gatherer.end()
     gevent.sleep(0)
     assert "no AWS credentials found" in gatherer.record.health.problems[0]
     assert environment.runner.quits == 1
@@ -210,7 +210,7 @@ def test_every_worker_has_its_part_and_one_that_joins_late_has_none() -> None:
 
 
 def capped(units: float) -> Order:
-    return replace(order(), caps=Caps(units=units).to_wire())
+    return replace(order(), caps=asdict(Caps(units=units)))
 
 
 def test_a_worker_whose_part_is_used_up_sends_no_more_and_the_master_ends_the_run() -> None:
@@ -220,7 +220,7 @@ def test_a_worker_whose_part_is_used_up_sends_no_more_and_the_master_ends_the_ru
     worker.begin()
     environment.keyheat.record.add(an_attempt(1, units=600.0))
     worker._used_up()
-    assert environment.keyheat.stopping
+    assert environment.keyheat.stopped.is_set()
     assert ended == ["used up"]
     assert gatherer.record.consumed.units == 600.0, "what it consumed came with it"
     worker.end()
@@ -242,7 +242,7 @@ def test_a_worker_that_did_not_listen_yet_is_told_again(monkeypatch: pytest.Monk
     gatherer, _worker, environment = connected(order())
     listener, runner = environment.runner.listeners.pop(HALT), environment.runner
     gevent.spawn(runner.register_message, HALT, listener)
-    gatherer.finish()
+    gatherer.end()
     assert gatherer.record.health.missing == []
     assert gatherer.workers["a"].whole
 
@@ -361,5 +361,5 @@ def test_a_run_without_any_worker_says_nothing() -> None:
         SimpleNamespace(runner=Wire(clients={}), parsed_options=SimpleNamespace()), order(), Record()
     )
     gatherer.give_order()
-    gatherer.finish()
+    gatherer.end()
     assert "no worker was left" in gatherer.record.health.problems[0]

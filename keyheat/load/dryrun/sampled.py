@@ -137,7 +137,8 @@ class Sample:
         around = [(template(text, self.done[number].draws), text) for number, text in texts]
         if all(form for form, _text in around) and not _follow_from_keys(around):
             law = self._counted([form or "" for form, _text in around])
-            return law if len(law.texts) <= FEW_TEXTS and _is_whole(law) else FRESH
+            is_whole = sum(share for _text, share in law.texts) > 1 - 1e-9  # it names all its texts
+            return law if len(law.texts) <= FEW_TEXTS and is_whole else FRESH
         return self._counted([text for _made, text in around])
 
     def _counted(self, texts: Sequence[str]) -> KeyLaw:
@@ -259,8 +260,7 @@ def _follow_from_keys(around: Sequence[tuple[str | None, str]]) -> bool:
         return False
     text, count = Counter(text for _made, text in around).most_common(1)[0]
     form = next(form for form, other in around if other == text) or ""
-    before, _, after = form.partition(KEY)
-    key = text[len(before) : len(text) - len(after)]
+    key = _key_of(form, text)
     same = sum(key == _key_of(form or "", text) for form, text in around)
     return count == same >= 2 * SEEN_OFTEN
 
@@ -290,11 +290,6 @@ def _as_seen(counts: Counter[str]) -> KeyLaw:
         distinct=distinct,
         family=family_of(next(iter(counts))) if pairs or often else "",
     )
-
-
-def _is_whole(law: KeyLaw) -> bool:
-    """Whether a law names all its texts."""
-    return sum(share for _text, share in law.texts) > 1 - 1e-9
 
 
 def _even(counts: Counter[str], count: int) -> bool:

@@ -64,7 +64,6 @@ class DryLoad:
     """What the users of one run share, as far as they need it without a table."""
 
     cache = knowledge = retries = key_name = entries = None
-    stopping = False
 
     def __init__(self, scenario: Scenario, tables: Tables, keys: NotedKeys) -> None:
         self.order = SimpleNamespace(scenario=scenario, run_id="dry-run", users=scenario.load.users)
@@ -88,7 +87,6 @@ class DryLoad:
         return self.order.scenario.keys.shards  # type: ignore[no-any-return]
 
     def pace(self, _rng: Random) -> Any:
-        """A pace without waiting."""
         return SimpleNamespace(wait=lambda: 0.0)
 
     def send(self, operation: str, body: bytes) -> Answer:

@@ -104,7 +104,6 @@ class Tables:
         }  # fmt: skip
 
     def begin(self) -> None:
-        """Another task begins."""
         self.sent = []
         self._task += 1
         self.requests = 0

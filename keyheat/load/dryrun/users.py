@@ -72,12 +72,10 @@ def loaded(path: Path) -> Any:
 
 
 def is_user(value: Any) -> bool:
-    """Whether Locust takes something for a class of users."""
     return inspect.isclass(value) and issubclass(value, locust.User) and not value.abstract
 
 
 def _mistakes(path: Path, users: Sequence[Any]) -> Iterator[str]:
-    """List mistakes in the file."""
     if not users:
         yield f"{path.name} has no user class: one that derives from keyheat.load.users.user.TableUser"
     elif not any(issubclass(user, TableUser) for user in users):
@@ -106,7 +104,6 @@ def _past_us(path: Path, user: Any) -> str:
 
 
 def _count_of(user: Any, users: Sequence[Any], scenario: Scenario) -> int:
-    """How many users of a class there are."""
     if user.fixed_count:
         return int(user.fixed_count)
     remaining = scenario.load.users - sum(other.fixed_count for other in users)
@@ -175,7 +172,6 @@ class _Session:
         return tuple(self._class(user, count) for user, count in zip(users, counts, strict=True))
 
     def _class(self, user: Any, count: int) -> UserClass:
-        """Sample one class of `count` users."""
         try:
             actors = [self._actor(user) for _ in range(min(count, self._most_users))]
             tasks = tuple(self._tasks(actors, count))

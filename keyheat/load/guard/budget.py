@@ -4,11 +4,12 @@ Plain numbers in, a reason to stop out; nothing here knows the clock, the networ
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
+from keyheat.load.guard.options import Guards, InputError
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.plan.charges import AROUND_S, Tariff
 from keyheat.runs.manifest import STOP_AMOUNTS, Rule, Stop
@@ -21,22 +22,14 @@ MINUTE_S: Final = 60.0
 NO_CHARGE: Final = Tariff(per_hour=0.0, per_write_unit=0.0, per_read_unit=0.0)
 
 
-class WrongBudget(ValueError):
-    """The command line's caps are invalid; one line for each."""
-
-    def __init__(self, errors: list[str]) -> None:
-        self.errors = errors
-        super().__init__("\n".join(errors))
-
-
-def budget_of(stated: BudgetSpec, options: Mapping[str, float | None]) -> BudgetSpec:
-    """The scenario's budget with what the command line says of it. Raises `WrongBudget`."""
+def budget_of(stated: BudgetSpec, guards: Guards) -> BudgetSpec:
+    """The scenario's budget with the caps of the guards. Raises `InputError`."""
+    caps = {name: getattr(guards, f"max_{name}") for name in BudgetSpec.model_fields}
+    stated_caps = {name: cap for name, cap in caps.items() if cap is not None}
     try:
-        return BudgetSpec.model_validate(
-            stated.model_dump() | {name: cap for name, cap in options.items() if cap is not None}
-        )
+        return BudgetSpec.model_validate(stated.model_dump() | stated_caps)
     except ValidationError as error:
-        raise WrongBudget(
+        raise InputError(
             [f"--max-{problem['loc'][0]}: {problem['msg']}" for problem in error.errors()]
         ) from error
 
@@ -44,21 +37,15 @@ def budget_of(stated: BudgetSpec, options: Mapping[str, float | None]) -> Budget
 def over_budget(budget: BudgetSpec, bill: "Bill", duration_s: float) -> Iterator[str]:
     """Yield why the plan is more than the budget allows, a line for each cap that it exceeds."""
     units, minutes = bill.write_units + bill.read_units, duration_s / MINUTE_S
-    if bill.dollars > budget.dollars:
-        yield (
-            f"it may cost {bill.dollars:,.4g} dollars ({bill.prices.title}), and its budget is "
-            f"{budget.dollars:,.4g}: {_allow('dollars', bill.dollars)}"
-        )
-    if budget.units is not None and units > budget.units:
-        yield (
-            f"it may consume {units:,.0f} units, and its budget is {budget.units:,.0f}: "
-            f"{_allow('units', units)}"
-        )
-    if budget.minutes is not None and minutes > budget.minutes * (1 + 1e-9):
-        yield (
-            f"it lasts {minutes:,.4g} minutes, and its budget is {budget.minutes:,.4g}: "
-            f"{_allow('minutes', minutes)}"
-        )
+    dollars = f"it may cost {bill.dollars:,.4g} dollars ({bill.prices.title})"
+    for name, amount, words, digits in (
+        ("dollars", bill.dollars, dollars, ",.4g"),
+        ("units", units, f"it may consume {units:,.0f} units", ",.0f"),
+        ("minutes", minutes, f"it lasts {minutes:,.4g} minutes", ",.4g"),
+    ):
+        cap = getattr(budget, name)
+        if cap is not None and amount > cap * (1 + 1e-9):
+            yield f"{words}, and its budget is {cap:{digits}}: {_allow(name, amount)}"
 
 
 def _allow(cap: str, amount: float) -> str:
@@ -84,26 +71,15 @@ class Caps:
         dollars = self.tariff.dollars(consumed.write_units, consumed.read_units, elapsed_s + AROUND_S)
         return Spent(consumed.units, dollars, elapsed_s / MINUTE_S)
 
-    def _stops(self, consumed: ConsumedUnits, elapsed_s: float) -> Iterator[Stop]:
+    def stops(self, consumed: ConsumedUnits, elapsed_s: float) -> Iterator[Stop]:
+        """Yield every cap with what a run has used of it after `elapsed_s` of load."""
         for name, seen in self.used(consumed, elapsed_s)._asdict().items():
             if (limit := getattr(self, name)) is not None:
                 yield Stop(rule=RULES[name], limit=limit, seen=seen, at_s=elapsed_s)
 
     def exceeded(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop | None:
         """The first cap that `consumed` would exceed after `elapsed_s` of load."""
-        return next((stop for stop in self._stops(consumed, elapsed_s) if stop.seen > stop.limit), None)
-
-    def nearest(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop:
-        """The cap of which so much leaves the least. There is one."""
-        return max(self._stops(consumed, elapsed_s), key=lambda stop: stop.seen / max(stop.limit, 1e-9))
-
-    def as_it_ended(self, stop: Stop, consumed: ConsumedUnits, elapsed_s: float) -> Stop:
-        """The same reason with what had come back once everything had."""
-        seen = {now.rule: now.seen for now in self._stops(consumed, elapsed_s)}
-        return replace(stop, seen=seen.get(stop.rule, stop.seen))
-
-    def to_wire(self) -> dict[str, Any]:
-        return asdict(self)
+        return next((stop for stop in self.stops(consumed, elapsed_s) if stop.seen > stop.limit), None)
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> "Caps":
@@ -151,12 +127,9 @@ class Spending:
 
     def left_text(self) -> str | None:
         """Return what is left for the next run, in words; None before the first run, and without caps."""
-        rest = self.left()
-        parts = [
-            *([f"{rest.dollars:,.2f} dollars"] if rest.dollars is not None else ()),
-            *([f"{rest.units:,.0f} units"] if rest.units is not None else ()),
-            *([f"{rest.minutes:,.1f} minutes"] if rest.minutes is not None else ()),
-        ]
+        rest, digits = self.left(), {"dollars": ",.2f", "units": ",.0f", "minutes": ",.1f"}
+        caps = {name: getattr(rest, name) for name in digits}
+        parts = [f"{cap:{digits[name]}} {name}" for name, cap in caps.items() if cap is not None]
         if not self._of or not parts:
             return None
         return f"of the budget that all starts of one process share, {' and '.join(parts)} are left"

@@ -2,9 +2,10 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TextIO
 
+from keyheat.load.guard.options import Guards
 from keyheat.load.transport.target import Target
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
@@ -31,22 +32,21 @@ class Undertaking:
     bill: "Bill"
     budget: BudgetSpec
     duration_s: float | None  # None: until stopped
-    existing: str | None = None  # the table that is loaded as it is
-    keep_table: bool = False
-    clean_up: bool = False
+    guards: Guards = field(default_factory=Guards)
 
     def lines(self) -> Iterator[str]:
         """Yield what is done, and what it costs, a line each."""
-        table = self.existing or self.scenario.table.name
+        existing = self.guards.table
+        table = existing or self.scenario.table.name
         lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"
         where = f"{self.target.url}, {self.target.region}"
         yield f"{self.scenario.name} loads table {table} at {where}, {lasting}"
-        if self.existing is not None:
-            items = "deleted" if self.clean_up else "kept"
-            yield f"table {self.existing} is there, and stays; the items that are written to it are {items}"
+        if existing is not None:
+            items = "deleted" if self.guards.clean_up else "kept"
+            yield f"table {existing} is there, and stays; the items that are written to it are {items}"
             if self.target.aws:
                 yield f"its {WARM_STAYS}"
-        tables = [*([] if self.existing else [self.scenario.table]), *self.scenario.companions]
+        tables = [*([] if existing else [self.scenario.table]), *self.scenario.companions]
         for spec in tables:
             yield f"table {spec.name} is created if it is not there, and then {self._fate(spec)}"
         bill = self.bill
@@ -60,7 +60,7 @@ class Undertaking:
         yield f"it is stopped at {_in_words(self.budget)}"
 
     def _fate(self, spec: TableSpec) -> str:
-        if self.keep_table or spec.on_end == "keep":
+        if self.guards.keep_table or spec.on_end == "keep":
             return "kept, and costs until deleted"
         return "deleted when the run is over"
 

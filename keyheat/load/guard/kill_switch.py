@@ -26,7 +26,7 @@ import psutil
 import zmq
 from gevent import monkey
 
-from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, STDERR, heard, let_go
+from keyheat.load.guard.signals import HUNG_UP, PASSED_ON, STDERR, is_handled, release_output
 from keyheat.words import ENDING, INTERRUPTED
 
 CTRL_C: Final = (signal.SIGINT, PASSED_ON)
@@ -49,7 +49,7 @@ class KillSwitch:
         """Listen to Ctrl-C, and to the terminal's end, from now on."""
         for number in CTRL_C:
             gevent.signal_handler(number, self._pressed, number)
-        if heard(HUNG_UP):
+        if is_handled(HUNG_UP):
             gevent.signal_handler(HUNG_UP, self._hung_up)
 
     def watch_parent(self, pid: int) -> None:
@@ -67,9 +67,10 @@ class KillSwitch:
         """The run is being ended: the next Ctrl-C leaves at once, and SIGTERM says nothing new."""
         if not self._armed:
             self._armed = True
-            signal.signal(signal.SIGTERM, _nothing_new)  # SIG_IGN would be inherited by children
-            if heard(HUNG_UP):
-                signal.signal(HUNG_UP, _nobody_looks)
+            # A scheduler repeats itself; SIG_IGN would be inherited by children.
+            signal.signal(signal.SIGTERM, lambda _number, _frame: None)
+            if is_handled(HUNG_UP):
+                signal.signal(HUNG_UP, lambda _number, _frame: release_output())
             for number in CTRL_C:
                 signal.signal(number, self._second)
 
@@ -80,7 +81,7 @@ class KillSwitch:
             self._first()
 
     def _hung_up(self) -> None:
-        let_go()
+        release_output()
         if not self._armed:
             self._first()
 
@@ -126,15 +127,6 @@ class KillSwitch:
 def _say(line: str) -> None:
     with suppress(OSError):
         os.write(STDERR, f"keyheat: {line}\n".encode())
-
-
-def _nobody_looks(_signal: int, _frame: FrameType | None) -> None:
-    """The terminal of a run that is being ended is closed."""
-    let_go()
-
-
-def _nothing_new(_signal: int, _frame: FrameType | None) -> None:
-    """A scheduler repeats itself."""
 
 
 def tell_to_quit(runner: Any) -> None:

@@ -1,8 +1,17 @@
 """What a run is allowed: options of `keyheat` and of Locust's command line, and fields of a suite."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from keyheat.flags import option, values_of
+
+
+class InputError(ValueError):
+    """What was asked for cannot be run; one line for each reason."""
+
+    def __init__(self, errors: list[str]) -> None:
+        self.errors = errors
+        super().__init__("\n".join(errors))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +41,10 @@ class Guards(Consent):
     max_units: float | None = option("cap read and write units together", metavar="N", type=float)
     max_minutes: float | None = option("cap minutes of load", metavar="M", type=float)
     no_align: bool = option("do not wait for a full minute before the load", default=False)
+
+    @classmethod
+    def of(cls, options: Any) -> "Guards":
+        return cls(**{entry.name: getattr(options, entry.name) for entry in fields(cls)})
 
     def arguments(self, *, agreed: bool) -> list[str]:
         """Options for the process that loads; with `agreed`, it does not ask again."""

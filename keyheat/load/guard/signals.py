@@ -12,7 +12,6 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable
 from typing import Any, Final
 
 PASSED_ON: Final[signal.Signals] = getattr(signal, "SIGUSR1", signal.SIGINT)
@@ -22,12 +21,12 @@ PARENT: Final = "KEYHEAT_PARENT_PID"
 """The environment variable with the process that started a run, and without which it ends."""
 
 
-def heard(number: signal.Signals) -> bool:
+def is_handled(number: signal.Signals) -> bool:
     """Return whether a signal is handled here: it was not ignored when this process started."""
     return signal.getsignal(number) is not signal.SIG_IGN
 
 
-def let_go() -> None:
+def release_output() -> None:
     """Redirect output to /dev/null if its terminal or pipe is closed."""
     for stream in (STDOUT, STDERR):
         if _nobody_at(stream):
@@ -39,13 +38,7 @@ def let_go() -> None:
 def _nobody_at(stream: int) -> bool:
     if not hasattr(select, "poll"):
         return False  # where no terminal says that it is closed
-    poll = _poll()()
+    monkey = sys.modules.get("gevent.monkey")  # whose poll would wait for its loop
+    poll: Any = (monkey.get_original("select", "poll") if monkey else select.poll)()
     poll.register(stream, 0)
     return any(events & (select.POLLERR | select.POLLHUP) for _stream, events in poll.poll(0))
-
-
-def _poll() -> Callable[[], Any]:
-    """The system's own: gevent's would wait for its loop."""
-    monkey = sys.modules.get("gevent.monkey")
-    original: Callable[[], Any] = monkey.get_original("select", "poll") if monkey else select.poll
-    return original

@@ -9,7 +9,7 @@ of then. Few are kept, however long the window is.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from time import monotonic
@@ -47,9 +47,6 @@ class Rules:
 
     def broken(self, record: Record, now_s: float, at_s: float, *, until: int) -> Stop | None:
         """The first rule that the `over_s` seconds before the second `until` break, `at_s` into the load."""
-        return next(self._broken(record, now_s, at_s, until), None)
-
-    def _broken(self, record: Record, now_s: float, at_s: float, until: int) -> Iterator[Stop]:
         rules = self.rules
         seconds = [record.seconds.in_second(second) for second in range(until - ceil(rules.over_s), until)]
         attempts = sum(counts[ATTEMPTS] for counts in seconds)
@@ -60,9 +57,10 @@ class Rules:
         for rule, limit, what in shares:
             share = sum(counts[what] for counts in seconds) / max(1.0, attempts)
             if limit is not None and attempts >= ENOUGH_ATTEMPTS and share > limit:
-                yield Stop(rule=rule, limit=limit, seen=share, at_s=at_s)
+                return Stop(rule=rule, limit=limit, seen=share, at_s=at_s)
         if rules.p99_ms is not None and timed >= ENOUGH_ACCEPTED and p99_us / 1000 > rules.p99_ms:
-            yield Stop(rule="p99_ms", limit=rules.p99_ms, seen=p99_us / 1000, at_s=at_s)
+            return Stop(rule="p99_ms", limit=rules.p99_ms, seen=p99_us / 1000, at_s=at_s)
+        return None
 
     def timed(self, record: Record, now_s: float) -> tuple[int, int]:
         """Return how many accepted requests the window has, and their p99 in microseconds."""
@@ -115,21 +113,19 @@ class LoadWatch:
         """Judge what is known, and stop the run if it has to be; returns the seconds until the next look."""
         if self._closed or self.stopped is not None:
             return None
-        stop = self._exceeded(now_s) or self._broken(now_s)
-        if stop is None:
-            return LOOK_S
-        self._end(stop, now_s)
-        return None
+        self._end(self._exceeded(now_s) or self._broken(now_s), now_s)
+        return LOOK_S if self.stopped is None else None
 
     def used_up(self) -> None:
         """No further request fits into what the run may consume."""
         now_s = self.seen.clock()
-        if not self._closed and self.stopped is None:
-            self._end(self.caps.nearest(self.seen.record.consumed, now_s - self.started_s), now_s)
+        stops = self.caps.stops(self.seen.record.consumed, now_s - self.started_s)
+        self._end(max(stops, key=lambda stop: stop.seen / max(stop.limit, 1e-9)), now_s)
 
-    def _end(self, stop: Stop, now_s: float) -> None:
-        self.stopped = replace(stop, at_s=now_s - self.started_s)
-        self.stop()
+    def _end(self, stop: Stop | None, now_s: float) -> None:
+        if stop is not None and self.stopped is None and not self._closed:
+            self.stopped = replace(stop, at_s=now_s - self.started_s)
+            self.stop()
 
     def close(self) -> None:
         """The load is being ended for another reason: from now on nothing ends it early."""
@@ -139,18 +135,18 @@ class LoadWatch:
         """Return why the run was stopped, with what had come back in the end."""
         if self.stopped is None:
             return None
-        return self.caps.as_it_ended(self.stopped, self.seen.record.consumed, ended_s - self.started_s)
+        caps = self.caps.stops(self.seen.record.consumed, ended_s - self.started_s)
+        seen = {cap.rule: cap.seen for cap in caps}
+        return replace(self.stopped, seen=seen.get(self.stopped.rule, self.stopped.seen))
 
     def _exceeded(self, now_s: float) -> Stop | None:
         """The cap that is exceeded by the next look if consumption goes on as since the last one."""
-        consumed, next_s = self.consumed() if self.consumed else self._recorded(), now_s + LOOK_S
+        consumed = self.consumed() if self.consumed else replace(self.seen.record.consumed)  # a copy
+        next_s = now_s + LOOK_S
         more, self._last = consumed.plus(self._last, times=-1.0), consumed
         if self.duration_s is not None and next_s > self.started_s + self.duration_s:
             next_s, more = now_s, ConsumedUnits()  # it ends by itself before that
         return self.caps.exceeded(consumed.plus(more), next_s - self.started_s)
-
-    def _recorded(self) -> ConsumedUnits:
-        return ConsumedUnits().plus(self.seen.record.consumed)  # a copy: the record counts on
 
     def _broken(self, now_s: float) -> Stop | None:
         """The rule that is broken, looked at once in each second and over a whole window only."""

@@ -5,11 +5,13 @@ files name them, by digests unless it shows keys, and only the hottest: at most 
 """
 
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from socket import gethostname
 from typing import Any, Final
 
+from flask import Request, Response
 from gevent.pywsgi import WSGIServer
 
 from keyheat.addresses import Hosts
@@ -27,9 +29,8 @@ UNSTATED: Final = "unstated"
 BOUNDS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-Point = tuple[Labels, float | Distribution]
-Points = dict[str, list[Point]]
-"""The points of each metric, by its name without the prefix."""
+Points = Iterator[tuple[str, Labels, float | Distribution]]
+"""A metric's name without the prefix, the labels of one point, and its value."""
 
 SAYS: Final = {
     "gauge info": "always 1; the labels say which run it is",
@@ -81,116 +82,95 @@ LOAD_METRICS: Final = tuple(_metric(*entry) for entry in SAYS.items())
 def load_metrics(record: Record, view: LiveView, seen: Mapping[str, Any]) -> tuple[Metric, ...]:
     """All metrics that have points, in a fixed order; `seen` is the content of the live page."""
     view.look(record)
-    points: Points = {
-        **_run(view, seen["state"]), **_outcomes(record, view), **_throttles(record, view), **_times(record),
-        **_pace(record, view, seen), **_generator(seen["generator"]), **_keys(record),
-        "capacity_units_per_second": [*_limits(view)],
-    }  # fmt: skip
-    by_name = {metric.name.removeprefix(f"{PREFIX}_load_"): metric for metric in LOAD_METRICS}
+    points: dict[str, list[tuple[Labels, float | Distribution]]] = {}
+    for name, labels, value in chain(
+        _run(view, seen), _requests(record, view), _times(record), _pace(record, view, seen),
+        _generator(seen["generator"]), _keys(record),
+    ):  # fmt: skip
+        points.setdefault(f"{PREFIX}_load_{name}", []).append((labels, value))
     return tuple(
-        replace(metric, points=tuple(points[name])) for name, metric in by_name.items() if points.get(name)
+        replace(metric, points=tuple(points[metric.name])) for metric in LOAD_METRICS if metric.name in points
     )
 
 
-def _run(view: LiveView, state: str) -> Points:
+def _run(view: LiveView, seen: Mapping[str, Any]) -> Points:
     run = view.manifest
-    labels = {
+    yield "info", {
         "run": run["run_id"], "scenario": run["scenario"]["name"], "table": run["table"]["name"],
         "target": run["target"], "version": own_version(),
-    }  # fmt: skip
-    return {"info": [(labels, 1.0)], "loading": [({}, float(state == "loading"))]}
-
-
-def _outcomes(record: Record, view: LiveView) -> Points:
-    counts = view.counts(record, record.seconds.last() + 1)
-    attempts: list[Point] = [
-        ({"operation": operation or "", "direction": direction, "outcome": outcome}, float(row[column]))
-        for (index, direction, operation), row in counts.items()
-        if index is None
-        for outcome, column in OUTCOMES.items()
-    ]
-    units = [(_resource(*resource), amount) for resource, amount in consumed_in(counts).items()]
-    return {"attempts_total": attempts, "consumed_units_total": [*units]}
+    }, 1.0  # fmt: skip
+    yield "loading", {}, float(seen["state"] == "loading")
+    for resource, limit, limit_is in view.limits():
+        if limit is not None:
+            labels = {**_resource(resource.index, resource.direction), "limit": limit_is or ""}
+            yield "capacity_units_per_second", labels, limit
 
 
 def _resource(index: str | None, direction: str) -> dict[str, str]:
     return {"resource": label_of(index), "direction": direction}
 
 
-def _throttles(record: Record, view: LiveView) -> Points:
-    throttles: list[Point] = [
-        (
-            {
-                "operation": operation, **_resource(refuser.index, refuser.direction),
-                "reason": refuser.reason or UNSTATED, "constraint": refuser.constraint,
-            },
-            float(number),
-        )
-        for (operation, refuser), number in view.tally.by_operation.items()
-    ]  # fmt: skip
-    failures: list[Point] = [({"kind": kind}, float(n)) for kind, n in record.errors_by_kind.items()]
-    return {"throttles_total": throttles, "failures_total": failures}
-
-
-def _limits(view: LiveView) -> Iterator[Point]:
-    for resource, limit, limit_is in view.limits():
-        if limit is not None:
-            yield {**_resource(resource.index, resource.direction), "limit": limit_is or ""}, limit
+def _requests(record: Record, view: LiveView) -> Points:
+    counts = view.counts(record, record.seconds.last() + 1)
+    for (index, direction, operation), row in counts.items():
+        for outcome, column in OUTCOMES.items() if index is None else ():
+            labels = {"operation": operation or "", "direction": direction, "outcome": outcome}
+            yield "attempts_total", labels, float(row[column])
+    for resource, units in consumed_in(counts).items():
+        yield "consumed_units_total", _resource(*resource), units
+    for (name, refuser), number in view.tally.by_operation.items():
+        labels = {
+            "operation": name, **_resource(refuser.index, refuser.direction),
+            "reason": refuser.reason or UNSTATED, "constraint": refuser.constraint,
+        }  # fmt: skip
+        yield "throttles_total", labels, float(number)
+    for kind, number in record.errors_by_kind.items():
+        yield "failures_total", {"kind": kind}, float(number)
 
 
 def _times(record: Record) -> Points:
     bounds_us = [bound * 1e6 for bound in BOUNDS_S]
-    service, response = list[Point](), list[Point]()
     for tag, latency in tuple(record.latencies.items()):
         operation, _, what = tag.rpartition(".")
         if what in OUTCOMES or what == "response":
             counts, total_us = spans_of(latency.counts(), bounds_us)
             distribution = Distribution(BOUNDS_S, counts, total_us / 1e6)
             if what == "response":
-                response.append(({"operation": operation}, distribution))
+                yield "response_time_seconds", {"operation": operation}, distribution
             else:
-                service.append(({"operation": operation, "outcome": what}, distribution))
-    return {"service_time_seconds": service, "response_time_seconds": response}
+                yield "service_time_seconds", {"operation": operation, "outcome": what}, distribution
 
 
 def _pace(record: Record, view: LiveView, seen: Mapping[str, Any]) -> Points:
     health, unit = record.health, {"unit": view.target_unit}
+    yield "demand_total", unit, health.demand
+    yield "sent_total", unit, health.sent
     users = sum(process["users"] for process in seen["generator"]["processes"])
-    counted = {metric: record.counted[name] for metric, name in COUNTED.items() if name in record.counted}
-    plain = {
-        "users": users if seen["state"] == "loading" else 0, "users_asked": view.manifest["users"],
-        "starts_missed_total": health.missed, **counted,
-    }  # fmt: skip
-    return {
-        "demand_total": [(unit, health.demand)],
-        "sent_total": [(unit, health.sent)],
-        **{name: [({}, float(number))] for name, number in plain.items()},
-    }
+    yield "users", {}, float(users if seen["state"] == "loading" else 0)
+    yield "users_asked", {}, float(view.manifest["users"])
+    yield "starts_missed_total", {}, float(health.missed)
+    for metric, name in COUNTED.items():
+        if name in record.counted:
+            yield metric, {}, float(record.counted[name])
 
 
 def _generator(generator: Mapping[str, Any]) -> Points:
-    limited: list[Point] = [({}, float(generator["bound"]))] if generator["checks"] else []  # else: too early
-    return {
-        "cpu_ratio": [
-            ({"process": process["name"]}, process["cpu_percent"] / 100) for process in generator["processes"]
-        ],
-        "generator_limited": limited,
-        "workers_missing": [({}, float(len(generator["missing"])))],
-    }
+    for process in generator["processes"]:
+        yield "cpu_ratio", {"process": process["name"]}, process["cpu_percent"] / 100
+    if generator["checks"]:  # else it is too early
+        yield "generator_limited", {}, float(generator["bound"])
+    yield "workers_missing", {}, float(len(generator["missing"]))
 
 
 def _keys(record: Record) -> Points:
     """The keys with most demand and those throttled most, of the table and of its indexes."""
     hottest = hottest_keys(record, "top", "units") | hottest_keys(record, "top_throttled", "throttles")
-    points: Points = {"hot_key_asked_units": [], "hot_key_consumed_units": [], "hot_key_throttles": []}
     for (name, key), totals in hottest.items():
         direction, _, index = name.partition(":")
         labels = {"key": key, **_resource(index or None, direction)}
-        for metric, value in zip(
-            points.values(), (totals.units, totals.consumed, totals.throttles), strict=True
-        ):
-            metric.append((labels, float(value)))
-    return points
+        yield "hot_key_asked_units", labels, totals.units
+        yield "hot_key_consumed_units", labels, totals.consumed
+        yield "hot_key_throttles", labels, float(totals.throttles)
 
 
 HERE: Final = "127.0.0.1"
@@ -223,34 +203,29 @@ def metrics_port(options: Namespace, errors: list[str]) -> MetricsPort | None:
     return MetricsPort(port, host or HERE, names)
 
 
-@dataclass(frozen=True, slots=True)
-class MetricsPage:
+def metrics_page(metrics: Callable[[], tuple[Metric, ...]], hosts: Hosts) -> Callable[..., Any]:
     """`/metrics`, as a WSGI application; it answers to its own name alone, as every page of ours."""
 
-    metrics: Callable[[], tuple[Metric, ...]]
-    hosts: Hosts
+    @Request.application
+    def answer(request: Any) -> Response:
+        if not hosts.answers(request.headers.get):
+            return Response(
+                "keyheat: this page answers to its own name alone (--allow-host NAME)\n",
+                403,
+                mimetype="text/plain",
+            )
+        if request.path != PATH:
+            return Response(f"keyheat: the metrics are at {PATH}\n", 404, mimetype="text/plain")
+        return Response(prometheus_text(metrics()), content_type=TEXT)
 
-    def __call__(self, environ: Mapping[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        status, body = self._answer(environ)
-        start(status, [("Content-Type", TEXT), ("Content-Length", str(len(body)))])
-        return [body]
-
-    def _answer(self, environ: Mapping[str, Any]) -> tuple[str, bytes]:
-        def header(name: str) -> str | None:
-            return environ.get(f"HTTP_{name.upper().replace('-', '_')}")
-
-        if not self.hosts.answers(header):
-            return "403 Forbidden", b"keyheat: this page answers to its own name alone (--allow-host NAME)\n"
-        if environ["PATH_INFO"] != PATH:
-            return "404 Not Found", f"keyheat: the metrics are at {PATH}\n".encode()
-        return "200 OK", prometheus_text(self.metrics())
+    return answer
 
 
 def serve_metrics(
     at: MetricsPort, metrics: Callable[[], tuple[Metric, ...]], say: Callable[[str], None]
 ) -> None:
     """Listen until the process ends. Raises `CannotListen`."""
-    server = WSGIServer((at.host, at.port), MetricsPage(metrics, Hosts(at.names)), log=None, error_log=None)
+    server = WSGIServer((at.host, at.port), metrics_page(metrics, Hosts(at.names)), log=None, error_log=None)
     try:
         server.start()
     except OSError as error:

@@ -60,7 +60,6 @@ class ThrottleTally:
             del self.by_second[second]
 
     def recent(self, end: int) -> Counter[Refuser]:
-        """Throttles of the last seconds before `end`."""
         seconds = range(end - RECENT_S, end)
         return sum((self.by_second.get(second, Counter()) for second in seconds), Counter())
 

@@ -13,13 +13,10 @@ import gevent
 from keyheat.load.live.prometheus import load_metrics
 from keyheat.load.live.readings import of_requests
 from keyheat.load.live.view import LiveView, Sentence
-from keyheat.load.record.record import PIECES_ARRIVE_S
 from keyheat.load.record.rows import ATTEMPTS
-from keyheat.load.run.workers import short_name
 from keyheat.masking import masked
 from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT
-from keyheat.runs.manifest import GeneratorHealth
 
 if TYPE_CHECKING:  # the run makes no page; it is shown on one
     from keyheat.load.run.run import LoadRun
@@ -44,7 +41,6 @@ class LiveRun:
         self._content: dict[str, Any] = {"state": "none", "sentence": nothing._asdict()}
 
     def begin(self, run: "LoadRun") -> None:
-        assert run.folder is not None, "it has begun"
         view = LiveView(
             run.folder.manifest, run.started_s, run.duration_s, run.plan.scenario.load.target_unit
         )
@@ -96,44 +92,19 @@ class LiveRun:
     def _look(self, run: "LoadRun", view: LiveView) -> dict[str, Any]:
         now_s = run.clock()
         if self._stopped_s is None:
-            end = int(now_s) - (PIECES_ARRIVE_S if run.gatherer else 0)
+            end = int(now_s) - run.sender.behind_s
         else:
             end = int(min(now_s, max(self._stopped_s, run.record.seconds.last() + 1)))
+        attempts = of_requests(view.counts(run.record, end), ATTEMPTS)
+        early = self._stopped_s is None and end - run.started_s < JUDGED_AFTER_S
         return view.content(
             run.record,
-            self._verdict(run, view, end),
-            self._processes(run, now_s),
-            missing=run.gatherer.missing_now() if run.gatherer else [],
+            None if early or not attempts else run.verdict(attempts=attempts),
+            run.sender.processes(self._environment.runner, now_s),
+            missing=run.sender.missing_now(),
             state="loading" if self._stopped_s is None else "ended",
             end=end,
         )
-
-    def _verdict(self, run: "LoadRun", view: LiveView, end: int) -> GeneratorHealth | None:
-        attempts = of_requests(view.counts(run.record, end), ATTEMPTS)
-        early = self._stopped_s is None and end - run.started_s < JUDGED_AFTER_S
-        return None if early or not attempts else run.verdict(attempts=attempts)
-
-    def _processes(self, run: "LoadRun", now_s: float) -> list[dict[str, Any]]:
-        runner = self._environment.runner
-        if run.gatherer is None:
-            assert run.load is not None
-            return [
-                {
-                    "name": "this process", "state": runner.state, "users": runner.user_count,
-                    "cpu_percent": run.load.cpu_percent, "silent_s": None,
-                }
-            ]  # fmt: skip
-        return [
-            {
-                "name": short_name(name),
-                "state": node.state if node else "missing",
-                "users": arrived.users,
-                "cpu_percent": node.cpu_usage if node else 0.0,
-                "silent_s": arrived.silent_s(now_s),  # since it was heard; None: this very process
-            }
-            for name, arrived in run.gatherer.workers.items()
-            for node in [runner.clients.get(name)]
-        ]
 
 
 def _read_on(run: "LoadRun", view: LiveView) -> None:

@@ -98,9 +98,6 @@ class LiveView:
                 "bound": bool(verdict and verdict.bound),
                 "checks": list(verdict.checks) if verdict else [],
                 "missing": list(missing),
-                "missed": record.health.missed,
-                "late": record.counted.get("arrivals.late", 0),
-                "dropped": record.counted.get("arrivals.dropped", 0),
                 "processes": processes,
             },
         }

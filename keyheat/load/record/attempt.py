@@ -50,6 +50,3 @@ class ConsumedUnits:
         return ConsumedUnits(
             self.write_units + times * other.write_units, self.read_units + times * other.read_units
         )
-
-    def to_wire(self) -> list[float]:
-        return [self.write_units, self.read_units]

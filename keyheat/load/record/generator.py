@@ -149,18 +149,13 @@ class _Judge:
     def _chance(self) -> float:
         if not self._load.open_loop:  # a user's first request comes at any time within its interval
             return SIGMAS * sqrt(min(self._demand, self._users / 4))
-        each = self._mean_cost
+        begun, offered = self._health.arrivals, self._health.offered
+        each = offered / begun if begun and offered else 1.0
         if self._load.arrivals == "poisson":
             return SIGMAS * each * sqrt(min(self._demand / each, HELD_TO * self._processes))
         return 2 * each * self._processes
 
-    @property
-    def _mean_cost(self) -> float:
-        begun = self._health.arrivals
-        return self._health.offered / begun if begun and self._health.offered else 1.0
-
     def faults(self) -> Iterator[str]:
-        """List the generator's own faults."""
         if self._load.open_loop and self._behind:
             yield self._missed_target()
         elif self._behind and (self._busy or self._starved):
@@ -175,7 +170,6 @@ class _Judge:
             yield f"the process stood still for {self._stood_still_s:,.1f} s"
 
     def facts(self) -> Iterator[str]:
-        """List what was measured and is not a fault."""
         if not (self._behind and (self._load.open_loop or self._busy or self._starved)):
             yield self._sent() + self._why_less()
         yield f"busiest process at {self._health.cpu_percent_max:.0f} % of a core"
@@ -238,7 +232,7 @@ NAMED: Final = "model name"
 def machine() -> dict[str, int | str]:
     """Cores that this process may use, memory, and the CPU's model, as `run.json` has them."""
     return {
-        "cores": _cores(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "memory_bytes": int(psutil.virtual_memory().total),
         "cpu": cpu_model(CPUS.read_text(encoding="utf-8") if CPUS.exists() else ""),
     }
@@ -251,9 +245,3 @@ def cpu_model(cpuinfo: str) -> str:
         if name.strip() == NAMED and value.strip():
             return " ".join(value.split())
     return platform.machine() or "unknown"
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

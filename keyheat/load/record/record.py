@@ -74,9 +74,8 @@ class Record:
         self.meetings.setdefault(how, HeavyHitters()).add(name, 1.0)
 
     def add(self, attempt: Attempt) -> None:
-        """Count an attempt."""
         if attempt.timed:
-            self._add(f"{attempt.operation}.{attempt.outcome}", attempt.service_us)
+            self.timed(f"{attempt.operation}.{attempt.outcome}", attempt.service_us)
             self.health.late.add(attempt.late_us)
         if attempt.outcome == "accepted":
             self.consumed.add(attempt.direction, attempt.units)
@@ -125,25 +124,18 @@ class Record:
         index = attempt.refused_by if attempt.direction == "read" else None  # a write's key is the table's
         self._heat(attempt.direction, index).add(attempt.key, second, attempt.units, True)
 
-    def timed(self, name: str, us: int) -> None:
-        """Time something that took more than one request, such as a read of all shards."""
-        self._add(f"{name}.logical", us)
+    def timed(self, tag: str, us: int) -> None:
+        """Note a duration by `NAME.WHAT`.
 
-    def responded(self, operation: str, us: int) -> None:
-        """Time a request from its intended start to its end, with all attempts and back-offs."""
-        self._add(f"{operation}.response", us)
-
-    def backed_off(self, operation: str, us: int) -> None:
-        self._add(f"{operation}.backoff", us)
-
-    def _add(self, tag: str, us: int) -> None:
+        `response` is of a request, from its intended start to its end, with all attempts and back-offs;
+        `logical` of what took more than one request, such as a read of all shards.
+        """
         latency = self.latencies.get(tag)
         if latency is None:
             latency = self.latencies[tag] = Latency()
         latency.add(us)
 
     def merge(self, other: "Record") -> None:
-        """Add all that another record holds."""
         self.seconds.merge(other.seconds)
         self.throttles.merge(other.throttles)
         for tag, latency in other.latencies.items():
@@ -183,7 +175,7 @@ class Record:
             "counted": self.counted,
             "meetings": {how: [keys.weights, keys.taken, keys.total] for how, keys in self.meetings.items()},
             "health": self.health.to_wire(),
-            "consumed": self.consumed.to_wire(),
+            "consumed": [self.consumed.write_units, self.consumed.read_units],
         }
 
     @classmethod

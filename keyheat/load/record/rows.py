@@ -66,7 +66,6 @@ class Seconds:
                 mine[column] += count
 
     def in_second(self, second: int) -> list[float]:
-        """The counts of all requests sent in one second."""
         chosen = [counts for row, counts in self.of_second(second) if row.resource is None]
         return _added(chosen)
 
@@ -99,16 +98,10 @@ class Seconds:
 
     def table(self) -> pa.Table:
         """The rows as they stand in `seconds.parquet`, in order."""
-        ordered = sorted(self.rows.items(), key=lambda item: tuple(word or "" for word in item[0][1:]))
-        ordered.sort(key=lambda item: item[0].second)
-        columns = zip(*([*row, *counts] for row, counts in ordered), strict=True)
-        values = list(columns) or [()] * len(SECONDS_SCHEMA)
-        started = pa.array(values[0], pa.timestamp("s", tz="UTC"))
-        others = [
-            pa.array(column, field.type)
-            for field, column in zip(list(SECONDS_SCHEMA)[1:], values[1:], strict=True)
-        ]
-        return pa.table([started, *others], names=SECONDS_SCHEMA.names).cast(SECONDS_SCHEMA)
+        ordered = sorted(self.rows, key=lambda row: (row.second, *(word or "" for word in row[1:])))
+        columns = list(zip(*((*row, *self.rows[row]) for row in ordered), strict=True))
+        fields = zip(SECONDS_SCHEMA, columns or [()] * len(SECONDS_SCHEMA), strict=True)
+        return pa.table([pa.array(column, field.type) for field, column in fields], schema=SECONDS_SCHEMA)
 
 
 def _added(rows: list[list[float]]) -> list[float]:
@@ -245,11 +238,6 @@ class Latency:
         """A copy of what each bucket holds."""
         self.fold()
         return np.array(self._histogram.counts, dtype=np.int64)
-
-    @property
-    def count(self) -> int:
-        self.fold()
-        return int(self._histogram.get_total_count())
 
     def percentile_us(self, percent: float) -> int:
         """The duration that `percent` of all did not exceed; 0 if there is no duration."""

@@ -18,7 +18,7 @@ from threading import Event, Lock, Thread
 from types import FrameType
 from typing import IO, Any, Final, Self
 
-from keyheat.load.guard.signals import HUNG_UP, PARENT, PASSED_ON, heard, let_go
+from keyheat.load.guard.signals import HUNG_UP, PARENT, PASSED_ON, is_handled, release_output
 from keyheat.runs.progress import LaunchProgress
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import require
@@ -111,7 +111,7 @@ class _Shown:
             try:
                 self.watch(progress)
             except OSError:
-                let_go()
+                release_output()
 
 
 @contextmanager
@@ -151,7 +151,7 @@ class _Passing:
 
     def __enter__(self) -> Self:
         # A shell has what it starts with `&` ignore SIGINT, too; who sends it to us alone means it.
-        for number in (signal.SIGINT, *filter(heard, (signal.SIGTERM, HUNG_UP))):
+        for number in (signal.SIGINT, *filter(is_handled, (signal.SIGTERM, HUNG_UP))):
             self._before[number] = signal.signal(number, self._take)
         return self
 
@@ -167,7 +167,7 @@ class _Passing:
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
         if number == HUNG_UP:
-            let_go()
+            release_output()
         with self._lock:
             self.came.append(signal.Signals(number))
             for child in self._children:
@@ -184,18 +184,13 @@ def _read(lines: IO[str]) -> Iterator[LaunchProgress]:
     for line in lines:
         if not line.endswith("\n"):
             return  # it was killed in the middle of a word
-        if (fields := _fields(line)) is None:
+        try:
+            fields = json.loads(line)
+        except ValueError:
+            fields = None
+        if not isinstance(fields, dict):  # the load test itself has printed it
             yield LaunchProgress(phase=phase, lines=[line.rstrip("\n")])
             continue
         phase = fields.get("phase", phase)
         state = {name: fields[name] for name in LaunchProgress.__dataclass_fields__ if name in fields}
         yield LaunchProgress(**{**state, "phase": phase})
-
-
-def _fields(line: str) -> dict[str, Any] | None:
-    """Return what a line tells a program; None for a line that the load test itself has printed."""
-    try:
-        fields = json.loads(line)
-    except ValueError:
-        return None
-    return fields if isinstance(fields, dict) else None

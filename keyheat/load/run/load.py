@@ -7,7 +7,7 @@ from math import ceil, inf
 from pathlib import Path
 from random import Random
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import gevent
 import psutil
@@ -30,10 +30,9 @@ from keyheat.load.users.collections import ReadThroughCache
 from keyheat.load.users.entries import IndexEntries
 from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.ledger import Ledger
-from keyheat.load.users.outcomes import NotSeen
+from keyheat.load.users.outcomes import LookFailed
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
-from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.spec.load import TargetUnit
 from keyheat.scenario.trace import read_trace
 from keyheat.sharding.knowledge import Knowledge
@@ -76,6 +75,7 @@ class Order:
 class Load:
     """One run in one process."""
 
+    behind_s: ClassVar[int] = 0  # how far the newest whole second of its record lies back
     order: Order
     transport: Transport
     items: ItemTemplate
@@ -104,16 +104,30 @@ class Load:
     def shards(self) -> int:
         return self.order.scenario.keys.shards
 
-    @property
-    def stopping(self) -> bool:
-        return bool(self.stopped.is_set())
-
     def stop(self) -> None:
         """Send no further request; back-offs end at once."""
-        if not self.stopping:
+        if not self.stopped.is_set():
             self.loop.close()
             self.stopped_s = self.clock()
         self.stopped.set()
+
+    expect_end = stop  # nothing else is to be awaited in one process
+
+    def wait_out(self, duration_s: float) -> None:
+        gevent.sleep(duration_s)
+
+    def processes(self, runner: Any, now_s: float) -> list[dict[str, Any]]:
+        """Return this process as the live page shows it."""
+        return [
+            {
+                "name": "this process", "state": runner.state, "users": runner.user_count,
+                "cpu_percent": self.cpu_percent, "silent_s": None,
+            }
+        ]  # fmt: skip
+
+    def missing_now(self) -> list[str]:
+        """Return what is missing of its record: nothing."""
+        return []
 
     def look_back(self) -> None:
         """Take the last looks; one that fails makes the record say what is not known."""
@@ -121,7 +135,7 @@ class Load:
             try:
                 with CALLS.waiting(self.order.url):
                     look()
-            except (Abandoned, NotSeen) as failure:
+            except (Abandoned, LookFailed) as failure:
                 self.record.health.problems.append(str(failure))
 
     def watch(self, after: Callable[[], None] = lambda: None) -> None:
@@ -200,24 +214,22 @@ def _retries(order: Order, clock: SteadyClock) -> PolicyRetries | None:
 def _loop(
     order: Order, items: ItemTemplate, record: Record, started_s: float, clock: SteadyClock
 ) -> OpenLoop | ClosedLoop:
-    load, shape = order.scenario.load, order.scenario.load.rate_shape()
+    load, keys, shape = order.scenario.load, order.scenario.keys, order.scenario.load.rate_shape()
     if not load.open_loop:
         return ClosedLoop(shape, record, users=order.users, started_s=started_s, clock=clock)
-    return OpenLoop(_timetable(order, shape, items), record, started_s=started_s, clock=clock)
-
-
-def _timetable(order: Order, shape: LoadShape, items: ItemTemplate) -> Schedule | TraceSchedule:
-    load, keys = order.scenario.load, order.scenario.keys
     if load.arrivals == "trace":
         rows = read_trace(
             keys.trace_path(Path(order.folder)),
             has_sort_key=order.scenario.table.sort_key is not None,
             least=items.least_bytes,
         )
-        return TraceSchedule(rows, speed=keys.speed or 1.0, worker=order.worker, workers=order.workers)
+        speed = keys.speed or 1.0
+        trace = TraceSchedule(rows, speed=speed, worker=order.worker, workers=order.workers)
+        return OpenLoop(trace, record, started_s=started_s, clock=clock)
     random = load.arrivals == "poisson"
     gap = exponential(Random(f"{order.scenario.seed}/arrivals/{order.worker}")) if random else even
-    return Schedule(shape, gap, order.worker, order.workers)
+    schedule = Schedule(shape, gap, order.worker, order.workers)
+    return OpenLoop(schedule, record, started_s=started_s, clock=clock)
 
 
 KEYS_BETWEEN_PAUSES = 500  # about a millisecond of work, and then requests may go on

@@ -5,14 +5,17 @@ Everything is checked before anything starts, and every mistake is said at once.
 
 import os
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
-from keyheat.load.guard.budget import WrongBudget, budget_of
-from keyheat.load.guard.options import Guards
+from keyheat.load.guard.budget import budget_of
+from keyheat.load.guard.options import Guards, InputError
 from keyheat.load.live.prometheus import MetricsPort, metrics_port
 from keyheat.load.transport.target import (
     Target,
@@ -31,6 +34,7 @@ from keyheat.runs.claims import Claim, claim, claim_new, claim_numbered
 from keyheat.runs.scaling import AutoScaling
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
+from keyheat.scenario.spec.tables import IN_WORDS, TableSpec
 from keyheat.scenario.trace import check_trace
 from keyheat.scenario.variants import overridden, scaled_fields, without_options
 from keyheat.words import Endpoint
@@ -45,14 +49,6 @@ NOT_GLOBAL_HERE = (
     " out"
 )
 LONGEST_KEY = "x" * 30  # no key pattern (but for its prefix) and no sort key of ours makes a longer one
-
-
-class InputError(Exception):
-    """What was asked for cannot be run; one line for each reason."""
-
-    def __init__(self, errors: list[str]) -> None:
-        self.errors = errors
-        super().__init__("\n".join(errors))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,30 +86,30 @@ class LoadPlan:
         return str(from_here(self.scenario_path) or self.scenario_path.name)
 
 
-def check_options(
-    options: Namespace,
-    *,
-    locustfiles: list[str],
-    needs_sort_key: bool,
-    has_cache: bool = True,
-    lacks: Iterable[Callable[[Scenario], Iterable[str]]] = (),
-) -> LoadPlan:
+def check_options(options: Namespace, *, locustfiles: list[str], users: Sequence[Any] = ()) -> LoadPlan:
     """The plan that the options state. Raises `InputError` with everything that is wrong with them.
 
-    `needs_sort_key`, `has_cache`: what the users of the load test need, and can; each of `lacks` says what
-    else a scenario lacks for one of them.
+    `users` are the classes of users of the load test.
     """
     errors = list[str]()
-    path = _scenario_path(options, locustfiles, errors)
-    scenario = _scenario(path, options.settings, needs_sort_key, errors) if path else None
-    if scenario is not None:
-        errors += (f"{path}: {words}" for words in _unloadable(scenario, has_cache, lacks, options.table))
-    target = _target(options, errors)
-    guards = Guards(**{entry.name: getattr(options, entry.name) for entry in fields(Guards)})
-    budget = _budget(guards, scenario.budget if scenario else BudgetSpec(), errors)
-    prices = _prices(options, errors)
+    collecting, guards = partial(_collecting, errors), Guards.of(options)
+    path = scenario = target = None
+    with collecting():
+        path = _scenario_path(options, locustfiles)
+        scenario = overridden(load_scenario(path), options.settings, str(path))
+        errors += (f"{path}: {words}" for words in does_not_fit(scenario, path.parent))
+        errors += (f"{path}: {words}" for words in _unloadable(scenario, users, options.table))
+    with collecting():
+        target = _target(options)
+    budget = scenario.budget if scenario else BudgetSpec()
+    with collecting():
+        budget = budget_of(budget, guards)
+    prices = Path(options.prices) if options.prices else PRICES
+    with collecting("--prices: "):
+        load_prices(prices)
     out = Path(options.out).absolute() if options.out else None
-    _check_folder(out, errors)
+    with collecting():
+        _check_folder(out)
     metrics = metrics_port(options, errors)
     if scenario is not None and scenario.table.regions and not options.table and target and not target.local:
         errors.append(f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions")
@@ -133,45 +129,58 @@ def check_options(
         report=not options.no_report,
         duration_s=(options.run_time or scenario.load.duration_s) if options.headless else None,
         budget=budget,
-        prices=prices,
+        prices=prices.absolute(),
         metrics=metrics,
     )
 
 
-def _unloadable(
-    scenario: Scenario,
-    has_cache: bool,
-    lacks: Iterable[Callable[[Scenario], Iterable[str]]],
-    existing: str | None,
-) -> Iterator[str]:
+@contextmanager
+def _collecting(errors: list[str], option: str = "") -> Iterator[None]:
+    """Collect what is wrong, and go on after it."""
+    try:
+        yield
+    except InputError as error:
+        errors += error.errors
+    except (FileProblem, ScenarioError, TargetError) as error:
+        errors.append(f"{option}{error}")
+
+
+def _unloadable(scenario: Scenario, users: Sequence[Any], existing: str | None) -> Iterator[str]:
     """Yield what of a scenario these users cannot load, as `message @ $.path`.
 
     `existing` names the table that is there, which takes the place of the scenario's and scales as it does.
     """
-    if scenario.cache is not None and not has_cache:
+    if any_needs(users, "needs_sort_key") and scenario.table.sort_key is None:
+        yield "this load needs a table with a sort_key @ $.table.sort_key"
+    if scenario.cache is not None and not any_needs(users, "has_cache"):
         yield "no user of this load test reads through a cache @ $.cache"
-    yield from dict.fromkeys(words for lack in lacks for words in lack(scenario))
+    lacks = [words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario)]
+    yield from dict.fromkeys([*lacks, *unsuited(users, scenario.table)])
     if (scaled := scaled_fields(scenario)) and not existing:
         yield f"{NOT_SCALED_HERE.format(settings=without_options(scaled))} @ $.{scaled[0]}"
 
 
-def _budget(guards: Guards, stated: BudgetSpec, errors: list[str]) -> BudgetSpec:
-    """The scenario's budget with what the command line says of it."""
-    try:
-        return budget_of(stated, {name: getattr(guards, f"max_{name}") for name in BudgetSpec.model_fields})
-    except WrongBudget as wrong:
-        errors += wrong.errors
-        return stated
+def any_needs(users: Iterable[Any], name: str) -> bool:
+    """Return whether one of the users has something, such as `needs_sort_key`."""
+    return any(getattr(user, name, False) for user in users)
 
 
-def _prices(options: Namespace, errors: list[str]) -> Path:
-    """The price list of the budget; an unreadable one is an error."""
-    path = Path(options.prices) if options.prices else PRICES
-    try:
-        load_prices(path)
-    except FileProblem as problem:
-        errors.append(f"--prices: {problem}")
-    return path.absolute()
+def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
+    """List what the users of a load test cannot use of a table, as `message @ $.path`."""
+    if table.sort_key is not None and any_needs(users, "needs_no_sort_key"):
+        yield f"this load test finds items by one key, without {table.sort_key!r} @ $.table.sort_key"
+    if table.sort_key is not None and table.sort_key_type != "S" and any_needs(users, "needs_text_sort_key"):
+        kind = IN_WORDS[table.sort_key_type]
+        yield f"this load test reads what begins with some text, and it is {kind} @ $.table.sort_key_type"
+    there = sorted(index.name for index in table.indexes)
+    for name in indexes_of(users):
+        if name not in there:
+            listed = ", ".join(there) or "none"
+            yield f"this load test reads index {name}; the table has {listed} @ $.table.indexes"
+
+
+def indexes_of(users: Iterable[Any]) -> Iterable[str]:
+    return dict.fromkeys(name for user in users for name in getattr(user, "needs_indexes", ()))
 
 
 def take_numbers(options: Namespace, scenario: Scenario) -> None:
@@ -194,32 +203,15 @@ def run_folder(plan: LoadPlan, now: datetime) -> Claim:
     return claim_numbered(plan.out) if plan.in_a_row else claim(plan.out)
 
 
-def _scenario_path(options: Namespace, locustfiles: list[str], errors: list[str]) -> Path | None:
+def _scenario_path(options: Namespace, locustfiles: list[str]) -> Path:
     if not options.scenario and len(locustfiles) != 1:
-        errors.append(
-            f"{len(locustfiles)} load tests are named: choose one with -f FILE, or add --scenario SCENARIO "
-            "for all of them together"
+        raise InputError(
+            [
+                f"{len(locustfiles)} load tests are named: choose one with -f FILE, or add --scenario "
+                "SCENARIO for all of them together"
+            ]
         )
-        return None
-    try:
-        return scenario_file(options.scenario or Path(locustfiles[0]).stem.replace("_", "-"))
-    except ScenarioError as error:
-        errors.append(str(error))
-        return None
-
-
-def _scenario(
-    path: Path, settings: Sequence[str], needs_sort_key: bool, errors: list[str]
-) -> Scenario | None:
-    try:
-        scenario = overridden(load_scenario(path), settings, str(path))
-    except ScenarioError as error:
-        errors.append(str(error))
-        return None
-    if needs_sort_key and scenario.table.sort_key is None:
-        errors.append(f"{path}: this load needs a table with a sort_key @ $.table.sort_key")
-    errors += (f"{path}: {words}" for words in does_not_fit(scenario, path.parent))
-    return scenario
+    return scenario_file(options.scenario or Path(locustfiles[0]).stem.replace("_", "-"))
 
 
 def does_not_fit(scenario: Scenario, folder: Path, *, run_id: str | None = None) -> Iterator[str]:
@@ -238,35 +230,26 @@ def does_not_fit(scenario: Scenario, folder: Path, *, run_id: str | None = None)
             yield f"{trace}: {error}"
 
 
-def _target(options: Namespace, errors: list[str]) -> Target | None:
+def _target(options: Namespace) -> Target | None:
     word = options.target or "local"
     if options.target and options.host:
-        errors.append(f"say either --target {options.target} or --host {options.host}, not both")
+        raise TargetError(f"say either --target {options.target} or --host {options.host}, not both")
+    if word == "local" and not options.host:
         return None
-    try:
-        if options.host or word not in ("local", "aws"):
-            target = target_at(options.host or word)
-        elif word == "aws":
-            target = aws_target()
-        else:
-            return None
-        credentials_for(target)
-        if options.transport == "signed":
-            check_no_proxy(target)
-    except TargetError as error:
-        errors.append(str(error))
-        return None
+    target = aws_target() if word == "aws" else target_at(options.host or word)
+    credentials_for(target)
+    if options.transport == "signed":
+        check_no_proxy(target)
     return target
 
 
-def _check_folder(out: Path | None, errors: list[str]) -> None:
+def _check_folder(out: Path | None) -> None:
     """A run never overwrites another one, and finds out before the load that it cannot write."""
-    folder = out or OUT.absolute()
     if out is not None and out.exists() and not out.is_dir():
-        errors.append(f"--out {out} is not a folder")
-    elif out is not None and out.is_dir() and os.access(out, os.R_OK) and any(out.iterdir()):
-        errors.append(f"--out {out} is not empty: it may hold another run")
-    else:
-        nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
-        if not os.access(nearest, os.W_OK | os.X_OK):
-            errors.append(f"cannot write to {nearest}, where the run's files go")
+        raise InputError([f"--out {out} is not a folder"])
+    if out is not None and out.is_dir() and os.access(out, os.R_OK) and any(out.iterdir()):
+        raise InputError([f"--out {out} is not empty: it may hold another run"])
+    folder = out or OUT.absolute()
+    nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise InputError([f"cannot write to {nearest}, where the run's files go"])

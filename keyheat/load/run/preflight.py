@@ -4,7 +4,7 @@ The order: the table as it is, whether it may be touched at all, and only then w
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import time
@@ -15,15 +15,15 @@ from gevent.socket import wait_read
 
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
-from keyheat.load.run.plan import InputError, LoadPlan
+from keyheat.load.guard.options import InputError
+from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import tell
 from keyheat.load.skew import service_ahead_s
 from keyheat.load.tables.control import look_at_tables
 from keyheat.load.tables.existing import adapted, marked_if_foreign
-from keyheat.load.tables.obstacles import Allowed, check_tables
+from keyheat.load.tables.obstacles import check_tables
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.endpoint_pages import endpoint_at
-from keyheat.load.transport.target import Target
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.totals import LoadTotals
@@ -53,19 +53,10 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
     if existing is not None:
         plan = adapted(plan, users, there[name])
     specs = (plan.scenario.table, *plan.scenario.companions)
-    check_tables([(spec, there[spec.name]) for spec in specs], allowed_by(plan, target), datetime.now(UTC))
+    tables = [(spec, there[spec.name]) for spec in specs]
+    check_tables(tables, plan.guards, datetime.now(UTC), local=target.local)
+    plan = replace(plan, endpoint=endpoint_at(target))
     return marked_if_foreign(plan, users, there)
-
-
-def allowed_by(plan: LoadPlan, target: Target) -> Allowed:
-    """Return which tables the person who made the plan allows to be loaded at the target."""
-    return Allowed(
-        local=target.local,
-        foreign=plan.guards.allow_table,
-        protected=plan.guards.allow_protected,
-        existing=plan.guards.table,
-        share=plan.guards.share,
-    )
 
 
 def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
@@ -77,51 +68,35 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     if target is None or target.local:
         return plan
     bill = planned_bill(plan)
-    if reasons := list(_over_budget(plan, bill)):
+    # Without a duration, those caps that it exceeds even if nothing is sent.
+    least = bill if plan.duration_s is not None else planned_bill(plan, sent=NOTHING_SENT)
+    if reasons := list(over_budget(plan.budget, least, plan.duration_s or 0.0)):
         raise TableRefused(*reasons)
     if plan.guards.yes:
         return plan
     if not is_interactive(stdin):
         raise TableRefused(NEEDS_YES)
     person = stdin or sys.stdin
-    tell(announced([undertaking(plan, target, bill)]))
+    undertaking = Undertaking(
+        scenario=plan.scenario, target=target, bill=bill, budget=plan.budget, duration_s=plan.duration_s,
+        guards=plan.guards,
+    )  # fmt: skip
+    tell(announced([undertaking]))
     if not agrees(lambda question: _answer(question, person)):
         raise TableRefused(DECLINED)
     return plan
 
 
-def _over_budget(plan: LoadPlan, bill: Bill) -> Iterator[str]:
-    """Caps that the plan exceeds; without a duration, those that it exceeds even if nothing is sent."""
-    if plan.duration_s is None:
-        plan = replace(plan, duration_s=0.0)
-        bill = planned_bill(plan, sent=NOTHING_SENT)
-    return over_budget(plan.budget, bill, plan.duration_s or 0.0)
-
-
 def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
     """Return what the plan costs at most, for as long as the command line says."""
     return bill_of_run(
-        lasting(plan.scenario, plan.duration_s),
+        lasting(plan.scenario, plan.duration_s if sent is None else 0.0),
         load_prices(plan.prices),
         folder=plan.scenario_path.absolute().parent,
         existing=plan.guards.table is not None,
         clean_up=plan.guards.clean_up,
         table_bytes=plan.table_bytes,
         sent=sent,
-    )
-
-
-def undertaking(plan: LoadPlan, target: Target, bill: Bill) -> Undertaking:
-    """Return what the user is asked to agree to."""
-    return Undertaking(
-        scenario=plan.scenario,
-        target=target,
-        bill=bill,
-        budget=plan.budget,
-        duration_s=plan.duration_s,
-        existing=plan.guards.table,
-        keep_table=plan.guards.keep_table,
-        clean_up=plan.guards.clean_up,
     )
 
 
@@ -133,8 +108,3 @@ def _answer(question: str, stdin: TextIO) -> str:
     if not line:
         raise EOFError
     return line
-
-
-def with_endpoint(plan: LoadPlan) -> LoadPlan:
-    """The plan with whose its endpoint is; that of a local table of its own is known."""
-    return plan if plan.target is None else replace(plan, endpoint=endpoint_at(plan.target))

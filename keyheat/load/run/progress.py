@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 import orjson
 
-from keyheat.load.guard.signals import let_go
+from keyheat.load.guard.signals import release_output
 from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED
 from keyheat.masking import masked, plain, plain_json
 
@@ -18,14 +18,12 @@ class RunProgress:
     as_json: bool
 
     def phase(self, name: str, words: str, **more: Any) -> None:
-        """A new phase of the run has begun."""
         if self.as_json:
             self._line({"phase": name, **more})
         else:
             tell(words)
 
     def aligning(self, left_s: float) -> None:
-        """The load waits for a minute to begin."""
         words = f"keyheat: the load begins with the next minute, in {left_s:.0f} s (--no-align: at once)"
         self.phase("aligning", words, left_s=round(left_s, 1))
 
@@ -60,4 +58,4 @@ def _put(line: str, stream: TextIO) -> None:
         stream.write(line)
         stream.flush()
     except OSError:
-        let_go()
+        release_output()

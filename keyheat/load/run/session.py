@@ -25,18 +25,18 @@ from keyheat.answer_size import WORD_AFTER_S
 from keyheat.endpoint.process import EndpointError
 from keyheat.load.guard.budget import Spending
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
-from keyheat.load.guard.signals import HUNG_UP, PARENT, heard
+from keyheat.load.guard.options import InputError
+from keyheat.load.guard.signals import HUNG_UP, PARENT, is_handled
 from keyheat.load.guard.watch import caps_of
 from keyheat.load.live.callers import callers_of, keep_out
 from keyheat.load.live.page import serve
 from keyheat.load.live.prometheus import CannotListen, serve_metrics
 from keyheat.load.live.run import LiveRun
-from keyheat.load.run.plan import InputError, LoadPlan, check_options, take_numbers
-from keyheat.load.run.preflight import consented, preflight, with_endpoint
+from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
+from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.run.progress import RunProgress, tell
 from keyheat.load.run.run import LoadRun
-from keyheat.load.run.workers import ALIVE_S, PIECE, Worker
-from keyheat.load.tables.existing import unsuited
+from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
 from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.target import TargetError
@@ -70,9 +70,9 @@ def _worker_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     worker, main = Worker(environment), getcurrent()
     forked = environment.parsed_options.processes  # Ctrl-C reaches our master too, and it halts us
     # Otherwise Ctrl-C is raised in whichever user happens to run, and its request is lost to the record.
-    for number in filter(heard, (SIGINT, HUNG_UP)):
+    for number in filter(is_handled, (SIGINT, HUNG_UP)):
         signal_handler(number, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
-    environment.events.test_stopping.add_listener(_send_no_more)
+    environment.events.test_stopping.add_listener(lambda environment, **_more: worker.stop())
     environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
     environment.events.quitting.add_listener(_worker_quits)
     return lambda environment: worker.begin()
@@ -111,7 +111,6 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     if isinstance(runner, MasterRunner):
         runner.register_message(PIECE, session.on_piece)
         environment.events.worker_connect.add_listener(session.on_worker)
-    environment.events.test_stopping.add_listener(_send_no_more)
     environment.events.test_stopping.add_listener(session.on_stopping)
     environment.events.test_stop.add_listener(session.on_stop)
     environment.events.quitting.add_listener(session.on_quitting)
@@ -133,12 +132,6 @@ def _is_not_about_run_time(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("No run time limit set")
 
 
-def _send_no_more(environment: Any, **_more: Any) -> None:
-    load = getattr(environment, "keyheat", None)
-    if load is not None:
-        load.stop()
-
-
 def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
     """The checked plan, with its metrics served; where that cannot be, say why and end Locust.
 
@@ -148,16 +141,11 @@ def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
         checked = check_options(
             environment.parsed_options,
             locustfiles=environment.parsed_locustfiles or [],
-            needs_sort_key=any(getattr(user, "needs_sort_key", False) for user in environment.user_classes),
-            has_cache=any(getattr(user, "has_cache", False) for user in environment.user_classes),
-            lacks=[
-                *(user.lacks for user in environment.user_classes if hasattr(user, "lacks")),
-                lambda scenario: unsuited(environment.user_classes, scenario.table),
-            ],
+            users=environment.user_classes,
         )
         if checked.metrics is not None:
             serve_metrics(checked.metrics, live.metrics, RunProgress(checked.progress).say)
-        return with_endpoint(consented(preflight(checked, environment.user_classes)))
+        return consented(preflight(checked, environment.user_classes))
     except KeyboardInterrupt:
         tell("keyheat: interrupted; nothing was started")
         sys.exit(INTERRUPTED)
@@ -229,24 +217,17 @@ class LocustSession:
         elif duration_s is not None:
             get_hub().loop.update_now()
             end = runner.quit if headless else partial(_end_autostart, environment)
-            self._timer = spawn(self._end_in_time, run, duration_s, end)
-
-    @staticmethod
-    def _end_in_time(run: LoadRun, duration_s: float, end: Callable[[], None]) -> None:
-        wait = sleep if run.gatherer is None else run.gatherer.wait_out
-        wait(duration_s)
-        end()
+            self._timer = spawn(lambda: (run.sender.wait_out(duration_s), end()))
 
     def on_stopping(self, environment: Any, **_more: Any) -> None:
-        """A test is being stopped: a worker that sends its last piece from now on does not leave early."""
+        """A test is being stopped: no further request is sent."""
         self._stopped = True
         limit_s = environment.stop_timeout
         words = f"keyheat: {WAITING} the answers to requests that are under way, {limit_s:g} s at most"
         self._last_answers = Greenlet.spawn_later(WORD_AFTER_S, tell, words)
-        if self._run is not None and self._run.watch is not None:
+        if self._run is not None:
             self._run.watch.close()
-        if self._run is not None and self._run.gatherer is not None:
-            self._run.gatherer.halting = True
+            self._run.sender.expect_end()
         if self.live is not None:
             self.live.stop()
 
@@ -285,13 +266,8 @@ class LocustSession:
     def _cancel(self) -> None:
         self._interrupted = True
         CALLS.hurry()
-        if self._ended_run is not None and self._ended_run.stages is not None:
+        if self._ended_run is not None:
             self._ended_run.stages.cancel()
-
-    def _hurry(self) -> None:
-        """Bound every wait for a response from now on."""
-        self._environment.stop_timeout = min(self._environment.stop_timeout, HURRIED_STOP_S)
-        CALLS.hurry(but=None if self._undoing else self._beginning)  # which is ended, and undoes what it did
 
     @property
     def _undoing(self) -> bool:
@@ -313,7 +289,9 @@ class LocustSession:
         """Locust ends. A run that is still going, or whose stages are, was interrupted."""
         if self._newest is not None:
             self._ends()
-            self._hurry()
+            # Every wait for a response is bounded, but for a beginning, which is ended and undone.
+            environment.stop_timeout = min(environment.stop_timeout, HURRIED_STOP_S)
+            CALLS.hurry(but=None if self._undoing else self._beginning)
         self._stop_beginning()
         if self._run is not None:
             self._interrupted = True
@@ -337,7 +315,6 @@ class LocustSession:
         return [] if self._newest is None else self._newest.left_behind()
 
     def folder(self) -> Path | None:
-        """Return where files are written."""
         return None if self._newest is None else self._newest.path
 
     def tell_workers(self) -> None:
@@ -346,12 +323,10 @@ class LocustSession:
             tell_to_quit(self._environment.runner)
 
     def on_piece(self, environment: Any, msg: Any, **_more: Any) -> None:
-        """A worker sent a piece of its record."""
         run = self._run or self._ended_run  # none: it came too late, and was missed already
-        if run is not None and run.gatherer is not None:
-            run.gatherer.take(msg)
+        if run is not None and isinstance(run.sender, Gatherer):
+            run.sender.take(msg)
 
     def on_worker(self, client_id: str, **_more: Any) -> None:
-        """A worker joined while a run is going on."""
-        if self._run is not None and self._run.gatherer is not None:
-            self._run.gatherer.give_order_to(client_id)
+        if self._run is not None and isinstance(self._run.sender, Gatherer):
+            self._run.sender.give_order_to(client_id)

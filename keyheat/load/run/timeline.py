@@ -55,7 +55,7 @@ class TableTimeline:
                     self._wait(left_s)
                 while (description := self._look()) is None or not self._may_ask(description, steps):
                     self._wait()
-                self._ask(described(description), at_s, steps)
+                self._ask(capacity_in(description), at_s, steps)
             while self._pending:
                 self._wait()
                 self._look()
@@ -139,8 +139,7 @@ def _with_both_sides(step: ChangeSpec, after: TableCapacity) -> ChangeSpec:
     return step.model_copy(update={"provisioned": pair})
 
 
-def described(description: dict[str, Any]) -> TableCapacity:
-    """The capacity that DescribeTable's answer shows."""
+def capacity_in(description: dict[str, Any]) -> TableCapacity:
     facts = table_facts(description)
     return TableCapacity(
         billing_mode=facts.billing_mode or "PROVISIONED",

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import gevent
 import msgpack  # type: ignore[import-untyped]
@@ -22,7 +22,7 @@ from keyheat.load.guard.budget import Caps
 from keyheat.load.guard.watch import LoadWatch, watch_master
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
-from keyheat.load.record.record import Record
+from keyheat.load.record.record import PIECES_ARRIVE_S, Record
 from keyheat.load.record.wire import read_piece, read_record
 from keyheat.load.run.load import BEAT_S, Load, Order, start_load
 from keyheat.load.run.progress import tell
@@ -105,16 +105,20 @@ class Worker:
         mine = self._sent.plus(self._load.record.consumed)
         return ConsumedUnits().plus(mine, times=max(1, self._load.order.workers))
 
+    def stop(self) -> None:
+        """Send no further request."""
+        if self._load is not None:
+            self._load.stop()
+
     def _used_up(self) -> None:
         """This worker has used up its part of the budget: it sends no more, and the master ends the run."""
-        if self._load is not None:
-            self._load.stop()
-            self._send(self._load.record.cut(), last=False, used_up=True)
+        self.stop()
+        self._report(used_up=True)
 
     def _lost_master(self) -> None:
-        if self._load is not None:
+        if self.loading:
             tell("keyheat: this worker hears nothing of its master: it sends no more")
-            self._load.stop()
+            self.stop()
             gevent.spawn(self._runner.quit)
 
     def end(self) -> None:
@@ -125,9 +129,9 @@ class Worker:
             self._send(load.end().cut(), last=True)
             load.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
 
-    def _report(self) -> None:
+    def _report(self, *, used_up: bool = False) -> None:
         if self._load is not None:
-            self._send(self._load.record.cut(), last=False)
+            self._send(self._load.record.cut(), last=False, used_up=used_up)
 
     def _send(self, piece: Record, *, last: bool, used_up: bool = False) -> None:
         self._sent = self._sent.plus(piece.consumed)
@@ -159,7 +163,7 @@ def short_name(client_id: str) -> str:
 
 
 @dataclass(slots=True)
-class Arrived:
+class WorkerProgress:
     """What came from one worker, and when, by the master's clock."""
 
     joined_s: float
@@ -193,15 +197,16 @@ class Arrived:
 
 @dataclass(slots=True)
 class Gatherer:
-    """The master's side: merges pieces into one record."""
+    """The master's side: merges pieces into one record. It is to a run what a `Load` is in one process."""
 
+    behind_s: ClassVar[int] = PIECES_ARRIVE_S
     environment: Any
     order: Order
     record: Record
     started_s: float = 0.0
     clock: Callable[[], float] = field(default_factory=SteadyClock)
     used_up: Callable[[], None] = lambda: None  # a worker has used up its part of the budget
-    workers: dict[str, Arrived] = field(default_factory=dict)
+    workers: dict[str, WorkerProgress] = field(default_factory=dict)
     distrusted: set[str] = field(default_factory=set)  # workers that sent what is no record
     halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
     loading: Event = field(default_factory=Event)  # set once a worker has reported
@@ -216,13 +221,13 @@ class Gatherer:
         workers = [worker for worker in self.runner.clients if not self._gone(worker)]
         workers = workers or list(self.runner.clients)  # all of them may only be slow, and come back
         now_s = self.clock()
-        self.workers = {name: Arrived(now_s, number=number) for number, name in enumerate(workers)}
+        self.workers = {name: WorkerProgress(now_s, number=number) for number, name in enumerate(workers)}
         self._publish(len(self.workers))
 
     def give_order_to(self, worker: str) -> None:
         """A worker has joined late: it has users of a closed loop, and no part of an open one."""
         if worker not in self.workers:
-            self.workers[worker] = Arrived(joined_s=self.clock(), number=len(self.workers))
+            self.workers[worker] = WorkerProgress(joined_s=self.clock(), number=len(self.workers))
             published = getattr(self.environment.parsed_options, ORDER)
             self._publish(published["workers"] or 1)  # 0: no worker was there
 
@@ -241,7 +246,7 @@ class Gatherer:
             self._distrust(msg.node_id, str(error))
             return
         self.loading.set()
-        arrived = self.workers.setdefault(msg.node_id, Arrived(joined_s=self.clock()))
+        arrived = self.workers.setdefault(msg.node_id, WorkerProgress(joined_s=self.clock()))
         self.record.merge(record)
         self.pieces += 1
         arrived.last_s, arrived.whole = self.clock(), piece.last
@@ -264,20 +269,24 @@ class Gatherer:
         self.loading.wait()
         gevent.sleep(max(0.0, duration_s - BEAT_S))
 
-    def finish(self, silence_s: float = SILENCE_S) -> None:
-        """Halt the workers, wait until the last piece of each has come, and name what is missing."""
+    def end(self, silence_s: float = SILENCE_S) -> None:
+        """Stop the workers, wait until the last piece of each has come, and name what is missing."""
         self.halting = True
         seen, waited_s, told_s = -1, 0.0, -inf
         while self._awaited(waited_s, silence_s):
             if self.clock() - told_s > TELL_EVERY_S:
-                self.halt()
+                self.stop()
                 told_s = self.clock()
             waited_s = waited_s + 0.05 if self.pieces == seen else 0.0
             seen = self.pieces
             gevent.sleep(0.05)
         self._note_missing()
 
-    def halt(self) -> None:
+    def expect_end(self) -> None:
+        """The load is being stopped: a worker that sends its last piece from now on does not leave early."""
+        self.halting = True
+
+    def stop(self) -> None:
         """Tell the workers that the run is over, which stops their users at once."""
         self.halting = True
         for worker, arrived in self.workers.items():
@@ -303,6 +312,20 @@ class Gatherer:
         health.missing += [words for words in map(self._missing, self.workers) if words]
         if all(self._missing(name) for name in self.workers):
             health.problems.append("no worker was left at the end: nothing was sent from then on")
+
+    def processes(self, runner: Any, now_s: float) -> list[dict[str, Any]]:
+        """Return the workers as the live page shows them; `silent_s`: since one was heard."""
+        return [
+            {
+                "name": short_name(name),
+                "state": node.state if node else "missing",
+                "users": arrived.users,
+                "cpu_percent": node.cpu_usage if node else 0.0,
+                "silent_s": arrived.silent_s(now_s),
+            }
+            for name, arrived in self.workers.items()
+            for node in [runner.clients.get(name)]
+        ]
 
     def missing_now(self) -> list[str]:
         """Return what is missing already, while the run goes on."""

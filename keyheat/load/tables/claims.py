@@ -46,7 +46,6 @@ class Claim:
         return {"Key": self.key, "Value": as_value(value)}
 
     def overlaps(self, other: "Claim") -> bool:
-        """Return whether both runs overlapped."""
         return max(self.since, other.since) < min(self.until, other.until)
 
     def before(self, other: "Claim") -> bool:
@@ -67,7 +66,6 @@ class Claim:
 
 
 def claims_in(tags: Mapping[str, str]) -> list[Claim]:
-    """Parse the claims in a table's tags."""
     return [_claim(key.removeprefix(LIVE), value) for key, value in tags.items() if key.startswith(LIVE)]
 
 

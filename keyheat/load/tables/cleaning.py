@@ -22,7 +22,7 @@ from keyheat.load.transport.target import Target, target_at
 from keyheat.load.users.items import RUN_ATTRIBUTE
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import FILES, RUN
-from keyheat.runs.manifest import read_manifest
+from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.table_facts import mode_of, table_facts
 
 AT_ONCE = 8
@@ -97,7 +97,6 @@ class Cleaner:
         self.cleaned.finished = True
 
     def _pages(self) -> Iterator[list[dict[str, Any]]]:
-        """The keys of the run's items, page by page."""
         keys = [element["AttributeName"] for element in self.description["KeySchema"]]
         names = {f"#k{number}": name for number, name in enumerate(keys)}
         request = {
@@ -158,28 +157,8 @@ def page_items(description: Mapping[str, Any], units_per_s: float | None) -> int
     return max(1, min(MOST_PAGE_ITEMS, int(units_per_s * READ_BYTES_PER_UNIT * items / size_bytes)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leftovers:
-    """The items of one run, as `run.json` tells of them."""
-
-    run_id: str
-    table: str
-    target: Target
-    marked: bool  # whether they name the run
-    running: bool  # as far as `run.json` knows
-    write_units: float | None  # that the run consumed; None: it was killed before it could say
-
-    @property
-    def without_marks(self) -> str:
-        """What to do where no item says whose it is."""
-        return (
-            f"nothing to clean: a run of ours created table {self.table}, and its items carry no mark. The "
-            f"table itself can be deleted: {by_hand(self.table, self.target.region)}"
-        )
-
-
-def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
-    """Read a run's folder; `endpoint_url` is the user's statement of where the table is.
+def loaded_run(folder: Path, endpoint_url: str | None = None) -> tuple[Manifest, Target]:
+    """Read the manifest of a run, and where its table is; `endpoint_url` is the user's statement of that.
 
     Raises `FileProblem`, `UnknownEndpoint`, and `ValueError` where no table was loaded.
     """
@@ -188,13 +167,14 @@ def leftovers_of(folder: Path, endpoint_url: str | None = None) -> Leftovers:
         raise ValueError(f"{folder} is a simulated run: no table was loaded, and nothing is to be cleaned")
     url = endpoint_of(run.endpoint_url, endpoint_url, file=str(folder / FILES[RUN]), option="--endpoint-url")
     assert url is not None, "a run that loaded a table says where"
-    return Leftovers(
-        run_id=run.run_id,
-        table=run.table.name,
-        target=target_at(url, region=run.region),
-        marked=run.items_marked,
-        running=run.status == "running",
-        write_units=run.totals.consumed_units.get("write") if run.totals else None,
+    return run, target_at(url, region=run.region)
+
+
+def without_marks(run: Manifest, target: Target) -> str:
+    """What to do where no item says whose it is."""
+    return (
+        f"nothing to clean: a run of ours created table {run.table.name}, and its items carry no mark. The "
+        f"table itself can be deleted: {by_hand(run.table.name, target.region)}"
     )
 
 
@@ -208,16 +188,19 @@ def usual_pace(description: Mapping[str, Any], *, local: bool) -> float | None:
     return ON_DEMAND_UNITS_PER_S if least is None else max(1.0, PART * least)
 
 
-def cost_in_words(run: Leftovers, description: Mapping[str, Any], prices: Prices, pace: float | None) -> str:
+def cost_in_words(
+    run: Manifest, target: Target, description: Mapping[str, Any], prices: Prices, pace: float | None
+) -> str:
     """Return what cleaning costs, before it is done: the whole table is read, and each item is a write."""
     size_bytes, items = description.get("TableSizeBytes", 0), description.get("ItemCount", 0)
     reads = math.ceil(size_bytes / READ_BYTES_PER_UNIT)
-    writes = run.write_units or 0.0
+    written = run.totals.consumed_units.get("write") if run.totals else None
+    writes = written or 0.0
     lines = [
-        f"Cleaning table {run.table} at {run.target.url} reads all of it ({size_bytes / 1e6:,.1f} MB and "
+        f"Cleaning table {run.table.name} at {target.url} reads all of it ({size_bytes / 1e6:,.1f} MB and "
         f"{items:,} items when AWS last counted, which it does every six hours): some {reads:,} read units."
     ]
-    if run.write_units is None:
+    if written is None:  # it was killed before it could say
         lines.append("How much the run wrote is not known; deleting an item costs about what writing it did.")
     else:
         lines.append(

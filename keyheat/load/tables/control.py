@@ -24,7 +24,7 @@ def control_client(target: Target) -> Any:
 
 
 @contextmanager
-def asking(target: Target, what: str, connect: Connect = control_client) -> Iterator[Any]:
+def table_client(target: Target, what: str, connect: Connect = control_client) -> Iterator[Any]:
     """A client whose failures are a `TableError`."""
     try:
         with closing(connect(target)) as client:
@@ -38,12 +38,13 @@ def look_at_tables(
 ) -> dict[str, Standing | None]:
     """Look up tables by name; None if absent. Raises `TableError` if the target does not answer."""
     names = tuple(names)
-    with asking(target, f"table {', '.join(names)}", connect) as client:
+    with table_client(target, f"table {', '.join(names)}", connect) as client:
         return {name: look_at(client, name) for name in names}
 
 
 def creation(spec: TableSpec) -> dict[str, Any]:
     """The parameters of CreateTable."""
+    stream = {"StreamEnabled": True, "StreamViewType": spec.stream}
     locals_ = [_index(index) for index in spec.indexes if index.local]
     globals_ = [{**_index(index), **capacities_to_aws(index)} for index in spec.indexes if not index.local]
     return {
@@ -56,7 +57,7 @@ def creation(spec: TableSpec) -> dict[str, Any]:
         **capacities_to_aws(spec),
         **({"LocalSecondaryIndexes": locals_} if locals_ else {}),
         **({"GlobalSecondaryIndexes": globals_} if globals_ else {}),
-        **({"StreamSpecification": _stream(spec.stream)} if spec.stream else {}),
+        **({"StreamSpecification": stream} if spec.stream else {}),
     }
 
 
@@ -73,10 +74,6 @@ def _index(index: IndexSpec) -> dict[str, Any]:
         "KeySchema": key_schema(index.partition_keys, index.sort_keys),
         "Projection": {"ProjectionType": index.projection, **include},
     }
-
-
-def _stream(view: str) -> dict[str, Any]:
-    return {"StreamEnabled": True, "StreamViewType": view}
 
 
 Tags = Sequence[dict[str, str]]

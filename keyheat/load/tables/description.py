@@ -56,7 +56,7 @@ def look_again(
     return None
 
 
-def described(client: Any, name: str) -> dict[str, Any] | None:
+def describe_table(client: Any, name: str) -> dict[str, Any] | None:
     try:
         description: dict[str, Any] = client.describe_table(TableName=name)["Table"]
     except client.exceptions.ResourceNotFoundException:
@@ -73,15 +73,14 @@ def until_active(
     """
 
     def look() -> dict[str, Any] | None:
-        description = described(client, name)
+        description = describe_table(client, name)
         return description if description is not None and all_active(description) else None
 
     return patience.until(look, f"table {name} to be {what}")
 
 
 def until_gone(client: Any, name: str, patience: TablePatience) -> bool:
-    """Return whether the table was gone within the limit."""
-    look = lambda: True if described(client, name) is None else None  # noqa: E731
+    look = lambda: True if describe_table(client, name) is None else None  # noqa: E731
     return patience.until(look, f"table {name} to be deleted") is not None
 
 

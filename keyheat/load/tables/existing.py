@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
+from keyheat.load.guard.options import InputError
+from keyheat.load.run.plan import LoadPlan, any_needs, does_not_fit, indexes_of, unsuited
 from keyheat.load.tables.control import auto_scaling_at, look_at_tables
 from keyheat.load.tables.ownership import Standing, TableError
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.scenario.spec.tables import IN_WORDS, IndexSpec, TableSpec
+from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 
 OURS = {
     FILLER: "what fills our items",
@@ -41,28 +42,14 @@ def unloadable(description: Mapping[str, Any]) -> Iterator[str]:
 
 def lacking(users: Sequence[Any], stated: TableSpec, actual: TableSpec) -> Iterator[str]:
     """Yield what the users need and the table that was found lacks; `stated` is the scenario's own table."""
-    if actual.sort_key is None and _any(users, "needs_sort_key"):
+    if actual.sort_key is None and any_needs(users, "needs_sort_key"):
         yield "the table has no sort key, which this load test needs"
     yield from unsuited(users, actual)
     indexes = {index.name: index for index in actual.indexes}
-    for name in _indexes_of(users):
+    for name in indexes_of(users):
         expected = next((index for index in stated.indexes if index.name == name), None)
         if expected is not None and name in indexes and _key(indexes[name]) != _key(expected):
             yield f"its index {name} is keyed by {_key(indexes[name])}; this load test reads {_key(expected)}"
-
-
-def unsuited(users: Sequence[Any], table: TableSpec) -> Iterator[str]:
-    """List what the users of a load test cannot use of a table, as `message @ $.path`."""
-    if table.sort_key is not None and _any(users, "needs_no_sort_key"):
-        yield f"this load test finds items by one key, without {table.sort_key!r} @ $.table.sort_key"
-    if table.sort_key is not None and table.sort_key_type != "S" and _any(users, "needs_text_sort_key"):
-        kind = IN_WORDS[table.sort_key_type]
-        yield f"this load test reads what begins with some text, and it is {kind} @ $.table.sort_key_type"
-    there = sorted(index.name for index in table.indexes)
-    for name in _indexes_of(users):
-        if name not in there:
-            listed = ", ".join(there) or "none"
-            yield f"this load test reads index {name}; the table has {listed} @ $.table.indexes"
 
 
 def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
@@ -77,14 +64,6 @@ def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
         yield (
             "the table's capacity would be raised, and it stays as it is @ $.dynamic_sharding.max_write_units"
         )
-
-
-def _any(users: Iterable[Any], name: str) -> bool:
-    return any(getattr(user, name, False) for user in users)
-
-
-def _indexes_of(users: Iterable[Any]) -> Iterable[str]:
-    return dict.fromkeys(name for user in users for name in getattr(user, "needs_indexes", ()))
 
 
 def _key(index: IndexSpec) -> str:
@@ -115,11 +94,25 @@ def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, i
 
 
 def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> LoadPlan:
-    """The plan for the table that `--table` names, as it was `seen`. Raises `InputError`."""
+    """The plan for the table that `--table` names, as it was `seen`: companions and all else stay.
+
+    Raises `InputError`.
+    """
     assert plan.target is not None, "a table that was seen is somewhere"
     if seen is None:
         raise InputError([_not_there(plan.target, str(plan.guards.table))])
-    scenario = _with_table(plan, seen, users)
+    scenario, there = plan.scenario, TableSpec.model_validate(table_of(seen.description))
+    errors = [*unloadable(seen.description), *not_spared(users, scenario)]
+    errors += lacking(users, scenario.table, there)
+    try:
+        scenario = _in_place(scenario, seen)
+    except ScenarioError as error:
+        errors += error.errors
+    else:
+        errors += (words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario))
+        errors += does_not_fit(scenario, plan.scenario_path.parent, run_id=ANY_RUN if seen.foreign else None)
+    if errors:
+        raise InputError([f"--table {plan.guards.table}: {words}" for words in dict.fromkeys(errors)])
     return replace(
         plan,
         scenario=scenario,
@@ -154,24 +147,6 @@ def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, 
     return replace(plan, marked=marked, table_bytes=table_bytes)
 
 
-def _with_table(plan: LoadPlan, seen: Standing, users: Sequence[Any]) -> Scenario:
-    """The scenario with the table as it is; its companions and everything else stay. Raises `InputError`."""
-    scenario = None
-    errors = [*unloadable(seen.description), *not_spared(users, plan.scenario)]
-    there = TableSpec.model_validate(table_of(seen.description))
-    errors += lacking(users, plan.scenario.table, there)
-    try:
-        scenario = _in_place(plan.scenario, seen)
-    except ScenarioError as error:
-        errors += error.errors
-    else:
-        errors += (words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario))
-        errors += does_not_fit(scenario, plan.scenario_path.parent, run_id=ANY_RUN if seen.foreign else None)
-    if errors or scenario is None:
-        raise InputError([f"--table {plan.guards.table}: {words}" for words in dict.fromkeys(errors)])
-    return scenario
-
-
 def _in_place(scenario: Scenario, seen: Standing) -> Scenario:
     table = {"table": table_of(seen.description)}
     return scenario_from_dict(scenario.model_dump(mode="json") | table, "adapted")
@@ -181,7 +156,7 @@ def _not_there(target: Target, name: str) -> str:
     return f"there is no table {name} at {target.url} ({target.region})"
 
 
-def noted(plan: LoadPlan) -> dict[str, Any]:
+def existing_fields(plan: LoadPlan) -> dict[str, Any]:
     """What `run.json` says of a table that was there."""
     scaling = {"auto_scaling": plan.auto_scaling.model_dump(mode="json")} if plan.auto_scaling else {}
     marked = {"items_marked": True} if plan.marked else {}

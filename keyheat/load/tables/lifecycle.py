@@ -16,20 +16,22 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.load.guard.options import Guards
 from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in, live_in, refusal
-from keyheat.load.tables.control import Connect, asking, control_client, create
+from keyheat.load.tables.control import Connect, control_client, create, table_client
 from keyheat.load.tables.description import (
     LOOK_S,
     TablePatience,
-    described,
+    describe_table,
     look_again,
     until_active,
     upkeep_in_words,
 )
-from keyheat.load.tables.obstacles import Allowed, check_tables, obstacles
+from keyheat.load.tables.obstacles import check_tables, obstacles
 from keyheat.load.tables.ownership import (
     NO_ARN,
     RUN,
+    Standing,
     TableError,
     TableRefused,
     Unread,
@@ -38,6 +40,7 @@ from keyheat.load.tables.ownership import (
     tags_for,
     tags_of,
     tags_read,
+    tags_with,
     user_name,
     why_unread,
 )
@@ -73,11 +76,6 @@ class RunTable:
         )
 
 
-def prepare_table(target: Target, spec: TableSpec, run_id: str) -> dict[str, Any]:
-    """Make sure that a table is there, and describe it; it stays. Raises `TableRefused` or `TableError`."""
-    return RunTables(target=target, run_id=run_id, alone=True).prepare(spec)
-
-
 @dataclass(slots=True, kw_only=True)
 class RunTables:
     """What a run makes, finds and leaves behind.
@@ -88,8 +86,7 @@ class RunTables:
 
     target: Target
     run_id: str
-    allowed: Allowed | None = None  # None: nothing beyond what everybody may
-    keep: bool = False
+    guards: Guards = field(default_factory=Guards)
     lasts_s: float = 0.0
     alone: bool = False
     say: Callable[[str], None] = lambda _words: None
@@ -106,26 +103,34 @@ class RunTables:
         Raises `TableRefused` if Keyheat did not create it, or another run did; `TableError` where it
         cannot be had.
         """
-        with asking(self.target, f"table {spec.name}", self.connect) as client:
-            check_tables([(spec, table_now := look_at(client, spec.name))], self._allowed, self._now())
-            if table_now is None and not self._make(client, spec):  # another process was quicker
-                check_tables([(spec, look_at(client, spec.name))], self._allowed, self._now())
+        with table_client(self.target, f"table {spec.name}", self.connect) as client:
+            if self._check(client, spec) is None and not self._make(client, spec):
+                self._check(client, spec)  # another process was quicker
             active = until_active(client, spec.name, self._patience)
             if active is None:
                 raise TableError(f"table {spec.name} was not active in {self._patience.limit_s:g} s")
-            if (table := self._tables.get(spec.name)) is not None:
-                self._is_there(table, active)
-            elif wrong := obstacles(spec, active, self._allowed):
+            table = self._tables.get(spec.name)
+            if table is not None:  # which this run made: no other was there before
+                table.active = table.loaded = True
+                table.arn = None if self.alone else active.get("TableArn")
+                if table.arn is None and not self.alone:
+                    self._cannot_know(spec.name, NO_ARN)
+            elif wrong := [*obstacles(spec, active, self.guards)]:
                 raise TableError(*wrong)
             elif not self.alone:
                 self._come_to(client, spec, active)
             return active
 
+    def _check(self, client: Any, spec: TableSpec) -> Standing | None:
+        table = look_at(client, spec.name)
+        check_tables([(spec, table)], self.guards, self._now(), local=self.target.local)
+        return table
+
     def leave(self) -> None:
         """Delete what the run made, or say what it costs to keep it. What cannot be deleted is said."""
         for table in reversed(self._created()):
             try:
-                with asking(self.target, f"table {table.spec.name}", self.connect) as client:
+                with table_client(self.target, f"table {table.spec.name}", self.connect) as client:
                     self._put_back(client, table)
             except NotOurs as error:
                 self.say(f"table {table.spec.name} is another one by now, and left alone: {error}")
@@ -135,7 +140,7 @@ class RunTables:
         if not self._claimed():
             return
         try:
-            with asking(self.target, "the run's tables", self.connect) as client:
+            with table_client(self.target, "the run's tables", self.connect) as client:
                 for table in reversed(self._claimed()):
                     self._release(client, table)
                     table.arn = None
@@ -158,10 +163,6 @@ class RunTables:
     def _claimed(self) -> list[RunTable]:
         """The tables that say, or may say, that this run loads them."""
         return [table for table in self._tables.values() if table.arn is not None]
-
-    @property
-    def _allowed(self) -> Allowed:
-        return self.allowed or Allowed(local=self.target.local)
 
     @property
     def _patience(self) -> TablePatience:
@@ -202,14 +203,6 @@ class RunTables:
             del self._tables[spec.name]
         return created
 
-    def _is_there(self, table: RunTable, description: Mapping[str, Any]) -> None:
-        """Mark a table that the run created as ready: no other run can have come before."""
-        table.active = table.loaded = True
-        if not self.alone:
-            table.arn = description.get("TableArn")
-            if table.arn is None:
-                self._cannot_know(table.spec.name, NO_ARN)
-
     def _come_to(self, client: Any, spec: TableSpec, description: Mapping[str, Any]) -> None:
         """Say on a table that was there that this run loads it; one that is not ours stays untouched.
 
@@ -230,8 +223,9 @@ class RunTables:
             self._tag(client, table)
             if not self.target.local:
                 self.sleep(LOOK_S)
-            seen = look_again(lambda: self._tags_with_claim(client, table), self.sleep)
-            tags = tags_of(client, str(table.arn)) if seen is None else seen
+            arn, key = str(table.arn), table.claim.key
+            seen = look_again(lambda: tags_with(client, arn, key), self.sleep)
+            tags = tags_of(client, arn) if seen is None else seen
         except (ClientError, BotoCoreError) as error:
             if getattr(error, "operation_name", "") == "TagResource":
                 table.arn = None  # the tag was refused, so there is no tag to remove
@@ -243,7 +237,7 @@ class RunTables:
         """Load the table, unless another run was there first."""
         others = live_in(tags, self._now(), but=self.run_id)
         first = next((claim for claim in others if claim.before(table.claim)), None)
-        if first is not None and not self._allowed.share:
+        if first is not None and not self.guards.share:
             raise TableRefused(refusal(table.spec.name, first))
         table.loaded = True
         for claim in others:
@@ -280,7 +274,7 @@ class RunTables:
         if not self._claimed():
             return [], self._unknown
         try:
-            with asking(self.target, "the run's tables", self.connect) as client:
+            with table_client(self.target, "the run's tables", self.connect) as client:
                 company = [other for table in self._claimed() for other in self._other_runs(client, table)]
         except TableError as error:
             return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
@@ -314,10 +308,6 @@ class RunTables:
         except (ClientError, BotoCoreError) as error:
             self.say(f"{table.claim_words}: {error}")
 
-    def _tags_with_claim(self, client: Any, table: RunTable) -> dict[str, str] | None:
-        tags = tags_of(client, str(table.arn))
-        return tags if table.claim.key in tags else None
-
     def _tag(self, client: Any, table: RunTable) -> None:
         client.tag_resource(ResourceArn=table.arn, Tags=[table.claim.tag()])
 
@@ -328,9 +318,9 @@ class RunTables:
     def _put_back(self, client: Any, table: RunTable) -> None:
         """Keep or delete a table that the run made. Raises `NotOurs`."""
         name = table.spec.name
-        if not (table.active and (self.keep or table.spec.on_end == "keep")):
+        if not (table.active and (self.guards.keep_table or table.spec.on_end == "keep")):
             self._delete(client, table)
-        elif (description := described(client, name)) is None:
+        elif (description := describe_table(client, name)) is None:
             self.say(f"table {name} was to be kept, but was deleted during the run")
         else:
             own_tags(client, description, self.run_id, self._patience)
@@ -348,7 +338,6 @@ class RunTables:
             self.say(f"table {name}, which this run made, is not deleted: {why}. {self._by_hand(table)}")
 
     def _by_hand(self, table: RunTable) -> str:
-        """Return how to delete the table later."""
         return (
             f"Delete it with: {by_hand(table.spec.name, self.target.region)}; "
             f"from {as_text(table.expires)} on, keyheat clean --orphans does it"

@@ -3,12 +3,12 @@
 A table that is there and differs from the one that a scenario describes would answer another question.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from keyheat.intake.description import table_of
+from keyheat.load.guard.options import Guards
 from keyheat.load.tables.claims import live_in, refusal
 from keyheat.load.tables.control import creation
 from keyheat.load.tables.description import all_active
@@ -57,61 +57,42 @@ def _value_text(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowed:
-    """What a person said of tables that are there: which may be loaded, and which is loaded as it is.
-
-    On this machine (`local`) tables have no owner, so none is refused there, except one that another
-    run is loading: that one is refused everywhere, unless it is said to be shared.
-    """
-
-    local: bool
-    foreign: Collection[str] = ()
-    protected: Collection[str] = ()
-    existing: str | None = None
-    share: bool = False
-
-
 def check_tables(
-    tables: Iterable[tuple[TableSpec, Standing | None]], allowed: Allowed, now: datetime
+    tables: Iterable[tuple[TableSpec, Standing | None]], guards: Guards, now: datetime, *, local: bool
 ) -> None:
-    """Hold tables, each as it is there or None, against what is allowed and described.
+    """Check tables, each as it is there or None, against the guards and the scenario.
 
-    Raises `TableRefused` or `TableError` with everything that is in the way.
+    On this machine (`local`) tables have no owner. Raises `TableRefused` or `TableError` with everything
+    that is in the way.
     """
     refused, wrong = list[str](), list[str]()
     for spec, table in tables:
-        wrong += obstacles(spec, table.description if table else None, allowed)
-        refused += _refusals(table, allowed, now) if table else []
+        wrong += obstacles(spec, table.description if table else None, guards)
+        if table is None:
+            continue
+        refused += [] if local else refusals(table, guards.allow_table, guards.allow_protected)
+        if not (isinstance(table.tags, Unread) or guards.share):
+            refused += (refusal(table.name, claim) for claim in live_in(table.tags, now))
     if refused:
         raise TableRefused(*refused, *wrong)
     if wrong:
         raise TableError(*wrong)
 
 
-def _refusals(table: Standing, allowed: Allowed, now: datetime) -> list[str]:
-    """Return why a table that is there must not be loaded: for whose it is, and for who is loading it."""
-    lines = [] if allowed.local else refusals(table, allowed.foreign, allowed.protected)
-    if isinstance(table.tags, Unread) or allowed.share:
-        return lines
-    return [*lines, *(refusal(table.name, claim) for claim in live_in(table.tags, now))]
-
-
-def obstacles(spec: TableSpec, description: Mapping[str, Any] | None, allowed: Allowed) -> list[str]:
-    """Return why the table cannot be loaded as the scenario says, regardless of its owner."""
-    why = _obstacle(spec, description, as_it_is=spec.name == allowed.existing)
-    return [f"table {spec.name} {why}"] if why else []
-
-
-def _obstacle(spec: TableSpec, description: Mapping[str, Any] | None, *, as_it_is: bool) -> str | None:
+def obstacles(spec: TableSpec, description: Mapping[str, Any] | None, guards: Guards) -> Iterator[str]:
+    """Yield why the table cannot be loaded as the scenario says, regardless of its owner."""
+    as_it_is = spec.name == guards.table
     if description is None:
-        return f"is not there, and --table {spec.name} loads only one that is" if as_it_is else None
-    if (why := unusable(description)) is not None:
-        return f"cannot be loaded: {why}"
-    if as_it_is or not all_active(description):
-        return None  # what is being changed is compared when it has changed
-    clauses = "; ".join(differences(spec, description))
-    return clauses and (
-        f"is there, but not as the scenario describes it: {clauses}. "
-        f"Load it as it is with --table {spec.name}, or delete it, and the run makes it anew"
-    )
+        if as_it_is:
+            yield f"table {spec.name} is not there, and --table {spec.name} loads only one that is"
+    elif (why := unusable(description)) is not None:
+        yield f"table {spec.name} cannot be loaded: {why}"
+    elif (
+        not as_it_is
+        and all_active(description)  # what is being changed is compared when it has changed
+        and (clauses := "; ".join(differences(spec, description)))
+    ):
+        yield (
+            f"table {spec.name} is there, but not as the scenario describes it: {clauses}. "
+            f"Load it as it is with --table {spec.name}, or delete it, and the run makes it anew"
+        )

@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import bounded_pages, member
-from keyheat.load.tables.description import DAY_H, TablePatience, described, dollars_per_hour, until_gone
+from keyheat.load.tables.description import DAY_H, TablePatience, describe_table, dollars_per_hour, until_gone
 from keyheat.load.tables.ownership import (
     EXPIRES,
     OWNER,
@@ -89,7 +89,7 @@ class OrphanSearch:
 
     def judge(self, name: str) -> Orphan | None:
         """The table as an orphan; None if it is not ours, or is gone. Raises as `names` does."""
-        description = described(self.client, name)
+        description = describe_table(self.client, name)
         if description is None:
             return None
         tags = tags_of(self.client, member("DescribeTable", description, "TableArn"))

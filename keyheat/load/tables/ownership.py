@@ -21,7 +21,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import bounded_pages
-from keyheat.load.tables.description import described
+from keyheat.load.tables.description import describe_table
 from keyheat.runs.table_facts import replicas_of
 
 RUN, OWNER, EXPIRES = "keyheat", "keyheat-owner", "keyheat-expires"
@@ -40,6 +40,12 @@ def tags_of(client: Any, arn: str) -> dict[str, str]:
     pages = client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
     tags = (tag for page in bounded_pages("ListTagsOfResource", pages) for tag in page.get("Tags") or ())
     return {str(tag.get("Key", "")): str(tag.get("Value", "")) for tag in tags}
+
+
+def tags_with(client: Any, arn: str, key: str) -> dict[str, str] | None:
+    """The tags of a table; None if `key` is not among them, which are seen some seconds late."""
+    tags = tags_of(client, arn)
+    return tags if key in tags else None
 
 
 def expiry_of(tags: Mapping[str, str]) -> datetime | None:
@@ -120,19 +126,12 @@ class Standing:
         return list(replicas_of(self.description))
 
 
-def standing(client: Any, description: Mapping[str, Any]) -> Standing:
-    """Ask for what DescribeTable does not say. Errors other than refusals are raised."""
-    return Standing(
-        description=description,
-        tags=tags_read(client, description),
-        recovery=recovery_of(client, description),
-    )
-
-
 def look_at(client: Any, name: str) -> Standing | None:
-    """Describe a table with its tags; None if it does not exist."""
-    description = described(client, name)
-    return None if description is None else standing(client, description)
+    """Describe a table with its tags; None if it does not exist. Errors other than refusals are raised."""
+    if (description := describe_table(client, name)) is None:
+        return None
+    tags, recovery = tags_read(client, description), recovery_of(client, description)
+    return Standing(description=description, tags=tags, recovery=recovery)
 
 
 def unusable(description: Mapping[str, Any]) -> str | None:
@@ -151,7 +150,6 @@ def foreign(tags: Mapping[str, str] | Unread) -> str | None:
 
 
 def protections(table: Standing) -> list[str]:
-    """List what protects this table."""
     reasons = []
     if table.description.get("DeletionProtectionEnabled"):
         reasons.append("deletion protection is on")

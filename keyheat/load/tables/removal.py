@@ -11,12 +11,12 @@ from keyheat.load.tables.claims import live_in
 from keyheat.load.tables.description import (
     LOOKS,
     TablePatience,
-    described,
+    describe_table,
     look_again,
     until_active,
     until_gone,
 )
-from keyheat.load.tables.ownership import RUN, Standing, Unread, protections, recovery_of, tags_of
+from keyheat.load.tables.ownership import RUN, Standing, Unread, protections, recovery_of, tags_with
 
 
 def remove(
@@ -28,7 +28,7 @@ def remove(
     being made is waited for, since until then DynamoDB does not delete it. Raises `NotOurs`.
     """
     try:
-        description = look_again(lambda: described(client, name), patience.sleep, LOOKS if new else 1)
+        description = look_again(lambda: describe_table(client, name), patience.sleep, LOOKS if new else 1)
         if description is None:
             return None
         tags = own_tags(client, description, run_id, patience)
@@ -55,7 +55,7 @@ def own_tags(
 ) -> dict[str, str]:
     """The tags of the run's table, which may be seen some seconds late. Raises `NotOurs`."""
     arn = member("DescribeTable", description, "TableArn")
-    tags = look_again(lambda: _tagged(tags_of(client, arn)), patience.sleep) or {}
+    tags = look_again(lambda: tags_with(client, arn, RUN), patience.sleep) or {}
     if tags.get(RUN) != run_id:
         raise NotOurs(f"its tag {RUN!r} is {tags.get(RUN)!r}, and that of this run was {run_id!r}")
     return tags
@@ -64,7 +64,7 @@ def own_tags(
 def was_created_by(client: Any, name: str, run_id: str, patience: TablePatience) -> bool:
     """Whether the run made the table that is there."""
     try:
-        description = look_again(lambda: described(client, name), patience.sleep)
+        description = look_again(lambda: describe_table(client, name), patience.sleep)
         return description is not None and bool(own_tags(client, description, run_id, patience))
     except (NotOurs, ClientError, BotoCoreError):
         return False
@@ -88,7 +88,3 @@ def kept_by_others(
     table = Standing(description=description, tags=tags, recovery=recovery)
     claims = (claim.in_words() for claim in live_in(tags, now, but=run_id))
     return "; ".join([*protections(table), *claims]) or None
-
-
-def _tagged(tags: dict[str, str]) -> dict[str, str] | None:
-    return tags if RUN in tags else None

@@ -8,18 +8,7 @@ import orjson
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectTimeoutError,
-    CredentialRetrievalError,
-    NoCredentialsError,
-    PartialCredentialsError,
-    ReadTimeoutError,
-    SSLError,
-    SSOError,
-    TokenRetrievalError,
-)
+from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
@@ -32,17 +21,6 @@ from keyheat.load.transport.target import Target, ca_bundle, credentials_for, sd
 from keyheat.masking import mask_errors
 
 RAW = "KeyheatRawBody"
-KINDS: tuple[tuple[type[BotoCoreError], str], ...] = (
-    (ConnectTimeoutError, "timeout"),
-    (ReadTimeoutError, "timeout"),
-    (SSLError, "tls"),
-    (CredentialRetrievalError, CREDENTIALS),
-    (NoCredentialsError, CREDENTIALS),
-    (PartialCredentialsError, CREDENTIALS),
-    (SSOError, CREDENTIALS),
-    (TokenRetrievalError, CREDENTIALS),
-)
-"""What only botocore knows; everything else it makes of an error of the system, which says more."""
 
 
 def make_client(
@@ -129,7 +107,7 @@ class Boto3Transport:
         except ClientError as error:
             response = error.response
         except BotoCoreError as error:
-            return Answer(0, b"", perf_counter() - started, failure=_kind_of(error))
+            return Answer(0, b"", perf_counter() - started, failure=kind_of(error))
         except ResponseParserError:
             return Answer(0, b"", perf_counter() - started, failure=BAD_HTTP)
         except RuntimeError:  # what it refreshed had expired, too
@@ -181,8 +159,3 @@ def _answer_of(response: dict[str, Any], service_s: float) -> Answer:
         metadata.get("RequestId"),
         headers.get("x-amz-retry-after"),
     )
-
-
-def _kind_of(error: BotoCoreError) -> str:
-    named = next((kind for of_type, kind in KINDS if isinstance(error, of_type)), None)
-    return named or kind_of(error)

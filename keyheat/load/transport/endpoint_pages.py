@@ -70,18 +70,21 @@ class _InTime(HTTPHandler, HTTPSHandler):
         return super().do_open(bounded, req, **more)
 
 
-class NotTold(Exception):
+class PageUnavailable(Exception):
     """The endpoint does not say what is asked of it; the message says why."""
 
 
 def partitions_of(target: Target, table: str, start_s: float, end_s: float) -> "pa.Table":
-    """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `NotTold`."""
+    """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `PageUnavailable`."""
     page = f"partitions?table={quote(f'arn:aws:dynamodb:{target.region}::table/{table}')}"
     return _read_page(target, page, lambda content: partitions_table(partitions_in(content), start_s, end_s))
 
 
 def faults_of(target: Target) -> Counter[str]:
-    """How often each rule of faults has struck since it was set on an endpoint of ours. Raises `NotTold`."""
+    """How often each rule of faults struck since it was set on an endpoint of ours.
+
+    Raises `PageUnavailable`.
+    """
     return _read_page(
         target,
         "faults",
@@ -90,11 +93,11 @@ def faults_of(target: Target) -> Counter[str]:
 
 
 def _read_page(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
-    """Return what a page of an endpoint of ours says. Raises `NotTold`."""
+    """Return what a page of an endpoint of ours says. Raises `PageUnavailable`."""
     try:
         page_bytes = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)
         return read(json.loads(page_bytes))
     except (OSError, HTTPException) as problem:
-        raise NotTold(f"the endpoint did not answer: {problem}") from problem
+        raise PageUnavailable(f"the endpoint did not answer: {problem}") from problem
     except (ValueError, KeyError, TypeError) as problem:
-        raise NotTold(f"the endpoint answered something else: {problem!r}") from problem
+        raise PageUnavailable(f"the endpoint answered something else: {problem!r}") from problem

@@ -29,6 +29,8 @@ from types import NoneType
 from typing import Any, Final
 from zlib import crc32
 
+import botocore.exceptions as sdk
+
 from keyheat.answer_size import AnswerTooLong
 from keyheat.load.transport.answer import Answer, Transport
 
@@ -47,8 +49,12 @@ class NoCredentials(Exception):
     """The credentials could not be refreshed; the text says why."""
 
 
-KINDS: tuple[tuple[type[BaseException], str], ...] = (
-    (NoCredentials, CREDENTIALS),
+KINDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
+    # What only botocore knows; everything else it makes of an error of the system, which says more.
+    ((sdk.ConnectTimeoutError, sdk.ReadTimeoutError), TIMEOUT),
+    (sdk.SSLError, "tls"),
+    ((sdk.CredentialRetrievalError, sdk.NoCredentialsError, sdk.PartialCredentialsError), CREDENTIALS),
+    ((sdk.SSOError, sdk.TokenRetrievalError, NoCredentials), CREDENTIALS),
     (AnswerTooLong, TOO_LONG),
     (TimeoutError, TIMEOUT),
     (ConnectionRefusedError, "connection_refused"),

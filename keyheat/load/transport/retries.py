@@ -104,22 +104,20 @@ class PolicyRetries:
         if answer.accepted or answer.failure in TAKEN:
             client.quota.give_back(self.policy.given_back(call.paid_tokens))
             return None
-        if kind is None or not self._again(answer, call):
+        if kind is None or call.attempts >= self.policy.attempts:
+            return None
+        if answer.error_code == ACCOUNT and not self.policy.account_too:
             return None
         cost_tokens = self.policy.after(kind).cost_tokens
         if self.policy.quota_tokens and not client.quota.take(cost_tokens):
             return None
         call.paid_tokens = cost_tokens
-        asked_s = _retry_after_s(answer.retry_after)
+        asked_ms = answer.retry_after or ""
+        asked_s = int(asked_ms) / 1000 if asked_ms.isdecimal() else None
         return self.policy.pause_s(call.attempts, self._chance, kind=kind, asked_s=asked_s)
 
     def _of(self, call: RetriedCall) -> _Client:
         return self._clients[call.client % len(self._clients)]
-
-    def _again(self, answer: Answer, call: RetriedCall) -> bool:
-        if call.attempts >= self.policy.attempts:
-            return False
-        return self.policy.account_too or answer.error_code != ACCOUNT
 
 
 def kind_of(answer: Answer) -> Failure | None:
@@ -137,10 +135,3 @@ def kind_of(answer: Answer) -> Failure | None:
 def given_up(answer: Answer) -> bool:
     """Whether a call ended throttled, or with what an SDK would send again were attempts or quota left."""
     return answer.throttled or kind_of(answer) is not None
-
-
-def _retry_after_s(retry_after: str | None) -> float | None:
-    """The wait that the server asks for; one that is no number is ignored."""
-    if retry_after is None or not retry_after.isdecimal():
-        return None
-    return int(retry_after) / 1000

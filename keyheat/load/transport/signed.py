@@ -54,8 +54,6 @@ LENGTH_DIGITS = 9  # a longer length is nonsense
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """One HTTP answer."""
-
     status: int
     body: bytes
     request_id: str | None
@@ -82,7 +80,9 @@ def receive(connection: socket, *, within_s: float = 10.0, most_bytes: int = OTH
     body = data[end + len(BLANK_LINE) :]
     if len(body) != int(length):
         body = _rest(pieces, data, body, int(length), most_bytes)
-    _check(body, _value(head, b"\r\nx-amz-crc32:"))
+    stated = _value(head, b"\r\nx-amz-crc32:")
+    if stated and stated != b"%d" % crc32(body):
+        raise BadAnswer(DAMAGED)
     status = int(head[9:12])
     return HttpReply(
         status=status,
@@ -149,12 +149,6 @@ def _original(data: bytes, head: bytes, name: bytes) -> str | None:
         return None
     start += len(name)
     return data[start : data.find(b"\r\n", start)].strip().decode("latin-1")
-
-
-def _check(body: bytes, stated: bytes) -> None:
-    """DynamoDB sends the CRC-32 of the body; a body that differs was damaged on its way."""
-    if stated and stated != b"%d" % crc32(body):
-        raise BadAnswer(DAMAGED)
 
 
 def _receive_parsed(pieces: _Pieces, data: bytes, most_bytes: int) -> HttpReply:
@@ -266,7 +260,8 @@ class SignedTransport:
             self._idle.add(connection, ended)
         else:
             self._discard(connection)
-        self._look_at(reply)
+        if reply.status == 400 and EXPIRED in reply.body:
+            self._second = 0  # keys are asked for again at once, not with the next second
         return Answer(reply.status, reply.body, ended - started, reply.request_id, reply.retry_after)
 
     def close(self) -> None:
@@ -284,11 +279,6 @@ class SignedTransport:
 
     def _signer_with(self, keys: AccessKeys) -> Signer:
         return Signer(keys, region=self._region, host=self._host)
-
-    def _look_at(self, reply: HttpReply) -> None:
-        """Keys that the service says have expired are asked for again at once, not with the next second."""
-        if reply.status == 400 and EXPIRED in reply.body:
-            self._second = 0
 
     def _take(self, now_s: float) -> Any:
         while (idle := self._idle.take(now_s)) is not None:

@@ -42,19 +42,19 @@ def _services(path: str | None) -> "Loader":
     return create_loader(path)
 
 
-class BundleError(ValueError):
-    """The bundle of authorities cannot be used; the text is for the person who named it."""
+class TargetError(ValueError):
+    """The target cannot be used; the text is for the person who named it."""
 
 
 def ca_bundle() -> str | None:
     """The file of trusted authorities that the configuration names; None: the usual ones.
 
-    Raises `BundleError` where it cannot be used, an empty name included: it could be taken for trust in all.
+    Raises `TargetError` where it cannot be used, an empty name included: it could be taken for trust in all.
     """
     try:
         named = sdk().get_config_variable("ca_bundle")
     except BotoCoreError as error:
-        raise BundleError(f"the AWS configuration cannot be used: {error}") from error
+        raise TargetError(f"the AWS configuration cannot be used: {error}") from error
     path = os.environ.get("REQUESTS_CA_BUNDLE") if named is None else str(named)
     if path is None:
         return None
@@ -62,7 +62,7 @@ def ca_bundle() -> str | None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
     except OSError as error:
         why = f"no certificates of authorities can be read from {path!r} ({NAMED_BY}): {error}"
-        raise BundleError(f"{why}; name a PEM file, or unset it to trust the usual ones") from error
+        raise TargetError(f"{why}; name a PEM file, or unset it to trust the usual ones") from error
     return path
 
 
@@ -73,10 +73,6 @@ IN_FILES = ("env", "shared-credentials-file", "config-file")
 OF_AN_ACCOUNT = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{12,}")
 """Access keys that AWS gave out; a local endpoint takes any, so that these can stay where they are.
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids"""
-
-
-class TargetError(ValueError):
-    """The target cannot be used; the text is for the person who named it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +123,13 @@ def target_at(url: str, *, region: str | None = None, resolve: Resolve = address
         raise TargetError(f"{url!r} has a path; an endpoint's URL is only scheme, host and port")
     tls = parts.scheme == "https"
     if tls:
-        _check_bundle()
+        ca_bundle()
     named = region_of(parts.hostname)
     if named and not tls:
         raise TargetError(f"{url} would send signed requests over plain HTTP: say https://{parts.hostname}")
     region = region or named or _configured_region() or LOCAL_REGION
     here = on_this_machine(parts.hostname, resolve)
     return Target(url.rstrip("/"), parts.hostname, port or (443 if tls else 80), tls, region, here)
-
-
-def _check_bundle() -> None:
-    try:
-        ca_bundle()
-    except BundleError as error:
-        raise TargetError(str(error)) from error
 
 
 def aws_target() -> Target:

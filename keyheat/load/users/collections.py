@@ -55,22 +55,19 @@ class Query:
             assert self.sort_key is not None, "nothing to begin with without a sort key"
             condition += " AND #s = :s" if self.exact else " AND begins_with(#s, :s)"
             names["#s"], values[":s"] = self.sort_key, self.values.of(self.sort_key, self.prefix)
-        request: dict[str, Any] = {
+        optional = {
+            "IndexName": self.index,
+            "Limit": self.limit,
+            "ScanIndexForward": False if self.descending else None,
+            "ConsistentRead": self.consistent or None,
+            "ExclusiveStartKey": start,
+        }
+        return {
             "KeyConditionExpression": condition,
             "ExpressionAttributeNames": names,
             "ExpressionAttributeValues": values,
+            **{name: value for name, value in optional.items() if value is not None},
         }
-        if self.index:
-            request["IndexName"] = self.index
-        if self.limit is not None:
-            request["Limit"] = self.limit
-        if self.descending:
-            request["ScanIndexForward"] = False
-        if self.consistent:
-            request["ConsistentRead"] = True
-        if start is not None:
-            request["ExclusiveStartKey"] = start
-        return request
 
     def name(self, shard: str) -> str:
         """A partition key as the table or the index knows it."""

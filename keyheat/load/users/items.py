@@ -278,11 +278,21 @@ class ItemTemplate:
             used = self._names_bytes + weight
         parts = [head, orjson.dumps(key)]
         if self._sort_head:
-            used += self._add_sort_key(parts, sort_key)
-        if self._values:
-            used += self._add_described(parts, drawn, rng, attributes)
-        if attributes:
-            used += self._add(parts, attributes)
+            sort_key, weight = (
+                (sort_key, text_bytes(sort_key)) if self._plain else self._sort.weighed(sort_key)
+            )
+            parts += (self._sort_head, orjson.dumps(sort_key))
+            used += weight
+        for name, values in self._values.items():
+            if name not in attributes:  # those that the load test has not chosen
+                fragment, weight = values.draw(rng, *drawn, self._now_s)
+                parts.append(fragment)
+                used += weight
+        for name, value in attributes.items():
+            if value is not None:
+                fragment, weight = self._part(name, value)
+                parts.append(fragment)
+                used += weight
         room = (size or self.draw_size(rng)) - used
         if room <= 0:
             raise ItemTooSmall(f"an item with the key {key!r} needs more than the item_bytes of the load")
@@ -290,36 +300,6 @@ class ItemTemplate:
             self._filler = b"x" * room
         parts += (self._filler_head, self._filler[:room], tail)
         return b"".join(parts)
-
-    def _add_sort_key(self, parts: list[bytes], sort_key: str) -> int:
-        if self._plain:
-            weight = text_bytes(sort_key)
-        else:
-            sort_key, weight = self._sort.weighed(sort_key)
-        parts += (self._sort_head, orjson.dumps(sort_key))
-        return weight
-
-    def _add_described(
-        self, parts: list[bytes], keys: tuple[str, str], rng: Random, attributes: Attributes
-    ) -> int:
-        """Values of the scenario's attributes that the load test has not chosen; returns their bytes."""
-        used = 0
-        for name, values in self._values.items():
-            if name not in attributes:
-                fragment, weight = values.draw(rng, *keys, self._now_s)
-                parts.append(fragment)
-                used += weight
-        return used
-
-    def _add(self, parts: list[bytes], attributes: Attributes) -> int:
-        """The attributes that the load test has chosen; returns their bytes."""
-        used = 0
-        for name, value in attributes.items():
-            if value is not None:
-                fragment, weight = self._part(name, value)
-                parts.append(fragment)
-                used += weight
-        return used
 
     def _part(self, name: str, value: str | float) -> tuple[bytes, int]:
         """One attribute in the JSON of an item, and its bytes; a number is of type N, or of its key's."""

@@ -32,7 +32,6 @@ class Places:
         self._items: dict[Place, SortedList] = {}
 
     def add(self, spot: Spot, identity: Identity) -> None:
-        """An item is there now."""
         collection, value = spot
         self._items.setdefault(collection, SortedList()).add((value, identity))
 
@@ -99,11 +98,9 @@ class Ledger:
         return len(self._items)
 
     def has(self, table: str) -> bool:
-        """Whether this is a table of the scenario."""
         return table in self._owners
 
     def identity(self, table: str, item: Item) -> Identity:
-        """Which item it is, by the table's own keys."""
         _index, partition_key, sort_key = self._owners[table][0]
         if sort_key is None:
             return (table, *item[partition_key].values())

@@ -4,6 +4,7 @@ Each user remembers some of the items that it has written, so that what it reads
 there, and what a throttled request would have cost is known from the item's size.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,7 +41,6 @@ class RememberedItem:
         )
 
     def changed(self) -> "RememberedItem":
-        """The item after one more update."""
         return replace(self, changes=self.changes + 1)
 
 
@@ -88,7 +88,6 @@ class ItemUser(TableUser):
         return items[0] if items else replace(self.new_item(), written_bytes=0)
 
     def put_item(self) -> None:
-        """Write a new item."""
         item = self.new_item()
         body = self.load.items.put(item.key, item.sort_key or "", self.rng, item.written_bytes)
         units = write_units(0, item.written_bytes)
@@ -118,7 +117,6 @@ class ItemUser(TableUser):
             self.remember(old)
 
     def update_item(self) -> None:
-        """Add one to a counter of an item."""
         old = self.recall_one()
         item = old.changed()
         units = write_units(old.size_bytes, item.size_bytes)
@@ -143,16 +141,7 @@ class ItemUser(TableUser):
     ) -> None:
         """Read the first page of a key's items, or of those that have one value of an index's key."""
         of = self._collection(index)
-        members: dict[str, Any] = {
-            "KeyConditionExpression": " AND ".join(f"#p{number} = :p{number}" for number in range(len(of))),
-            "ExpressionAttributeNames": {f"#p{number}": name for number, name in enumerate(of)},
-            "ExpressionAttributeValues": {
-                f":p{number}": self.load.items.values.of(name, value)
-                for number, (name, value) in enumerate(of.items())
-            },
-            "Limit": limit or PAGE_ITEMS,
-            "ConsistentRead": consistent,
-        }
+        members = {**self.page_of(of, limit or PAGE_ITEMS), "ConsistentRead": consistent}
         if index is not None:
             members["IndexName"] = index
         page = (index, limit)
@@ -160,6 +149,18 @@ class ItemUser(TableUser):
         answer = self.ask("Query", combined(of.values()), units, **members)
         if answer.accepted:
             self._page_units[page] = consumed(answer)[0]
+
+    def page_of(self, keys: Mapping[str, str], limit: int = PAGE_ITEMS) -> dict[str, Any]:
+        """The members of a Query for the first items that have these keys."""
+        return {
+            "KeyConditionExpression": " AND ".join(f"#p{number} = :p{number}" for number in range(len(keys))),
+            "ExpressionAttributeNames": {f"#p{number}": name for number, name in enumerate(keys)},
+            "ExpressionAttributeValues": {
+                f":p{number}": self.load.items.values.of(name, value)
+                for number, (name, value) in enumerate(keys.items())
+            },
+            "Limit": limit,
+        }
 
     def _collection(self, index: str | None) -> dict[str, str]:
         """The partition key of the table or of an index, and values of it as items have them."""
@@ -184,7 +185,6 @@ class ItemUser(TableUser):
         return self.load.items.item(item.key, item.sort_key or "", self.rng, item.written_bytes)
 
     def key_of(self, item: RememberedItem) -> dict[str, Any]:
-        """An item's keys as a request names them."""
         return self.load.items.values.key(item.key, item.sort_key)
 
     def part_of(self, item: RememberedItem, units: float) -> RequestPart:
@@ -193,7 +193,6 @@ class ItemUser(TableUser):
         return RequestPart(next(values), next(values, None), units)
 
     def change(self) -> dict[str, Any]:
-        """Return what an update asks for."""
         update = {
             "UpdateExpression": "ADD #c :one",
             "ExpressionAttributeNames": {"#c": COUNTER},

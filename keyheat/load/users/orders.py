@@ -78,7 +78,6 @@ class StreamReader:
     iterators: dict[str, str | None] = field(default_factory=dict)  # by shard; None: it ended
 
     def refresh(self) -> None:
-        """Look for new shards."""
         for shard in all_shards(self.client, self.arn):
             if shard["ShardId"] not in self.iterators:
                 self.iterators[shard["ShardId"]] = self.client.get_shard_iterator(

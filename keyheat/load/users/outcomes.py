@@ -32,7 +32,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-api
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html"""
 
 
-class NotSeen(Exception):
+class LookFailed(Exception):
     """What was to be looked up after the load could not be; the message says what is now not known."""
 
 
@@ -151,17 +151,23 @@ class Conditional:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Notes a BatchWriteItem or BatchGetItem, item by item."""
+class Parts:
+    """A request that touches several items."""
 
     parts: Sequence[RequestPart]
-    partition_key: str
-    sort_key: str | None
 
     @property
     def units(self) -> float:
         """What it costs if it is throttled."""
         return sum(item.units for item in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Parts):
+    """Notes a BatchWriteItem or BatchGetItem, item by item."""
+
+    partition_key: str
+    sort_key: str | None
 
     def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         record.count("batch.requests")
@@ -191,17 +197,10 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Transaction:
+class Transaction(Parts):
     """Notes a transaction. All of its items are accepted, or none is: then those that were throttled are
     throttled attempts, and the others were never asked for.
     """
-
-    parts: Sequence[RequestPart]
-
-    @property
-    def units(self) -> float:
-        """What it costs if it is throttled."""
-        return sum(item.units for item in self.parts)
 
     def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         record.count("transactions.requests")
@@ -238,7 +237,6 @@ class Transaction:
 
 
 def _text(value: Mapping[str, str]) -> str:
-    """A key's value, of whatever type it is."""
     return next(iter(value.values()))
 
 

@@ -8,13 +8,12 @@ Every copy has partitions, and a capacity, of its own. Each is paid for by every
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
 
 from keyheat.load.users.collections import (
-    AT_ONCE,
     CachedItem,
     Collected,
     Item,
@@ -69,7 +68,6 @@ class Reader(TableUser):
         limit: int | None = None,
         descending: bool = False,
         consistent: bool = False,
-        at_once: int = AT_ONCE,
         name: str = "ReadCollection",
     ) -> Collected:
         """A collection from all these partition keys, of the table or of an index, in order of the sort key.
@@ -79,7 +77,7 @@ class Reader(TableUser):
         query = replace(
             self._query(index), prefix=prefix, limit=limit, descending=descending, consistent=consistent
         )
-        return self._read(shards, query, at_once, name)
+        return self._read(shards, query, name)
 
     def read_collection(
         self,
@@ -106,7 +104,7 @@ class Reader(TableUser):
         """One item of the table, or of an index with the table's own keys (eventually consistent, always)."""
         if index is not None:
             query = replace(self._query(index), prefix=sort_key, exact=sort_key is not None)
-            return self._read((key,), query, 1, "ReadItem")
+            return self._read((key,), query, "ReadItem")
         query = replace(self._query(None), prefix=sort_key, exact=True, consistent=consistent)
         return self._finish((key,), query, partial(self._get, key, query), "ReadItem")
 
@@ -119,9 +117,9 @@ class Reader(TableUser):
         values = self.load.items.values
         return Query(self._table.name, keys[0], keys[1], index=index, values=values)
 
-    def _read(self, shards: Sequence[str], query: Query, at_once: int, name: str) -> Collected:
+    def _read(self, shards: Sequence[str], query: Query, name: str) -> Collected:
         def collect(spent: ReadCost) -> list[Item]:
-            return read_collection(shards, query, partial(self._page, query, spent), at_once=at_once)
+            return read_collection(shards, query, partial(self._page, query, spent))
 
         return self._finish(shards, query, collect, name)
 
@@ -135,7 +133,7 @@ class Reader(TableUser):
         except Incomplete:
             self.count("reads.unchecked")
             return Collected([], False, spent.requests, spent.units)
-        record.timed(name, int((perf_counter() - began_s) * 1e6))
+        record.timed(f"{name}.logical", int((perf_counter() - began_s) * 1e6))
         self._count(judge(items, query, shards, self._ledger, began_s=began_s), len(items), spent)
         return Collected(items, True, spent.requests, spent.units)
 
@@ -143,15 +141,10 @@ class Reader(TableUser):
         """Count wrong items, zeros included: a run must be able to say "0 missing"."""
         self.count("reads.checked")
         self.count("reads.items", items)
-        self.count("reads.required", judged.required)
-        self.count("reads.missing", judged.missing)
-        self.count("reads.duplicate", judged.duplicate)
-        self.count("reads.misordered", judged.misordered)
-        self.count("reads.requests", spent.requests)
-        self.count("reads.units", spent.units)
+        for name, number in {**asdict(judged), **asdict(spent)}.items():
+            self.count(f"reads.{name}", number)
 
     def _page(self, query: Query, spent: ReadCost, shard: str, start: Item | None) -> Page:
-        """One page of one shard. Raises `Incomplete`."""
         content = self._part("Query", shard, spent, query.members(shard, start))
         return content["Items"], content.get("LastEvaluatedKey")
 
@@ -161,7 +154,6 @@ class Reader(TableUser):
         return [content["Item"]] if "Item" in content else []
 
     def _part(self, operation: str, key: str, spent: ReadCost, members: dict[str, Any]) -> dict[str, Any]:
-        """One request of a read. Raises `Incomplete`."""
         spent.requests += 1
         units = self._last_units.get(operation, LEAST_UNITS)
         answer = self.ask(operation, key, units, **members)
@@ -215,7 +207,7 @@ class CachedReader(Reader):
         else:
             collected = self._through(self._cache, key, sort_key)
         if collected.complete:
-            self.load.record.timed("ReadThrough", int((perf_counter() - began_s) * 1e6))
+            self.load.record.timed("ReadThrough.logical", int((perf_counter() - began_s) * 1e6))
         return collected
 
     def _through(self, cache: ReadThroughCache, key: str, sort_key: str | None) -> Collected:

@@ -4,7 +4,7 @@ from typing import Any
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import marked
-from keyheat.load.users.operations import PAGE_ITEMS, ItemUser
+from keyheat.load.users.operations import ItemUser
 from keyheat.load.users.user import READS
 from keyheat.model.units import read_units, write_units
 from keyheat.scenario.trace import TraceRow
@@ -19,12 +19,8 @@ class TraceUser(ItemUser):
     abstract = True
 
     def send_row(self) -> Answer:
-        """Send the row whose time has come."""
-        from keyheat.load.pacer import OpenPacer
-
-        assert isinstance(self.pace, OpenPacer), "checked with the scenario: arrivals are the trace's"
         row = self.pace.row
-        assert row is not None, "a turn is given with a row"
+        assert row is not None, "checked with the scenario: arrivals are the trace's"
         mean_bytes = round(self.load.order.scenario.load.mean_item_bytes)
         size = mean_bytes if row.size_bytes is None else row.size_bytes
         reads = row.operation in READS
@@ -32,7 +28,9 @@ class TraceUser(ItemUser):
         if row.operation == "PutItem":
             body = self.load.items.put(row.key, row.sort_key or ONLY_SORT_KEY, self.rng, row.size_bytes)
             return self.send("PutItem", body, key=row.key, direction="write", units=units)
-        members = self._query(row) if row.operation == "Query" else self._named(row)
+        members = self._named(row)
+        if row.operation == "Query":
+            members = self.page_of({self._table.partition_key: row.key})
         return self.ask(row.operation, row.key, units, **members)
 
     def _named(self, row: TraceRow) -> dict[str, Any]:
@@ -49,12 +47,3 @@ class TraceUser(ItemUser):
             },
         }
         return key | marked(update, self.load.items.run_id)
-
-    def _query(self, row: TraceRow) -> dict[str, Any]:
-        partition_key = self._table.partition_key
-        return {
-            "KeyConditionExpression": "#p = :p",
-            "ExpressionAttributeNames": {"#p": partition_key},
-            "ExpressionAttributeValues": {":p": self.load.items.values.of(partition_key, row.key)},
-            "Limit": PAGE_ITEMS,
-        }

@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from keyheat.answer_shape import bounded_pages
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Collected, Item, read_collection
-from keyheat.load.users.outcomes import Conditional, NotSeen, failure_of
+from keyheat.load.users.outcomes import Conditional, LookFailed, failure_of
 from keyheat.load.users.readers import Incomplete, ReadCost, Reader
 from keyheat.load.users.user import TableUser
 from keyheat.masking import masked
@@ -129,17 +129,17 @@ class ShardingUser(TableUser):
 
     @property
     def _key(self) -> str:
-        """The partition key's name in the metadata table."""
         assert self._sharding is not None
         tables = {table.name: table for table in self.load.order.scenario.companions}
         return tables[self._sharding.table].partition_key
 
     def _count_shards(self) -> None:
-
         try:
             self.count("shards.ended_with", self._most_shards())
         except (BotoCoreError, ClientError, Unanswered) as error:
-            raise NotSeen(f"with how many shards the run ended is not known: {masked(str(error))}") from error
+            raise LookFailed(
+                f"with how many shards the run ended is not known: {masked(str(error))}"
+            ) from error
 
     def _most_shards(self) -> int:
         """The number of shards of the key that has most of them. The load is over: this is no part of it."""
@@ -149,22 +149,17 @@ class ShardingUser(TableUser):
         return max((int(item[NUMBER]["N"]) for page in pages for item in page["Items"]), default=0)
 
     def _metadata_pages(self, table: str) -> Iterator[dict[str, Any]]:
-        request = {"TableName": table, "ConsistentRead": True}
+        """The metadata, each page asked for again where the load has left no capacity for it."""
+        request, tries = {"TableName": table, "ConsistentRead": True}, TRIES
         while True:
-            page = self._metadata_page(orjson.dumps(request))
-            yield page
+            answer = self.load.transport.send("Scan", orjson.dumps(request))
+            if answer.throttled and (tries := tries - 1):
+                gevent.sleep(PAUSE_S)
+                continue
+            yield (page := accepted("Scan", answer).content())
             if "LastEvaluatedKey" not in page:
                 return
-            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
-
-    def _metadata_page(self, body: bytes) -> dict[str, Any]:
-        """One page of the metadata, asked for again where the load has left it no capacity."""
-        for _ in range(TRIES):
-            answer = self.load.transport.send("Scan", body)
-            if not answer.throttled:
-                break
-            gevent.sleep(PAUSE_S)
-        return accepted("Scan", answer).content()
+            request["ExclusiveStartKey"], tries = page["LastEvaluatedKey"], TRIES
 
 
 class ShardedWriter(ShardingUser):
@@ -178,7 +173,6 @@ class ShardedWriter(ShardingUser):
             self._writer = self._dynamic_writer(self._sharding)
 
     def put_sharded(self, key: str) -> None:
-        """Write one item to a shard of a key."""
         if self._sharding is None:
             self.put(random_suffix(key, self.shards, self.rng))
             return

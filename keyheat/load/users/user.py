@@ -180,7 +180,7 @@ class TableUser(locust.User):
             answer = self._call(load.retries, request, late_us, cost)
         if cost and load.unit != "requests" and answer.accepted and not _unprocessed(answer):
             self.pace.settle(consumed(answer)[0] - cost)
-        load.record.responded(operation, int((load.clock() - intended_s) * 1e6))
+        load.record.timed(f"{operation}.response", int((load.clock() - intended_s) * 1e6))
         return answer
 
     def ask(
@@ -225,7 +225,7 @@ class TableUser(locust.User):
                 while hold_s := retries.hold_s(call):
                     held_s += self._hold_back(hold_s)
                 if slept_s or held_s:
-                    record.backed_off(request.operation, int((slept_s + held_s) * 1e6))
+                    record.timed(f"{request.operation}.backoff", int((slept_s + held_s) * 1e6))
                     record.count(made.BACKOFF_S, slept_s)
                     record.count(made.HELD_S, held_s)
                 if not call.attempts:

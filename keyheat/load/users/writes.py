@@ -27,7 +27,6 @@ class Write(NamedTuple):
 
 
 def writes_in(operation: str, request: dict[str, Any]) -> Iterator[Write]:
-    """The writes of a request that writes."""
     if operation == "BatchWriteItem":
         yield from _batch(request["RequestItems"])
     elif operation == "TransactWriteItems":

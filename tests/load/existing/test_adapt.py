@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.guard.options import Guards
-from keyheat.load.run.plan import InputError, LoadPlan, does_not_fit
+from keyheat.load.guard.options import Guards, InputError
+from keyheat.load.run.plan import LoadPlan, does_not_fit
 from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.tables.control import creation, look_at_tables
-from keyheat.load.tables.existing import adapted, marked_if_foreign, noted, on_table
+from keyheat.load.tables.existing import adapted, existing_fields, marked_if_foreign, on_table
 from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
@@ -108,7 +108,7 @@ def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
     assert (table.name, table.partition_key_type, table.sort_key) == ("theirs", "N", "at")
     assert (table.stream, table.on_end, plan.marked) == ("KEYS_ONLY", "keep", True)
     assert plan.scenario.load == scenario_of().load
-    said = noted(plan)
+    said = existing_fields(plan)
     assert (said["existing"], said["items_marked"], said["auto_scaling"]["scaled"]) == (True, True, [])
     assert said["auto_scaling"]["why"]
     assert scenario_from_dict(plan.scenario.model_dump(mode="json"), "run.json") == plan.scenario
@@ -116,7 +116,11 @@ def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
 
 def test_a_table_of_ours_is_loaded_without_marks(there: Target) -> None:
     plan = adapt(plan_of(there, "mine"))
-    assert (plan.marked, "items_marked" in noted(plan), noted(plan)["existing"]) == (False, False, True)
+    assert (plan.marked, "items_marked" in existing_fields(plan), existing_fields(plan)["existing"]) == (
+        False,
+        False,
+        True,
+    )
 
 
 def test_a_table_needs_a_place_where_it_is(there: Target) -> None:
@@ -167,7 +171,7 @@ def test_what_is_looked_through_to_clean_up_counts_against_the_budget(
     description = {
         **described_at(there, TableSpec.model_validate(big)), "TableSizeBytes": 10**13,
     }  # fmt: skip
-    monkeypatch.setattr("keyheat.load.tables.ownership.described", lambda _client, _name: description)
+    monkeypatch.setattr("keyheat.load.tables.ownership.describe_table", lambda _client, _name: description)
     named = plan_of(elsewhere, "big")
     ready = replace(adapt(named, Writer), duration_s=60.0, guards=Guards(table="big", yes=True))
     assert consented(ready) is ready

@@ -1,16 +1,21 @@
 """A budget is held against the bill before a run, and against what came back while it runs."""
 
+from dataclasses import asdict
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.load.guard.budget import (
     Caps,
-    WrongBudget,
     budget_of,
     over_budget,
 )
+from keyheat.load.guard.options import Guards, InputError
+from keyheat.load.guard.watch import LoadWatch
 from keyheat.load.record.attempt import ConsumedUnits
+from keyheat.load.record.record import Record
 from keyheat.plan.bill import Bill
 from keyheat.plan.charges import Line, Tariff
 from keyheat.plan.prices import load_prices
@@ -43,9 +48,9 @@ def test_everything_that_is_too_much_is_said_at_once_with_what_would_allow_it() 
 
 def test_the_command_line_goes_first_and_every_mistake_is_said() -> None:
     stated = BudgetSpec(dollars=2.0, units=10)
-    assert budget_of(stated, {"dollars": None, "units": 5.0}) == BudgetSpec(dollars=2.0, units=5.0)
-    with pytest.raises(WrongBudget) as caught:
-        budget_of(stated, {"dollars": -1.0, "minutes": 0.0})
+    assert budget_of(stated, Guards(max_units=5.0)) == BudgetSpec(dollars=2.0, units=5.0)
+    with pytest.raises(InputError) as caught:
+        budget_of(stated, Guards(max_dollars=-1.0, max_minutes=0.0))
     assert [line.split(":")[0] for line in caught.value.errors] == ["--max-dollars", "--max-minutes"]
 
 
@@ -76,7 +81,7 @@ def test_an_hour_that_has_begun_is_paid_for_before_and_after_the_load_too() -> N
 
 def test_caps_survive_the_wire() -> None:
     caps = Caps(dollars=1.0, minutes=1.0, tariff=BY_UNIT)
-    assert Caps.from_wire(caps.to_wire()) == caps
+    assert Caps.from_wire(asdict(caps)) == caps
 
 
 def test_a_plan_within_its_budget_goes_on() -> None:
@@ -91,8 +96,11 @@ def test_what_is_suggested_is_enough(dollars: float) -> None:
     assert list(over_budget(BudgetSpec(dollars=suggested), bill(dollars, 0), 1.0)) == []
 
 
-def test_the_cap_that_is_nearest_is_the_one_that_is_named() -> None:
+@pytest.mark.parametrize(("consumed", "rule"), [((499.0, 0.0), "max_dollars"), ((0.0, 998.0), "max_units")])
+def test_the_cap_that_is_nearest_is_the_one_that_is_named(consumed: tuple[float, float], rule: str) -> None:
     caps = Caps(units=1_000.0, dollars=1.0, tariff=Tariff(per_hour=0, per_write_unit=2e-3, per_read_unit=0))
-    assert caps.nearest(ConsumedUnits(499.0, 0.0), 1.0).rule == "max_dollars"
-    assert caps.nearest(ConsumedUnits(0.0, 998.0), 1.0).rule == "max_units"
-    assert Caps(minutes=1.0).nearest(ConsumedUnits(), 59.8).rule == "max_minutes"
+    record = Record(consumed=ConsumedUnits(*consumed))
+    watch = LoadWatch(caps, SimpleNamespace(clock=lambda: 1.0, record=record), lambda: None)
+    watch.used_up()
+    assert watch.stopped is not None
+    assert watch.stopped.rule == rule

@@ -8,6 +8,7 @@ from typing import TextIO
 import pytest
 
 from keyheat.load.guard.consent import Undertaking, agrees, announced
+from keyheat.load.guard.options import Guards
 from keyheat.load.guard.watch import caps_of
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.preflight import consented, lasting, planned_bill
@@ -44,7 +45,7 @@ def test_what_is_on_this_machine_asks_nobody(nobody: TextIO, target: None) -> No
 def said_of(plan: LoadPlan, **more: object) -> str:
     one = Undertaking(
         scenario=plan.scenario, target=AWS, bill=planned_bill(plan), budget=plan.budget,
-        duration_s=plan.duration_s, **more,  # type: ignore[arg-type]
+        duration_s=plan.duration_s, guards=Guards(**more),  # type: ignore[arg-type]
     )  # fmt: skip
     return "\n".join(one.lines())
 
@@ -59,7 +60,7 @@ def test_what_is_created_and_deleted_is_said() -> None:
 
 @pytest.mark.parametrize("clean_up", [False, True])
 def test_a_table_that_is_there_stays(clean_up: bool) -> None:
-    said = said_of(plan_of(), existing="orders", clean_up=clean_up)
+    said = said_of(plan_of(), table="orders", clean_up=clean_up)
     assert "loads table orders" in said
     assert f"the items that are written to it are {'deleted' if clean_up else 'kept'}" in said
     assert "created" not in said

@@ -143,7 +143,8 @@ def test_nohup_is_kept() -> None:
 @pytest.mark.opens
 def test_nobody_is_told_what_nobody_reads() -> None:
     """A pipe whose reader is gone, as `tee` in a closed terminal; a file is written as before."""
-    code = "import os, signal, sys; from keyheat.load.guard.signals import let_go; input(); let_go(); \
+    code = "import os, signal, sys; from keyheat.load.guard.signals import release_output; input(); \
+release_output(); \
 print('to nobody', flush=True); print('to a file', file=sys.stderr)"
     with (
         TemporaryFile("w+") as file,

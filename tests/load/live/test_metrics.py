@@ -58,7 +58,7 @@ def a_record() -> Record:
     )
     record.add(an_attempt(5, operation="UpdateItem", outcome="throttled", units=1.0))
     record.add(an_attempt(6, outcome="error", reason="timeout"))
-    record.responded("PutItem", 2_500)
+    record.timed("PutItem.response", 2_500)
     record.health.demand, record.health.offered, record.health.sent = 900.0, 850.0, 800.0
     record.health.missed = 7
     record.count("retries.attempts", 5)

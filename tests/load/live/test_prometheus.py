@@ -3,8 +3,10 @@
 from argparse import Namespace
 from typing import Any
 
+from werkzeug.test import Client
+
 from keyheat.addresses import Hosts
-from keyheat.load.live.prometheus import MetricsPage, MetricsPort, metrics_port
+from keyheat.load.live.prometheus import MetricsPort, metrics_page, metrics_port
 from keyheat.load.live.run import LiveRun
 from keyheat.metrics import Metric
 
@@ -43,22 +45,20 @@ def test_mistakes_are_said_with_what_to_do() -> None:
     assert "add --prometheus-port 9464" in port_of(prometheus_host="0.0.0.0")[1][0]
 
 
-def answer(page: MetricsPage, path: str, **headers: str) -> tuple[str, str]:
-    told: list[str] = []
-    environ = {"PATH_INFO": path, "HTTP_HOST": "127.0.0.1:9464", **headers}
-    body = b"".join(page(environ, lambda status, _headers: told.append(status)))
-    return told[0], body.decode()
+def answer(page: Any, path: str, **headers: str) -> tuple[int, str]:
+    response = Client(page).get(path, headers={"Host": "127.0.0.1:9464", **headers})
+    return response.status_code, response.text
 
 
 def test_the_page_answers_to_its_own_name_alone() -> None:
-    page = MetricsPage(Live().metrics, Hosts(frozenset({"proxy.example"})))
+    page = metrics_page(Live().metrics, Hosts(frozenset({"proxy.example"})))
     status, body = answer(page, "/metrics")
-    assert status == "200 OK"
+    assert status == 200
     assert "keyheat_load_users 3.0" in body
-    assert answer(page, "/metrics", HTTP_HOST="proxy.example")[0] == "200 OK"
-    assert answer(page, "/metrics", HTTP_HOST="evil.example")[0] == "403 Forbidden"
-    assert answer(page, "/metrics", HTTP_ORIGIN="http://evil.example")[0] == "403 Forbidden"
-    assert answer(page, "/") == ("404 Not Found", "keyheat: the metrics are at /metrics\n")
+    assert answer(page, "/metrics", Host="proxy.example")[0] == 200
+    assert answer(page, "/metrics", Host="evil.example")[0] == 403
+    assert answer(page, "/metrics", Origin="http://evil.example")[0] == 403
+    assert answer(page, "/") == (404, "keyheat: the metrics are at /metrics\n")
 
 
 def test_nothing_is_served_without_a_port() -> None:

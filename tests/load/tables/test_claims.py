@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from keyheat.load.guard.options import Guards
 from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in
 from keyheat.load.tables.lifecycle import RunTables
-from keyheat.load.tables.obstacles import Allowed
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import Target, target_at
 from tests.load.tables.conftest import ELSEWHERE, Account, ours, refuses, replacing
@@ -38,9 +38,9 @@ class Somebody:
     tables: RunTables = field(init=False)
 
     def __post_init__(self) -> None:
-        allowed = Allowed(local=self.target.local, share=self.share, foreign=self.foreign)
+        guards = Guards(share=self.share, allow_table=self.foreign, keep_table=self.keep)
         self.tables = RunTables(
-            target=self.target, run_id=self.run_id, allowed=allowed, keep=self.keep, lasts_s=self.lasts_s,
+            target=self.target, run_id=self.run_id, guards=guards, lasts_s=self.lasts_s,
             alone=self.alone, say=self.said.append, sleep=self.account.sleep, now_s=self.account.now_s,
             connect=lambda _target: self.client or self.account.ddb,
         )  # fmt: skip

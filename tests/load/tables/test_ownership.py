@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
-from keyheat.load.tables.ownership import Standing, Unread, refusals, standing, unusable
+from keyheat.load.tables.ownership import Standing, Unread, look_at, refusals, unusable
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import unasked_client
 from tests.load.tables.conftest import Account
@@ -52,7 +52,13 @@ def test_refusals_name_the_options_that_would_allow_it(
 
 def create(account: Account, **more: Any) -> Standing:
     account.ddb.create_table(**on_demand(**more))
-    return standing(account.ddb, account.describe("orders"))
+    return there(account)
+
+
+def there(account: Account) -> Standing:
+    table = look_at(account.ddb, "orders")
+    assert table is not None
+    return table
 
 
 def test_tags_and_protection_are_read_from_the_service(account: Account) -> None:
@@ -63,7 +69,7 @@ def test_tags_and_protection_are_read_from_the_service(account: Account) -> None
     account.ddb.tag_resource(
         ResourceArn=account.describe("orders")["TableArn"], Tags=[*tags, {"Key": "keyheat", "Value": "run-1"}]
     )
-    table = standing(account.ddb, account.describe("orders"))
+    table = there(account)
     assert not isinstance(table.tags, Unread)
     assert (table.tags["keyheat"], len(table.tags), table.recovery) == ("run-1", 26, True)
     (line,) = refusals(table, (), ())
@@ -81,9 +87,11 @@ def test_tags_and_protection_are_read_from_the_service(account: Account) -> None
 def test_what_cannot_be_read_proves_nothing(code: str, why: str) -> None:
     client = unasked_client("dynamodb")
     with Stubber(client) as stubber:
+        stubber.add_response("describe_table", {"Table": TABLE})
         stubber.add_client_error("list_tags_of_resource", code, "said")
         stubber.add_client_error("describe_continuous_backups", code, "said")
-        table = standing(client, TABLE)
+        table = look_at(client, "orders")
+    assert table is not None
     assert table.tags == Unread(why.format("ListTagsOfResource"))
     if code == "UnknownOperationException":
         assert table.recovery is False  # there is no such thing at that endpoint

@@ -8,10 +8,11 @@ import gevent
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.guard.options import Guards
 from keyheat.load.tables.claims import CLAIM_S
 from keyheat.load.tables.control import create, look_at_tables
-from keyheat.load.tables.lifecycle import RunTables, prepare_table
-from keyheat.load.tables.obstacles import Allowed, check_tables
+from keyheat.load.tables.lifecycle import RunTables
+from keyheat.load.tables.obstacles import check_tables
 from keyheat.load.tables.ownership import TableError, TableRefused, as_text
 from keyheat.load.transport.target import target_at
 from keyheat.runs.table_facts import table_facts
@@ -20,6 +21,7 @@ from tests.load.tables.conftest import ELSEWHERE, Account, ours, refuses, replac
 from tests.make import a_spec
 
 HOUR_S = 3600.0
+KEEP = Guards(keep_table=True)
 
 
 @dataclass(slots=True)
@@ -50,7 +52,7 @@ def run_of(account: Account, run_id: str = "run-1", heard: Heard | None = None, 
 
 def earlier(account: Account, **spec: Any) -> str:
     """A run that is over has kept its table; gives the table's ARN."""
-    tables = run_of(account, keep=True)
+    tables = run_of(account, guards=KEEP)
     arn: str = tables.prepare(a_spec(**spec))["TableArn"]
     tables.leave()
     return arn
@@ -60,10 +62,11 @@ def at(moment_s: float) -> str:
     return as_text(datetime.fromtimestamp(moment_s, UTC))
 
 
-def look(account: Account, *names: str, **allowed: Any) -> None:
+def look(account: Account, *names: str, **guards: Any) -> None:
     there = look_at_tables(ELSEWHERE, names, account.connect)
     now = datetime.fromtimestamp(account.now_s(), UTC)
-    check_tables([(a_spec(name=name), there[name]) for name in names], Allowed(local=False, **allowed), now)
+    tables = [(a_spec(name=name), there[name]) for name in names]
+    check_tables(tables, Guards(**guards), now, local=False)
 
 
 @pytest.mark.slow
@@ -99,7 +102,7 @@ def test_a_table_is_deleted_after_the_run_that_made_it(account: Account) -> None
 @pytest.mark.parametrize(("keep", "on_end"), [(True, "delete"), (False, "keep")])
 def test_a_table_is_kept_where_somebody_says_so(account: Account, keep: bool, on_end: str) -> None:
     heard = Heard()
-    tables = run_of(account, heard=heard, keep=keep)
+    tables = run_of(account, heard=heard, guards=Guards(keep_table=keep))
     tables.prepare(a_spec(on_end=on_end, provisioned={"read": 10, "write": 1_000}))
     tables.leave()
     assert account.names() == ["made"]
@@ -137,7 +140,7 @@ def test_a_table_that_somebody_protects_is_left_alone(account: Account, changed:
 def test_a_table_that_is_another_one_by_now_is_left_alone(account: Account, changed: str, keep: bool) -> None:
     """Nobody is told how to delete what is somebody else's."""
     heard = Heard()
-    tables = run_of(account, heard=heard, keep=keep)
+    tables = run_of(account, heard=heard, guards=Guards(keep_table=keep))
     arn = tables.prepare(a_spec())["TableArn"]
     if changed == "replaced":
         account.ddb.delete_table(TableName="made")
@@ -205,7 +208,7 @@ def test_a_run_that_is_interrupted_while_it_waits_deletes_what_it_asked_for() ->
     def interrupted(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    tables = replace(run_of(account, heard=heard, keep=True), sleep=interrupted)
+    tables = replace(run_of(account, heard=heard, guards=KEEP), sleep=interrupted)
     with pytest.raises(KeyboardInterrupt):
         tables.prepare(a_spec())
     assert account.describe("made")["TableStatus"] == "CREATING"
@@ -278,8 +281,7 @@ def test_somebody_elses_table_is_refused(account: Account) -> None:
     for refused in (lambda: look(account, "made"), lambda: run_of(account, "run-2").prepare(a_spec())):
         with pytest.raises(TableRefused, match=r"not created by a run of ours.*--allow-table made"):
             refused()
-    allowed = Allowed(local=False, foreign={"made"})
-    run_of(account, "run-2", allowed=allowed).prepare(a_spec())
+    run_of(account, "run-2", guards=Guards(allow_table=("made",))).prepare(a_spec())
     assert "keyheat" not in account.tags("made"), "it does not become ours"
 
 
@@ -295,7 +297,7 @@ def test_everything_that_is_in_the_way_is_said_at_once(account: Account) -> None
     assert "--allow-table foreign" in refused.value.errors[0]
     assert "--allow-protected protected" in refused.value.errors[1]
     assert "ProvisionedThroughput.ReadCapacityUnits is 50, not 5" in refused.value.errors[2]
-    look(account, "foreign", "protected", foreign={"foreign"}, protected={"protected"})
+    look(account, "foreign", "protected", allow_table=("foreign",), allow_protected=("protected",))
 
 
 def test_an_own_table_that_is_another_one_is_loaded_only_as_it_is(account: Account) -> None:
@@ -306,21 +308,22 @@ def test_an_own_table_that_is_another_one_is_loaded_only_as_it_is(account: Accou
         look(account, "made")
     with pytest.raises(TableError, match=r"KeySchema\.sk is present"):
         run_of(account, "run-2").prepare(a_spec())
-    look(account, "made", existing="made")
+    look(account, "made", table="made")
     with pytest.raises(TableError, match="table nobody is not there, and --table nobody"):
-        look(account, "nobody", existing="nobody")
+        look(account, "nobody", table="nobody")
 
 
 def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> None:
     here = target_at(endpoint.url)
     assert here.local
-    facts = table_facts(prepare_table(here, a_spec(), "run-1"))
+    facts = table_facts(RunTables(target=here, run_id="run-1", alone=True).prepare(a_spec()))
     assert (facts.name, facts.provisioned) == ("made", Capacity(read=5, write=7))
     tables = RunTables(target=here, run_id="run-2", sleep=gevent.sleep)
     tables.prepare(a_spec(name="own"))
     tables.leave()
     there = look_at_tables(here, ["made", "own"])
-    check_tables([(a_spec(name=name), there[name]) for name in there], Allowed(local=True), datetime.now(UTC))
+    tables = [(a_spec(name=name), there[name]) for name in there]
+    check_tables(tables, Guards(), datetime.now(UTC), local=True)
 
 
 def test_a_creation_that_never_ends_is_given_up() -> None:
