@@ -41,6 +41,14 @@ def test_a_locustfile_has_a_scenario_of_its_name(name: str) -> None:
     assert (plan.target, plan.report, plan.transport) == (None, True, "signed")
 
 
+def test_a_locustfile_of_ones_own_has_the_scenario_beside_it(tmp_path: Path) -> None:
+    beside = a_scenario_file(tmp_path)
+    load = str(beside.with_suffix(".py"))
+    assert check_options(options(), locustfiles=[load]).scenario_path == beside
+    other = check_options(options(scenario="hotkey"), locustfiles=[load])
+    assert other.scenario.name == "hotkey"
+
+
 SCALING = {"provisioned": {"read": 5, "write": 5}, "auto_scaling": {"write": {"min": 5, "max": 50}}}
 SCALED = {
     "table": {"name": "scaled", **SCALING, "indexes": [{"name": "by-day", "partition_key": "day", **SCALING}]}

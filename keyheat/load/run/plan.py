@@ -211,7 +211,10 @@ def _scenario_path(options: Namespace, locustfiles: list[str]) -> Path:
                 "SCENARIO for all of them together"
             ]
         )
-    return scenario_file(options.scenario or Path(locustfiles[0]).stem.replace("_", "-"))
+    if options.scenario:
+        return scenario_file(options.scenario)
+    beside = Path(locustfiles[0]).with_suffix(".toml")
+    return beside if beside.is_file() else scenario_file(beside.stem.replace("_", "-"))
 
 
 def does_not_fit(scenario: Scenario, folder: Path, *, run_id: str | None = None) -> Iterator[str]:
