@@ -42,7 +42,7 @@ def test_a_locustfile_has_a_scenario_of_its_name(name: str) -> None:
 
 
 def test_a_locustfile_of_ones_own_has_the_scenario_beside_it(tmp_path: Path) -> None:
-    beside = a_scenario_file(tmp_path)
+    beside = a_scenario_file(tmp_path, {})
     load = str(beside.with_suffix(".py"))
     assert check_options(options(), locustfiles=[load]).scenario_path == beside
     other = check_options(options(scenario="hotkey"), locustfiles=[load])
