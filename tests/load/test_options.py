@@ -13,6 +13,7 @@ from keyheat.load.guard.options import InputError
 from keyheat.load.run.arguments import add_options
 from keyheat.load.run.plan import check_options, run_folder, take_numbers
 from keyheat.runs.claims import Taken
+from keyheat.scenario.scenario import SCENARIOS
 from tests.load.conftest import SHORT
 from tests.make import a_scenario_file
 
@@ -42,11 +43,11 @@ def test_a_locustfile_has_a_scenario_of_its_name(name: str) -> None:
 
 
 def test_a_locustfile_of_ones_own_has_the_scenario_beside_it(tmp_path: Path) -> None:
-    beside = a_scenario_file(tmp_path, {})
+    beside = tmp_path / "parcels.toml"
+    beside.write_bytes((SCENARIOS / "too-small.toml").read_bytes())
     load = str(beside.with_suffix(".py"))
     assert check_options(options(), locustfiles=[load]).scenario_path == beside
-    other = check_options(options(scenario="hotkey"), locustfiles=[load])
-    assert other.scenario.name == "hotkey"
+    assert check_options(options(scenario="hotkey"), locustfiles=[load]).scenario.name == "hotkey"
 
 
 SCALING = {"provisioned": {"read": 5, "write": 5}, "auto_scaling": {"write": {"min": 5, "max": 50}}}
