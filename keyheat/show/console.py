@@ -35,7 +35,7 @@ class PlainConsole(Console):
 
 out = PlainConsole()
 err = PlainConsole(stderr=True)
-"""Problems, and actions that nobody requested."""
+"""Problems, and actions that were not requested."""
 bars = PlainConsole(stderr=True)
 """Progress."""
 
