@@ -168,7 +168,7 @@ def test_client_records_alone_stand_in_for_evidence(stage: Verb, sample: Sample,
 
 WRONG_ANSWERS = {
     "not JSON": ('{"Metric', "is not whole JSON"),
-    "another JSON": ("[1, 2]", "this is not output of"),
+    "another JSON": ("[1, 2]", "has no list of MetricDataResults"),
     "somebody else's label": (
         '{"MetricDataResults": [{"Label": "mine", "Timestamps": [], "Values": []}]}',
         "label 'mine' is not one of `keyheat queries` @ $.MetricDataResults[0]",

@@ -112,7 +112,6 @@ def test_a_program_gets_the_whole_plan() -> None:
     assert (content["hot_key"]["needed"], content["hot_key"]["needed_with_margin"]) == (2, 3)
     assert content["load"] == [{"at_s": 0, "per_s": 250}, {"at_s": 50, "per_s": 250}]
     assert content["dollars"] == pytest.approx(2.6 + 0.39 + 0.01)
-    assert content["bill"]["other_mode"][0] == "PAY_PER_REQUEST"
     assert [one["name"] for one in content["sent"]["operations"]] == ["PutItem", "Query", "GetItem"]
     (writes, reads) = content["sent"]["sides"]
     assert (writes["side"]["direction"], reads["side"]["direction"]) == ("write", "read")
