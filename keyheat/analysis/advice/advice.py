@@ -97,6 +97,7 @@ def scheduled(scenario: Scenario) -> Schedule:
             partitions=needs.hottest.partitions,
             mean_per_s=float(needs.per_s.mean()) / scale,
             buffer_full_s=needs.full_from_s,
+            hottest_per_s=needs.hottest.asked_per_s / scale,
             key_per_s=needs.hottest.key_per_s / scale,
         )
         for side, needs in (sent.sides if sent else {}).items()

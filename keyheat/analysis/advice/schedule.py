@@ -29,6 +29,7 @@ class Scheduled:
     partition_per_s: float  # one partition's ceiling for such requests
     partitions: int
     mean_per_s: float
+    hottest_per_s: float  # of the hottest partition
     key_per_s: float  # of the most used key of the hottest partition; 0 if keys are too many to name
     buffer_full_s: float | None  # when the write buffer before a partition of an index is full; None: never
 
@@ -94,8 +95,11 @@ def _saving(scenario: Scenario, demands: Schedule) -> Iterator[Excess]:
             saved = DEFAULT.saved_units(has, index_writes=buffered)
             yield Excess(("table", resource, direction), needs.per_s / has, needs.carried_s(has, saved))
         if buffered:
-            share, full_s = needs.key_per_s / needs.partition_per_s, needs.buffer_full_s
-            yield Excess(("partition", resource, direction), share, inf if full_s is None else full_s)
+            full_s = needs.buffer_full_s
+            # Keys that share a partition may be parted before its buffer is full; one key cannot be.
+            per_s = needs.key_per_s if full_s is None else max(needs.key_per_s, needs.hottest_per_s)
+            lasts_s = inf if full_s is None else full_s
+            yield Excess(("partition", resource, direction), per_s / needs.partition_per_s, lasts_s)
         if buffered and on_demand and owner.max_on_demand and (most := owner.max_on_demand.write):
             saved = DEFAULT.saved_units(most, index_writes=True, on_demand=True)
             carried_s = needs.carried_s(most, saved)
