@@ -131,9 +131,12 @@ class EvidenceTrack:
         """
         causes = {constraint for constraint, cells in self.causes.items() if cells.get(cell)}
         of_all = {"table": self.provisioned, "max_on_demand": self.maximum}
-        limit = of_all[causes.pop()].at(cell) if len(causes) == 1 and causes <= of_all.keys() else None
         used = (self.consumed or {}).get(cell)
-        return max(1.0, limit * self.step_s / used) if limit and used else 1.0
+        if len(causes) != 1 or not causes <= of_all.keys() or not used:
+            return 1.0
+        setting = of_all[causes.pop()]
+        limit = min((setting.at(second) or 0.0) for second in (cell, cell + self.step_s - 1))
+        return max(1.0, limit * self.step_s / used)
 
     def _asked(self, cell: int) -> float:
         return ((self.consumed or {})[cell] + self.refused_units(cell)) * self.peak_ratio(cell)
