@@ -152,6 +152,24 @@ def test_provisioned_capacity_is_what_held_at_each_moment(
     assert (list(frame["provisioned"]) if "provisioned" in frame else None) == provisioned
 
 
+@pytest.mark.parametrize(
+    ("metric", "constraint"),
+    [
+        ("WriteMaxOnDemandThroughputThrottleEvents", "max_on_demand"),
+        ("WriteKeyRangeThroughputThrottleEvents", "partition"),
+    ],
+)
+def test_an_on_demand_maximum_is_no_throttle_by_it(metric: str, constraint: str) -> None:
+    table = {
+        "name": "orders",
+        "billing_mode": "PAY_PER_REQUEST",
+        "max_on_demand": {"read": None, "write": 120},
+    }
+    rates = published(evidence_run(series=[CONSUMED, series(metric, (0, 60.0))], table=table))
+    assert {name: rates.counts(name).sum() for name in rates.constraints} == {constraint: 60}
+    assert set(rates.frame["maximum"]) == {120}
+
+
 def test_a_resource_without_any_record_has_no_rates() -> None:
     assert client_rates(evidence_run(), TABLE) is None
     assert published_rates(evidence_run(), TABLE) is None

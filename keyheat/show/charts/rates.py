@@ -30,10 +30,10 @@ class Limit:
 
 LIMITS: Final = {
     "provisioned": Limit("dash", "ink", "provisioned"),
-    "max_on_demand": Limit("dash", "ink", "on-demand maximum"),
+    "maximum": Limit("dash", "ink", "on-demand maximum"),
     "ceiling": Limit("dot", "ceiling", "one partition admits"),
 }
-"""The columns of rates that are limits."""
+"""The columns of rates that are limits: none has the name of a constraint, whose column is its throttles."""
 FAR_ABOVE: Final = 8
 """A limit this many times above the highest consumption would flatten a chart: words name it instead."""
 MINUTE_S: Final = 60
@@ -219,7 +219,7 @@ def _epoch_s(moments: pd.Series) -> pd.Series:
 
 def _with_limits(frame: pd.DataFrame, run: ReportRun, resource: Resource) -> pd.DataFrame:
     """Add the capacity in force at each step, else the maximum of an on-demand table."""
-    for name, steps in (("provisioned", run.provisioned(resource)), ("max_on_demand", run.maximum(resource))):
+    for name, steps in (("provisioned", run.provisioned(resource)), ("maximum", run.maximum(resource))):
         units = [steps.at(second) or np.nan for second in frame.index]
         if np.isfinite(units).any():
             return frame.assign(**{name: units})
