@@ -6,6 +6,7 @@ from math import ceil, inf
 from typing import Final
 
 from keyheat.analysis.timeline import timeline
+from keyheat.analysis.track import Span, within
 from keyheat.evidence.settings import Steps
 from keyheat.numbers import span
 from keyheat.runs import metrics
@@ -15,8 +16,6 @@ from keyheat.words import Direction, Resource
 NOTABLE: Final = 0.2  # least relative change of a rate
 NOTABLE_SHARE: Final = 0.1  # least change of an operation's share of all requests
 LEAST_CALM: Final = 5  # cells before the first throttle that outrank earlier windows
-Span = tuple[float, float]
-"""From an epoch second up to another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,18 +139,16 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
     track = arranged.track(resource.index, resource.direction)
     if track is None:
         return None
-    cells = [cell for cell in sorted(track.consumed or ()) if _within(cell, track.step_s, spans)]
+    cells = track.consumed_cells(spans)
     counted = {*(track.consumed or ()), *(track.events or ()), *map(track.cell_of, track.reasons)}
-    throttles = sum(track.refused(cell) for cell in counted if _within(cell, track.step_s, spans))
-    busiest = track.busiest_throttled(cells)
-    is_peak = busiest is not None and track.peak_ratio(busiest) > 1
+    throttles = sum(track.refused(cell) for cell in counted if within(cell, track.step_s, spans))
     return Period(
         name=name,
         start_s=spans[0][0],
         end_s=spans[-1][1],
         demand_per_s=track.asked_per_s(cells),
-        busiest_s=busiest,
-        at_least=bool(throttles) and (track.units_per_request is None or is_peak),
+        busiest_s=track.busiest_throttled(cells),
+        at_least=bool(throttles) and track.asked_at_least(cells),
         throttles=throttles if cells or throttles else None,
         provisioned_per_s=_nearest(track.provisioned, cells, throttles),
         maximum_per_s=_nearest(track.maximum, cells, throttles),
@@ -159,13 +156,9 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
         indexes=frozenset(
             series.index for series in evidence.series
             if series.index and series.metric == metrics.consumed(resource.direction)
-            and any(_within(at.timestamp(), series.period_s, spans) for at, _value in series.points)
+            and any(within(at.timestamp(), series.period_s, spans) for at, _value in series.points)
         ),
     )  # fmt: skip
-
-
-def _within(cell: float, step_s: float, spans: Sequence[Span]) -> bool:
-    return any(start - step_s < cell < end for start, end in spans)
 
 
 def _nearest(setting: Steps, cells: Sequence[int], throttles: float) -> float | None:
@@ -183,7 +176,7 @@ def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Spa
             continue
         if metrics.direction_of(series.operation, series.dimension) != direction:
             continue
-        count = sum(value for at, value in series.points if _within(at.timestamp(), series.period_s, spans))
+        count = sum(value for at, value in series.points if within(at.timestamp(), series.period_s, spans))
         if count:
             per_s = count / _covered_s(spans, series.period_s)
             rates[series.operation] = rates.get(series.operation, 0.0) + per_s

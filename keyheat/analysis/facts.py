@@ -301,8 +301,7 @@ def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> tuple
     measured = demand(track, labels) if track is not None else None
     if track is None or measured is None:
         return None, False
-    is_least = measured.of_peak or track.units_per_request is None
-    return measured.units_per_s, measured.by == "cloudwatch" and is_least
+    return measured.units_per_s, measured.at_least
 
 
 def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:

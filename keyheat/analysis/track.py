@@ -4,7 +4,7 @@ A cell is the period of the consumption and throttle series: a minute, or longer
 stays missing: a lookup returns None if CloudWatch was not queried or had no data.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -17,6 +17,13 @@ from keyheat.runs.formats import SecondCount
 from keyheat.words import READ, Constraint, Direction, label_of
 
 Cells = Mapping[int, float]
+Span = tuple[float, float]
+"""From an epoch second up to another one."""
+
+
+def within(start_s: float, lasts_s: float, spans: Iterable[Span]) -> bool:
+    """Whether a period has a part in one of the spans."""
+    return any(begin_s - lasts_s < start_s < end_s for begin_s, end_s in spans)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +116,10 @@ class EvidenceTrack:
         of_requests = self.throttled_request_units.get(cell, 0.0) if throttles else 0.0
         return max(throttles * self.units_of_refused, of_requests)
 
+    def consumed_cells(self, spans: Sequence[Span]) -> list[int]:
+        """The cells with a point of consumption that have a part in the spans, in order."""
+        return [cell for cell in sorted(self.consumed or ()) if within(cell, self.step_s, spans)]
+
     def asked_per_s(self, cells: Iterable[int]) -> float | None:
         """Units/s consumed or throttled: at the peak of the busiest throttled cell, else in the median one.
 
@@ -122,6 +133,11 @@ class EvidenceTrack:
     def busiest_throttled(self, cells: Iterable[int]) -> int | None:
         """The throttled cell with most units consumed or throttled; None if none throttled."""
         return max(filter(self.refused, cells), key=self._asked, default=None)
+
+    def asked_at_least(self, cells: Iterable[int]) -> bool:
+        """Whether `asked_per_s` is a lower bound: of a peak, or of throttled requests of unknown units."""
+        busiest = self.busiest_throttled(cells)
+        return self.units_per_request is None or (busiest is not None and self.peak_ratio(busiest) > 1)
 
     def peak_ratio(self, cell: int) -> float:
         """The demand while it throttled over the cell's mean, at least; 1.0 if a partition may be the limit.

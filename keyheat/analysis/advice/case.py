@@ -10,7 +10,7 @@ from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Recommend, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
-from keyheat.analysis.track import EvidenceTrack
+from keyheat.analysis.track import EvidenceTrack, Span
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.limits import EVENTUAL_READ_FACTOR, PAGE_BYTES, READ_UNIT_BYTES
@@ -54,7 +54,7 @@ class MeasuredDemand:
     units_per_s: float
     by: Literal["schedule", "client", "cloudwatch", "cure"] = "client"
     together: bool = False  # of a table and its indexes
-    of_peak: bool = False  # worked out for the seconds that throttled, and at least that
+    at_least: bool = False  # whether CloudWatch shows a lower bound only
     scale: float = 1.0  # of the local table at which it was measured
 
     def unscaled(self, scale: float) -> "MeasuredDemand":
@@ -79,16 +79,15 @@ class MeasuredDemand:
 
 def demand(track: EvidenceTrack, labels: Sequence[Label]) -> MeasuredDemand | None:
     """Return the demand within the spans of labels: the client's, else CloudWatch's lower bound."""
-    spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
+    spans = _spans(labels)
     client_per_s = _by_client(track, spans)
     if client_per_s is not None:
         return MeasuredDemand(client_per_s)
-    cells = [cell for cell in track.consumed or {} if _overlaps(cell, track.step_s, spans)]
-    cloudwatch_per_s, busiest = track.asked_per_s(cells), track.busiest_throttled(cells)
-    of_peak = busiest is not None and track.peak_ratio(busiest) > 1
+    cells = track.consumed_cells(spans)
+    cloudwatch_per_s = track.asked_per_s(cells)
     if cloudwatch_per_s is None:
         return None
-    return MeasuredDemand(cloudwatch_per_s, by="cloudwatch", of_peak=of_peak)
+    return MeasuredDemand(cloudwatch_per_s, by="cloudwatch", at_least=track.asked_at_least(cells))
 
 
 def demand_of_all(tracks: Sequence[EvidenceTrack], labels: Sequence[Label]) -> MeasuredDemand | None:
@@ -119,16 +118,15 @@ def _scans(track: EvidenceTrack, labels: Sequence[Label]) -> tuple[float, float]
 
     A page of a scan is up to 1 MB: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html
     """
-    spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
-    cells = [cell for cell in track.consumed or () if _overlaps(cell, track.step_s, spans)]
+    cells = track.consumed_cells(_spans(labels))
     scans = sum(track.scans.get(cell, 0.0) for cell in cells)
     asked = sum((track.consumed or {})[cell] + track.refused_units(cell) for cell in cells)
     most = scans * SCAN_UNITS * track.scale
     return (scans / (len(cells) * track.step_s), min(1.0, most / asked)) if scans and asked else (0.0, 0.0)
 
 
-def _overlaps(cell: int, step_s: int, spans: Sequence[tuple[float, float]]) -> bool:
-    return any(start_s - step_s < cell < end_s for start_s, end_s in spans)
+def _spans(labels: Sequence[Label]) -> list[Span]:
+    return [(label.start.timestamp(), label.end.timestamp()) for label in labels]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
