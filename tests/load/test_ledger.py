@@ -103,6 +103,20 @@ def test_what_was_acknowledged_is_required_in_its_place_and_in_the_indexes() -> 
     assert writer.on_index("b") == []
 
 
+def test_where_all_of_some_overlapping_writes_leave_an_item_it_is_required() -> None:
+    """So an item that several users write for the first time at once does not stay unchecked."""
+    writer = Writer()
+    first, second = image("hot#0", "a", "a", "5"), image("hot#0", "a", "b", "5")
+    identity = writer.ledger.identity("images", first)
+    writer.ledger.begin(identity, first)
+    writer.ledger.begin(identity, second)
+    writer.ledger.applied(identity, first)
+    assert writer.on_table("hot#0") == ["hot#0/a"]
+    writer.ledger.applied(identity, second)
+    assert writer.on_table("hot#0") == ["hot#0/a"]
+    assert writer.on_index("a") == writer.on_index("b") == []
+
+
 def test_only_what_was_acknowledged_before_the_read_is_required() -> None:
     writer = Writer()
     writer.put("hot#0", "a")  # at 1 s

@@ -77,6 +77,20 @@ class _Known:
     acknowledged_s: float
 
 
+@dataclass(slots=True)
+class _Flights:
+    """Writes of an item that overlap, from the first one's begin until none is in flight."""
+
+    spots: set[Spot]  # where each of them leaves it
+    count: int = 1
+    overlapped: bool = False
+
+    def add(self, spots: set[Spot]) -> None:
+        self.spots = self.spots & spots
+        self.count += 1
+        self.overlapped = True
+
+
 class Ledger:
     """The items of some tables, by where a read would find them."""
 
@@ -92,7 +106,7 @@ class Ledger:
         self._most_items = most_items
         self._items: dict[Identity, _Known] = {}  # the one written longest ago first
         self._places = Places()
-        self._flights: dict[Identity, tuple[int, bool]] = {}  # how many; whether some overlapped
+        self._flights: dict[Identity, _Flights] = {}
 
     def __len__(self) -> int:
         return len(self._items)
@@ -108,21 +122,26 @@ class Ledger:
 
     def begin(self, identity: Identity, after: Item | None) -> None:
         """A write is about to be sent that leaves `after` of the item, as far as is known; None: nothing."""
-        count, _overlapped = self._flights.get(identity, (0, False))
-        self._flights[identity] = count + 1, count > 0
+        spots = self._spots(identity, after)
+        if (flights := self._flights.get(identity)) is None:
+            self._flights[identity] = _Flights(spots)
+        else:
+            flights.add(spots)
         if (entry := self._items.get(identity)) is not None:
-            for spot in entry.since_s.keys() - self._spots(identity, after):
+            for spot in entry.since_s.keys() - spots:
                 del entry.since_s[spot]
                 self._places.remove(spot, identity)
 
     def applied(self, identity: Identity, after: Item | None) -> None:
-        """A write that was begun is acknowledged; where it overlapped another one, their order is unknown."""
-        now_s, entry, alone = self._now(), self._forget(identity), self._land(identity)
-        since_s = entry.since_s if entry else {}
-        if alone:
-            since_s = dict.fromkeys(self._spots(identity, after), now_s) | since_s
+        """A write that was begun is acknowledged.
+
+        Where it overlapped others, their order is unknown: the item is certainly where each of them left it.
+        """
+        now_s, entry, flights = self._now(), self._forget(identity), self._land(identity)
+        spots = flights.spots if flights.overlapped else self._spots(identity, after)
+        since_s = dict.fromkeys(spots, now_s) | (entry.since_s if entry else {})
         if since_s:
-            keys = self._keys_of(identity[0], after or {}) if alone else {}
+            keys = {} if flights.overlapped else self._keys_of(identity[0], after or {})
             self._keep(identity, _Known(keys, since_s, now_s))
 
     def updated(self, identity: Identity, changes: Item) -> None:
@@ -140,12 +159,13 @@ class Ledger:
         """A write that was begun changed nothing."""
         self._land(identity)
 
-    def _land(self, identity: Identity) -> bool:
-        """Count one write less in flight; returns whether it was alone all the time."""
-        count, overlapped = self._flights.pop(identity)
-        if count > 1:
-            self._flights[identity] = count - 1, True
-        return not overlapped
+    def _land(self, identity: Identity) -> _Flights:
+        """Count one write less in flight; returns what overlapped."""
+        flights = self._flights[identity]
+        flights.count -= 1
+        if not flights.count:
+            del self._flights[identity]
+        return flights
 
     def required(
         self, query: Query, shards: Iterable[str], *, before_s: float, last: SortValue | None
