@@ -129,6 +129,7 @@ def init(
     origin = f"{path.name} ({source.format})" if path else "the live table"
     constraint = replayed.verdict.constraint if replayed else None
     text, differences = _write(chosen, demand, origin, target, locustfile, constraint)
+    notes += [f"Not taken: {note}" for note in (demand.measured.notes if demand.measured else ())]
     notes += [f"Warning: {difference}" for difference in differences]
     return give(_answer(chosen, target, text, locustfile, notes), DONE)
 

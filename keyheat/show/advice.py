@@ -156,10 +156,12 @@ def cure_steps(cure: Cure) -> str:
 
 
 def simulated_words(cure: Cure) -> str:
-    """What is throttled with it, and what is without it, when it is simulated."""
-    share, before = cure.throttle_share_after, percent(cure.throttle_share_before)
-    after = percent(share) if share else "no attempt"
-    return f"Simulated{_without_retries(cure)}: {after} throttled then, instead of {before}."
+    """What is throttled with it when it is simulated.
+
+    What throttles without it is said once, as it was measured; the simulation's share is nearly the same.
+    """
+    after = percent(cure.throttle_share_after) if cure.throttle_share_after else "no attempt"
+    return f"Simulated{_without_retries(cure)}: {after} throttled then."
 
 
 def _without_retries(simulated: Cure | Foreseen) -> str:
@@ -181,7 +183,8 @@ def _foreseen(advice: Recommendation) -> str:
     change = f"still {outcome}" if before == after else outcome
     alone = "this step of the cure alone" if foreseen.in_cure else "this alone"
     sentence = f"Simulated{_without_retries(foreseen)}: with {alone}, {change} would be throttled"
-    sentence += "." if before == after else f", instead of {before}."
+    instead = foreseen.sent_once and foreseen.throttle_share_after and before != after
+    sentence += f", instead of {before}." if instead else "."
     if foreseen.formula_shards is not None and foreseen.formula_share_after:
         outcome = percent(foreseen.formula_share_after)
         sentence += f" With the formula's {foreseen.formula_shards:,} it would be {outcome}."

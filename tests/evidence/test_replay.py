@@ -184,6 +184,16 @@ def test_a_replay_that_does_not_throttle_says_so(
         assert ("NOT REPRODUCED: the incident was throttled by a partition limit" in text) is not reproduced
 
 
+def test_what_a_replay_leaves_out_is_said_on_the_terminal_as_well(verb: Verb, tmp_path: Path) -> None:
+    scans = operation("Scan", "SuccessfulRequestLatency", "SampleCount", *[300.0] * 5)
+    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *OPERATIONS, scans, table=UNKNOWN)
+    folder = incident(tmp_path / "inc", found, KEY)
+    said = verb("init", "--from-diagnosis", folder, "--out", tmp_path / "replay.toml")
+    left_out = "Not taken: 5 requests/s of Scan: a scenario has no such task"
+    assert left_out in said.out.replace("\n", " ")
+    assert left_out in (tmp_path / "replay.toml").read_text()
+
+
 @pytest.mark.parametrize(("index_per_s", "differs"), [(550.0, True), (2_200.0, False)])
 def test_a_replay_that_asks_an_index_for_more_than_was_measured_says_so(
     verb: Verb, tmp_path: Path, index_per_s: float, differs: bool
