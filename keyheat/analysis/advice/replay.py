@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,10 +80,10 @@ def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int,
         if track.index is None or track.direction == "read"
     ]
     return Recorded(
-        [
-            [flow for kind in kinds if (flow := _flow(*kind, second)) is not None]
+        tuple(
+            tuple(flow for kind in kinds if (flow := _flow(*kind, second)) is not None)
             for second in range(first_s, first_s + seconds)
-        ]
+        )
     )
 
 
@@ -154,10 +155,15 @@ def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> 
         (candidate for candidate in heats if (candidate.direction, candidate.index) == (direction, index)),
         None,
     )
-    shares = {key.key: key.share for key in heat.hottest if key.share > 0} if heat else {}
+    return _masses(tuple((key.key, key.share) for key in heat.hottest if key.share > 0) if heat else ())
+
+
+@lru_cache(maxsize=64)  # masses are compared by identity: so demands on the same keys are equal
+def _masses(shares: tuple[tuple[str, float], ...]) -> Masses:
     if not shares:
         return even_masses()
-    return masses_of_shares(shares, even=max(0.0, 1.0 - sum(shares.values())), within="random")
+    even = max(0.0, 1.0 - sum(share for _key, share in shares))
+    return masses_of_shares(dict(shares), even=even, within="random")
 
 
 def _entries(

@@ -26,7 +26,7 @@ from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.variants import lasting
 from keyheat.simulator.alterations import Altered
-from keyheat.simulator.flow import Traffic
+from keyheat.simulator.flow import Recorded, Traffic
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
@@ -152,6 +152,11 @@ class Rerun:
         )  # fmt: skip
 
 
+@lru_cache(maxsize=16)  # one sender for equal demands: what was simulated of one is not simulated again
+def _sender(load: Recorded) -> Callable[[], Traffic]:
+    return lambda: load
+
+
 def rerun_of(
     evidence: Evidence,
     arranged: EvidenceTimeline,
@@ -191,7 +196,7 @@ def rerun_of(
         return None
     measured = measured_share(arranged, range(first_s, first_s + seconds))
     return Rerun(
-        scenario=as_stated, traffic=lambda: load, measured=measured, billing=billing,
+        scenario=as_stated, traffic=_sender(load), measured=measured, billing=billing,
         behaviour=with_burst(arranged, heaviest, first_s),
         uncounted=as_stated.table.billing_mode == "PROVISIONED"
         and any(track.consumed is None and track.seconds is None for track in arranged.tracks),
