@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -223,6 +223,7 @@ def test_a_scenario_asks_for_units_and_not_for_requests_that_a_small_machine_can
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

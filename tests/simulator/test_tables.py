@@ -182,7 +182,7 @@ def set_ups(draw: st.DrawFn) -> tuple[TableCapacity, tuple[Flow, ...]]:
     return capacity, flows
 
 
-@settings(max_examples=14, derandomize=True, phases=[Phase.explicit, Phase.generate])  # shrinking is slow
+@settings(max_examples=8, derandomize=True, phases=[Phase.explicit, Phase.generate])  # shrinking is slow
 @given(set_up=set_ups())
 def test_a_random_table_in_waves_as_one_by_one(set_up: tuple[TableCapacity, tuple[Flow, ...]]) -> None:
     """Beside what chance makes, totals differ by at most 3 %, and at most a tenth of the refused is told
