@@ -202,7 +202,7 @@ def _keys(run: ReportRun, facts: Facts) -> Section:
         lines.append(f"These are the table's keys. {unknown_keys}")
     if run.keys is None:
         lines.append("keys.json is missing, so where the heat was over time cannot be shown.")
-    elif not any(heat):
+    elif any(keys) and not any(heat):
         lines.append("No key came near what one partition admits in any window, so there is no heat to show.")
     if not any(keys):
         lines.append("No keys were recorded.")
