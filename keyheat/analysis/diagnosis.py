@@ -1,6 +1,6 @@
 """Diagnose evidence: labels, verdict, hot keys, recommendations and coverage."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from keyheat import runfiles
@@ -10,6 +10,7 @@ from keyheat.analysis.analyzers import answers, further_findings, generator_of, 
 from keyheat.analysis.checks import check, with_reads
 from keyheat.analysis.heat import RunHeat, heats_of, index_heats_of
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
+from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import verdict, with_company, with_replicas
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import FileProblem
@@ -21,7 +22,7 @@ from keyheat.runs.run import Run, place_of
 from keyheat.runs.scaling import NOT_SCALED
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.shipped import RUN_FILES, require
-from keyheat.words import sentence
+from keyheat.words import sentence, whose
 
 
 def analyze_run(
@@ -195,5 +196,17 @@ def _coverage(evidence: Evidence, client: ClientFiles | None) -> Coverage:
     minutes = 0 if evidence.is_empty else round((window.end - window.start).total_seconds() / 60)
     health = client.manifest.generator if client and client.manifest else None
     lost = map(sentence, health.missing if health else ())
-    missing = (*lost, *(client.missing if client else ()), *evidence.missing)
+    missing = (*lost, *(client.missing if client else ()), *evidence.missing, *_other_clocks(evidence))
     return Coverage(minutes=minutes, missing=tuple(dict.fromkeys(missing)))
+
+
+def _other_clocks(evidence: Evidence) -> Iterator[str]:
+    """Client and CloudWatch that count throttles at different times; both counts are in the labels then."""
+    for track in timeline(evidence).tracks:
+        if (apart := track.counted_apart) is not None:
+            logged, published = apart
+            where = f"no throttled {track.direction} on {whose(track.resource)}"
+            yield (
+                f"a common clock: CloudWatch counts {where} when the client counts {logged:,}, and "
+                f"{published:,} at other times; check the client's clock and time zone"
+            )

@@ -106,6 +106,19 @@ class EvidenceTrack:
         return round(max(sum((self.events or {}).values()), by_cause))
 
     @property
+    def counted_apart(self) -> tuple[int, int] | None:
+        """The client's throttles and CloudWatch's, where a cell lies between all of them."""
+        reasons = {second: sum(counts.values()) for second, counts in self.reasons.items()}
+        logged = {self.cell_of(second) for second in reasons}
+        published = {cell for cell in self.consumed or () if self.throttled(cell)}
+        beside = {cell + by_s for cell in logged for by_s in (-self.step_s, 0, self.step_s)}
+        if not logged or not published or published & beside:
+            return None
+        if not all(self.known_zero(self.events, cell) for cell in logged):
+            return None
+        return sum(reasons.values()), self.published_throttles
+
+    @property
     def units_of_refused(self) -> float:
         """Units of a throttled request: the mean of accepted ones; of the smallest if unknown."""
         return self.units_per_request or (limits.EVENTUAL_READ_FACTOR if self.direction == READ else 1.0)

@@ -71,6 +71,9 @@ class MetricReader:
         """Read the series in the files. Raises `ValueError` if a file does not match its format."""
         contents = {path: content_of(path) for path in paths}
         requests = {path: content for path, content in contents.items() if is_request(content)}
+        if contents and requests.keys() == contents.keys():
+            asked = ", ".join(map(str, requests))
+            raise ValueError(f"{asked}: a request for metrics without its answer; add the answer's file")
         all_series: list[FileSeries] = []
         pages: list[object] = []
         for path, content in contents.items():
@@ -82,6 +85,8 @@ class MetricReader:
                 case {"Datapoints": [*points], **rest}:
                     request = request_of(path, requests)
                     all_series += self._of_statistics(path, points, str(rest.get("Label") or ""), request)
+                case {"MetricDataResults": list(), "MetricDataQueries": list()} as both:
+                    pages.append(self._zoned(path, self._of_data(path, both, both)))
                 case {"MetricDataResults": list()} as page if request := request_of(path, requests):
                     pages.append(self._zoned(path, self._of_data(path, page, request)))
                 case {"Table": {"TableName": _}} | {"TableName": _, "KeySchema": _}:

@@ -45,7 +45,9 @@ def is_request(content: Any) -> bool:
     """Whether a file is a request for metrics, not a response."""
     if isinstance(content, list):
         return bool(content) and isinstance(content[0], Mapping) and "MetricStat" in content[0]
-    return isinstance(content, Mapping) and bool({"MetricDataQueries", "MetricName"} & set(content))
+    if not isinstance(content, Mapping) or "MetricDataResults" in content:
+        return False
+    return bool({"MetricDataQueries", "MetricName"} & set(content))
 
 
 def request_of(path: Path, requests: Mapping[Path, Any]) -> Any:

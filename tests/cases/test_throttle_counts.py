@@ -12,6 +12,7 @@ from keyheat.runs.formats import Diagnosis
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.questions import first_facts
 from keyheat.show.verdict import verdict_sentence
+from tests.make import an_evidence, consumed, throttle_events, throttled
 
 HERE = Path(__file__).parent
 WHOSE = "undetermined-resource"
@@ -25,6 +26,19 @@ def of(name: str) -> Diagnosis:
 def sentence(name: str) -> str:
     run = evidence_alone(read_evidence(HERE / f"{name}.json"), of(name))
     return verdict_sentence(run.diagnosis.verdict, facts_of(run), run.diagnosis.generator)
+
+
+@pytest.mark.parametrize(("minute", "apart"), [(0, True), (2, False), (3, False)])
+def test_a_client_that_throttles_at_other_times_than_cloudwatch_has_a_wrong_clock(
+    minute: int, apart: bool
+) -> None:
+    logged = throttled("TableWriteKeyRangeThroughputExceeded", range(60 * minute, 60 * minute + 3), count=50)
+    found = an_evidence(
+        consumed(300, 300, 1_000, 300, 300), throttle_events(0, 0, 900, 0, 0), throttles=logged
+    )
+    missing = diagnosed(found).coverage.missing
+    clock = "a common clock: CloudWatch counts no throttled write on the table when the client counts 150,"
+    assert any(line.startswith(clock) for line in missing) is apart
 
 
 @pytest.mark.parametrize("name", ["client-only-throttles-big", "client-only-throttles-on-demand"])

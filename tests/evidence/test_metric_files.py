@@ -123,6 +123,14 @@ def test_an_answer_to_own_queries_is_read_with_its_request(write: Write) -> None
     assert "of other tables, by their number of series: carts (1)" in said
 
 
+def test_an_answer_in_one_file_with_its_request_is_read_and_a_request_alone_is_refused(write: Write) -> None:
+    request, answer = own_queries(write)
+    both = json.loads(request.read_text()) | json.loads(answer.read_text())
+    assert series(evidence(write("both.json", both))) == series(evidence(request, answer))
+    with pytest.raises(ValueError, match="a request for metrics without its answer; add the answer's file"):
+        evidence(request)
+
+
 PLAIN = f"""time,metric,resource,value
 2026-11-20T12:00:00Z,{WRITES},orders,61000
 2026-11-20T13:01:00+01:00,{WRITES},table,60400
