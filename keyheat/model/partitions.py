@@ -53,7 +53,8 @@ class PartitionLog:
     step_s: int = 1
     _second: int = -(2**62)
     _noted: list[Counts] = field(default_factory=list)
-    _cells: "array[float]" = field(default_factory=lambda: array("d"))  # step, number, counts; step, ...
+    _cells: "array[float]" = field(default_factory=lambda: array("d"))
+    """Step, number of the partition, and its counts until then; step, number ..."""
 
     def add(self, since_s: float, parent: int | None, from_share: float) -> int:
         """Add a partition; return its number."""
@@ -85,30 +86,27 @@ class PartitionLog:
 
         `partitions` are those that there are now: what they counted in the open second is among the rows.
         """
+        before: dict[int, Counts] = {}
         for partition in partitions:
             self.keep(partition)
-        for (step, number), counts in sorted(self._merged(1).items()):
-            yield step * self.step_s, number, counts
+        for (step, number), counts in sorted(self._by_cell(1).items()):
+            a, b, c, d = before.get(number, NOTHING)
+            before[number] = counts
+            yield step * self.step_s, number, (counts[0] - a, counts[1] - b, counts[2] - c, counts[3] - d)
 
     def _add(self, number: int, counts: Counts) -> None:
-        a, b, c, d = self._noted[number]
         self._noted[number] = counts
-        step = self._second // self.step_s
-        self._cells.extend((step, number, counts[0] - a, counts[1] - b, counts[2] - c, counts[3] - d))
+        self._cells.extend((self._second // self.step_s, number, *counts))
 
     def _coarsen(self) -> None:
-        merged = self._merged(2)
+        by_cell = self._by_cell(2)
         self.step_s *= 2
-        self._cells = array("d", (value for cell, counts in merged.items() for value in (*cell, *counts)))
+        self._cells = array("d", (value for cell, counts in by_cell.items() for value in (*cell, *counts)))
 
-    def _merged(self, steps: int) -> dict[tuple[int, int], Counts]:
-        """The counts by step and number, several steps in one."""
-        merged: dict[tuple[int, int], Counts] = {}
-        for step, number, *counts in zip(*[iter(self._cells)] * WIDTH, strict=True):
-            cell = (int(step) // steps, int(number))
-            a, b, c, d = merged.get(cell, NOTHING)
-            merged[cell] = (a + counts[0], b + counts[1], c + counts[2], d + counts[3])
-        return merged
+    def _by_cell(self, steps: int) -> dict[tuple[int, int], Counts]:
+        """The last counts in each step of each partition, by step and number; several steps in one."""
+        cells = zip(*[iter(self._cells)] * WIDTH, strict=True)
+        return {(int(step) // steps, int(number)): (a, b, c, d) for step, number, a, b, c, d in cells}
 
 
 def plain(log: PartitionLog, partitions: "Iterable[Partition]") -> dict[str, Any]:

@@ -271,8 +271,8 @@ class UserTasks:
 
     def _sizes(self, size: ItemSize, there: float = 0.0) -> tuple[tuple[float, float], ...]:
         """What puts of each size cost, the entries of local indexes among them."""
-        local = put_units(self._setting.table, size) - item_units(size)
-        return tuple((units + local, share) for units, share in write_sizes(size, there))
+        local, sizes = put_units(self._setting.table, size) - item_units(size), write_sizes(size, there)
+        return tuple((units + local, share) for units, share in sizes) if local else sizes
 
     def _failing(self, kind: RequestKind, keys: Masses, times: float, *, by_key: bool) -> Flow:
         """A put on a key that has an item: it costs what replacing it would, and no index entries."""
