@@ -163,8 +163,8 @@ class EvidenceTrack:
         used = (self.consumed or {}).get(cell)
         if len(causes) != 1 or not causes <= of_all.keys() or not used:
             return 1.0
-        setting = of_all[causes.pop()]
-        limit = min((setting.at(second) or 0.0) for second in (cell, cell + self.step_s - 1))
+        setting, ends = of_all[causes.pop()], (cell, cell + self.step_s - 1)
+        limit = min(each.at(second) or 0.0 for each in (setting, *setting.readings) for second in ends)
         return max(1.0, limit * self.step_s / used)
 
     def _asked(self, cell: int) -> float:
