@@ -63,11 +63,12 @@ def predict_throttles(
     """List every limit that the load test exceeds; `scale` multiplies all limits."""
     given = {(resource.table, resource.index): resource for resource in capacities_of(scenario)}
     of_tables = tuple(_capacity(scenario, sent, given, scale))
-    # Requests that the table's limit throttles never reach its partitions.
-    refused = {(limit.name, limit.direction): limit.limit_per_s for limit in of_tables if not limit.later}
+    # Requests that the table's limit throttles never reach its partitions; those that its burst serves do.
+    by_table = {(limit.name, limit.direction): limit for limit in of_tables if not limit.later}
     of_partitions, behind = list[ThrottleForecast](), list[ThrottleForecast]()
     for limit in _partitions(sent, given, scale):
-        if refused.get((limit.name, limit.direction), np.inf) > limit.limit_per_s:
+        first = by_table.get((limit.name, limit.direction))
+        if first is None or first.limit_per_s > limit.limit_per_s or limit.from_s < first.from_s:
             of_partitions.append(limit)
         elif limit.hottest is not None and limit.hottest.key_per_s > limit.limit_per_s:
             behind.append(replace(limit, behind=True))
