@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from keyheat.analysis.advice.case import demand
 from keyheat.analysis.elsewhere import other_causes, throttled_elsewhere
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.rules import WHOSE
-from keyheat.analysis.run_result import LEAST_WHOLE_S, whole_seconds
+from keyheat.analysis.run_result import LEAST_WHOLE_S, busiest_per_s, whole_seconds
 from keyheat.analysis.verdict import LEAST_UNSTATED
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import UNITS, rate
@@ -70,6 +71,7 @@ class Facts:
     whose_unknown: bool = False  # whether the resource that throttled is unknown
     by_client: bool = False  # whether the client counted those, rather than CloudWatch
     logged: int = 0  # of what CloudWatch counts, what the client's log holds
+    busiest_per_s: float | None = None  # consumed in the busiest minute of the load, as the client counted
     beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of what is labelled
 
     @property
@@ -80,9 +82,16 @@ class Facts:
         return self.consumed_per_s / self.provisioned_per_s
 
     @property
+    def busiest_share(self) -> float | None:
+        """Consumed in the busiest minute over provisioned."""
+        if self.used_share is None or self.busiest_per_s is None or not self.provisioned_per_s:
+            return self.used_share
+        return max(self.used_share, self.busiest_per_s / self.provisioned_per_s)
+
+    @property
     def on_burst(self) -> bool:
-        """Whether more was consumed than is provisioned: that lasts as long as burst is left."""
-        return self.used_share is not None and self.used_share > 1 + BEYOND
+        """Whether more was consumed than is provisioned, for a minute at least: burst served that."""
+        return self.busiest_share is not None and self.busiest_share > 1 + BEYOND
 
     @property
     def all_labelled(self) -> bool:
@@ -109,7 +118,9 @@ def facts_of(run: ReportRun) -> Facts:
     published = {} if attempts else _published(run)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
     demand_per_s, is_least = _asked(run, resource, decisive)
-    at_s = (start_s if when == WHILE_THROTTLED else end_s) or 0  # auto scaling may have followed the load
+    at_s = end_s or 0  # auto scaling may have followed the load
+    if when == WHILE_THROTTLED:  # as in the advice
+        at_s = max(decisive, key=lambda label: label.throttles).start.timestamp()
     return Facts(
         resource=resource,
         start_s=start_s,
@@ -137,6 +148,7 @@ def facts_of(run: ReportRun) -> Facts:
         by_client=bool(run.evidence and (run.evidence.seconds or run.evidence.throttles)),
         whose_unknown=bool(mine) and max(mine, key=lambda label: label.throttles).rule == WHOSE,
         logged=sum(row.count for row in (run.evidence and run.evidence.throttles) or ()) if published else 0,
+        busiest_per_s=_busiest(run, resource, spans) if when == OVER_THE_LOAD else None,
         beside=tuple(_others(run)),
     )
 
@@ -236,6 +248,18 @@ def consumed_of(run: ReportRun, facts: Facts, resource: Resource) -> str | None:
         when = WHILE_THROTTLED if labels else OVER_THE_LOAD
         per_s = _consumed(run, resource, _spans(run, labels), when)
     return None if per_s is None else f"{rate(per_s, UNITS[resource.direction])} {when}"
+
+
+def _busiest(run: ReportRun, resource: Resource, spans: Spans) -> float | None:
+    """Units per second of the busiest minute within the load, by the client's record; None without one."""
+    rows = run.record.of(resource)
+    if rows is None or not len(rows["second"]) or not spans:
+        return None
+    per_s = np.zeros(ceil(spans[-1][1] - spans[0][0]) or 1)
+    at = (rows["second"] - spans[0][0]).astype(int)
+    inside = (at >= 0) & (at < len(per_s))
+    np.add.at(per_s, at[inside], rows["consumed_units"][inside])
+    return busiest_per_s(per_s)
 
 
 def _consumed(run: ReportRun, resource: Resource, spans: Spans, when: str) -> float | None:

@@ -169,15 +169,15 @@ def throttle_share(run: RunMeasured) -> float:
 
 
 def capacity_used(run: RunMeasured, side: Direction, *, index: bool) -> float:
-    """Share of its capacity that the table, or its most used index, consumed in a direction.
+    """Share of its capacity that the table, or its most used index, consumed in its busiest minute.
 
-    The capacity is the provisioned one, or the maximum of auto scaling. Above 1 the load runs on burst
-    capacity and will be throttled if it continues.
+    The capacity is the provisioned one, or the maximum of auto scaling. Above 1 that minute runs on burst
+    capacity, and would be throttled if it went on.
     """
     sides, scenario = _sides(run), run.scenario if isinstance(run.scenario, Scenario) else None
     if scenario is not None and scenario.timeline:
         raise NotMeasured("varies")
-    per_s = _trusted_traffic(run, side).units_per_s_of
+    per_s = _trusted_traffic(run, side).busiest_units_per_s_of
     if all(traffic.units_per_s is None for traffic in sides.values()):
         raise NotMeasured("too_short")
     used = [

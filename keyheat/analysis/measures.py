@@ -139,8 +139,8 @@ MEASURES: Final = {
             Measure(
                 name=name, title=f"Capacity used, {whose}",
                 unit="share", kind="statistical", better="lower", floor=USUAL_SHARE,
-                says=f"what {whose} consume of their maximum, provisioned or of auto scaling: over 100 % "
-                f"they run on burst capacity, below {USUAL_SHARE:.0%} no change counts",
+                says=f"what {whose} consume in the busiest minute, of their maximum, provisioned or of auto "
+                f"scaling: over 100 % it runs on burst capacity, below {USUAL_SHARE:.0%} no change counts",
             )
             for name, whose in CAPACITY_USED.items()
         ),

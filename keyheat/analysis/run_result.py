@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from keyheat.model import limits
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import TABLE, WRITES_FIRST, Direction, label_of
@@ -63,6 +64,13 @@ def _scaling_maxima(
         if scaling is not None
         for side, policy in scaling.sides().items()
     }
+
+
+def busiest_per_s(units: NDArray[np.float64]) -> float:
+    """Mean of the busiest minute of a load; `units`: of each of its seconds, at least one."""
+    width = min(len(units), limits.MINUTE_S)
+    sums = np.cumsum(np.concatenate(([0.0], units)))
+    return float((sums[width:] - sums[:-width]).max() / width)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,8 +127,18 @@ class RunTraffic:
     @property
     def units_per_s_of(self) -> dict[str, float]:
         """Units per second by resource, as in labels."""
-        of = [name for name in map(str, self.seconds) if name.startswith(OF)]
-        return {name.removeprefix(OF): self.per_s(name) or 0.0 for name in of}
+        return {name.removeprefix(OF): self.per_s(name) or 0.0 for name in self._of_resources()}
+
+    @property
+    def busiest_units_per_s_of(self) -> dict[str, float]:
+        """Units per second of the busiest minute, or of a shorter load, by resource."""
+        whole = self.seconds.loc[self.seconds["whole"]]
+        if len(whole) < LEAST_WHOLE_S:
+            return {}
+        return {name.removeprefix(OF): busiest_per_s(whole[name].to_numpy()) for name in self._of_resources()}
+
+    def _of_resources(self) -> list[str]:
+        return [name for name in map(str, self.seconds) if name.startswith(OF)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

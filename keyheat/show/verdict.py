@@ -209,8 +209,13 @@ def _none(facts: Facts) -> str:
     if facts.used_share is None:
         return f"{went}."
     has = f"{facts.resource.place}'s {whole(facts.provisioned_per_s)} {UNITS[facts.resource.direction]}"
-    burst = " Saved burst carried that, for minutes at most: a load that goes on will be throttled."
-    return f"{went}, {percent(facts.used_share)} of {has}.{burst if facts.on_burst else ''}"
+    went = f"{went}, {percent(facts.used_share)} of {has}"
+    if not facts.on_burst:
+        return f"{went}."
+    busiest = percent(facts.busiest_share)
+    peak = "" if busiest == percent(facts.used_share) else f", and {busiest} in the busiest minute"
+    burst = "Saved burst carried that, for minutes at most: a load that goes on will be throttled."
+    return f"{went}{peak}. {burst}"
 
 
 def _subject(facts: Facts) -> str:

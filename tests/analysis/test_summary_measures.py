@@ -142,6 +142,14 @@ def test_each_capacity_is_measured_by_itself() -> None:
     assert TAKEN["capacity_used.read"](run_of(*rows, table=table)) == "not_provisioned"
 
 
+def test_a_peak_that_burst_carries_is_measured_by_its_busiest_minute() -> None:
+    table = TableFacts(name="orders", provisioned=Capacity(read=None, write=400.0))
+    rows = [row(second, consumed_units=700.0 if 200 <= second < 290 else 100.0) for second in range(400)]
+    assert TAKEN["capacity_used.write"](run_of(*rows, table=table)) == 1.75
+    shorter = [row(second, consumed_units=700.0 if 200 <= second < 230 else 100.0) for second in range(400)]
+    assert TAKEN["capacity_used.write"](run_of(*shorter, table=table)) == 1.0
+
+
 @pytest.mark.parametrize(("most", "used"), [(6_000, 100 / 6_000), (80, 1.25)])
 def test_what_scales_is_measured_against_the_maximum_of_its_policy(most: int, used: float) -> None:
     table = TableFacts(name="orders", provisioned=Capacity(read=None, write=80.0))
