@@ -114,7 +114,7 @@ def _raised(label: Label, track: EvidenceTrack) -> tuple[str, str] | None:
     when = f"when the throttles had been going on for up to {span(at - start_s)}"
     return "auto-scaling-late", (
         f"The provisioned throughput rose from {whole(before)} to {units(value, track.direction)}, seen from "
-        f"{clock(at)} on, {when if at < end_s else 'after the throttles had ended'}."
+        f"{clock(at)} on, {when if at < end_s else 'after these throttles'}."
     )
 
 

@@ -4,14 +4,16 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Final
 
 from keyheat.analysis.rules import WHOSE
+from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.numbers import some
 from keyheat.runs.metrics import cause_events, constraint_of
-from keyheat.words import LIMITS, WRITE, Constraint, Grade, whose
+from keyheat.words import LIMITS, WRITE, Constraint, Direction, Grade, whose
 
 from .consumption import Consumption
 from .opinion import Opinion, OpinionSpan, decided, spans, undecided
@@ -245,17 +247,28 @@ def _whose(consumption: Consumption, cell: int) -> str:
     """Explain why the throttled resource is unknown, and which resources are possible."""
     track = consumption.track
     no_events = f"CloudWatch counts no throttled {track.direction} on {whose(track.resource)} itself"
+    calm = indexes_are_calm(consumption.timeline, track.direction, (cell,))
     if cell not in consumption.throttled:
         if track.events is None:
             no_events = "CloudWatch's throttle events were not collected"
-        return f"ThrottledRequests counts them, but {no_events}: most likely an index throttled them."
+        unless = "nor on an index" if calm else "most likely an index throttled them"
+        return f"ThrottledRequests counts them, but {no_events}: {unless}."
     index = ""
-    if track.index is None and (track.direction == WRITE or consumption.timeline.indexes(track.direction)):
+    may_be = track.direction == WRITE or consumption.timeline.indexes(track.direction)
+    if track.index is None and may_be and not calm:
         index = "an index may have throttled them, or "
     return (
         f"The client counts them, but {no_events}: {index}another service threw the exceptions (Streams, "
         "Kinesis, KMS and the control plane throttle as well, and an SDK gives up when its retry quota is "
         "empty), or one of the two counts is of another table, Region or account."
+    )
+
+
+def indexes_are_calm(timeline: EvidenceTimeline, direction: Direction, cells: Iterable[int]) -> bool:
+    """Whether there are indexes, and the throttle events of each are a measured zero in these cells."""
+    indexes = timeline.indexes(direction)
+    return bool(indexes) and all(
+        index.known_zero(index.events, cell) for index, cell in product(indexes, cells)
     )
 
 

@@ -13,7 +13,7 @@ from keyheat.words import Constraint
 
 from .bounds import PROVED
 from .consumption import Consumption
-from .ladder import LabelCandidate, heaviest_cell
+from .ladder import LabelCandidate, cells_of, heaviest_cell, indexes_are_calm
 
 EXCLUDED: Final = "no unknown could make it the limit: consumption excludes it"
 AT: Final = frozenset({"seconds-at-provisioned", "seconds-burst-spent", "minutes-at-provisioned"})
@@ -42,11 +42,14 @@ def settled_by(candidate: LabelCandidate, ready: Consumption, evidence: Evidence
     table, window = evidence.table.name, evidence.window
     times = f"--start {window.start:%Y-%m-%dT%H:%MZ} --end {window.end:%Y-%m-%dT%H:%MZ}"
     if candidate.opinion.rule == WHOSE:
+        logged = "the service, operation and table of each exception that the client logged"
+        cells = cells_of(candidate, ready.track)
+        if ready.track.reasons and indexes_are_calm(ready.timeline, ready.track.direction, cells):
+            return f"T{logged[1:]} would settle it."
         indexes = [f"--index {track.index}" for track in ready.timeline.indexes(ready.track.direction)]
         command = f"keyheat collect --table {table} {' '.join(indexes) or '--index NAME'} {times}"
         events = f"The throttle events of each index would settle it: `{command}`"
-        logged = "; else the service, operation and table of each exception that the client logged"
-        return f"{events}{logged if ready.track.reasons else ''}."
+        return f"{events}{f'; else {logged}' if ready.track.reasons else ''}."
     if not ready.track.causes:
         command = f"keyheat collect --table {table} {times}"
         return f"CloudWatch's cause metrics, one for each constraint, would settle it: `{command}`."
