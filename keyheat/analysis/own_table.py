@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from keyheat.analysis.advice.replay import asked_per_s, assumed_share, read_incident
+from keyheat.analysis.advice.replay import as_it_was, asked_per_s, assumed_share, read_incident
 from keyheat.analysis.heat import hot_keys_of, index_heats_of, insight_heats
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.clients import boto3_clients, is_local
@@ -47,7 +47,7 @@ def replayed_table(folder: Path) -> ReplayedTable:
         assumed = HotShare(index_of(label.resource), share)
     hot = incident.hot_keys(load_thresholds().recommend.hot_share)
     return ReplayedTable(
-        facts=incident.table,
+        facts=as_it_was(incident.evidence.table, incident.arranged, traffic.peak_at.timestamp()),
         traffic=replace(
             traffic,
             hot_keys=hot,

@@ -15,7 +15,7 @@ from keyheat.words import WRITE, Capacity
 PAIR = Capacity(read=50.0, write=15.0)
 INDEX = IndexFacts(name="by_day", provisioned=PAIR)
 PROVISIONED = TableFacts(name="orders", provisioned=PAIR, indexes=(INDEX,))
-ON_DEMAND = TableFacts(name="orders", max_on_demand=Capacity(write=100.0))
+ON_DEMAND = TableFacts(name="orders", max_on_demand=Capacity(write=10.0))
 
 
 def advice(action: str, resource: str = "table", units: float | None = 41.2) -> Recommendation:
@@ -93,3 +93,9 @@ def test_what_is_scaled_gets_another_range_and_what_is_not_known_gets_no_command
         (advice("back_off"), PROVISIONED),
     ):
         assert command_of(given, table, "--region eu-west-1") is None
+
+
+def test_what_has_as_much_by_now_is_not_lowered() -> None:
+    raised = PROVISIONED.model_copy(update={"provisioned": Capacity(read=5.0, write=4_000.0)})
+    assert command_of(advice("raise_capacity"), raised, "") is None
+    assert command_of(advice("raise_minimum"), raised, "") is None

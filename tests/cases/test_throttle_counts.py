@@ -1,18 +1,20 @@
 """Evidence files whose counts disagree, or fit to two limits at once: what is labelled, and what is said."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.report import evidence_alone
-from keyheat.runs.formats import Diagnosis
+from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.questions import first_facts
 from keyheat.show.verdict import verdict_sentence
-from tests.make import an_evidence, consumed, throttle_events, throttled
+from tests.make import START, a_series, an_evidence, consumed, throttle_events, throttled
 
 HERE = Path(__file__).parent
 WHOSE = "undetermined-resource"
@@ -141,3 +143,66 @@ def test_no_limit_can_have_lasted_longer_than_its_minute(path: Path) -> None:
     assert said
     assert all(seconds <= period for seconds, period in lasted)
     assert any("for up to all 60 s" in one for one in said)
+
+
+def changed(*values: tuple[float, float]) -> list[dict[str, Any]]:
+    """Least and most provisioned write capacity of periods of five minutes, as CloudWatch publishes them."""
+    moments = [START + timedelta(minutes=5 * n) for n in range(len(values))]
+    return [
+        {
+            "metric": "ProvisionedWriteCapacityUnits", "statistic": statistic, "period_s": 300,
+            "points": list(zip(moments, by_statistic, strict=True)),
+        }
+        for statistic, by_statistic in zip(("Minimum", "Maximum"), zip(*values, strict=True), strict=True)
+    ]  # fmt: skip
+
+
+def raised(to: float, *, now: float) -> Evidence:
+    """A demand of 1,300 WCU/s on 500, raised in the ninth minute."""
+    throttles = [0, 0] + [48_000] * 7 + [0] * 6
+    used = [300, 300] + [500] * 7 + [1_300] * 6
+    cause = a_series("WriteProvisionedThroughputThrottleEvents", *throttles)
+    capacity = changed((500, 500), (500, to), (to, to))
+    table = {"provisioned": {"read": 5, "write": now}}
+    return an_evidence(
+        consumed(*used), throttle_events(*throttles), cause, *capacity, minutes=15, table=table
+    )
+
+
+@pytest.mark.parametrize(("to", "enough"), [(1_500, False), (4_000, True)])
+def test_a_raise_during_the_throttles_makes_the_demand_no_larger_and_is_not_taken_back(
+    to: float, enough: bool
+) -> None:
+    """In the period of the raise some minutes had the lower capacity, whatever its maximum was."""
+    diagnosis = diagnosed(raised(to, now=to))
+    assert diagnosis.verdict.constraint == "table"
+    whys = " ".join(item.why for item in diagnosis.recommendations)
+    assert {item.units for item in diagnosis.recommendations} == {1_858, None}
+    assert "auto scaling, if it was that, takes minutes" in whys
+    raises = [item for item in diagnosis.recommendations if item.action == "raise_capacity"]
+    assert bool(raises) is not enough
+    assert all(f"({to:,.0f} WCU/s are now)" in item.why for item in raises)
+    assert ("It was raised since: 4,000 WCU/s are provisioned now, which is enough." in whys) is enough
+
+
+def test_an_index_that_is_measured_as_zero_did_not_throttle_what_a_client_counts() -> None:
+    calm = [consumed(*[20] * 5, index="by_0"), throttle_events(index="by_0")]
+    alone = an_evidence(
+        consumed(*[20] * 5), throttle_events(), *calm, indexes=1,
+        throttles=throttled(None, range(120, 180), count=3),
+    )  # fmt: skip
+    verdict = diagnosed(alone).verdict
+    said = " ".join((*verdict.because, verdict.settled_by or ""))
+    assert verdict.constraint == "undetermined"
+    assert "another service threw the exceptions" in said
+    assert "an index may have throttled" not in said
+    assert "keyheat collect" not in said
+
+
+def test_a_key_above_a_partition_is_to_be_spread_though_the_limit_is_undetermined() -> None:
+    """A table held at 1,000 WCU/s, and one key that Contributor Insights counts nearly all of it for."""
+    diagnosis = of("held-hot-key")
+    assert diagnosis.verdict.constraint == "undetermined"
+    advice = {item.action: item for item in diagnosis.recommendations}
+    assert "one key alone asks for more than 1,000 WCU/s" in advice["raise_capacity"].expected
+    assert "“acct-omnibus” asks for 1,300 WCU/s" in advice["shard_writes"].why

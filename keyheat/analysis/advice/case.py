@@ -139,6 +139,7 @@ class AdviceCase:
     rule: str | None
     demand: MeasuredDemand | None
     limit: float | None  # provisioned capacity, a maximum or a quota
+    has_now: float | None = None  # provisioned by the latest evidence; None: unknown, or a run of a scenario
     warm: float | None
     heat: RunHeat | None
     ceiling: float  # of one partition
@@ -229,6 +230,15 @@ class AdviceCase:
             "burst and write buffer carry" if is_buffered(self.resource, self.direction) else "burst carries"
         )
         return f" Its {saved} that for {span(self.carried_s)} at most."
+
+    @property
+    def raised_since(self) -> str:
+        """That it has enough by now, as a sentence; empty if it has not, or if that is unknown."""
+        enough = self.with_headroom
+        if self.has_now is None or enough is None or self.has_now < enough:
+            return ""
+        now = units(self.has_now, self.direction)
+        return f" It was raised since: {now} are provisioned now, which is enough."
 
     @property
     def sustained(self) -> str:
@@ -326,6 +336,7 @@ class MeasuredRun:
             rule=label.rule if label is not None and is_own else None,
             demand=self._demand(limit, labels, track),
             limit=has,
+            has_now=_has_now(track) if track and scenario is None else None,
             carried_s=carried_s,
             warm=track.warm / scale if track and track.warm else None,
             heat=heat.unscaled(scale) if heat else None,
@@ -377,6 +388,13 @@ class MeasuredRun:
         else:
             measured = demand(track, labels) if track else None
         return measured.unscaled(self.arranged.scale) if measured else None
+
+
+def _has_now(track: EvidenceTrack) -> float | None:
+    """What DescribeTable said last, else what was published last, units/s of an unscaled table."""
+    setting = track.provisioned
+    latest = setting.always or (setting.values[-1] if setting.values else None)
+    return latest / track.scale if latest else None
 
 
 def _allowed(

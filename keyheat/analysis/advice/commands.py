@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from keyheat.runs.formats import IndexFacts, Recommendation, TableFacts
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.words import READ, WRITE, Resource, index_of
+from keyheat.words import READ, WRITE, Direction, Resource, index_of
 
 RAISED: Final = ("raise_capacity", "raise_maximum", "raise_minimum")
 UPDATE: Final = "aws dynamodb update-table"
@@ -77,7 +77,10 @@ def insights_command(table: TableFacts, resource: Resource, where: str) -> str:
 
 
 def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
-    """Return the option that raises one rate of the table or an index, and keeps the other."""
+    """Return the option that raises one rate of the table or an index, and keeps the other.
+
+    None where it has as much: what was raised since is not lowered.
+    """
     setting = SETTINGS.get(advice.action)
     index = index_of(advice.resource)
     owner = _owner(table, index)
@@ -87,7 +90,10 @@ def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
     now = owner.provisioned if option == "provisioned-throughput" else owner.max_on_demand
     if now is None:
         return None
-    then = {READ: now.read, WRITE: now.write, advice.direction: advice.units}
+    rates: dict[Direction, float | None] = {READ: now.read, WRITE: now.write}
+    if (rates[advice.direction] or 0.0) >= advice.units:
+        return None
+    then = rates | {advice.direction: advice.units}
     values = {name: ceil(rate) for name, rate in zip(names, then.values(), strict=True) if rate}
     if index is None:
         return f"--{option} {','.join(f'{name}={value}' for name, value in values.items())}"

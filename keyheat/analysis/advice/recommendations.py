@@ -21,7 +21,8 @@ SCALED_LATE: Final = "auto-scaling-late"
 
 def table(case: AdviceCase) -> Iterator[Recommendation]:
     """The provisioned throughput is used up: more of it now, and what adapts it for good."""
-    yield _raise_capacity(case)
+    if not case.raised_since:
+        yield _raise_capacity(case)
     yield from _slow_scans(case)
     if case.is_pinned:
         yield case.advise(
@@ -37,7 +38,7 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
         yield case.advise(
             "auto_scaling",
             units=case.with_headroom,
-            why=f"A fixed {case.direction} capacity of {case.whose} fits one demand only.",
+            why=f"A fixed {case.direction} capacity of {case.whose} fits one demand only.{case.raised_since}",
             expected=f"Target tracking at {_share(case)}{_of_at_least(case, ' with a maximum')} follows slow "
             "changes; steep ones still throttle, because it reacts after minutes.",
         )
@@ -54,6 +55,8 @@ def _raise_capacity(case: AdviceCase, more: str = "") -> Recommendation:
     has = "what is provisioned is not known"
     if case.limit is not None:
         has = f"{units(case.limit, case.direction)} were provisioned for {case.whose}"
+        if case.has_now is not None and case.has_now > case.limit:
+            has += f" ({units(case.has_now, case.direction)} are now)"
     more_about = ""
     if case.is_pinned:
         has = _pinned(case)
@@ -110,7 +113,8 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
     if case.rule == SCALED_LATE and case.scaled_by_hand:
         why, when = "The capacity was raised only after the load was there.", "ahead of the peak leaves room"
     elif case.rule == SCALED_LATE:
-        why = "The capacity was raised only after the load was there: auto scaling takes minutes."
+        unsure = "" if case.scaled_most is not None else ", if it was that,"
+        why = f"The capacity was raised only after the load was there: auto scaling{unsure} takes minutes."
     elif case.rule == SCALED_DOWN:
         why = "The capacity was lowered below what the load takes."
         when = "as long as such a load may come leaves room for it, whatever lowers the capacity"
@@ -118,7 +122,7 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
         "raise_minimum",
         units=case.with_headroom,
         max_units=case.max_units,
-        why=f"{why}{case.carried}",
+        why=f"{why}{case.carried}{case.raised_since}",
         expected=f"A minimum{_of_at_least(case, '')} {when}.{_maximum_too(case)}",
     )
 
@@ -173,12 +177,17 @@ def _slow_down(case: AdviceCase, what: str) -> Iterator[Recommendation]:
 
 def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
     if case.rule == AT_CEILING:  # held at what is provisioned, and at what whole partitions serve
+        hot = case.hottest is not None and case.hottest.units_per_s > case.ceiling
+        stays = f"Only a key that asks for more than {case.sustained} by itself stays throttled."
+        if hot:
+            stays = f"But one key alone asks for more than {case.sustained}, and has to be spread as well."
         yield _raise_capacity(
             case,
             " It helps if the provisioned throughput is the limit, and if partitions are, "
-            "which together serve just as much: more capacity brings more of them. Only a key that asks for "
-            f"more than {case.sustained} by itself stays throttled.",
+            f"which together serve just as much: more capacity brings more of them. {stays}",
         )
+        if hot:
+            yield from (item for item in hot_partition(case) if item.kind == "cure")
     what = f"Whether {case.whose} refused them" if case.rule == WHOSE else f"What throttled {case.whose}"
     yield case.advise(
         "collect_evidence",
