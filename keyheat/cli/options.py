@@ -41,7 +41,10 @@ class Time(click.DateTime):
             self.fail(f"{value!r} is a length of time: --last {value} is the time up to now", param, ctx)
 
 
-a_time = Time(["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%H:%M"])
+_DATED = "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"
+a_time = Time(
+    [*_DATED, *(f"{form}Z" for form in _DATED), *(form.replace("T", " ") for form in _DATED), "%H:%M"]
+)
 Verb = Callable[..., Any]
 
 

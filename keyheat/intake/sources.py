@@ -34,6 +34,8 @@ def read_source(path: Path) -> Source:
     except (OSError, NotAccepted) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise NotTaken(f"{path}: {reason or error}") from error
+    if raw is None:
+        raise NotTaken(f"{path}: an empty file; accepted: {FORMATS}")
     if not isinstance(raw, Mapping):
         raise NotTaken(f"{path}: unknown format; accepted: {FORMATS}")
     try:
