@@ -1,15 +1,20 @@
 """Cures of a table that others load: their number is tried on a replay of the demand."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from keyheat.analysis.advice.replay import NEVER_S, as_it_behaved
 from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.table_diagnosis import diagnosed_alone
+from keyheat.analysis.timeline import timeline
+from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.advice import cure_of
+from tests.make import a_series, an_evidence, consumed, provisioned, throttle_events
 
 EVIDENCE = Path(__file__).parent / "hot-key-of-1620.json"
 
@@ -21,3 +26,20 @@ def test_the_shards_of_a_diagnosis_are_those_that_a_replay_needs() -> None:
     assert cure_of(diagnosed(evidence, replay_s=0)) == "shard the hot key (3 shards)"
     found = diagnosed_alone(evidence, "eu-central-1", Billing(load_prices())).run.diagnosis
     assert cure_of(found) == cure_of(diagnosed(evidence, replay_s=MOST_S)) == "shard the hot key (4 shards)"
+
+
+@pytest.mark.slow
+def test_a_replay_does_not_split_what_throttled_for_longer_than_a_split_takes() -> None:
+    """Twenty minutes on one key: a split that ended them after five would prove no cure."""
+    throttles = [0] * 5 + [45_000] * 20
+    found = an_evidence(
+        consumed(*[300] * 5, *[1_000] * 20), throttle_events(*throttles), provisioned(2_000),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *throttles), minutes=25,
+        table={"provisioned": {"read": 5, "write": 2_000}},
+    )  # fmt: skip
+    diagnosis = diagnosed(found)
+    arranged = timeline(found)
+    heaviest = max(diagnosis.labels, key=lambda label: label.throttles)
+    assert as_it_behaved(arranged, heaviest, 0).split_heat_s == (NEVER_S, NEVER_S)
+    brief = heaviest.model_copy(update={"end": heaviest.start + timedelta(minutes=5)})
+    assert as_it_behaved(arranged, brief, 0) == DEFAULT

@@ -72,6 +72,9 @@ def read_incident(folder: Path) -> Incident:
     )  # fmt: skip
 
 
+NEVER_S: Final = 1e9
+
+
 def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Recorded:
     """Return the demand on the table and its indexes in `seconds` from `first_s` on."""
     kinds = [
@@ -199,10 +202,16 @@ def measured_share(arranged: EvidenceTimeline, seconds: range) -> float | None:
     return throttled / attempts if attempts else None
 
 
-def with_burst(arranged: EvidenceTimeline, heaviest: Label, first_s: int) -> Behaviour:
-    """Return the table's behaviour, starting with the burst that was spent until it throttled."""
+def as_it_behaved(arranged: EvidenceTimeline, heaviest: Label, first_s: int) -> Behaviour:
+    """Return the table's behaviour, starting with the burst that was spent until it throttled.
+
+    A partition that throttled for longer than DynamoDB takes to split one was not split: no split helps it.
+    """
     track = arranged.track(index_of(heaviest.resource), heaviest.direction)
     has_per_s = track.provisioned.at(first_s) if track else None
+    lasted_s = (heaviest.end - heaviest.start).total_seconds()
+    if heaviest.constraint == "partition" and lasted_s > DEFAULT.split_heat_s[1]:
+        return replace(DEFAULT, split_heat_s=(NEVER_S, NEVER_S))
     if track is None or not has_per_s or heaviest.constraint != "table":
         return DEFAULT
     full = max(DEFAULT.burst_s * has_per_s, DEFAULT.burst_floor_units)

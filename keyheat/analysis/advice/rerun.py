@@ -7,12 +7,12 @@ from typing import Final
 
 from keyheat.analysis.advice.actions import Alteration, Applied
 from keyheat.analysis.advice.replay import (
+    as_it_behaved,
     as_it_was,
     assumptions,
     demanded,
     measured_share,
     scenario_of_table,
-    with_burst,
 )
 from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
@@ -197,7 +197,7 @@ def rerun_of(
     measured = measured_share(arranged, range(first_s, first_s + seconds))
     return Rerun(
         scenario=as_stated, traffic=_sender(load), measured=measured, billing=billing,
-        behaviour=with_burst(arranged, heaviest, first_s),
+        behaviour=as_it_behaved(arranged, heaviest, first_s),
         uncounted=as_stated.table.billing_mode == "PROVISIONED"
         and any(track.consumed is None and track.seconds is None for track in arranged.tracks),
         assumed=tuple(assumptions(arranged, heats, heaviest, first_s, seconds)),
