@@ -22,9 +22,10 @@ else:
     Drawing = Any  # loaded by the code that draws; an answer without figures does without plotly
 
 AMOUNT: Final = re.compile(r"[$x±]? ?\d[\d,.]*( ?[a-zA-Z%/]+){0,2}|none|–|always|under 0\.1 %")
-Tone = Constraint | Literal["burst", "invalid", "failed"]
+Tone = Constraint | Literal["burst", "invalid", "failed", "neutral"]
 """The colour of an answer: a limit that throttled, `none` for good news, `burst` for good news that will not
-last, `invalid` where the evidence does not decide, `failed` for a check that did not hold."""
+last, `invalid` where the evidence does not decide, `failed` for a check that did not hold, `neutral`
+for a list without news."""
 Mark = Literal["area", "dash", "dot", "bar"]
 """How a line of a picture is drawn: consumption, a limit, a partition's limit, throttles."""
 

@@ -38,6 +38,7 @@ def runs_answer(
     )  # fmt: skip
     return Answer(
         title="All runs",
+        tone="neutral",
         sentence=f"{some(len(runs), 'run')} of {scenarios}." if runs else f"No run yet in {where}.",
         context=where,
         tables=(table,) if runs else (),

@@ -26,6 +26,7 @@ COLOURS: Final[Mapping[str, str]] = {
     "burst": "yellow",
     "invalid": "yellow",
     "failed": "red",
+    "neutral": "default",
 }
 
 
