@@ -6,7 +6,7 @@ from typing import Any, Final
 from keyheat.numbers import UNITS, a_month, measured, percent, rate, some, span, whole
 from keyheat.plan.charges import provisioned_month
 from keyheat.plan.hot_key import shards_needed
-from keyheat.plan.plan import ScenarioPlan
+from keyheat.plan.plan import ROUNDING, ScenarioPlan, provisioned_per_s
 from keyheat.plan.prices import MONTH_S
 from keyheat.plan.quotas import GivenCapacity, Quotas, capacities_of
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
@@ -24,7 +24,7 @@ def plan_answer(plan: ScenarioPlan, named: str | None = None) -> Answer:
     """The whole plan; `named` is what commands call its scenario."""
     warnings = [shortly(plan, warning) for warning in warnings_of(plan)]
     grave = bool(plan.foretold or plan.over_quota or plan.sent is None)
-    sentence = warnings.pop(0) if grave else "Demand is within every limit."
+    sentence = warnings.pop(0) if grave else _within_limits(plan)
     return Answer(
         title=plan.scenario.name,
         label=_label(plan),
@@ -36,6 +36,19 @@ def plan_answer(plan: ScenarioPlan, named: str | None = None) -> Answer:
         notes=(SENT_NOTHING,),
         data=_data(plan, [sentence, *warnings] if grave else warnings),
     )
+
+
+def _within_limits(plan: ScenarioPlan) -> str:
+    """That no limit throttles, and which demand only saved burst carries."""
+    peaks = []
+    for side, totals in plan.sent.sides.items() if plan.sent else ():
+        rates = provisioned_per_s(plan.scenario, side, len(totals.per_s))
+        if rates is not None and (totals.per_s > rates * plan.scale * (1 + ROUNDING)).any():
+            peak = rate(float(totals.per_s.max()), UNITS[side.direction])
+            owner = f"index {side.index}" if side.index else f"table {side.table}"
+            peaks.append(f"{peak} on {shortly(plan, owner)}")
+    burst = f"; saved burst carries its peaks: {', '.join(peaks)}" if peaks else ""
+    return f"Demand is within every limit{burst}."
 
 
 def _label(plan: ScenarioPlan) -> str:

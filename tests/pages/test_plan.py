@@ -109,6 +109,16 @@ def test_what_is_met_first_is_foretold_first(write: int, foretold: list[tuple[st
     assert [(one.constraint, one.behind) for one in plan.foretold] == foretold
 
 
+def test_peaks_that_burst_carries_are_told() -> None:
+    spike = {"kind": "spike", "peak_per_s": 700, "at_s": 60, "for_s": 60}
+    load = {"load.requests_per_s": 100, "load.item_bytes": 400, "load.duration_s": 300, "load.shape": spike}
+    answer = plan_answer(plan_of("too-small", fields={"table.provisioned.write": 400, **load}))
+    assert answer.label == "Within every limit"
+    assert answer.sentence == (
+        "Demand is within every limit; saved burst carries its peaks: 700 WCU/s on the table."
+    )
+
+
 def test_a_program_gets_the_whole_plan() -> None:
     content = json.loads(json.dumps(json_of(plan_answer(plan_of("sharded", metric_requests=1_000)))))["data"]
     assert content["target"] == {"mean_per_s": 250, "peak_per_s": 250, "total": 12_500}
