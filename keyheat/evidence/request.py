@@ -112,6 +112,12 @@ def _of_files(
     described, _changed = _described(request, facts, lately)
     files = _metrics(request, with_indexes(facts, (index.name for index in described.indexes)))
     window, _now = _window(request, files.window or (log.window if log else None), now)
+    there = files.window
+    if there is not None and (there.end <= window.start or window.end <= there.start):
+        raise ValueError(
+            f"no point of the metrics is within {window.start:%FT%RZ} to {window.end:%FT%RZ}: they are of "
+            f"{there.start:%FT%RZ} to {there.end:%FT%RZ}"
+        )
     table, missing = _described(request, facts, window)
     evidence = collection.from_cli_output(
         files.pages, table=table, window=window, records=_records(log, facts, request.region, window)

@@ -250,6 +250,12 @@ def test_a_file_that_can_only_be_wrong_is_refused_with_the_reason(
         evidence(write("export.csv", content))
 
 
+def test_a_window_beside_the_points_is_refused_with_theirs(write: Write) -> None:
+    path, hour = write("export.csv", csv((at(0), 15.25, ""), (at(1), 10, ""))), timedelta(hours=1)
+    with pytest.raises(ValueError, match="they are of 2026-11-20T12:00Z to 2026-11-20T12:02Z"):
+        evidence(path, start=NOON - hour, end=NOON)
+
+
 def test_a_description_in_place_of_metrics_is_refused(write: Write) -> None:
     path = write("table.json", '{"Table": {"TableName": "orders"}}')
     with pytest.raises(ValueError, match="describes a table, and has no metrics; use --describe-json"):
