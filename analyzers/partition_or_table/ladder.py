@@ -251,8 +251,8 @@ def _whose(consumption: Consumption, cell: int) -> str:
     if cell not in consumption.throttled:
         if track.events is None:
             no_events = "CloudWatch's throttle events were not collected"
-        unless = "nor on an index" if calm else "most likely an index throttled them"
-        return f"ThrottledRequests counts them, but {no_events}: {unless}."
+        of_index = ", nor on an index" if calm else ": most likely an index throttled them"
+        return f"ThrottledRequests counts them, but {no_events}{of_index}."
     index = ""
     may_be = track.direction == WRITE or consumption.timeline.indexes(track.direction)
     if track.index is None and may_be and not calm:

@@ -9,7 +9,7 @@ from typing import Final
 from keyheat.analysis.rules import WHOSE
 from keyheat.numbers import measured, units, whole
 from keyheat.runs.formats import Evidence, Rival
-from keyheat.words import Constraint
+from keyheat.words import Constraint, capital
 
 from .bounds import PROVED
 from .consumption import Consumption
@@ -45,7 +45,7 @@ def settled_by(candidate: LabelCandidate, ready: Consumption, evidence: Evidence
         logged = "the service, operation and table of each exception that the client logged"
         cells = cells_of(candidate, ready.track)
         if ready.track.reasons and indexes_are_calm(ready.timeline, ready.track.direction, cells):
-            return f"T{logged[1:]} would settle it."
+            return f"{capital(logged)} would settle it."
         indexes = [f"--index {track.index}" for track in ready.timeline.indexes(ready.track.direction)]
         command = f"keyheat collect --table {table} {' '.join(indexes) or '--index NAME'} {times}"
         events = f"The throttle events of each index would settle it: `{command}`"

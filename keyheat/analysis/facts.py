@@ -251,9 +251,14 @@ def consumed_of(run: ReportRun, facts: Facts, resource: Resource) -> str | None:
 
 
 def _busiest(run: ReportRun, resource: Resource, spans: Spans) -> float | None:
-    """Units per second of the busiest minute within the load, by the client's record; None without one."""
-    rows = run.record.of(resource)
+    """Units per second of the busiest minute within the load, by the client's record.
+
+    None without one, and where the capacity changed: the one of that minute may have been another.
+    """
+    rows, capacity = run.record.of(resource), run.provisioned(resource)
     if rows is None or not len(rows["second"]) or not spans:
+        return None
+    if capacity.at(spans[0][0]) != capacity.at(spans[-1][1]):
         return None
     per_s = np.zeros(ceil(spans[-1][1] - spans[0][0]) or 1)
     at = (rows["second"] - spans[0][0]).astype(int)
