@@ -72,8 +72,8 @@ class MetricReader:
         contents = {path: content_of(path) for path in paths}
         requests = {path: content for path, content in contents.items() if is_request(content)}
         if contents and requests.keys() == contents.keys():
-            asked = ", ".join(map(str, requests))
-            raise ValueError(f"{asked}: a request for metrics without its answer; add the answer's file")
+            files = ", ".join(map(str, requests))
+            raise ValueError(f"{files}: a request for metrics without its answer; add the answer's file")
         all_series: list[FileSeries] = []
         pages: list[object] = []
         for path, content in contents.items():
