@@ -109,6 +109,13 @@ def test_what_is_met_first_is_foretold_first(write: int, foretold: list[tuple[st
     assert [(one.constraint, one.behind) for one in plan.foretold] == foretold
 
 
+def test_a_partition_that_is_full_only_after_the_table_is_foretold_behind_it() -> None:
+    steps = [{"per_s": 200, "for_s": 400}, {"per_s": 2_000, "for_s": 100}]
+    load = {"load.duration_s": 500, "load.item_bytes": 400, "load.shape": {"kind": "steps", "steps": steps}}
+    plan = plan_of(fields={"table.provisioned.write": 100, **load})
+    assert [(one.constraint, one.behind) for one in plan.foretold] == [("table", False), ("partition", True)]
+
+
 def test_peaks_that_burst_carries_are_told() -> None:
     spike = {"kind": "spike", "peak_per_s": 700, "at_s": 60, "for_s": 60}
     load = {"load.requests_per_s": 100, "load.item_bytes": 400, "load.duration_s": 300, "load.shape": spike}

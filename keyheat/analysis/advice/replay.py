@@ -33,6 +33,7 @@ from keyheat.simulator.flow import Flow, IndexFlow, Recorded
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.words import READ, WRITE, Capacity, Direction, Resource, index_of
 
+NEVER_S: Final = 1e9  # longer than any replay
 OPERATIONS: Final[dict[Direction, str]] = {READ: "Query", WRITE: "PutItem"}
 
 
@@ -70,9 +71,6 @@ def read_incident(folder: Path) -> Incident:
         evidence=evidence, diagnosis=diagnosis, client=client, arranged=timeline(evidence), heaviest=heaviest,
         direction=direction, heats=heats_known(evidence, client, diagnosis, direction),
     )  # fmt: skip
-
-
-NEVER_S: Final = 1e9
 
 
 def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Recorded:
