@@ -83,14 +83,14 @@ class Worker:
         order = order_for(wire, self._runner.client_id)
         self._join(order.run_id)
         try:
-            load = start_load(order, worker=self._runner.worker_index)
+            load = start_load(order, self._environment, worker=self._runner.worker_index)
         except TargetError as error:  # its machine has no credentials, say
             self._send(
                 Record(health=Health(problems=[f"worker {self._runner.client_id}: {error}"])), last=True
             )
             gevent.spawn(self._runner.quit)
             raise gevent.GreenletExit from error  # users cannot be started
-        self._load = self._environment.keyheat = load
+        self._load = load
         load.watch(self._report)
         heard_s = lambda: self._runner.last_heartbeat_timestamp  # noqa: E731
         self._greenlets = [gevent.spawn(watch_master, heard_s, self._lost_master)]

@@ -14,6 +14,7 @@ from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import IN_FLIGHT
 from keyheat.load.users.items import NONE, Attributes
 from keyheat.load.users.outcomes import Note, Request, consumed, note_answer
+from keyheat.load.users.statistics import METHOD
 from keyheat.model.units import write_units
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
@@ -93,6 +94,7 @@ class TableUser(locust.User):
         self._table = self.load.order.scenario.table
         self._counted = {"ReturnConsumedCapacity": "INDEXES" if self._table.indexes else "TOTAL"}
         self.pace = self.load.pace(self.rng)
+        self._told_each = not self.load.statistics.suffice
 
     def on_start(self) -> None:
         """Wait for the first task's turn, as for every other."""
@@ -277,14 +279,17 @@ class TableUser(locust.User):
         """Put one answer in the record and in Locust's statistics, where errors have short stable names."""
         load = self.load
         attempt, failure = note_answer(load.record, request, answer, sent_s, late_us)
-        self.environment.events.request.fire(
-            request_type="DynamoDB",
-            name=request.operation,
-            response_time=answer.service_s * 1000,
-            response_length=len(answer.body),
-            exception=failure,
-            context={},
-        )
+        if failure is None and not self._told_each:
+            load.statistics.add(request.operation, answer.service_s, len(answer.body))
+        else:
+            self.environment.events.request.fire(
+                request_type=METHOD,
+                name=request.operation,
+                response_time=answer.service_s * 1000,
+                response_length=len(answer.body),
+                exception=failure,
+                context={},
+            )
         if load.entries is not None and request.table is None and request.direction == "write":
             load.entries.note(load.record, attempt, request.body, answer)
         if answer.failure is not None:
