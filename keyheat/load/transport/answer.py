@@ -37,7 +37,6 @@ class Answer:
     status: int  # 0: nothing came back
     body: bytes
     service_s: float
-    request_id: str | None = None
     retry_after: str | None = None  # x-amz-retry-after, milliseconds, where an error has it
     failure: str | None = None  # why nothing (or nothing whole) came back: see `failures`
 

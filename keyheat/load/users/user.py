@@ -6,6 +6,7 @@ from inspect import isclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import gevent
 import locust
 import orjson
 from gevent import GreenletExit
@@ -95,10 +96,22 @@ class TableUser(locust.User):
         self._counted = {"ReturnConsumedCapacity": "INDEXES" if self._table.indexes else "TOTAL"}
         self.pace = self.load.pace(self.rng)
         self._told_each = not self.load.statistics.suffice
+        self._others_ran = False  # since the last task: while an answer was waited for
 
     def on_start(self) -> None:
         """Wait for the first task's turn, as for every other."""
+        if self._taskset_instance is not None:
+            self._taskset_instance._sleep = self._sleep_unless_due  # type: ignore[method-assign]
         self.wait()  # type: ignore[no-untyped-call]
+
+    def _sleep_unless_due(self, wait_s: float) -> None:
+        """Sleep between two tasks; not where the next one is due, and others had their turn meanwhile.
+
+        Locust sleeps for no time then, which takes an eighth of the time of a request.
+        """
+        if wait_s > 0 or not self._others_ran:
+            gevent.sleep(wait_s)
+        self._others_ran = False
 
     def wait_time(self) -> float:
         """The task is over: seconds until the next one begins."""
@@ -272,6 +285,7 @@ class TableUser(locust.User):
         except GreenletExit:
             self._record(request, answer, sent_s, late_us)
             raise
+        self._others_ran = answer.status > 0
         self._record(request, answer, sent_s, late_us)
         return answer
 
