@@ -181,7 +181,8 @@ def _units_in(capacity: Any) -> float | None:
         return 0.0
     total = 0.0
     for entry in capacity if isinstance(capacity, list) else (capacity,):
-        if not isinstance(entry, dict) or not _are_units(units := entry.get("CapacityUnits")):
+        units: Any = entry.get("CapacityUnits") if isinstance(entry, dict) else None
+        if not _are_units(units):
             return None
         if (indexes := entry.get("GlobalSecondaryIndexes")) and not _indexes_within(indexes, units):
             return None

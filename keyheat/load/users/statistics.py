@@ -19,7 +19,7 @@ class LocustStatistics:
     def __init__(self, environment: Any, now_s: Callable[[], float] = time) -> None:
         self._environment = environment
         self._now_s = now_s
-        self._told_s = now_s()
+        self._began_s = 0.0  # epoch seconds of the first request that waits
         self._waiting: list[tuple[str, float, int]] = []
 
     @property
@@ -29,23 +29,23 @@ class LocustStatistics:
         return all(handler.__module__ == "locust.runners" for handler in handlers)
 
     def add(self, operation: str, service_s: float, body_bytes: int) -> None:
+        if not self._waiting:
+            self._began_s = self._now_s()
         self._waiting.append((operation, service_s * 1000, body_bytes))
 
     def tell(self) -> None:
         """Pass on what was added since the last time."""
-        began_s, self._told_s = self._told_s, self._now_s()
         waiting, self._waiting = self._waiting, []
         for name in {operation for operation, _ms, _bytes in waiting}:
-            self._extend(name, [answer for answer in waiting if answer[0] == name], began_s)
+            self._extend(name, [answer for answer in waiting if answer[0] == name])
 
-    def _extend(self, name: str, answers: list[tuple[str, float, int]], began_s: float) -> None:
+    def _extend(self, name: str, answers: list[tuple[str, float, int]]) -> None:
         from locust.stats import StatsEntry  # which replaces the sockets of a process that only watches
 
         stats, times_ms = self._environment.stats, [ms for _operation, ms, _bytes in answers]
         entry: Any = StatsEntry(stats, name, METHOD)
-        entry.start_time, entry.last_request_timestamp = began_s, self._told_s
-        entry.num_requests = len(answers)
-        entry.num_reqs_per_sec[int(self._told_s)] = len(answers)
+        entry.start_time, entry.last_request_timestamp = self._began_s, self._now_s()
+        entry.num_requests = entry.num_reqs_per_sec[int(entry.last_request_timestamp)] = len(answers)
         entry.total_response_time = sum(times_ms)
         entry.min_response_time, entry.max_response_time = min(times_ms), max(times_ms)
         entry.total_content_length = sum(body_bytes for _operation, _ms, body_bytes in answers)
