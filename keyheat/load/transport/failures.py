@@ -149,8 +149,8 @@ class CheckedTransport:
         self._transport.close()
 
     def _fault(self, operation: str, body: bytes, answer: Answer) -> str | None:
-        content = answer.content()
-        if not (content or answer.legible):
+        content = answer.json
+        if content is None:
             return NOT_AN_ANSWER
         if operation in SHAPED and not _has_members(operation, content, body):
             return NOT_AN_ANSWER
