@@ -24,9 +24,12 @@ class LocustStatistics:
 
     @property
     def suffice(self) -> bool:
-        """Whether Locust's statistics alone listen to requests, and no load test does."""
-        handlers = self._environment.events.request._handlers
-        return all(handler.__module__ == "locust.runners" for handler in handlers)
+        """Whether Locust's statistics alone listen to requests, and no load test does.
+
+        No where a release of Locust keeps its listeners elsewhere.
+        """
+        handlers = getattr(self._environment.events.request, "_handlers", None)
+        return handlers is not None and all(of.__module__ == "locust.runners" for of in handlers)
 
     def add(self, operation: str, service_s: float, body_bytes: int) -> None:
         if not self._waiting:
