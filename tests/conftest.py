@@ -20,7 +20,7 @@ from tests.load.forked import Load, LocustServer, clean_environment
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 
-pytest_plugins = ["tests.opened"]
+pytest_plugins = ["tests.dry_runs", "tests.opened"]
 
 settings.register_profile(  # a busy machine is no failure
     "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
