@@ -26,6 +26,9 @@ CUT = """() => [...document.querySelectorAll('.chart')].flatMap(chart => {
 HIDDEN = """() => [...document.querySelectorAll(".counts .scroll, :has(> .gates)")]
     .filter(one => one.scrollWidth > one.clientWidth).map(one => one.getAttribute("aria-label"))"""
 """The tables that reach beyond the edge of their place."""
+SCROLLED = """() => [...document.querySelectorAll("pre")]
+    .filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"""
+"""The commands that cannot be read whole without scrolling."""
 CHANGE = """() => { window.changed = new Promise(done =>
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", done, {once: true})) }"""
 """Afterwards `changed` waits until the page, told of other colours, has begun to draw its charts anew."""
@@ -81,6 +84,7 @@ def test_a_page_is_drawn_fetches_nothing_and_is_readable_by_all(visit, samples, 
         assert on_bars or page.evaluate(CONTRASTS) == []
         assert page.evaluate(CUT) == [] or width == PHONE_PX
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(SCROLLED) == []
     assert (page.wrong, page.fetched) == ([], [address])
     assert page.evaluate(HIDDEN) == []
     outline = page.evaluate(OUTLINE)
