@@ -60,7 +60,7 @@ CONTRASTS = """() => {
     }
     return [255, 255, 255];
   };
-  return [...document.querySelectorAll('main *, header *, footer *')]
+  return [...document.querySelectorAll('body *')]
     .filter(e => e.getClientRects().length)
     .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()))
     .map(e => {

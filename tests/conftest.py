@@ -5,11 +5,12 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import botocore.session
 import click
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,7 +21,7 @@ from tests.load.forked import Load, LocustServer, clean_environment
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 
-pytest_plugins = ["tests.opened"]
+pytest_plugins = ["tests.dry_runs", "tests.opened"]
 
 settings.register_profile(  # a busy machine is no failure
     "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -43,11 +44,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 TOGETHER = {
-    "test_accuracy_tool", "test_botocore_retries", "test_fix", "test_go_retries", "test_imports",
-    "test_js_retries", "test_judgement", "test_own_designs", "test_retrying", "test_simulate",
-    "test_simulated_agreement", "test_tasks_agree",
+    "test_accuracy_tool", "test_botocore_retries", "test_diagnose_page", "test_false_alarms", "test_fix",
+    "test_go_retries", "test_http", "test_imports", "test_js_retries", "test_judgement", "test_notebook",
+    "test_one_truth", "test_own_designs", "test_retrying", "test_simulate", "test_simulated_agreement",
+    "test_summary", "test_tasks_agree",
 }  # fmt: skip
-"""Files whose tests ask for the same simulations, or for what the same client did: a process keeps them."""
+"""Files whose tests ask for the same simulations, runs or answers of a client: a process keeps them."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
@@ -57,6 +59,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.stem in TOGETHER and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_botocore_models() -> Iterator[None]:
+    """Read botocore's models once: each of its sessions would read them anew, for a tenth of a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(botocore.session, "create_loader", cache(botocore.session.create_loader))
+        yield
 
 
 @pytest.fixture

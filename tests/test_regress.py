@@ -327,7 +327,7 @@ def test_it_can_be_held_against_any_session(verb: Verb) -> None:
 
 def test_a_case_that_is_new_is_held_against_nothing_yet(verb: Verb) -> None:
     verb("regress", suite())
-    new = '[[cases]]\nname = "new"\nscenario = "sharded"\nset = ["load.duration_s=2", "keys.keys=10"]\n'
+    new = '[[cases]]\nname = "new"\nscenario = "too-small"\nset = ["load.duration_s=2", "keys.keys=10"]\n'
     said = verb("regress", suite(cases=new))
     assert said.code == 0
     assert said.says("new is new: there is nothing to compare it with")

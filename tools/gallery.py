@@ -20,22 +20,27 @@ from typing import Any, Final, Literal
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.found import find_runs
+from keyheat.analysis.table_diagnosis import DiagnosedTable, diagnosed_alone
 from keyheat.cli.main import main as keyheat
+from keyheat.evidence.survey import Survey, SurveyedTable
 from keyheat.load.live.view import LiveView
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import REPORT
+from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.show.compare import write_comparison, write_index
+from keyheat.show.diagnosis import page_of
 from keyheat.show.figures import fix_figure
 from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of, save
 from keyheat.show.regression import outcome_answer
 from keyheat.show.report import report_answer, write_report
 from keyheat.show.runs import runs_answer
+from keyheat.show.survey import SurveyedRegion, survey_answer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import FIRST, load_evidence, summary, written
 from tests.pages.made_answers import made_answers
@@ -48,6 +53,7 @@ from tools.trial.page import write_page
 
 SCENARIOS: Final = Path(__file__).parents[1] / "configs" / "scenarios"
 STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "live" / "static"
+EXAMPLES: Final = Path(__file__).parents[1] / "tests" / "analysis" / "examples"
 OUT: Final = Path("reports") / "samples"
 AT: Final = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 Scheme = Literal["light", "dark", "print"]
@@ -114,6 +120,24 @@ def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
     return save(folder / "fix.html", html_of(answer, AT))
 
 
+def _diagnosed() -> DiagnosedTable:
+    evidence = read_evidence(EXAMPLES / "metric-provisioned.json")
+    return diagnosed_alone(evidence, "eu-west-1", Billing(load_prices()))
+
+
+def _diagnosis(folder: Path, runs: Mapping[str, Path]) -> Path:
+    return save(folder / "diagnosis.html", page_of(_diagnosed(), AT))
+
+
+def _survey(folder: Path, runs: Mapping[str, Path]) -> Path:
+    diagnosed = _diagnosed()
+    window = diagnosed.evidence.window
+    throttled = SurveyedTable(diagnosed.table.name, throttles={window.start: 800.0})
+    survey = Survey(window=window, tables=(throttled, SurveyedTable("sessions")), period_s=300)
+    region = SurveyedRegion(region="eu-west-1", survey=survey, diagnosed=((diagnosed, "diagnosis.html"),))
+    return save(folder / "survey.html", html_of(survey_answer([region], window, up_to_now=False), AT))
+
+
 def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:
     place = folder / "many"
     for hour in range(24):
@@ -167,6 +191,8 @@ def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
 MADE_UP: Final[Mapping[str, MakePage]] = {
     **{f"run-{case.name}": _report(case.name) for case in CASES},
     "evidence": _evidence,
+    "diagnosis": _diagnosis,
+    "survey": _survey,
     "index": _index,
     "compare": _compare,
     "fix": _fix,

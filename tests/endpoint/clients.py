@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
@@ -121,19 +122,21 @@ def refusal(app: "ServiceApp", operation: str, request: Any, api: str = "dynamod
     return body["__type"].rpartition("#")[2], body["message"]
 
 
-@dataclass(slots=True)
+@dataclass
 class ServiceApp:
-    """A whole endpoint without sockets or processes, whose clock tests move."""
+    """A whole endpoint without sockets or processes, whose clock tests move. Clients are made when used."""
 
     clock: FakeClock
     service: Service
     router: Router
-    ddb: Any = field(init=False)
-    cloudwatch: Any = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.ddb = self.client("dynamodb")
-        self.cloudwatch = self.client("cloudwatch")
+    @cached_property
+    def ddb(self) -> Any:
+        return self.client("dynamodb")
+
+    @cached_property
+    def cloudwatch(self) -> Any:
+        return self.client("cloudwatch")
 
     def client(self, service: str, region: str = "us-east-1") -> Any:
         """An unmodified boto3 client that talks to this service."""

@@ -13,13 +13,12 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_links_of_an_index_lead_to_its_reports(visit, samples, tmp_path):
-    for run in samples.values():
-        write_report(run, GENERATED_AT)
+    first = write_report(next(iter(samples.values())), GENERATED_AT)
     page = visit(MADE_UP["index"](tmp_path, samples).as_uri())
     assert page.locator("svg.spark").count() == len(samples)
     page.locator("article a").first.click()
     page.wait_for_selector("#verdict")
-    assert page.url == (next(iter(samples.values())) / "report.html").as_uri()
+    assert page.url == first.as_uri()
 
 
 MARKS = """() => [...document.querySelectorAll("#chart-latency-by-percentile .xtick text")]

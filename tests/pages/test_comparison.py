@@ -10,7 +10,6 @@ import pytest
 from keyheat.runfiles import CannotWrite
 from keyheat.show.compare import ComparedRun, comparison_answer, write_comparison, write_index
 from tests.conftest import Golden
-from tests.pages.axe import violations
 
 NAMES = ("hotkey", "sharded", "too-small")
 AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
@@ -119,15 +118,6 @@ def test_an_index_has_a_card_of_each_run_with_its_picture(samples, tmp_path):
     assert (path.name, text.count("<article"), text.count('class="spark"')) == ("index.html", 3, 3)
     assert path.stat().st_size < 60_000
     assert "Four answers" in text
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("width", [390, 1280])
-def test_it_can_be_read_on_a_phone_and_axe_finds_nothing(visit, samples, tmp_path, width):
-    write_comparison(tmp_path / "compare.html", [samples[name] for name in NAMES], AT)
-    page = visit((tmp_path / "compare.html").as_uri(), width=width)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert (page.wrong, violations(page)) == ([], [])
 
 
 def test_runs_of_two_sessions_are_told_apart_by_their_paths(tmp_path: Path) -> None:

@@ -336,7 +336,7 @@ def test_more_capacity_is_not_enough_for_a_hot_key() -> None:
 @pytest.mark.slow
 def test_an_index_has_a_key_of_its_own() -> None:
     country = a_shipped("country-index")
-    alone = smallest_shards(country, most=8)
+    alone = smallest_shards(country, most=4)
     divided = smallest_shards(country, index="by-country", most=32)
     assert alone.answer is None
     assert divided.answer is not None
@@ -419,7 +419,7 @@ OF_LOADTESTS = {one.loadtest: one for one in map(load_scenario, SAMPLED) if one.
 def test_which_load_tests_spread_their_keys_by_themselves(stated: Scenario) -> None:
     """Those whose first second is spread over more keys where there are more shards."""
     spread = []
-    for shards in (1, 7):
+    for shards in (stated.keys.shards, 7):
         raw = stated.model_dump(mode="json")
         raw["keys"]["shards"] = shards
         flows = traffic_of(scenario_from_dict(raw, "x"), 1).second(0)
