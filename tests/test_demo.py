@@ -8,9 +8,10 @@ import pytest
 
 from keyheat.cli import demo
 from keyheat.cli.simulate import How
+from keyheat.runs.formats import write_diagnosis
 from keyheat.simulator.jobs import Job
 from keyheat.words import DONE, INVALID
-from tests.make import a_shipped
+from tests.make import a_diagnosis, a_shipped
 from tests.outside import check_verdict
 from tests.small_runs import a_twentieth
 
@@ -52,9 +53,7 @@ def test_what_the_generator_spoiled_runs_again_at_half_its_size(
     full = loads[0]["sharded"]
     assert [made["sharded"] for made in loads] == [full, full / 2, full / 4]
     assert scales == [1.0, 0.5, 0.25]
-    assert (
-        "the load generator was the limit of sharded: demand and tables are halved, to scale 0.5" in said.err
-    )
+    assert "this machine was too busy for sharded: demand and tables are halved, to scale 0.5" in said.err
     assert said.code == INVALID, "an invalid run that the generator did not spoil is no matter of the machine"
 
 
@@ -65,6 +64,19 @@ def test_a_machine_that_cannot_send_anything_is_no_failure(
     said = verb("demo", "--scale", "0.125", "--out", tmp_path / "demo")
     assert len(loads) == 2, "down to a sixteenth"
     assert said.code == DONE
+
+
+@pytest.mark.parametrize(
+    ("constraint", "valid", "again"),
+    [("none", True, False), ("partition", True, True), ("none", False, True)],
+)
+def test_a_run_that_comes_out_otherwise_is_the_machines_matter(
+    constraint: str, valid: bool, again: bool, tmp_path: Path
+) -> None:
+    """Requests that a busy machine sends late come at once, and may throttle what does not throttle else."""
+    job = Job(a_shipped("sharded"), tmp_path / "sharded.toml", tmp_path)
+    write_diagnosis(tmp_path / "diagnosis.json", a_diagnosis(constraint, valid=valid))
+    assert demo._spoiled(job) is again
 
 
 @pytest.mark.long
