@@ -179,9 +179,9 @@ def _not_begun(job: Job, code: int, output: str) -> int:
     """
     if NOT_OURS in output:
         err.print(
-            f"{job.scenario.loadtest_shown} loads nothing of Keyheat: no user class derives from "
-            "keyheat.load.users.user.TableUser; derive one (docs/run.md), or run it by "
-            f"`locust -f {job.scenario.loadtest}` without a report @ $.loadtest"
+            f"{job.scenario.loadtest_shown} has no user class derived from "
+            "keyheat.load.users.user.TableUser: derive one (`keyheat loadtests copy hotkey` is an example), "
+            f"or run it without a report by `locust -f {job.scenario.loadtest}` @ $.loadtest"
         )
         return WRONG_USE
     err.print(_last_words(output))
