@@ -212,7 +212,9 @@ def facts_from_file(path: Path, facts: TableFacts, window: Window) -> tuple[Tabl
         raise ValueError(f"{path}: this is not output of `aws dynamodb describe-table`")
     if table["TableName"] != facts.name:
         name = table["TableName"][:255]
-        raise ValueError(f"{path} describes {name!r}, but --table is {facts.name!r}")
+        raise ValueError(
+            f"{path} describes {name!r}, not {facts.name!r}: name the same table, or leave out the file"
+        )
     try:
         return facts_during(table, window, facts)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from keyheat.analysis.advice.commands import command_of, insights_command, needs_accesses
+from keyheat.analysis.advice.more_evidence import account_command, file_commands
 from keyheat.analysis.changes import NOTABLE, Changes, Period
 from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
@@ -34,11 +35,19 @@ def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
         facts=tuple(_answers(diagnosed, facts)),
         tables=tuple(_tables(diagnosed)),
         notes=tuple(_notes(diagnosed)),
+        commands=tuple(_next(diagnosed)),
         data={
             "exit_code": exit_code_of(diagnosed.run), "region": diagnosed.region,
             "diagnosis": diagnosis_json(diagnosis),
         },
     )  # fmt: skip
+
+
+def _next(diagnosed: DiagnosedTable) -> Iterator[str]:
+    """The commands that get the evidence which files lack."""
+    if diagnosed.alone and diagnosed.run.diagnosis.verdict.constraint == "undetermined":
+        yield account_command(diagnosed.evidence, diagnosed.options)
+        yield from file_commands(diagnosed.evidence, diagnosed.options)
 
 
 def page_of(diagnosed: DiagnosedTable, generated_at: datetime) -> str:
@@ -180,9 +189,10 @@ def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     off = f"{CONTRIBUTORS}: {OFF}" in evidence.missing
     unknown = any(line.startswith(CONTRIBUTORS) for line in evidence.missing) and not off
     names_them = "accessed" in counted or (counted and not needs_accesses(resource))
-    if names_them or unknown or (evidence.contributors is None and not off):
+    unread = diagnosed.alone and not unknown
+    if names_them or unknown or (evidence.contributors is None and not (off or unread)):
         return
-    lacks = "does not count accesses" if counted else "is off"
+    lacks = "was not read" if unread else "does not count accesses" if counted else "is off"
     prices = diagnosed.billing.prices.contributor_insights
     price = (
         f"{a_month(prices.rule_per_month)} a month for each rule, {a_month(prices.events_per_million)} for a "
@@ -190,11 +200,12 @@ def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         if prices is not None
         else "its price is not in this price list"
     )
+    read = f"Where it is on, `{account_command(evidence, diagnosed.options)}` reads it from the account"
     yield Fact(
         id="key",
         name="Which key",
         value=f"Not known: Contributor Insights of {resource.place} {lacks}",
-        beside=(f"This turns it on for what comes; {price}",),
+        beside=(*([read] if unread else []), f"This turns it on for what comes; {price}"),
         command=insights_command(diagnosed.table, resource, diagnosed.options),
     )
 
