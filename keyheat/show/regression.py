@@ -18,7 +18,15 @@ from keyheat.regression.outcome import (
     is_idle,
     worst_first,
 )
-from keyheat.regression.phrases import SHOWN, baseline_phrase, change_phrase, decision, headline, value
+from keyheat.regression.phrases import (
+    SHOWN,
+    allowed,
+    baseline_phrase,
+    change_phrase,
+    decision,
+    headline,
+    value,
+)
 from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone, link_to
 from keyheat.words import capital
 
@@ -66,7 +74,7 @@ def _facts(outcome: SessionOutcome) -> Iterator[Fact]:
     if gates:
         beside = f"{undecided} cannot be told" if undecided else "the others held" if failed else "all held"
         idle = len(outcome.findings) - gates
-        more = (f"{idle} more have nothing to measure",) if idle else ()
+        more = (f"{idle} skipped (no data)",) if idle else ()
         yield Fact(name="Gates", value=f"{failed} of {gates} failed", beside=(beside, *more))
     bad = sum(not run.valid for run in outcome.runs)
     again = sum(len(case.before) for case in outcome.cases) if outcome.paired else 0
@@ -96,6 +104,7 @@ def _gates(outcome: SessionOutcome, changed: Sequence[GateFinding]) -> Iterator[
         Fact(
             name=f"{decision(finding).capitalize()}: {finding.case}, {finding.gate.measure}",
             value=finding.because,
+            beside=(allowed(finding, outcome),) if finding.failed else (),
         )
         for finding in changed[:MOST]
     ]

@@ -135,7 +135,9 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
     yield from _findings(diagnosis)
     if diagnosis.thresholds:
         broken = tuple(
-            f"Broken: {_threshold(threshold)}" for threshold in diagnosis.thresholds if threshold.broken
+            f"Broken: {_threshold(threshold)} by [thresholds] of the scenario"
+            for threshold in diagnosis.thresholds
+            if threshold.broken
         )
         yield Section(
             id="thresholds", title="Thresholds", short="Thresholds", wrong=broken,
