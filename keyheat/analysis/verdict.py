@@ -29,7 +29,7 @@ REFUSED: Final[dict[Constraint, str]] = {
     "table": "throttled because its provisioned throughput was used up",
     "max_on_demand": "throttled because its on-demand maximum was reached",
     "account": "throttled because the account's quota for one table was reached",
-    "undetermined": "throttled by a limit that the evidence does not show",
+    "undetermined": "throttled by an unidentified limit",
 }
 LARGE_UNITS = 10.0  # units of one request if requests were not counted: few are larger
 LEAST_UNSTATED = 0.01  # least share of throttles without a stated limit that the verdict mentions

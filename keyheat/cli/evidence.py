@@ -35,6 +35,7 @@ from keyheat.show.console import bars
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
+    from keyheat.evidence.cloudwatch import Clock
     from keyheat.runs.formats import Evidence
 
 an_index = click.option(
@@ -121,8 +122,8 @@ def collect(
     from keyheat.runs.formats import write_evidence
     from keyheat.show.progress import Countdown
 
-    now = datetime.fromtimestamp(time.time(), UTC)
-    start, end = window.at(now)
+    clock = time.time if folder is not None or files.metrics else _clock_of(account)
+    start, end = window.at(datetime.fromtimestamp(clock(), UTC))
     request = EvidenceRequest(
         folder=folder, table=table, indexes=indexes, replicas=replicas, start=start, end=end,
         last=window.last, show_keys=show_keys, **values_of(account), **values_of(files),
@@ -131,7 +132,7 @@ def collect(
     def collected(url: str | None) -> "Evidence":
         with Countdown(bars) as countdown:
             reached = replace(request, endpoint_url=url)
-            return evidence_for(reached, clock=time.time, progress=countdown.count)
+            return evidence_for(reached, clock=clock, progress=countdown.count)
 
     evidence = at_known_endpoint(collected, account.endpoint_url)
     file = file or (folder or Path()) / FILES[EVIDENCE]
@@ -148,6 +149,16 @@ def collect(
         data={"evidence": str(file), "missing": list(evidence.missing)},
     )
     return give(collected_answer, DONE)
+
+
+def _clock_of(account: Account) -> "Clock":
+    """The clock of the named endpoint, whose time may be moved; else this machine's. Raises `ValueError`."""
+    if account.endpoint_url is None:
+        return time.time
+    from keyheat.evidence.target import connect
+
+    ahead_s = connect(None, clock=time.time, **values_of(account)).now.timestamp() - time.time()
+    return lambda: time.time() + ahead_s
 
 
 @click.command()

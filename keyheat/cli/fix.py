@@ -79,8 +79,6 @@ def fix(
     options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
     write_scenario(out_dir / FIXED, remedy.scenario)
     bars.print(f"Trying {remedy.says}: {shown(out_dir / FIXED)}")
-    for skipped in remedy.not_tried:
-        bars.print(f"Not tried: {skipped.words}")
     options += ["--prices", str(prices)]
     how = How(target=target, options=tuple(options), quick=quick, billing=billing, quiet=True)
     for number, job in enumerate(jobs, start=1):

@@ -18,7 +18,7 @@ from keyheat.show.advice import can_be_tried, cure_of, cures_now, first_cure, in
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.questions import first_facts
 from keyheat.show.verdict import in_two_words, tone_of, verdict_sentence
-from keyheat.words import capital, index_of, key_name, title_of, whose
+from keyheat.words import capital_first, index_of, key_name, title_of, whose
 
 
 def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
@@ -243,7 +243,7 @@ def _only_step(cure: Cure, advice: Sequence[Recommendation]) -> Recommendation |
 
 def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
     """What eases it now: in words, as a command to paste, with what a month costs before and after."""
-    bill, price, value = now.bill, "", capital(in_short(now))
+    bill, price, value = now.bill, "", capital_first(in_short(now))
     if bill is not None:
         before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
         price = f"{before} → {after} a month ({bill.prices})"

@@ -25,6 +25,7 @@ from keyheat.regression.phrases import (
     change_phrase,
     decision,
     headline,
+    label_words,
     value,
 )
 from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone, link_to
@@ -155,7 +156,7 @@ def _runs(case: CaseMade, measures: set[str], folder: Path | None) -> Iterator[T
     rows = [
         {
             "run": f"{run.repetition}, {'before' if run.side == 'before' else 'now'}",
-            "label": ", ".join(run.labels) or run.constraint or NOTHING,
+            "label": ", ".join(map(label_words, run.labels)) or run.constraint or NOTHING,
             "valid": "; ".join(("yes" if run.valid else run.problem or "no", *run.broken)),
             "took": NOTHING if run.took_s is None else span(run.took_s),
             **{name: value(run.measures.get(name), name) for name in names},

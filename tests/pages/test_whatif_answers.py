@@ -129,7 +129,7 @@ SHORT: list[tuple[dict[str, Any], tuple[LimitHit, ...], str, str]] = [
     ({}, (PROVISIONED,), "table", "by the provisioned capacity of the table (writes)"),
     ({}, (OF_INDEX,), "table", "of index by-day (writes)"),
     ({}, (ACCOUNT,), "account", "the account's quota"),
-    ({}, (), "undetermined", "a limit that the evidence does not tell"),
+    ({}, (), "undetermined", "an unidentified limit"),
     ({"on_burst": True}, (PROVISIONED,), "table", "only burst capacity carries the load, beyond"),
     ({"state": "generator"}, (), "invalid", "the load generator is the limit, not the table"),
     ({"state": "undecided"}, (), "invalid", "is not valid"),
