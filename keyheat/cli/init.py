@@ -119,7 +119,8 @@ def init(
         raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
     if locustfile is not None and locustfile.exists():
         raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
-    demand, notes = Demand(**values_of(stated)), [f"Not taken: {note}" for note in source.notes]
+    left_out = source.notes if only is not None else (*source.notes, *source.others)
+    demand, notes = Demand(**values_of(stated)), [f"Not taken: {note}" for note in left_out]
     if from_metrics:
         measured, assumed = measured_demand(chosen, days, values_of(account))
         demand = replace(demand, measured=measured)
@@ -239,7 +240,7 @@ def _live(table: str, account: Account) -> "Source":
         raise NotTaken(f"table {table} in {target.region}: {error['Code']}: {error['Message']}")
     source = source_of(description)
     if not source.tables:
-        raise NotTaken("; ".join(source.notes))
+        raise NotTaken("; ".join((*source.notes, *source.others)))
     if account.endpoint_url is not None:
         return source
     scaled = with_auto_scaling(source.tables[0], partial(target.factory, SERVICE))
