@@ -79,6 +79,61 @@ def test_2_wrong_use(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not list(tmp_path.iterdir())
 
 
+SEVERAL = {
+    "simulate": (
+        "simulate hotkey --sed 3 --seed x --set nope",
+        ["No such option '--sed'", "Invalid value for '--seed'", "'nope' is not PATH=VALUE"],
+    ),
+    "a scenario": ("simulate hotke --seed x", ["Invalid value for '--seed'", "did you mean hotkey"]),
+    "plan": (
+        "plan hotkey --hours 3 --set nope --json=1",
+        ["No such option '--hours'", "--json", "'nope' is"],
+    ),
+    "plan of an account": ("plan hotkey --region x --set nope", ["add --target aws", "'nope' is not"]),
+    "diagnose": (
+        "diagnose a b --last 3x --end 2026-11-31",
+        ["'3x' is not a length", "'2026-11-31' is no time", "unexpected extra argument (b)"],
+    ),
+    "diagnose all": (
+        "diagnose a --all --last 3h --start 07:36",
+        ["name a TABLE, or survey all", "leave out --start and --end"],
+    ),
+    "regress": (
+        "regress nowhere --new-baseline --baseline 3 --export a.doc",
+        ["either --new-baseline or --baseline", "nowhere", "a.doc"],
+    ),
+    "init": (
+        "init no.json --item-bytes 0 --days x",
+        ["'no.json' does not exist", "Invalid value for '--item-bytes'", "Invalid value for '--days'"],
+    ),
+    "collect": (
+        "collect --table t --last 3h --start 2026-11-20T12:00Z --describe-json there.toml",
+        ["leave out --start and --end", "--describe-json goes with --metrics"],
+    ),
+    "whatif": (
+        "whatif hotkey load --index i --sdk none --from 3 --to 2 --set nope",
+        ["--index is for", "--sdk is for", "--from 3 is not below --to 2", "'nope' is not"],
+    ),
+    "fix": (
+        "fix nowhere --repetitions 0 --bogus",
+        ["No such option '--bogus'", "'nowhere' does not exist", "Invalid value for '--repetitions'"],
+    ),
+}
+
+
+@pytest.mark.parametrize("command", SEVERAL)
+def test_2_every_mistake_of_a_command_line_is_named(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    typed, words = SEVERAL[command]
+    monkeypatch.chdir(tmp_path)
+    Path("there.toml").touch()
+    said = verb(*typed.split())
+    assert said.code == 2
+    assert [word for word in words if word not in said.err] == []
+    assert [path.name for path in tmp_path.iterdir()] == ["there.toml"]
+
+
 BAD_SCENARIOS = {
     "three mistakes": (
         'share = 0.9 ', "share = 1.5\nhotness = 3\nfirst = 2 ",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.answers import give
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
@@ -47,7 +48,7 @@ a_replica = click.option(
 )  # fmt: skip
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.option("--table", required=True)
 @an_index
 @a_replica
@@ -91,7 +92,7 @@ def queries(
     return give(printed, DONE, data_alone=True)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.option("--run", "folder", type=a_folder, help="a run directory")
 @click.option("--table", help="any table; with --last, or --start and --end")
 @an_index
@@ -161,7 +162,7 @@ def _clock_of(account: Account) -> "Clock":
     return lambda: time.time() + ahead_s
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="label an evidence file without a run")
 @click.option("--report", is_flag=True, help="write report.html of the run, or FILE.html, too")

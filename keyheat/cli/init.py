@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from keyheat.cli.answers import give
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import Account, a_folder, a_path, in_json
 from keyheat.flags import option, takes, values_of
 from keyheat.intake.schedules import SCHEDULES
@@ -51,7 +52,7 @@ FIRST_SESSION: Final = (
 OF_A_SUITE: Final = {"sources", "suite", "schedules", "file", "force", "json", "quiet"}
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("sources", metavar="[SOURCE]...", type=click.Path(exists=True, path_type=Path), nargs=-1)
 @click.option("--table", help="read this live table, without changing it")
 @click.option("--only", help="take this table, where SOURCE has several")
@@ -105,20 +106,28 @@ def init(
     from keyheat.intake.scenario import Demand
     from keyheat.intake.sources import read_source
 
-    if of_suite.schedules:
-        raise click.UsageError("--schedule runs a suite: add --suite NAME")
+    mistakes = Mistakes()
+    with mistakes.noted():
+        if of_suite.schedules:
+            raise click.UsageError("--schedule runs a suite: add --suite NAME")
     replayed = replayed_table(diagnosis) if diagnosis else None
-    if replayed and not sources and table is None:
-        path, source = diagnosis, replayed.source
-    else:
-        path = _described_in(sources, table, live=account.given, metrics=from_metrics)
-        source = read_source(path) if path else _live(table or "", account)
-    chosen = source.choose(only)
-    target = file or Path(f"{Path(chosen.name).name}.toml")
-    if target.exists() and not force:
-        raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
-    if locustfile is not None and locustfile.exists():
-        raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
+    target = file
+    with mistakes.noted():
+        if replayed and not sources and table is None:
+            path, source = diagnosis, replayed.source
+        else:
+            path = _described_in(sources, table, live=account.given, metrics=from_metrics)
+            source = read_source(path) if path else _live(table or "", account)
+        chosen = source.choose(only)
+        target = file or Path(f"{Path(chosen.name).name}.toml")
+    with mistakes.noted():
+        if target is not None and target.exists() and not force:
+            raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
+    with mistakes.noted():
+        if locustfile is not None and locustfile.exists():
+            raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
+    mistakes.refuse()
+    assert target is not None, "the table or the person names it"
     left_out = source.notes if only is not None else (*source.notes, *source.others)
     demand, notes = Demand(**values_of(stated)), [f"Not taken: {note}" for note in left_out]
     if from_metrics:

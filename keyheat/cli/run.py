@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from keyheat.cli.guards import Guards, agreed, guarded
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, some_prices
 from keyheat.cli.simulate import (
     NOT_STARTED,
@@ -54,7 +55,7 @@ class LoadOptions:
     )
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @changed
 @takes("load", LoadOptions)

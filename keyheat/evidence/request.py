@@ -181,18 +181,21 @@ def _check_options(request: EvidenceRequest) -> None:
         "--profile": request.profile, "--describe-json": request.described, "--log": request.logs,
     }  # fmt: skip
     names = [name for name, value in given.items() if value]
+    mistakes = []
     if request.folder is not None and names:
-        raise ValueError(f"--run names the table and the time: leave out {', '.join(names)}")
+        mistakes.append(f"--run names the table and the time: leave out {', '.join(names)}")
     if request.last and (request.start or request.end):
-        raise ValueError("--last is the time up to now: leave out --start and --end")
+        mistakes.append("--last is the time up to now: leave out --start and --end")
     where = {"--region": request.region, "--profile": request.profile, "--endpoint-url": request.endpoint_url}
     live = [name for name, value in where.items() if value]
     if request.metrics and (request.last or (request.start is None) != (request.end is None)):
-        raise ValueError("--metrics have their own time: give both --start and --end, or neither")
+        mistakes.append("--metrics have their own time: give both --start and --end, or neither")
     if request.metrics and live:
-        raise ValueError(f"--metrics makes no calls: leave out {', '.join(live)}")
+        mistakes.append(f"--metrics makes no calls: leave out {', '.join(live)}")
     if request.described and not request.metrics:
-        raise ValueError("--describe-json goes with --metrics; otherwise Keyheat calls DescribeTable")
+        mistakes.append("--describe-json goes with --metrics; otherwise Keyheat calls DescribeTable")
+    if mistakes:
+        raise ValueError("\n  ".join(mistakes))
 
 
 def _described(request: EvidenceRequest, facts: TableFacts, window: Window) -> tuple[TableFacts, list[str]]:
