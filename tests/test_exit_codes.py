@@ -155,6 +155,20 @@ def test_2_every_mistake_in_a_scenario_and_nothing_started(verb: Verb, tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["changed.toml"]
 
 
+def test_2_mistakes_of_a_scenario_are_named_with_those_of_its_settings(verb: Verb, tmp_path: Path) -> None:
+    path = scenario_of(tmp_path, "share = 0.9 ", "share = 1.5 ")
+    said = verb("simulate", path, "--set", "nope", "--set", "keys.hotness=3", "--set", "load.duration_s=-1")
+    assert said.code == 2
+    words = [
+        "4 errors",
+        "@ $.keys.share (line",
+        "'nope' is not PATH=VALUE",
+        "$.keys.hotness",
+        "load.duration_s",
+    ]
+    assert [word for word in words if word not in said.err] == []
+
+
 @pytest.mark.parametrize("verb_of", ["plan", "regress"])
 @pytest.mark.parametrize(
     "text",
