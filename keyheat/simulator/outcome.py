@@ -1,11 +1,13 @@
 """The numbers of a simulated run by which scenarios are compared."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from keyheat.model.behaviour import DEFAULT
+from keyheat.model.limits import MINUTE_S
 from keyheat.model.meter import LaneMeter
 from keyheat.model.resources import Cause
 from keyheat.words import Direction
@@ -52,6 +54,8 @@ class SimulationOutcome:
     """Units per second that were consumed, by index (None: the table itself) and direction."""
     limits: tuple[LimitHit, ...]
     """What throttled, the most frequent first."""
+    late_per_s: Mapping[tuple[str | None, Direction], float] = field(default_factory=dict)
+    """The units of its second half: what goes on, whatever was saved at the start. Of simulated runs only."""
 
     def share(self, direction: Direction | None = None) -> float:
         """Throttled attempts as a share of all, of one direction or of both; 0 where nothing was sent."""
@@ -80,12 +84,22 @@ def outcome_of(simulation: "Simulation") -> SimulationOutcome:
         attempts=dict(simulation.client.attempts),
         throttled=dict(simulation.client.throttled),
         accepted_per_s={(m.index, m.direction): _consumed(m) / seconds for m in meters},
+        late_per_s={(m.index, m.direction): _late_per_s(m, simulation) for m in meters},
         limits=tuple(sorted(chain(*map(_limits_of, meters)), key=lambda limit: -limit.events)),
     )
 
 
 def _consumed(meter: LaneMeter) -> float:
     return sum(tally.sum for tally in meter.consumed_by_minute().values())
+
+
+def _late_per_s(meter: LaneMeter, simulation: "Simulation") -> float:
+    """Units per second from the first whole minute of the second half on, in a short run of all of it."""
+    half_s = (simulation.started_s + simulation.ended_s) / 2
+    first = ceil(half_s / MINUTE_S) if simulation.ended_s - half_s > MINUTE_S else 0
+    since_s = max(simulation.started_s, first * MINUTE_S)
+    units = sum(tally.sum for minute, tally in meter.consumed_by_minute().items() if minute >= first)
+    return units / (simulation.ended_s - since_s)
 
 
 def _limits_of(meter: LaneMeter) -> list[LimitHit]:

@@ -14,7 +14,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.advice import cure_of
-from tests.make import a_series, an_evidence, consumed, provisioned, throttle_events
+from tests.make import START, a_series, an_evidence, consumed, provisioned, throttle_events
 
 EVIDENCE = Path(__file__).parent / "hot-key-of-1620.json"
 
@@ -43,3 +43,30 @@ def test_a_replay_does_not_split_what_throttled_for_longer_than_a_split_takes() 
     assert as_it_behaved(arranged, heaviest, 0).split_heat_s == (NEVER_S, NEVER_S)
     brief = heaviest.model_copy(update={"end": heaviest.start + timedelta(minutes=5)})
     assert as_it_behaved(arranged, brief, 0) == DEFAULT
+
+
+@pytest.mark.slow
+def test_a_cure_of_an_incident_has_the_capacity_for_what_it_lets_through() -> None:
+    """A key asks for 1,750 of 2,050 WCU/s: on 2,000 burst would serve its shards for hours."""
+    minutes, throttles = range(5, 17), [0] * 5 + [45_000] * 12
+    rules = [
+        {
+            "rule": f"DynamoDBContributorInsights-PK{letter}-orders-1", "counts": counts, "period_s": 60,
+            "total": total,
+            "keys": [{
+                "key": "sha256:7cc4eaaf2313b304", "value": value * 12,
+                "points": [[START + timedelta(minutes=minute), value] for minute in minutes],
+            }],
+        }
+        for letter, counts, value, total in (
+            ("C", "accessed", 3 * 60_000, 3 * (78_000 * 12 + 18_000 * 5)),  # a write counts three times
+            ("T", "throttled", 45_000, 45_000 * 12),
+        )
+    ]  # fmt: skip
+    found = an_evidence(
+        consumed(*[300] * 5, *[1_300] * 12), throttle_events(*throttles), provisioned(2_000),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *throttles), minutes=17,
+        table={"provisioned": {"read": 5, "write": 2_000}}, contributors=rules,
+    )  # fmt: skip
+    cure = cure_of(diagnosed(found, replay_s=MOST_S))
+    assert cure == "shard the hot key (3 shards) and raise the capacity to 2,929 WCU/s"

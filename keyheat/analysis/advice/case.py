@@ -265,6 +265,11 @@ class AdviceCase:
         return most is not None and self.demand is not None and self.demand.units_per_s > most
 
     @property
+    def is_scaled_enough(self) -> bool:
+        """Whether its auto scaling, by AWS, may follow the demand."""
+        return self.scaled_most is not None and not self.is_pinned
+
+    @property
     def max_units(self) -> float | None:
         """The auto scaling maximum that the demand needs; None if the present one is enough."""
         target, most = self.with_headroom, self.scaled_most

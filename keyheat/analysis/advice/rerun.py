@@ -38,6 +38,8 @@ MOST_RETRIED: Final = 200_000
 """Most requests of a retrying client, which are simulated one by one: some seconds of work."""
 BRIEF_S: Final = 180.0
 """Seconds in which a constant load shows its limits."""
+BEGINNING_S: Final = 600.0
+"""Seconds of an incident in which numbers of shards are tried, the one that is found then in all of it."""
 BEFORE_S: Final = 300
 """Seconds before the throttles at which a repetition starts: the time for which burst is saved."""
 
@@ -143,6 +145,12 @@ class Rerun:
         if not self.by_schedule or changes or scenario.load.duration_s <= BRIEF_S:
             return self
         return replace(self, scenario=lasting(scenario, BRIEF_S))
+
+    def beginning(self) -> "Rerun":
+        """Shorten a replayed incident to its first minutes, which show the shards that share a partition."""
+        if self.by_schedule or self.scenario.load.duration_s <= BEGINNING_S:
+            return self
+        return replace(self, scenario=lasting(self.scenario, BEGINNING_S))
 
     def taking(self, applied: Applied) -> "Rerun":
         """Return the run with actions that were applied to its scenario."""

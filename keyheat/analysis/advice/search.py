@@ -94,18 +94,22 @@ class CureSearch:
 
         Burst would serve them for minutes only, so a lasting cure includes them.
         """
-        if not self.rerun.by_schedule or scenario.is_changing or scenario.table.billing_mode != "PROVISIONED":
+        if scenario.is_changing or scenario.table.billing_mode != "PROVISIONED":
             return []
         limits, scale = [], scenario.local.scale
+        rates = outcome.accepted_per_s if self.rerun.by_schedule else outcome.late_per_s
         for (resource, owner), direction in product(owners_of(scenario).items(), Direction):
             limit: Limit = ("table", resource, direction)
-            per_s = outcome.accepted_per_s.get((index_of(resource), direction), 0.0) / scale
+            per_s = rates.get((index_of(resource), direction), 0.0) / scale
             has = provisioned_in_time(owner, direction, per_s)
-            if has is not None and per_s > has * (1 + BEYOND) and limit not in self.steps:
-                demand = MeasuredDemand(per_s, by="cure")
-                self.cases[limit] = replace(self.case_of(limit), demand=demand, limit=has)
-                self.on_burst = (*self.on_burst, limit)
-                limits.append(limit)
+            if has is None or per_s <= has * (1 + BEYOND) or limit in self.steps:
+                continue
+            case = replace(self.case_of(limit), demand=MeasuredDemand(per_s, by="cure"), limit=has)
+            if not self.rerun.by_schedule and case.is_scaled_enough:  # a replay has no auto scaling
+                continue
+            self.cases[limit] = case
+            self.on_burst = (*self.on_burst, limit)
+            limits.append(limit)
         return limits
 
     def _take(self, limit: Limit) -> bool:

@@ -94,7 +94,7 @@ def trial_of(case: AdviceCase, advice: Recommendation, context: Rerun) -> Trial 
     shards, units = (counts(advice.action, what) for what in ("shards", "units"))
     if taken(context, case, [advice]) is None:
         return None
-    least = _with_enough_shards(case, advice, context) if shards else advice
+    least = _with_enough_shards(case, advice, context.beginning()) if shards else advice
     first = simulated(case, context, least)
     if first is None or first.works or not (shards or units):
         return first
@@ -165,6 +165,7 @@ def together(case: AdviceCase, options: Sequence[Recommendation], context: Rerun
         warmed = _with_more(case, partitions, factor)
         if (then := taken(context, case, [warmed])) is not None:
             on_more = replace(case, warm=warmed.units, partitions_then=None)
-            trial = simulated(case, context, warmed, _with_enough_shards(on_more, shards, then))
+            enough = _with_enough_shards(on_more, shards, then.beginning())
+            trial = simulated(case, context, warmed, enough)
             if trial is not None and trial.works:
                 yield trial
