@@ -60,7 +60,7 @@ WRONG_USE = {
         ["queries", "--table", "t", *(f"--index=i{n}" for n in range(22))], "AWS takes 500 at once",
     ),
     "no time": (["collect", "--table", "t"], "give the time: --last 3h"),
-    "a time that is none": (["collect", "--table", "t", "--start", "noon"], "'noon' is no time such as"),
+    "a time that is none": (["collect", "--table", "t", "--start", "noon"], "'noon' is not a time such as"),
     "no such folder": (["analyze", "no-such-folder"], "Directory 'no-such-folder' does not exist"),
     "no such evidence": (["analyze", "--evidence", "no.json"], "File 'no.json' does not exist"),
     "no such scenario": (["run", "warm"], "neither a file nor one of ours: "),
@@ -92,7 +92,7 @@ SEVERAL = {
     "plan of an account": ("plan hotkey --region x --set nope", ["add --target aws", "'nope' is not"]),
     "diagnose": (
         "diagnose a b --last 3x --end 2026-11-31",
-        ["'3x' is not a length", "'2026-11-31' is no time", "unexpected extra argument (b)"],
+        ["'3x' is not a length", "'2026-11-31' is not a time", "unexpected extra argument (b)"],
     ),
     "diagnose all": (
         "diagnose a --all --last 3h --start 07:36",

@@ -98,7 +98,7 @@ def _clean(
     table = run.table.name
     description = describe_table(client, table)
     if description is None:
-        return _nothing(table, f"nothing to clean: table {table} does not exist any more")
+        return _nothing(table, f"nothing to clean: table {table} no longer exists")
     pace = most_per_s or usual_pace(description, local=target.local)
     err.print(cost_in_words(run, target, description, prices, pace))
     if run.status == "running":

@@ -233,7 +233,7 @@ def _refuse_options_of_a_table() -> None:
         and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
     ]
     if wrong:
-        raise click.UsageError(f"{', '.join(wrong)}: of a table, not of a --suite")
+        raise click.UsageError(f"{', '.join(wrong)} cannot be used with --suite")
 
 
 def _live(table: str, account: Account) -> "Source":

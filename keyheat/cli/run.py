@@ -209,7 +209,7 @@ def _check_is_of(run_id: str, folder: Path, output: str) -> None:
                 "run it again with another folder (--out)"
             )
         if manifest.status == "running":
-            raise FileProblem(f"{folder}: the load broke in the middle of the run, so it has no result")
+            raise FileProblem(f"{folder}: the load failed during the run, so there is no result")
     except FileProblem:
         err.print(_last_words(output))
         raise

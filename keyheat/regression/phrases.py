@@ -24,7 +24,7 @@ DECISIONS: Final[Mapping[Decision, str]] = {
     "same": "as good",
     "better": "better",
     "worse": "worse",
-    "undecided": "cannot be told",
+    "undecided": "inconclusive",
     "missing": "missing",
 }
 

@@ -116,8 +116,8 @@ def carried_words(diagnosis: Diagnosis) -> Iterator[str]:
             else "burst and write buffer"
         )
         yield (
-            f"{saved} carried {whose(demand.resource)}, for {span(demand.carried_s)} at most: a load that "
-            "goes on will be throttled"
+            f"{saved} carried {whose(demand.resource)}, for {span(demand.carried_s)} at most: a longer load "
+            "will be throttled"
         )
 
 

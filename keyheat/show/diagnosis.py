@@ -294,7 +294,7 @@ def changed_words(changes: Changes) -> str:
     """What changed in a sentence or two: the demand, then capacity, mode, maximum, indexes, operations."""
     reference = changes.reference
     if reference is None:
-        return "CloudWatch holds nothing of the time before."
+        return "CloudWatch has no data from before."
     return " ".join(_sentences(changes, reference))
 
 
@@ -383,4 +383,4 @@ def not_held(changes: Changes) -> str | None:
     if changes.reference is None:
         return None
     unknown = [period.name for period in changes.before if not period.is_known]
-    return f"CloudWatch holds nothing of it {', nor '.join(unknown)}." if unknown else None
+    return f"CloudWatch has no data of it {', nor '.join(unknown)}." if unknown else None

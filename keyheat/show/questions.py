@@ -229,7 +229,7 @@ def _what_to_do(run: ReportRun) -> Fact:
         command = f"keyheat fix {typed(run.folder)}" if tried and run.folder else None
         return Fact(id="do", name=question, value=capital_first(cure), beside=simulated, command=command)
     if verdict.rule in SHORT:
-        value = "Run it where throttles can come"
+        value = "Run it on a target that can throttle"
         return answer(value=value, command=scenario and f"keyheat run {scenario}")
     if diagnosis.generator.bound:
         return answer(
@@ -289,7 +289,7 @@ def _how_sure(run: ReportRun, facts: Facts) -> Fact:
     if verdict.grade != "none":
         by = grade_words(verdict.grade, source)
     elif verdict.rule in SHORT:
-        by = "no throttle can be expected of this endpoint"
+        by = "this endpoint never throttles"
     elif verdict.constraint == "none":
         few = "there are too few throttles for a verdict"
         by = few if facts.run_throttles else "there is no throttle to explain"

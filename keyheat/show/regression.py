@@ -73,7 +73,7 @@ def _shortened(lines: Sequence[str]) -> Iterator[str]:
 def _facts(outcome: SessionOutcome) -> Iterator[Fact]:
     gates, failed, undecided = len(outcome.measured), len(outcome.failed), len(outcome.of("undecided"))
     if gates:
-        beside = f"{undecided} cannot be told" if undecided else "the others held" if failed else "all held"
+        beside = f"{undecided} inconclusive" if undecided else "the others held" if failed else "all held"
         idle = len(outcome.findings) - gates
         more = (f"{idle} skipped (no data)",) if idle else ()
         yield Fact(name="Gates", value=f"{failed} of {gates} failed", beside=(beside, *more))
