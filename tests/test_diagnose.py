@@ -423,6 +423,8 @@ def test_an_undetermined_incident_has_the_commands_that_settle_it(
     fixed = verb("fix", "found")
     times = "--start 2026-11-20T12:00Z --end 2026-11-20T12:01Z"
     assert (found.code, fixed.code) == (3, 3)
+    assert found.says("What to do Get the missing evidence by the commands below")
+    assert "aws cloudwatch get-metric-data" in Path("found/report.html").read_text(encoding="utf-8")
     assert "is undetermined, so there is nothing to fix yet" in fixed.err
     for said in (found.out, fixed.err):
         assert f"keyheat diagnose orders {times}\n" in said

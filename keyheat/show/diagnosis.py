@@ -43,9 +43,14 @@ def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
     )  # fmt: skip
 
 
+def _lacks_evidence(diagnosed: DiagnosedTable) -> bool:
+    """Whether files leave open what throttled, or whether anything did."""
+    return diagnosed.alone and diagnosed.run.diagnosis.verdict.constraint == "undetermined"
+
+
 def _next(diagnosed: DiagnosedTable) -> Iterator[str]:
     """The commands that get the evidence which files lack."""
-    if diagnosed.alone and diagnosed.run.diagnosis.verdict.constraint == "undetermined":
+    if _lacks_evidence(diagnosed):
         yield account_command(diagnosed.evidence, diagnosed.options)
         yield from file_commands(diagnosed.evidence, diagnosed.options)
 
@@ -59,7 +64,8 @@ def page_of(diagnosed: DiagnosedTable, generated_at: datetime) -> str:
     before = Section(id="before", title="Now and before", short="Before", tables=short.tables)
     answer = replace(
         whole, title=short.title, label=short.label, tone=short.tone, sentence=short.sentence,
-        facts=short.facts, sections=(*([before] if short.tables else []), *whole.sections),
+        facts=short.facts, commands=short.commands,
+        sections=(*([before] if short.tables else []), *whole.sections),
         warnings=(*whole.warnings, *_beyond_the_evidence(diagnosed)),
     )  # fmt: skip
     return html_of(answer, generated_at)
@@ -161,6 +167,8 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
         yield tonight
     if cure.name == "Now":
         return
+    if _lacks_evidence(diagnosed) and not diagnosis.verdict.settled_by:
+        cure = replace(cure, value="Get the missing evidence by the commands below")
     cure = replace(
         cure, command=cure.command or _cure_command(diagnosed), beside=(*cure.beside, *_by_formula(diagnosed))
     )
