@@ -106,6 +106,10 @@ SEVERAL = {
         "init no.json --item-bytes 0 --days x",
         ["'no.json' does not exist", "Invalid value for '--item-bytes'", "Invalid value for '--days'"],
     ),
+    "init of two": (
+        "init there.toml there.toml --region x --from-metrics",
+        ["name one file", "--region, --profile and --endpoint-url go", "--from-metrics reads"],
+    ),
     "collect": (
         "collect --table t --last 3h --start 2026-11-20T12:00Z --describe-json there.toml",
         ["leave out --start and --end", "--describe-json goes with --metrics"],

@@ -119,16 +119,18 @@ def collect(
     It waits until the minutes of the window are published. With --last, it takes what is published now.
     """
     from keyheat.cli.guards import at_known_endpoint
-    from keyheat.evidence.request import EvidenceRequest, evidence_for
+    from keyheat.evidence.request import EvidenceRequest, check_options, evidence_for
     from keyheat.runs.formats import write_evidence
     from keyheat.show.progress import Countdown
 
+    request = EvidenceRequest(
+        folder=folder, table=table, indexes=indexes, replicas=replicas, show_keys=show_keys,
+        **values_of(window), **values_of(account), **values_of(files),
+    )  # fmt: skip
+    check_options(request)
     clock = time.time if folder is not None or files.metrics else _clock_of(account)
     start, end = window.at(datetime.fromtimestamp(clock(), UTC))
-    request = EvidenceRequest(
-        folder=folder, table=table, indexes=indexes, replicas=replicas, start=start, end=end,
-        last=window.last, show_keys=show_keys, **values_of(account), **values_of(files),
-    )  # fmt: skip
+    request = replace(request, start=start, end=end)
 
     def collected(url: str | None) -> "Evidence":
         with Countdown(bars) as countdown:

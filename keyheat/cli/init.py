@@ -146,17 +146,17 @@ def init(
 
 def _described_in(sources: tuple[Path, ...], table: str | None, *, live: bool, metrics: bool) -> Path | None:
     """The file that describes the table; None of a live one, which alone has an account and metrics."""
+    wrong, source = [], sources[0] if sources else None
     if len(sources) > 1:
-        raise click.UsageError(
-            "name one file that describes the table; several are the scenarios of a --suite"
-        )
-    source = sources[0] if sources else None
+        wrong.append("name one file that describes the table; several are the scenarios of a --suite")
     if (source is None) == (table is None):
-        raise click.UsageError("name a file that describes the table, or a live one with --table NAME")
+        wrong.append("name a file that describes the table, or a live one with --table NAME")
     if table is None and live:
-        raise click.UsageError("--region, --profile and --endpoint-url go with a live --table")
+        wrong.append("--region, --profile and --endpoint-url go with a live --table")
     if table is None and metrics:
-        raise click.UsageError("--from-metrics reads CloudWatch, and needs a live --table")
+        wrong.append("--from-metrics reads CloudWatch, and needs a live --table")
+    if wrong:
+        raise click.UsageError("; ".join(wrong))
     return source
 
 

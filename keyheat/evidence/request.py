@@ -58,7 +58,7 @@ def evidence_for(request: EvidenceRequest, *, clock: Clock, progress: Progress) 
     Raises `ValueError` for a request that cannot be met (`UnknownEndpoint` if only a file names the
     endpoint), and `FileProblem`.
     """
-    _check_options(request)
+    check_options(request)
     if request.folder is not None:
         require("report", RUN_FILES)
         if request.metrics:
@@ -173,7 +173,7 @@ def check_start(start: datetime, now: datetime, *, asked_now: bool = True) -> No
         )
 
 
-def _check_options(request: EvidenceRequest) -> None:
+def check_options(request: EvidenceRequest) -> None:
     """Check that the options go together; report all at once. Raises `ValueError`."""
     given = {
         "--table": request.table, "--index": request.indexes, "--replica": request.replicas,
