@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from keyheat.model import limits
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.outcome import second_half_s
 from keyheat.words import TABLE, WRITES_FIRST, Direction, label_of
 
 if TYPE_CHECKING:
@@ -119,6 +120,13 @@ class RunTraffic:
     @property
     def units_per_s(self) -> float | None:
         return self.per_s("units")
+
+    @property
+    def going_on_per_s(self) -> float:
+        """Units per second in the second half: what goes on, whatever came before an incident."""
+        since_s = second_half_s(self.loaded.start, self.loaded.stop + 1)
+        late = self.seconds.loc[since_s : self.loaded.stop, "units"]
+        return float(late.mean()) if len(late) else 0.0
 
     @property
     def attempts_per_s(self) -> float | None:

@@ -108,7 +108,11 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
     from keyheat.show.fix import Fix, fix_answer
 
     before, after = (
-        [tried(job.folder, job.scenario, billing) for job in jobs if job.folder.name.startswith(side)]
+        [
+            tried(job.folder, job.scenario, billing, replayed=start.sent is not None)
+            for job in jobs
+            if job.folder.name.startswith(side)
+        ]
         for side in (BEFORE, AFTER)
     )
     labels = start.diagnosis.labels if start.sent is not None else ()

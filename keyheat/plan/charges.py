@@ -21,7 +21,6 @@ from keyheat.words import WRITES_FIRST, Capacity, Direction
 
 if TYPE_CHECKING:  # a bill needs no simulator
     from keyheat.plan.totals import ResourceSide
-    from keyheat.simulator.outcome import SimulationOutcome
     from keyheat.simulator.search import Step
 
 AROUND_S: Final = 900.0
@@ -269,23 +268,22 @@ def monthly(step: "Step", prices: Prices) -> Monthly:
     shards = max(scenario.keys.shards, *(attribute.shards for attribute in scenario.attributes.values()), 1)
     return Monthly(
         provisioned_dollars=provisioned_month(scenario.table, prices),
-        on_demand_dollars=consumed_month(outcome, scenario, Billing(prices)),
+        on_demand_dollars=consumed_month(
+            outcome.while_loaded_per_s, scenario, Billing(prices), scale=scenario.local.scale
+        ),
         queries_per_read=shards,
         units_per_read=shards * limits.EVENTUAL_READ_FACTOR,
     )
 
 
-def consumed_month(outcome: "SimulationOutcome", scenario: Scenario, billing: Billing) -> float:
-    """On-demand dollars a month of what the load consumed, with writes in every Region."""
-    loaded_s = billing.loaded_s / scenario.local.scale
-    month_units = {
-        side: outcome.consumed_per_s(side) * outcome.seconds / outcome.loaded_s * loaded_s
-        for side in Direction
-        if outcome.loaded_s
-    }
+def consumed_month(
+    per_s: Mapping[Direction, float], scenario: Scenario, billing: Billing, *, scale: float
+) -> float:
+    """On-demand dollars a month of units per second, at a scale, with writes in every Region."""
+    loaded_s = billing.loaded_s / scale
     return billing.prices.on_demand.dollars(
-        write_units=month_units.get(Direction.WRITE, 0.0) * scenario.table.copies,
-        read_units=month_units.get(Direction.READ, 0.0),
+        write_units=per_s[Direction.WRITE] * loaded_s * scenario.table.copies,
+        read_units=per_s[Direction.READ] * loaded_s,
     )
 
 

@@ -65,7 +65,28 @@ class SimulationOutcome:
 
     def consumed_per_s(self, direction: Direction) -> float:
         """Units per second of the table and all its indexes."""
-        return sum(rate for (_index, side), rate in self.accepted_per_s.items() if side is direction)
+        return _of_all(self.accepted_per_s, direction)
+
+    @property
+    def while_loaded_per_s(self) -> dict[Direction, float]:
+        """Units per second of the table and all its indexes in the seconds in which anything was sent."""
+        seconds = self.seconds / self.loaded_s if self.loaded_s else 0.0
+        return {side: self.consumed_per_s(side) * seconds for side in Direction}
+
+    @property
+    def going_on_per_s(self) -> dict[Direction, float]:
+        """Units per second of the table and all its indexes in the second half."""
+        return {side: _of_all(self.late_per_s, side) for side in Direction}
+
+
+def _of_all(rates: Mapping[tuple[str | None, Direction], float], direction: Direction) -> float:
+    return sum(rate for (_index, side), rate in rates.items() if side is direction)
+
+
+def second_half_s(start_s: float, end_s: float) -> float:
+    """Return when the second half of a run begins: on a whole minute, in a short run at its start."""
+    half_s = (start_s + end_s) / 2
+    return max(start_s, ceil(half_s / MINUTE_S) * MINUTE_S) if end_s - half_s > MINUTE_S else start_s
 
 
 def outcome_of(simulation: "Simulation") -> SimulationOutcome:
@@ -94,11 +115,9 @@ def _consumed(meter: LaneMeter) -> float:
 
 
 def _late_per_s(meter: LaneMeter, simulation: "Simulation") -> float:
-    """Units per second from the first whole minute of the second half on, in a short run of all of it."""
-    half_s = (simulation.started_s + simulation.ended_s) / 2
-    first = ceil(half_s / MINUTE_S) if simulation.ended_s - half_s > MINUTE_S else 0
-    since_s = max(simulation.started_s, first * MINUTE_S)
-    units = sum(tally.sum for minute, tally in meter.consumed_by_minute().items() if minute >= first)
+    since_s = second_half_s(simulation.started_s, simulation.ended_s)
+    by_minute = meter.consumed_by_minute().items()
+    units = sum(tally.sum for minute, tally in by_minute if minute >= since_s // MINUTE_S)
     return units / (simulation.ended_s - since_s)
 
 

@@ -109,3 +109,16 @@ def test_pre_warming_is_paid_once_for_what_is_not_there() -> None:
     assert once_dollars(warm, priced) == pytest.approx(5_000 * 0.01)
     assert once_dollars(a_shipped("hotkey"), priced) is None
     assert once_dollars(warm, priced.model_copy(update={"warm": None})) is None
+
+
+def test_a_month_of_a_replayed_incident_is_that_of_its_second_half() -> None:
+    """What came before the incident would make the load that goes on look cheaper."""
+    seconds = pd.DataFrame(0.0, range(600), ["attempts", "accepted", "throttled", "own_units"])
+    seconds = seconds.assign(units=[10.0] * 300 + [100.0] * 300, whole=True)
+    of = RunResult(write=RunTraffic(seconds, slice(0, 599)), read=traffic(), counted={})
+    by_request = a_shipped("too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
+    billing = Billing(load_prices())
+    replayed = dollars_per_month(by_request, of, 1.0, billing, replayed=True)
+    steady = dollars_per_month(by_request, measured(units_per_s=100.0), 1.0, billing)
+    assert replayed == pytest.approx(steady)
+    assert dollars_per_month(by_request, of, 1.0, billing) == pytest.approx(0.55 * steady)

@@ -248,7 +248,8 @@ def pre_warm(case: AdviceCase) -> Recommendation:
         "pre_warm",
         units=target,
         why=f"{case.asked}, and {_lacking(case)}.",
-        expected=f"A warm throughput of {more} makes the partitions beforehand, for a one-time charge.",
+        expected=f"A warm throughput of {more} makes the partitions beforehand, for a one-time "
+        "charge; it cannot be lowered afterwards.",
     )
 
 

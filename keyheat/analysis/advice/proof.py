@@ -22,7 +22,7 @@ from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.loaded_step import Burst, beyond_provisioned
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.analysis.summarize import read_summary
-from keyheat.plan.charges import pre_warming, provisioned_month
+from keyheat.plan.charges import consumed_month, pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices
 from keyheat.plan.quotas import capacities_of
 from keyheat.runfiles import DIAGNOSIS, FILES
@@ -96,8 +96,8 @@ class Proof:
     invalid: tuple[Path, ...] = ()
 
 
-def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
-    """A run directory with a diagnosis. Raises `FileProblem`."""
+def tried(folder: Path, scenario: Scenario, billing: Billing, *, replayed: bool = False) -> Tried:
+    """A run directory with a diagnosis; `replayed`: of an incident's demand. Raises `FileProblem`."""
     manifest = read_manifest(folder)
     numbers, most = measure(manifest, read_seconds(folder)), most_provisioned(manifest, scenario)
     return Tried(
@@ -105,27 +105,30 @@ def tried(folder: Path, scenario: Scenario, billing: Billing) -> Tried:
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
         manifest=manifest,
         measured=numbers,
-        dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, billing),
+        dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, billing, replayed=replayed),
         measures=read_summary(folder).measures,
         on_burst=None if scenario.timeline else beyond_provisioned(numbers.sides, most),
     )
 
 
-def dollars_per_month(scenario: Scenario, numbers: RunResult, scale: float, billing: Billing) -> float | None:
+def dollars_per_month(
+    scenario: Scenario, numbers: RunResult, scale: float, billing: Billing, *, replayed: bool = False
+) -> float | None:
     """A month of the table with its indexes, if the load went on: by what is provisioned, else by what was
-    consumed. None where capacity changes on the way."""
+    consumed, of an incident that is replayed in its second half. None where capacity changes on the way."""
     if scenario.changes_capacity:
         return None
     reserved = provisioned_month(scenario.table, billing.prices)
     if reserved is not None:
         return reserved
-    write_per_s, read_per_s = numbers.write.units_per_s, numbers.read.units_per_s
-    if write_per_s is None or read_per_s is None:  # it was too short
+    per_s = {
+        side: traffic.going_on_per_s if replayed else traffic.units_per_s
+        for side, traffic in numbers.sides.items()
+    }
+    known = {side: rate for side, rate in per_s.items() if rate is not None}
+    if len(known) < len(per_s):  # it was too short
         return None
-    return billing.prices.on_demand.dollars(
-        write_units=write_per_s / scale * billing.loaded_s * scenario.table.copies,
-        read_units=read_per_s / scale * billing.loaded_s,
-    )
+    return consumed_month(known, scenario, billing, scale=scale)
 
 
 def once_dollars(scenario: Scenario, prices: Prices) -> float | None:
