@@ -32,7 +32,7 @@ def measure(url: str, per_s: float, seconds: float) -> dict[str, Any]:
     }
     order = order_for(scenario, url, USERS)
     environment: Any = locust.env.Environment(user_classes=[HotKeyUser])
-    load = environment.keyheat = start_load(order)
+    load = start_load(order, environment)
     with at_work(environment, load):
         gevent.sleep(seconds)
     health = load.record.health

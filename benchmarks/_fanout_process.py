@@ -87,7 +87,7 @@ def measure(url: str, user: type[_Timed], seconds: float) -> dict[str, Any]:
     order = order_for(SCENARIO, url, USERS)
     RunTables(target=target_at(url), run_id=order.run_id, alone=True).prepare(order.scenario.table)
     environment: Any = locust.env.Environment(user_classes=[user])
-    load = environment.keyheat = start_load(order)
+    load = start_load(order, environment)
     environment.reads_ms, environment.queries_ms = [], []
     _fill(load)
     with at_work(environment, load):

@@ -59,7 +59,7 @@ def measure(transport: str, url: str, seconds: float, operation: str = "PutItem"
     order = order_for(SCENARIO, url, USERS, transport)
     user, attempts = SENT[operation]
     environment: Any = locust.env.Environment(user_classes=[user])
-    load = environment.keyheat = start_load(order)
+    load = start_load(order, environment)
     with at_work(environment, load):
         gevent.sleep(seconds + 1.5)
     whole = sorted({row.second for row in load.record.seconds.rows})[1:-1]

@@ -32,7 +32,7 @@ def main(transport: str, url: str, path: str, times: str) -> None:
         users=1,
     )
     environment: Any = locust.env.Environment(user_classes=[OperationsUser])
-    environment.keyheat = load = start_load(order)
+    load = start_load(order, environment)
     user = OperationsUser(environment)
     operations = [operation for operation, _weight in user.task_weights()]
     for _ in range(int(times)):

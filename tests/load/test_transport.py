@@ -67,7 +67,6 @@ def test_an_accepted_request_carries_its_capacity(make: Callable[[str], Transpor
     answer = one_answer(make, answered("200 OK", CAPACITY, f"x-amz-crc32: {crc32(CAPACITY)}"))
     assert (answer.accepted, answer.throttled, answer.error_code, answer.reasons) == (True, False, None, ())
     assert answer.content()["ConsumedCapacity"]["CapacityUnits"] == 2.0
-    assert answer.request_id == "ABC123"
     assert 0 < answer.service_s < 5
 
 

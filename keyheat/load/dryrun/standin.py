@@ -64,6 +64,7 @@ class DryLoad:
     """What the users of one run share, as far as they need it without a table."""
 
     cache = knowledge = retries = key_name = entries = None
+    statistics = SimpleNamespace(suffice=True)
 
     def __init__(self, scenario: Scenario, tables: Tables, keys: NotedKeys) -> None:
         self.order = SimpleNamespace(scenario=scenario, run_id="dry-run", users=scenario.load.users)

@@ -25,7 +25,6 @@ from keyheat.load.record.attempt import Attempt
 from keyheat.runfiles import LATENCY
 from keyheat.runs.latencies import decoded
 from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
-from keyheat.words import Direction
 
 ATTEMPTS, ACCEPTED, THROTTLED, ERRORS, CONSUMED, UNMET = range(6)
 
@@ -110,8 +109,6 @@ def _added(rows: list[list[float]]) -> list[float]:
 
 NUMBERS = {"at": "q", "key": "Q", "units": "d", "late_us": "q", "service_us": "q"}
 WORDS = ("index", "direction", "reason", "operation")
-WORDS_KEPT = 1 << 16  # what their numbers reach
-LAST_S = 253_370_764_800  # the year 9999: no calendar goes further
 
 
 class ThrottleRows:
@@ -168,24 +165,7 @@ class ThrottleRows:
             rows._number(word)
         for name, column in rows.columns.items():
             column.frombytes(wire[name])
-        rows._check()
         return rows
-
-    def _check(self) -> None:
-        """Raise `ValueError` if columns differ in length, or a word or a moment is invalid."""
-        arrays = {name: np.frombuffer(column, column.typecode) for name, column in self.columns.items()}
-        if {len(column) for column in arrays.values()} != {len(self)} or len(self.words) > WORDS_KEPT:
-            raise ValueError("the columns of its throttles differ in length")
-        if not len(self):
-            return
-        directions = {self.words[number] for number in np.unique(arrays["direction"])}
-        if max(arrays[name].max() for name in WORDS) >= len(self.words) or not directions <= {*Direction}:
-            raise ValueError("its throttles have words that are not there")
-        if (
-            not np.isfinite(arrays["units"]).all()
-            or not 0 <= arrays["at"].min() <= arrays["at"].max() < LAST_S * 1e6
-        ):
-            raise ValueError("its throttles have invalid units or times")
 
     def table(self) -> pa.Table:
         """The rows as they stand in `throttles.parquet`, in the order in which they were sent."""

@@ -31,6 +31,7 @@ from keyheat.load.users.entries import IndexEntries
 from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.ledger import Ledger
 from keyheat.load.users.outcomes import LookFailed
+from keyheat.load.users.statistics import LocustStatistics
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.spec.load import TargetUnit
@@ -85,6 +86,7 @@ class Load:
     unit: TargetUnit  # what the shape's rates are in
     loop: OpenLoop | ClosedLoop
     clock: SteadyClock  # which time every moment of the load is of
+    statistics: LocustStatistics
     retries: PolicyRetries | None = None
     stopped: Event = field(default_factory=Event)
     stopped_s: float = inf  # epoch seconds from which on nothing is sent
@@ -147,6 +149,7 @@ class Load:
         gevent.killall(self._watching)
         self.look_back()
         fold(self)
+        self.statistics.tell()
         self.transport.close()
         return self.record
 
@@ -176,8 +179,11 @@ def empty_record(order: Order) -> Record:
     return Record(heat={str(name): KeyHeat(show_keys=order.show_keys) for name in names})
 
 
-def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = None) -> Load:
-    """Make what an order needs. Raises `TargetError` where credentials are missing."""
+def start_load(order: Order, environment: Any, *, worker: int = 0, clock: SteadyClock | None = None) -> Load:
+    """Make what an order needs, for the users of Locust's `environment`.
+
+    Raises `TargetError` where credentials are missing.
+    """
     clock = clock or SteadyClock(order.ahead_s)
     scenario = order.scenario
     target = target_at(order.url, region=order.region)
@@ -187,8 +193,9 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
         transport = SignedTransport(target, credentials_for(target), connections=SPREAD)
     record, started_s = empty_record(order), clock()
     items = ItemTemplate(scenario, order.run_id if order.marked else None)
-    return Load(
+    load = environment.keyheat = Load(
         order=order,
+        statistics=LocustStatistics(environment),
         transport=CheckedTransport(transport, units_needed=order.units_needed),
         items=items,
         keys=scenario.keys.pattern(worker=worker, folder=Path(order.folder)),
@@ -202,6 +209,7 @@ def start_load(order: Order, *, worker: int = 0, clock: SteadyClock | None = Non
         key_name=None if items.values.plain else items.values.name,
         entries=IndexEntries.of(scenario.table),
     )
+    return load
 
 
 def _retries(order: Order, clock: SteadyClock) -> PolicyRetries | None:
@@ -269,6 +277,7 @@ def beat(load: Load, after: Callable[[], None]) -> None:
             health.watched_s += beat_s - last_s
         load.loop.account()
         fold(load, before_s=load.clock() - WINDOW_SETTLES_S)
+        load.statistics.tell()
         after()
 
 

@@ -200,7 +200,7 @@ class LoadRun:
             self.sender = Gatherer(environment, order, empty_record(order), self.started_s, self.clock)
             self.sender.give_order()
         else:
-            self.sender = environment.keyheat = start_load(order, clock=self.clock)
+            self.sender = start_load(order, environment, clock=self.clock)
             self.sender.watch()
         self.watch = LoadWatch(
             self.caps,

@@ -14,7 +14,6 @@ from math import inf
 from typing import Any, ClassVar
 
 import gevent
-import msgpack  # type: ignore[import-untyped]
 from gevent.event import Event
 
 from keyheat.load.clock import SteadyClock
@@ -23,7 +22,7 @@ from keyheat.load.guard.watch import LoadWatch, watch_master
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
 from keyheat.load.record.record import PIECES_ARRIVE_S, Record
-from keyheat.load.record.wire import read_piece, read_record
+from keyheat.load.record.wire import DAMAGE, Piece
 from keyheat.load.run.load import BEAT_S, Load, Order, start_load
 from keyheat.load.run.progress import tell
 from keyheat.load.transport.target import TargetError
@@ -84,14 +83,14 @@ class Worker:
         order = order_for(wire, self._runner.client_id)
         self._join(order.run_id)
         try:
-            load = start_load(order, worker=self._runner.worker_index)
+            load = start_load(order, self._environment, worker=self._runner.worker_index)
         except TargetError as error:  # its machine has no credentials, say
             self._send(
                 Record(health=Health(problems=[f"worker {self._runner.client_id}: {error}"])), last=True
             )
             gevent.spawn(self._runner.quit)
             raise gevent.GreenletExit from error  # users cannot be started
-        self._load = self._environment.keyheat = load
+        self._load = load
         load.watch(self._report)
         heard_s = lambda: self._runner.last_heartbeat_timestamp  # noqa: E731
         self._greenlets = [gevent.spawn(watch_master, heard_s, self._lost_master)]
@@ -133,17 +132,11 @@ class Worker:
         if self._load is not None:
             self._send(self._load.record.cut(), last=False, used_up=used_up)
 
-    def _send(self, piece: Record, *, last: bool, used_up: bool = False) -> None:
-        self._sent = self._sent.plus(piece.consumed)
-        data = {
-            "run_id": self._run_id,
-            "last": last,
-            "used_up": used_up,
-            "users": self._runner.user_count,
-            "record": msgpack.packb(piece.to_wire()),
-        }
+    def _send(self, record: Record, *, last: bool, used_up: bool = False) -> None:
+        self._sent = self._sent.plus(record.consumed)
         self._last_sent = last
-        self._runner.send_message(PIECE, data)
+        piece = Piece(self._run_id, last, used_up, self._runner.user_count, record)
+        self._runner.send_message(PIECE, piece.to_wire())
 
 
 def order_for(wire: dict[str, Any], client_id: str) -> Order:
@@ -207,7 +200,7 @@ class Gatherer:
     clock: Callable[[], float] = field(default_factory=SteadyClock)
     used_up: Callable[[], None] = lambda: None  # a worker has used up its part of the budget
     workers: dict[str, WorkerProgress] = field(default_factory=dict)
-    distrusted: set[str] = field(default_factory=set)  # workers that sent what is no record
+    distrusted: set[str] = field(default_factory=set)  # workers whose pieces cannot be read
     halting: bool = False  # the load is being stopped: from now on a worker's last piece is expected
     loading: Event = field(default_factory=Event)  # set once a worker has reported
     pieces: int = 0  # that came
@@ -238,16 +231,15 @@ class Gatherer:
 
     def take(self, msg: Any) -> None:
         try:
-            piece = read_piece(msg.data)
+            piece = Piece.from_wire(msg.data)
             if piece.run_id != self.order.run_id:
                 return
-            record = read_record(piece.record)
-        except ValueError as error:
-            self._distrust(msg.node_id, str(error))
+            self.record.merge(piece.record)
+        except DAMAGE as error:
+            self._distrust(msg.node_id, error)
             return
         self.loading.set()
         arrived = self.workers.setdefault(msg.node_id, WorkerProgress(joined_s=self.clock()))
-        self.record.merge(record)
         self.pieces += 1
         arrived.last_s, arrived.whole = self.clock(), piece.last
         if not piece.last:
@@ -256,11 +248,12 @@ class Gatherer:
             self.used_up()
         arrived.left_early = piece.last and not self.halting and arrived.users > 0
 
-    def _distrust(self, name: str, why: str) -> None:
-        """Reject a damaged piece; what it lacks is unknown, so the run is invalid."""
+    def _distrust(self, name: str, error: Exception) -> None:
+        """Reject a piece that cannot be read; what it lacks is unknown, so the run is invalid."""
         if name not in self.distrusted:
             self.distrusted.add(name)
-            words = f"worker {short_name(name)} sent something else than its record: {why}"
+            why = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+            words = f"what worker {short_name(name)} sends is not counted: {why}"
             self.record.health.problems.append(words)
             tell(f"keyheat: {masked(words)}")
 

@@ -1,7 +1,6 @@
 """What every transport is: one request out, one `Answer` back, never an exception and never a retry."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
@@ -30,16 +29,19 @@ class Reason:
         return name if slash else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """The response to one request: bytes, parsed lazily."""
+    """The response to one request: bytes, and the JSON that they are."""
 
     status: int  # 0: nothing came back
     body: bytes
     service_s: float
-    request_id: str | None = None
     retry_after: str | None = None  # x-amz-retry-after, milliseconds, where an error has it
     failure: str | None = None  # why nothing (or nothing whole) came back: see `failures`
+    json: dict[str, Any] | None = field(init=False, repr=False)  # None: the body is no JSON object
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "json", _json_in(self.body))
 
     @property
     def accepted(self) -> bool:
@@ -84,20 +86,15 @@ class Answer:
 
     def content(self) -> dict[str, Any]:
         """The body as JSON; empty where it is not a JSON object."""
-        return self._content or {}
+        return self.json or {}
 
-    @property
-    def legible(self) -> bool:
-        """Whether the body is a JSON object, be it empty."""
-        return self._content is not None
 
-    @cached_property
-    def _content(self) -> dict[str, Any] | None:
-        try:
-            content = orjson.loads(self.body)
-        except orjson.JSONDecodeError:
-            return None
-        return content if isinstance(content, dict) else None
+def _json_in(body: bytes) -> dict[str, Any] | None:
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def _text(value: object) -> str | None:

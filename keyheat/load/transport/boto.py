@@ -133,7 +133,6 @@ class _Parsers:
         except (ResponseParserError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             headers = response["headers"]
             metadata = {"HTTPStatusCode": response["status_code"], "HTTPHeaders": headers}
-            metadata["RequestId"] = headers.get("x-amzn-requestid")
             return {"ResponseMetadata": metadata}
         return parsed
 
@@ -156,6 +155,5 @@ def _answer_of(response: dict[str, Any], service_s: float) -> Answer:
         metadata["HTTPStatusCode"],
         body,
         service_s,
-        metadata.get("RequestId"),
         headers.get("x-amz-retry-after"),
     )

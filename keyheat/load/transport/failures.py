@@ -125,6 +125,7 @@ MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "UpdateItem": {"Attributes": dict},
 }
 LEFT: Final = {"BatchWriteItem": "UnprocessedItems", "BatchGetItem": "UnprocessedKeys"}
+SHAPED: Final = frozenset({*MEMBERS, *LEFT})
 
 
 class CheckedTransport:
@@ -148,15 +149,18 @@ class CheckedTransport:
         self._transport.close()
 
     def _fault(self, operation: str, body: bytes, answer: Answer) -> str | None:
-        content = answer.content()
-        if not (content or answer.legible) or not _has_members(operation, content, body):
+        content = answer.json
+        if content is None:
             return NOT_AN_ANSWER
-        capacity = content.get("ConsumedCapacity")
-        if capacity and not _plausible(capacity):
+        if operation in SHAPED and not _has_members(operation, content, body):
             return NOT_AN_ANSWER
-        if self._units_needed and UNITS_ASKED in body and not _counts(operation, content):
-            return NO_UNITS
-        return None
+        units = _units_in(content.get("ConsumedCapacity"))
+        if units is None:
+            return NOT_AN_ANSWER
+        if units > 0 or not (self._units_needed and UNITS_ASKED in body):
+            return None
+        some = operation not in WRITES or content.get("UnprocessedItems")
+        return None if some and content.get("ConsumedCapacity") else NO_UNITS
 
 
 def _has_members(operation: str, content: Mapping[str, Any], body: bytes) -> bool:
@@ -168,23 +172,22 @@ def _has_members(operation: str, content: Mapping[str, Any], body: bytes) -> boo
     return isinstance(content.get(LEFT.get(operation, ""), {}), dict)
 
 
-def _counts(operation: str, content: Mapping[str, Any]) -> bool:
-    """Whether units came; DynamoDB accepts no write for 0 of them, but where nothing of a batch was done."""
-    capacity = content.get("ConsumedCapacity")
-    if not capacity or operation not in WRITES or content.get("UnprocessedItems"):
-        return bool(capacity)
-    entries = capacity if isinstance(capacity, list) else [capacity]
-    return bool(sum(entry["CapacityUnits"] for entry in entries) > 0)
+def _units_in(capacity: Any) -> float | None:
+    """The units consumed from one table, or those of a list with an entry for each; None where none can be.
 
-
-def _plausible(capacity: object) -> bool:
-    """Return whether it may have been consumed: of one table, or a list with an entry for each."""
-    if isinstance(capacity, list):
-        return all(isinstance(entry, dict) and _plausible(entry) for entry in capacity)
-    if not isinstance(capacity, dict):
-        return False
-    units, indexes = capacity.get("CapacityUnits"), capacity.get("GlobalSecondaryIndexes")
-    return _are_units(units) and (not indexes or _indexes_within(indexes, units))
+    DynamoDB accepts no write for 0 units, but where nothing of a batch was done.
+    """
+    if not capacity:
+        return 0.0
+    total = 0.0
+    for entry in capacity if isinstance(capacity, list) else (capacity,):
+        units: Any = entry.get("CapacityUnits") if isinstance(entry, dict) else None
+        if not _are_units(units):
+            return None
+        if (indexes := entry.get("GlobalSecondaryIndexes")) and not _indexes_within(indexes, units):
+            return None
+        total += units
+    return total
 
 
 def _indexes_within(indexes: object, units: Any) -> bool:

@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter, time
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 import gevent.socket
@@ -52,11 +52,9 @@ BLANK_LINE = b"\r\n\r\n"
 LENGTH_DIGITS = 9  # a longer length is nonsense
 
 
-@dataclass(frozen=True, slots=True)
-class HttpReply:
+class HttpReply(NamedTuple):
     status: int
     body: bytes
-    request_id: str | None
     reusable: bool  # the connection may carry another request
     retry_after: str | None = None  # milliseconds; only errors have it
 
@@ -87,7 +85,6 @@ def receive(connection: socket, *, within_s: float = 10.0, most_bytes: int = OTH
     return HttpReply(
         status=status,
         body=body,
-        request_id=_original(data, head, b"\r\nx-amzn-requestid:"),
         reusable=b"\r\nconnection: close" not in head,
         retry_after=None if status == 200 else _original(data, head, b"\r\nx-amz-retry-after:"),
     )
@@ -164,11 +161,10 @@ def _receive_parsed(pieces: _Pieces, data: bytes, most_bytes: int) -> HttpReply:
                 raise BadAnswer(TOO_LONG)
     except HTTPParseError as error:
         raise BadAnswer(BAD_HTTP) from error
-    request_id, retry_after = parser.get("x-amzn-requestid"), parser.get("x-amz-retry-after")
+    retry_after = parser.get("x-amz-retry-after")
     return HttpReply(
         status=parser.get_code(),
         body=bytes(parser._body_buffer),
-        request_id=request_id if isinstance(request_id, str) else None,
         reusable=not parser.should_close(),
         retry_after=retry_after if isinstance(retry_after, str) else None,
     )
@@ -247,7 +243,7 @@ class SignedTransport:
         try:
             head = self._signed_head(operation, body)
             connection = self._take(started)
-            connection.sendall(head + body)
+            _send(connection, head + body)
             reply = receive(connection, within_s=self._timeout_s, most_bytes=most_bytes(operation))
         except (OSError, BadAnswer, NoCredentials) as error:
             self._discard(connection)
@@ -262,7 +258,7 @@ class SignedTransport:
             self._discard(connection)
         if reply.status == 400 and EXPIRED in reply.body:
             self._second = 0  # keys are asked for again at once, not with the next second
-        return Answer(reply.status, reply.body, ended - started, reply.request_id, reply.retry_after)
+        return Answer(reply.status, reply.body, ended - started, reply.retry_after)
 
     def close(self) -> None:
         for connection in self._idle.emptied():
@@ -310,6 +306,13 @@ def _readable(connection: Any) -> bool:
     poll = _poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))
+
+
+def _send(connection: Any, request: bytes) -> None:
+    """Send a request: mostly in one call, where `sendall` asks for the size of a buffer first."""
+    sent = connection.send(request)
+    if sent < len(request):
+        connection.sendall(request[sent:])
 
 
 def _pool_for(target: Target, timeout_s: float) -> ConnectionPool:

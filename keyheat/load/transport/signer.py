@@ -1,7 +1,7 @@
 """Signature Version 4 for DynamoDB's one kind of request: a JSON POST to `/`.
 
-Everything that stays the same for a second (the date, the scope) or for a day (the signing key) is made once,
-so that signing one request costs three hashes:
+What stays the same for a second (the date, the scope) or for a day (the signing key) is hashed once, and each
+request goes on from there with three hashes:
 
     canonical request = fixed head of this second and operation + sha256(body)
     string to sign    = fixed head of this second + sha256(canonical request)
@@ -10,10 +10,11 @@ so that signing one request costs three hashes:
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/create-signed-request.html
 """
 
+import hmac
 from dataclasses import dataclass, field
 from hashlib import sha256
-from hmac import digest
 from time import gmtime, strftime
+from typing import Any
 
 SERVICE = "dynamodb"
 CONTENT_TYPE = "application/x-amz-json-1.0"
@@ -34,7 +35,7 @@ class AccessKeys:
 class _Head:
     """The parts of one operation's request that are the same for a whole second."""
 
-    canonical: bytes  # up to the hash of the body
+    canonical: Any  # a SHA-256 up to the hash of the body
     sent: bytes  # the HTTP head, up to the signature
 
 
@@ -50,7 +51,7 @@ class Signer:
         self._second = -1
         self._signing_key = b""
         self._date = ""
-        self._to_sign = b""
+        self._to_sign = hmac.new(b"", digestmod=sha256)  # of what is signed, up to the canonical request
         self._heads: dict[str, _Head] = {}
 
     def head(self, operation: str, body: bytes, now_s: float) -> bytes:
@@ -58,10 +59,12 @@ class Signer:
         if int(now_s) != self._second:
             self._turn_to(int(now_s))
         head = self._heads.get(operation) or self._make_head(operation)
-        canonical = head.canonical + sha256(body).hexdigest().encode()
-        to_sign = self._to_sign + sha256(canonical).hexdigest().encode()
-        signature = digest(self._signing_key, to_sign, "sha256").hex()
-        return b"%b%b\r\nContent-Length: %d\r\n\r\n" % (head.sent, signature.encode(), len(body))
+        canonical, signature = head.canonical.copy(), self._to_sign.copy()
+        canonical.update(sha256(body).hexdigest().encode())
+        signature.update(canonical.hexdigest().encode())
+        return b"%b%b\r\nContent-Length: %d\r\n\r\n" % (
+            head.sent, signature.hexdigest().encode(), len(body),
+        )  # fmt: skip
 
     def _turn_to(self, second: int) -> None:
         at = gmtime(second)
@@ -70,7 +73,8 @@ class Signer:
         if self._date[:8] != self._day:
             self._day = self._date[:8]
             self._signing_key = self._key_of_day()
-        self._to_sign = f"AWS4-HMAC-SHA256\n{self._date}\n{self._scope()}\n".encode()
+        to_sign = f"AWS4-HMAC-SHA256\n{self._date}\n{self._scope()}\n".encode()
+        self._to_sign = hmac.new(self._signing_key, to_sign, sha256)
         self._heads = {}
 
     def _scope(self) -> str:
@@ -79,7 +83,7 @@ class Signer:
     def _key_of_day(self) -> bytes:
         key = f"AWS4{self.keys.secret_key}".encode()
         for scope in (self._day, self._region, SERVICE, "aws4_request"):
-            key = digest(key, scope.encode(), "sha256")
+            key = hmac.digest(key, scope.encode(), "sha256")
         return key
 
     def _make_head(self, operation: str) -> _Head:
@@ -92,7 +96,7 @@ class Signer:
             f"SignedHeaders={names}, Signature="
         )
         head = _Head(
-            canonical=f"POST\n/\n\n{canonical}\n{names}\n".encode(),
+            canonical=sha256(f"POST\n/\n\n{canonical}\n{names}\n".encode()),
             sent=(
                 f"{self._request_line}\r\nUser-Agent: keyheat\r\n{sent}Authorization: {authorization}"
             ).encode(),
