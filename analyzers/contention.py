@@ -44,7 +44,7 @@ CONDITION = Conflict(
     metric="ConditionalCheckFailedRequests",
     keys="conditions",
     noun="failed condition",
-    meaning="the item was not as the write expected, and the write consumed its units all the same",
+    meaning="the item was not as the write expected, and the write still consumed its units",
     helps="What helps: read the item again before the next try (ReturnValuesOnConditionCheckFailure saves "
     "that read), ADD in place of read and write where order does not matter, and one writer for each item.",
 )
@@ -54,7 +54,7 @@ REPLICATION = Conflict(
     keys="conflicts",
     noun="replication conflict",
     meaning="another Region was writing the same item",
-    helps="What helps: retry with jitter, and a home Region for each item, in which alone it is written.",
+    helps="What helps: retry with jitter, and a home Region for each item, the only one that writes it.",
 )
 
 

@@ -48,7 +48,7 @@ KnownConstraint = Literal["partition", "table", "max_on_demand", "account"]
 """A limit of DynamoDB's that a request can run into."""
 
 Constraint = Literal[KnownConstraint, "undetermined", "none"]
-"""What a label says: a limit, one that the evidence does not tell, or none."""
+"""What a label says: a limit, one that the evidence does not identify, or none."""
 
 Grade = Literal["reason", "cause_metric", "inferred", "none"]
 """How a constraint is known, the surest first."""
@@ -158,7 +158,7 @@ LIMITS: Final[dict[Constraint, str]] = {
     "table": "the provisioned capacity",
     "max_on_demand": "the on-demand maximum",
     "account": "the account's quota",
-    "undetermined": "a limit that the evidence does not tell",
+    "undetermined": "an unidentified limit",
     "none": "no limit",
 }
 TITLES: Final = {
@@ -214,6 +214,11 @@ def plain_in_markdown(text: str) -> str:
 def capital(text: str) -> str:
     """A line that begins as a sentence does; file names and identifiers keep their spelling."""
     return text[0].upper() + text[1:] if re.match(r"[a-z]+[ ,:]", text) else text
+
+
+def capital_first(text: str) -> str:
+    """Words with a capital at their beginning, whatever it is."""
+    return text[:1].upper() + text[1:]
 
 
 def sentence(text: str) -> str:

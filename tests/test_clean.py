@@ -109,7 +109,7 @@ def test_a_table_that_is_gone_needs_no_cleaning(client: Any, url: str, verb: Ver
     client.delete_table(TableName="orders")
     said = verb("clean", run_at(url))
     assert said.code == 0
-    assert said.says("table orders does not exist any more")
+    assert said.says("table orders no longer exists")
 
 
 @pytest.mark.opens

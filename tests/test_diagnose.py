@@ -407,7 +407,28 @@ def test_files_of_metrics_ask_nobody(verb: Verb, monkeypatch: pytest.MonkeyPatch
     said = verb("diagnose", "orders", "--metrics", "minutes.csv", "--out", "found")
     assert said.code in (1, 3)
     assert said.says("4,000 throttles")
+    assert said.says("Not known: Contributor Insights of the table was not read")
+    assert said.says("keyheat diagnose orders --start 2026-11-20T12:00Z --end 2026-11-20T12:05Z")
     assert verb("diagnose", "--metrics", "minutes.csv").line.endswith("name the TABLE that the files are of")
+
+
+def test_an_undetermined_incident_has_the_commands_that_settle_it(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("reads.csv").write_text(
+        "time,metric,resource,value\n2026-11-20T12:00:00Z,ConsumedReadCapacityUnits,index=by_day,60\n"
+    )
+    found = verb("diagnose", "orders", "--metrics", "reads.csv", "--out", "found")
+    fixed = verb("fix", "found")
+    times = "--start 2026-11-20T12:00Z --end 2026-11-20T12:01Z"
+    assert (found.code, fixed.code) == (3, 3)
+    assert found.says("What to do Get the missing evidence by the commands below")
+    assert "aws cloudwatch get-metric-data" in Path("found/report.html").read_text(encoding="utf-8")
+    assert "is undetermined, so there is nothing to fix yet" in fixed.err
+    for said in (found.out, fixed.err):
+        assert f"keyheat diagnose orders {times}\n" in said
+        assert f"keyheat queries --table orders --index by_day {times} > request.json\n" in said
 
 
 def test_a_bill_by_requests_needs_both_directions_and_a_command_has_the_region_of_the_table(

@@ -60,7 +60,7 @@ WRONG_USE = {
         ["queries", "--table", "t", *(f"--index=i{n}" for n in range(22))], "AWS takes 500 at once",
     ),
     "no time": (["collect", "--table", "t"], "give the time: --last 3h"),
-    "a time that is none": (["collect", "--table", "t", "--start", "noon"], "'noon' is no time such as"),
+    "a time that is none": (["collect", "--table", "t", "--start", "noon"], "'noon' is not a time such as"),
     "no such folder": (["analyze", "no-such-folder"], "Directory 'no-such-folder' does not exist"),
     "no such evidence": (["analyze", "--evidence", "no.json"], "File 'no.json' does not exist"),
     "no such scenario": (["run", "warm"], "neither a file nor one of ours: "),
@@ -77,6 +77,65 @@ def test_2_wrong_use(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert said.code == 2
     assert words in said.line
     assert not list(tmp_path.iterdir())
+
+
+SEVERAL = {
+    "simulate": (
+        "simulate hotkey --sed 3 --seed x --set nope",
+        ["No such option '--sed'", "Invalid value for '--seed'", "'nope' is not PATH=VALUE"],
+    ),
+    "a scenario": ("simulate hotke --seed x", ["Invalid value for '--seed'", "did you mean hotkey"]),
+    "plan": (
+        "plan hotkey --hours 3 --set nope --json=1",
+        ["No such option '--hours'", "--json", "'nope' is"],
+    ),
+    "plan of an account": ("plan hotkey --region x --set nope", ["add --target aws", "'nope' is not"]),
+    "diagnose": (
+        "diagnose a b --last 3x --end 2026-11-31",
+        ["'3x' is not a length", "'2026-11-31' is not a time", "unexpected extra argument (b)"],
+    ),
+    "diagnose all": (
+        "diagnose a --all --last 3h --start 07:36",
+        ["name a TABLE, or survey all", "leave out --start and --end"],
+    ),
+    "regress": (
+        "regress nowhere --new-baseline --baseline 3 --export a.doc",
+        ["either --new-baseline or --baseline", "nowhere", "a.doc"],
+    ),
+    "init": (
+        "init no.json --item-bytes 0 --days x",
+        ["'no.json' does not exist", "Invalid value for '--item-bytes'", "Invalid value for '--days'"],
+    ),
+    "init of two": (
+        "init there.toml there.toml --region x --from-metrics",
+        ["name one file", "--region, --profile and --endpoint-url go", "--from-metrics reads"],
+    ),
+    "collect": (
+        "collect --table t --last 3h --start 2026-11-20T12:00Z --describe-json there.toml",
+        ["leave out --start and --end", "--describe-json goes with --metrics"],
+    ),
+    "whatif": (
+        "whatif hotkey load --index i --sdk none --from 3 --to 2 --set nope",
+        ["--index is for", "--sdk is for", "--from 3 is not below --to 2", "'nope' is not"],
+    ),
+    "fix": (
+        "fix nowhere --repetitions 0 --bogus",
+        ["No such option '--bogus'", "'nowhere' does not exist", "Invalid value for '--repetitions'"],
+    ),
+}
+
+
+@pytest.mark.parametrize("command", SEVERAL)
+def test_2_every_mistake_of_a_command_line_is_named(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    typed, words = SEVERAL[command]
+    monkeypatch.chdir(tmp_path)
+    Path("there.toml").touch()
+    said = verb(*typed.split())
+    assert said.code == 2
+    assert [word for word in words if word not in said.err] == []
+    assert [path.name for path in tmp_path.iterdir()] == ["there.toml"]
 
 
 BAD_SCENARIOS = {
@@ -98,6 +157,20 @@ def test_2_every_mistake_in_a_scenario_and_nothing_started(verb: Verb, tmp_path:
     assert said.code == 2
     assert [word for word in words if word not in said.err] == []
     assert [path.name for path in tmp_path.iterdir()] == ["changed.toml"]
+
+
+def test_2_mistakes_of_a_scenario_are_named_with_those_of_its_settings(verb: Verb, tmp_path: Path) -> None:
+    path = scenario_of(tmp_path, "share = 0.9 ", "share = 1.5 ")
+    said = verb("simulate", path, "--set", "nope", "--set", "keys.hotness=3", "--set", "load.duration_s=-1")
+    assert said.code == 2
+    words = [
+        "4 errors",
+        "@ $.keys.share (line",
+        "'nope' is not PATH=VALUE",
+        "$.keys.hotness",
+        "load.duration_s",
+    ]
+    assert [word for word in words if word not in said.err] == []
 
 
 @pytest.mark.parametrize("verb_of", ["plan", "regress"])

@@ -137,7 +137,7 @@ def test_what_no_rerun_can_show_is_exit_code_2_with_what_to_do_by_hand(
     said = verb("fix", run)
     assert said.code == 2
     assert "by hand:" in said.err
-    assert "application's to say" in said.err
+    assert "the application decides" in said.err
     assert not (home / "reports").exists()
 
 

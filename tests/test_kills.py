@@ -127,7 +127,7 @@ def test_the_endpoint_is_killed_under_load(start: Start, verb: Verb, tmp_path: P
     diagnosis = read_diagnosis(run / "diagnosis.json")
     assert said.code == (0 if diagnosis.verdict.valid else 3)
     assert diagnosis.verdict.valid or bound
-    assert any("failed before they met the table's limits" in line for line in diagnosis.verdict.because)
+    assert any("failed before they reached the table's limits" in line for line in diagnosis.verdict.because)
     assert diagnosis.verdict.constraint == "partition"
     assert any("evidence.json is missing" in line for line in diagnosis.coverage.missing)
     evidence = collected_later(run)

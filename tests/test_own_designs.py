@@ -60,7 +60,7 @@ def test_a_run_that_lived_on_burst_says_so_and_what_the_table_needs(verb: Verb, 
     assert found["verdict"]["constraint"] == "none"
     raised = next(one for one in found["recommendations"] if one["action"] == "raise_capacity")
     assert raised["units"] == 843
-    assert verb("analyze", tmp_path / "out").says("Saved burst carried that, for minutes at most")
+    assert verb("analyze", tmp_path / "out").says("Burst capacity served that, for minutes at most")
     enough = json.loads(verb("whatif", design(tmp_path, **SMALL), "capacity", "--json").out)
     assert enough["data"]["answer"] >= 590, "burst that was saved is not planned with"
 

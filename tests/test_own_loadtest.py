@@ -17,6 +17,22 @@ pytestmark = pytest.mark.opens
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "own-loadtest"
 PLAIN = "from locust import User, task\n\nclass Buyer(User):\n    @task\n    def buy(self):\n        pass\n"
+QUERY = """
+from locust import task
+
+from keyheat.load.users.user import TableUser
+
+
+class Support(TableUser):
+    @task
+    def find_orders(self) -> None:
+        index, customer = self.table.indexes[0], self.draw_key()
+        self.ask(
+            "Query", customer, 1, IndexName=index.name, KeyConditionExpression="#k = :k",
+            ExpressionAttributeNames={"#k": index.partition_key},
+            ExpressionAttributeValues={":k": {"S": customer}},
+        )
+"""
 WRONG = "from keyheat.load.users.user import TableUser\nprint(tabel)\n"
 
 
@@ -96,6 +112,13 @@ def test_a_mistake_in_it_is_told_before_anything_starts(
     assert "there is no" in said.err
     assert "orders.py" in said.err
     assert not (tmp_path / "out").exists()
+
+
+def test_it_learns_the_names_of_its_table_from_the_run(verb: Callable[..., Said], mine: Path) -> None:
+    (mine.parent / "orders.py").write_text(QUERY)
+    said = verb("plan", mine)
+    assert said.code == 0, said.err
+    assert said.says("Query of index by-customer 2,600/s")
 
 
 def test_a_suite_names_it_too(mine: Path, tmp_path: Path) -> None:

@@ -234,7 +234,10 @@ def test_a_second_suite_does_not_take_the_schedule_of_the_first(verb: Verb, writ
             ("--suite", "capacity", "empty"),
             ["no scenario in empty: `keyheat init SOURCE --out empty/TABLE.toml`"],
         ),
-        (("--suite", "capacity", "--table", "orders", "--only", "x"), ["--table, --only: of a table"]),
+        (
+            ("--suite", "capacity", "--table", "orders", "--only", "x"),
+            ["--table, --only cannot be used with --suite"],
+        ),
         (("orders.json", "--schedule", "cron"), ["add --suite NAME"]),
         (("orders.json", "keyheat/orders.toml"), ["name one file that describes the table"]),
         (

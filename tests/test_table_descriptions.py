@@ -13,7 +13,7 @@ from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
 from keyheat.intake.tables import NotTaken, SourceTable
 from keyheat.intake.vocabulary import TABLE, find_unknown
-from keyheat.words import DONE
+from keyheat.words import DONE, WRONG_USE
 
 KEYS = {
     "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
@@ -128,6 +128,7 @@ def test_a_table_that_is_made_anew_is_taken_with_a_note(read: Read) -> None:
     }  # fmt: skip
     found = read(plan({"billing_mode": "PAY_PER_REQUEST"}, changes=[change]))
     assert not found.notes
+    assert not found.others
     assert found.tables[0].remarks == (
         "aws_dynamodb_table.o: the plan deletes this table and creates it again, without its items",
     )
@@ -204,13 +205,16 @@ def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
     Path("three.json").write_text(json.dumps(raw), encoding="utf-8")
     said = verb("init", "three.json", "--only", "T3")
     assert said.code == DONE, said.err
+    assert "its index by-p" not in said.out
+    refused = verb("init", "three.json", "--only", "T")
+    assert refused.code == WRONG_USE
     assert tomllib.loads(Path("last.toml").read_text(encoding="utf-8"))["table"]["name"] == "keyheat-last"
     for fault in (
         "T: its index by-p's projection is INCLUDE, without NonKeyAttributes",
         "T: its index by-z's ProjectionType is 'SOME'",
         "T: the type of its key attribute zz is missing",
     ):
-        assert " ".join(said.out.split()).count(fault) == 1
+        assert " ".join(refused.err.split()).count(fault) == 1
 
 
 IDLE_TARGET = {

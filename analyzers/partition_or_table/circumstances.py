@@ -111,10 +111,10 @@ def _raised(label: Label, track: EvidenceTrack) -> tuple[str, str] | None:
     if not raised:
         return None
     at, value = raised[0][0], max(value for _, value in raised)
-    when = f"when the throttles had been going on for up to {span(at - start_s)}"
+    when = f"up to {span(at - start_s)} into the throttles"
     return "auto-scaling-late", (
         f"The provisioned throughput rose from {whole(before)} to {units(value, track.direction)}, seen from "
-        f"{clock(at)} on, {when if at < end_s else 'after these throttles'}."
+        f"{clock(at)} on, {when if at < end_s else 'after these throttles had ended'}."
     )
 
 

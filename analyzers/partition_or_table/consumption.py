@@ -296,7 +296,7 @@ def _full_indexes(
 def _full(indexes: Sequence[str]) -> str:
     which = f"index {indexes[0]}" if len(indexes) == 1 else f"the indexes {' and '.join(indexes)}"
     return (
-        f"All that is provisioned for {which} was consumed, and the throttle events of the table and its "
+        f"The provisioned capacity of {which} was used up, and the throttle events of the table and its "
         "indexes are unknown: perhaps an index throttled the writes."
     )
 

@@ -107,7 +107,7 @@ def _failed(seen: Mapping[Direction, Seconds], mention_share: float) -> tuple[st
     attempts, unmet = sum(row.attempts for row in rows), sum(row.unmet for row in rows)
     if not unmet or unmet < mention_share * attempts:
         return ()
-    return (f"{percent(unmet / attempts)} of all attempts failed for another reason than a throttle.",)
+    return (f"{percent(unmet / attempts)} of all attempts failed without a throttle.",)
 
 
 def _blind_s(spans: Sequence[BlindSpan]) -> int:
@@ -127,7 +127,7 @@ def _describe(spans: Sequence[BlindSpan], client: ClientFiles | None) -> str:
     most = f", most with {named[0]}" if named else ""
     return (
         f"Blind {within}from {_clock(start_s)} to {_clock(end_s)} UTC: {percent(unmet / attempts)} of "
-        f"{some(attempts, 'attempt')} failed before they met the table's limits{most}."
+        f"{some(attempts, 'attempt')} failed before they reached the table's limits{most}."
     )
 
 

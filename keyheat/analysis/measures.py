@@ -68,7 +68,7 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "not_simulated": Lacking(says="the simulator cannot tell it"),
     "wrong_units": Lacking(says="the endpoint may not count units as DynamoDB does"),
     "not_provisioned": Lacking(
-        says="nothing is provisioned that could be outgrown", short="nothing provisioned", than_any="better"
+        says="no provisioned capacity to outgrow", short="nothing provisioned", than_any="better"
     ),
     "no_file": Lacking(says="the run's file about it is missing or damaged"),
 }
@@ -108,12 +108,12 @@ MEASURES: Final = {
         Measure(
             name="mean_units_per_operation.write", title="Units of a write, mean",
             unit="units", kind="statistical", better="lower",
-            floor=0.01, says="the same units in the mean, where operations differ",
+            floor=0.01, says="mean of these units, where operations differ",
         ),
         Measure(
             name="mean_units_per_operation.read", title="Units of a read, mean",
             unit="units", kind="statistical", better="lower",
-            floor=0.01, says="the same units in the mean, where operations differ",
+            floor=0.01, says="mean of these units, where operations differ",
         ),
         Measure(
             name="accepted_units_per_s.write", title="Accepted writes",
@@ -133,7 +133,7 @@ MEASURES: Final = {
         Measure(
             name="throttle_share", title="Throttled attempts",
             unit="share", kind="statistical", better="lower", floor=0.002,
-            says="attempts that were throttled, of all",
+            says="share of attempts that were throttled",
         ),
         *(
             Measure(

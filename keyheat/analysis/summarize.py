@@ -47,7 +47,7 @@ def summarize(folder: Path) -> RunSummary:
         attempts=totals.attempts if totals else None,
         throttled=totals.throttled if totals else None,
         broken=tuple(
-            f"{check.name}: {check.measured}, allowed {check.allowed}"
+            f"{check.name}: {check.measured} measured, {check.allowed} allowed ([thresholds])"
             for check in diagnosis.thresholds
             if check.broken
         ),

@@ -33,6 +33,7 @@ class DiagnosedTable:
     region: str
     options: str  # of an AWS CLI command that leads to the table
     billing: Billing
+    alone: bool = False  # by files: no account was asked
     user_errors: float | None = None  # of the whole Region, where nothing throttled
     folder: Path | None = None  # where its files are
     changes: Changes | None = None  # from the time before; None: nothing throttled, or nothing is known
@@ -70,7 +71,7 @@ def diagnosed_alone(evidence: Evidence, region: str | None, billing: Billing) ->
     run = evidence_alone(evidence, tried or diagnosed(evidence, billing=billing, replay_s=0))
     region = region or region_of_arn(evidence.table.arn or "")
     options = f"--region {region}" if region else ""
-    return DiagnosedTable(run=run, region=region or "", options=options, billing=billing)
+    return DiagnosedTable(run=run, region=region or "", options=options, billing=billing, alone=True)
 
 
 REPLAY_S: Final = 600

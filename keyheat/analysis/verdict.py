@@ -29,7 +29,7 @@ REFUSED: Final[dict[Constraint, str]] = {
     "table": "throttled because its provisioned throughput was used up",
     "max_on_demand": "throttled because its on-demand maximum was reached",
     "account": "throttled because the account's quota for one table was reached",
-    "undetermined": "throttled by a limit that the evidence does not show",
+    "undetermined": "throttled by an unidentified limit",
 }
 LARGE_UNITS = 10.0  # units of one request if requests were not counted: few are larger
 LEAST_UNSTATED = 0.01  # least share of throttles without a stated limit that the verdict mentions
@@ -147,7 +147,7 @@ def with_replicas(result: Verdict, evidence: Evidence) -> Verdict:
     units = consumed(Direction.WRITE)
     copied, all_units = _sum(evidence, units, REPLICATED), evidence.total(units)
     if copied is not None and all_units:
-        notes.append(f"{percent(copied / all_units)} of its write units were writes of the other Regions.")
+        notes.append(f"{percent(copied / all_units)} of its write units were replicated from other Regions.")
     late = [
         (max(value for _at, value in series.points), series.dimension.partition("=")[2])
         for series in evidence.series
@@ -242,9 +242,8 @@ def _sprinkle(by_limit: Sequence[LabelGroup], evidence: Evidence, numbers: Thres
     )
     share = percent(throttles / sum(counts.values()))
     where = "" if len(by_key) > 1 else f" on {whose(by_limit[0].resource)}"
-    return (
-        f"{some(throttles, 'throttle')}, {share} of all attempts{where}: a sprinkle. A verdict needs {least}."
-    )
+    count = some(throttles, "throttle")
+    return f"{count}, {share} of all attempts{where}: too few for a verdict, which needs {least}."
 
 
 ResourceKey = tuple[str, Direction]

@@ -9,6 +9,7 @@ import click
 
 from keyheat.cli.answers import give
 from keyheat.cli.guards import at_known_endpoint
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import Account, a_folder, in_json, price_list, says_yes, some_prices
 from keyheat.flags import Within, takes
 from keyheat.masking import shown
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 10
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--orphans", is_flag=True, help="delete expired tables that earlier runs left behind")
 @click.option("--yes", is_flag=True, help="do not ask; required without a terminal")
@@ -97,7 +98,7 @@ def _clean(
     table = run.table.name
     description = describe_table(client, table)
     if description is None:
-        return _nothing(table, f"nothing to clean: table {table} does not exist any more")
+        return _nothing(table, f"nothing to clean: table {table} no longer exists")
     pace = most_per_s or usual_pace(description, local=target.local)
     err.print(cost_in_words(run, target, description, prices, pace))
     if run.status == "running":

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import OUT, a_path, in_json, same_place
 from keyheat.cli.run import SAID, in_turn, loaded_together
 from keyheat.cli.simulate import How, tell_runs
@@ -25,7 +26,7 @@ LEAST_SCALE: Final = 1 / 16
 """About 16 requests/s for a scenario."""
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.option("--out", "folder", type=a_path, default=OUT / "demo", show_default=True)
 @click.option(
     "--scale",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.answers import as_markdown, give
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
@@ -65,8 +66,6 @@ class How:
         """The window by the options. Raises `ValueError` with what is accepted."""
         from keyheat.evidence.request import check_start, window_of
 
-        if self.window.last is not None and (self.window.start or self.window.end):
-            raise ValueError("--last is the time up to now: leave out --start and --end")
         start, end = self.window.at(now)
         minute = now.replace(second=0, microsecond=0)
         if start is None:
@@ -75,7 +74,7 @@ class How:
         return window_of(start, end or minute, now)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("table", required=False)
 @click.option("--all", "all_tables", is_flag=True, help="survey every table of the Region, as without TABLE")
 @click.option("--all-regions", is_flag=True, help="survey every table of every Region")
@@ -104,12 +103,20 @@ def diagnose(
     It reads CloudWatch and descriptions only, by default of the last 3 hours. Exit code 0: nothing throttled;
     1: something did, or failed inside DynamoDB; 3: something did, and the evidence does not decide.
     """
-    if (table is not None or files.logs or files.metrics) and (all_tables or all_regions):
-        raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
-    if files.metrics and table is None and not files.logs:
-        raise click.UsageError("name the TABLE that the files are of")
+    mistakes = Mistakes()
+    with mistakes.noted():
+        if (table is not None or files.logs or files.metrics) and (all_tables or all_regions):
+            raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
+        if files.metrics and table is None and not files.logs:
+            raise click.UsageError("name the TABLE that the files are of")
+    with mistakes.noted():
+        if window.last is not None and (window.start or window.end):
+            raise click.UsageError("--last is the time up to now: leave out --start and --end")
+    with mistakes.noted():
+        billing = Billing(price_list(prices))
+    mistakes.refuse()
     how = How(
-        account=account, window=window, files=files, billing=Billing(price_list(prices)),
+        account=account, window=window, files=files, billing=billing,
         show_keys=not hide_keys, out_dir=out_dir, markdown=markdown,
     )  # fmt: skip
     if files.metrics:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.answers import give
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
@@ -35,6 +36,7 @@ from keyheat.show.console import bars
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
+    from keyheat.evidence.cloudwatch import Clock
     from keyheat.runs.formats import Evidence
 
 an_index = click.option(
@@ -46,7 +48,7 @@ a_replica = click.option(
 )  # fmt: skip
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.option("--table", required=True)
 @an_index
 @a_replica
@@ -90,7 +92,7 @@ def queries(
     return give(printed, DONE, data_alone=True)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.option("--run", "folder", type=a_folder, help="a run directory")
 @click.option("--table", help="any table; with --last, or --start and --end")
 @an_index
@@ -117,21 +119,23 @@ def collect(
     It waits until the minutes of the window are published. With --last, it takes what is published now.
     """
     from keyheat.cli.guards import at_known_endpoint
-    from keyheat.evidence.request import EvidenceRequest, evidence_for
+    from keyheat.evidence.request import EvidenceRequest, check_options, evidence_for
     from keyheat.runs.formats import write_evidence
     from keyheat.show.progress import Countdown
 
-    now = datetime.fromtimestamp(time.time(), UTC)
-    start, end = window.at(now)
     request = EvidenceRequest(
-        folder=folder, table=table, indexes=indexes, replicas=replicas, start=start, end=end,
-        last=window.last, show_keys=show_keys, **values_of(account), **values_of(files),
+        folder=folder, table=table, indexes=indexes, replicas=replicas, show_keys=show_keys,
+        **values_of(window), **values_of(account), **values_of(files),
     )  # fmt: skip
+    check_options(request)
+    clock = time.time if folder is not None or files.metrics else _clock_of(account)
+    start, end = window.at(datetime.fromtimestamp(clock(), UTC))
+    request = replace(request, start=start, end=end)
 
     def collected(url: str | None) -> "Evidence":
         with Countdown(bars) as countdown:
             reached = replace(request, endpoint_url=url)
-            return evidence_for(reached, clock=time.time, progress=countdown.count)
+            return evidence_for(reached, clock=clock, progress=countdown.count)
 
     evidence = at_known_endpoint(collected, account.endpoint_url)
     file = file or (folder or Path()) / FILES[EVIDENCE]
@@ -150,7 +154,17 @@ def collect(
     return give(collected_answer, DONE)
 
 
-@click.command()
+def _clock_of(account: Account) -> "Clock":
+    """The clock of the named endpoint, whose time may be moved; else this machine's. Raises `ValueError`."""
+    if account.endpoint_url is None:
+        return time.time
+    from keyheat.evidence.target import connect
+
+    ahead_s = connect(None, clock=time.time, **values_of(account)).now.timestamp() - time.time()
+    return lambda: time.time() + ahead_s
+
+
+@click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @click.option("--evidence", type=a_file, help="label an evidence file without a run")
 @click.option("--report", is_flag=True, help="write report.html of the run, or FILE.html, too")

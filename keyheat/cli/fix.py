@@ -9,6 +9,7 @@ import click
 
 from keyheat.cli.answers import give, write_answer
 from keyheat.cli.guards import agreed, at_known_endpoint, guarded
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import a_folder, a_path, hours_a_day, in_json, price_list, series_place, some_prices
 from keyheat.cli.run import make_run, no_collect
 from keyheat.cli.simulate import NOT_STARTED, How, exit_code_of, simulated
@@ -30,7 +31,7 @@ NAME, FIXED = "fix", "fixed.json"
 EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": INVALID, "invalid": INVALID}
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="RUN", type=a_folder)
 @click.option("--target", help="simulated, local, aws or a URL  [default: the run's]")
 @click.option(
@@ -68,19 +69,22 @@ def fix(
     from keyheat.analysis.advice.fix import BEFORE, remedy_of, turns
     from keyheat.analysis.advice.start import start_of
 
-    if guards.table is not None:
-        raise click.UsageError("each side creates its own table: leave out --table")
-    billing = Billing(price_list(prices), hours_per_day)
-    start = at_known_endpoint(lambda url: start_of(folder, url), target)
+    mistakes = Mistakes()
+    with mistakes.noted():
+        if guards.table is not None:
+            raise click.UsageError("each side creates its own table: leave out --table")
+    with mistakes.noted():
+        billing = Billing(price_list(prices), hours_per_day)
+    with mistakes.noted():
+        start = at_known_endpoint(lambda url: start_of(folder, url), target)
+        remedy = remedy_of(start, action)
+    mistakes.refuse()
     scenario, target = start.scenario, start.target
-    remedy = remedy_of(start, action)
     out_dir = series_place(out_dir, f"{scenario.name}-fix")
     jobs = turns(scenario, remedy.scenario, repetitions, out_dir)
     options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
     write_scenario(out_dir / FIXED, remedy.scenario)
     bars.print(f"Trying {remedy.says}: {shown(out_dir / FIXED)}")
-    for skipped in remedy.not_tried:
-        bars.print(f"Not tried: {skipped.words}")
     options += ["--prices", str(prices)]
     how = How(target=target, options=tuple(options), quick=quick, billing=billing, quiet=True)
     for number, job in enumerate(jobs, start=1):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from keyheat.cli.answers import give
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import a_path, in_json
 from keyheat.numbers import some
 from keyheat.show.answer import Answer
@@ -48,7 +49,7 @@ def verb(name: str, what: str) -> Callable[[Callable[..., int]], click.Command]:
     """A verb of the history, with the options that all of them have."""
 
     def make(function: Callable[..., int]) -> click.Command:
-        return history.command(name)(the_file(in_json(what)(function)))
+        return history.command(name, cls=CheckedCommand)(the_file(in_json(what)(function)))
 
     return make
 

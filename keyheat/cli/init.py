@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from keyheat.cli.answers import give
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import Account, a_folder, a_path, in_json
 from keyheat.flags import option, takes, values_of
 from keyheat.intake.schedules import SCHEDULES
@@ -51,7 +52,7 @@ FIRST_SESSION: Final = (
 OF_A_SUITE: Final = {"sources", "suite", "schedules", "file", "force", "json", "quiet"}
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("sources", metavar="[SOURCE]...", type=click.Path(exists=True, path_type=Path), nargs=-1)
 @click.option("--table", help="read this live table, without changing it")
 @click.option("--only", help="take this table, where SOURCE has several")
@@ -105,21 +106,30 @@ def init(
     from keyheat.intake.scenario import Demand
     from keyheat.intake.sources import read_source
 
-    if of_suite.schedules:
-        raise click.UsageError("--schedule runs a suite: add --suite NAME")
+    mistakes = Mistakes()
+    with mistakes.noted():
+        if of_suite.schedules:
+            raise click.UsageError("--schedule runs a suite: add --suite NAME")
     replayed = replayed_table(diagnosis) if diagnosis else None
-    if replayed and not sources and table is None:
-        path, source = diagnosis, replayed.source
-    else:
-        path = _described_in(sources, table, live=account.given, metrics=from_metrics)
-        source = read_source(path) if path else _live(table or "", account)
-    chosen = source.choose(only)
-    target = file or Path(f"{Path(chosen.name).name}.toml")
-    if target.exists() and not force:
-        raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
-    if locustfile is not None and locustfile.exists():
-        raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
-    demand, notes = Demand(**values_of(stated)), [f"Not taken: {note}" for note in source.notes]
+    target = file
+    with mistakes.noted():
+        if replayed and not sources and table is None:
+            path, source = diagnosis, replayed.source
+        else:
+            path = _described_in(sources, table, live=account.given, metrics=from_metrics)
+            source = read_source(path) if path else _live(table or "", account)
+        chosen = source.choose(only)
+        target = file or Path(f"{Path(chosen.name).name}.toml")
+    with mistakes.noted():
+        if target is not None and target.exists() and not force:
+            raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
+    with mistakes.noted():
+        if locustfile is not None and locustfile.exists():
+            raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
+    mistakes.refuse()
+    assert target is not None, "the table or the person names it"
+    left_out = source.notes if only is not None else (*source.notes, *source.others)
+    demand, notes = Demand(**values_of(stated)), [f"Not taken: {note}" for note in left_out]
     if from_metrics:
         measured, assumed = measured_demand(chosen, days, values_of(account))
         demand = replace(demand, measured=measured)
@@ -136,17 +146,17 @@ def init(
 
 def _described_in(sources: tuple[Path, ...], table: str | None, *, live: bool, metrics: bool) -> Path | None:
     """The file that describes the table; None of a live one, which alone has an account and metrics."""
+    wrong, source = [], sources[0] if sources else None
     if len(sources) > 1:
-        raise click.UsageError(
-            "name one file that describes the table; several are the scenarios of a --suite"
-        )
-    source = sources[0] if sources else None
+        wrong.append("name one file that describes the table; several are the scenarios of a --suite")
     if (source is None) == (table is None):
-        raise click.UsageError("name a file that describes the table, or a live one with --table NAME")
+        wrong.append("name a file that describes the table, or a live one with --table NAME")
     if table is None and live:
-        raise click.UsageError("--region, --profile and --endpoint-url go with a live --table")
+        wrong.append("--region, --profile and --endpoint-url go with a live --table")
     if table is None and metrics:
-        raise click.UsageError("--from-metrics reads CloudWatch, and needs a live --table")
+        wrong.append("--from-metrics reads CloudWatch, and needs a live --table")
+    if wrong:
+        raise click.UsageError("; ".join(wrong))
     return source
 
 
@@ -223,7 +233,7 @@ def _refuse_options_of_a_table() -> None:
         and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
     ]
     if wrong:
-        raise click.UsageError(f"{', '.join(wrong)}: of a table, not of a --suite")
+        raise click.UsageError(f"{', '.join(wrong)} cannot be used with --suite")
 
 
 def _live(table: str, account: Account) -> "Source":
@@ -239,7 +249,7 @@ def _live(table: str, account: Account) -> "Source":
         raise NotTaken(f"table {table} in {target.region}: {error['Code']}: {error['Message']}")
     source = source_of(description)
     if not source.tables:
-        raise NotTaken("; ".join(source.notes))
+        raise NotTaken("; ".join((*source.notes, *source.others)))
     if account.endpoint_url is not None:
         return source
     scaled = with_auto_scaling(source.tables[0], partial(target.factory, SERVICE))

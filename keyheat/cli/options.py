@@ -37,7 +37,7 @@ class Time(click.DateTime):
             try:
                 TimeSpan().convert(value, param, ctx)
             except click.BadParameter:
-                self.fail(f"{value!r} is no time such as 07:36 or 2026-11-20T12:00:00Z", param, ctx)
+                self.fail(f"{value!r} is not a time such as 07:36 or 2026-11-20T12:00:00Z", param, ctx)
             self.fail(f"{value!r} is a length of time: --last {value} is the time up to now", param, ctx)
 
 

@@ -68,7 +68,7 @@ def _found(search: OrphanSearch) -> OrphanSearchResult:
         raise FileProblem(f"the tables cannot be listed: {why_unread(error)}") from error
     except NoCredentialsError as error:
         raise click.UsageError(
-            "no AWS credentials found: say --profile, set AWS_PROFILE, or log in"
+            "no AWS credentials found: add --profile, set AWS_PROFILE, or log in"
         ) from error
     except BotoCoreError as error:
         raise FileProblem(f"the tables cannot be listed: {error}") from error

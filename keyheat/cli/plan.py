@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.answers import as_markdown, give
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import a_scenario, changed, in_json, price_list, some_prices
 from keyheat.simulator.jobs import find_scenario
 from keyheat.words import DONE
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 LOCAL = "local"
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("scenario", type=a_scenario)
 @changed
 @in_json("the plan")
@@ -48,15 +49,21 @@ def plan(
     from keyheat.simulator.alterations import check_shards
     from keyheat.simulator.dryrun.ask import loadtest_of
 
-    if target == LOCAL and (region or profile):
-        raise click.UsageError("--region and --profile are those of an account: add --target aws, too")
-    loaded, path = find_scenario(scenario, settings)
-    if loaded.load.arrivals != "trace":
-        loadtest_of(loaded, path.parent)  # raises with the reason if its requests cannot be learnt
-        check_shards(loaded, path.parent)
+    mistakes = Mistakes()
+    with mistakes.noted():
+        if target == LOCAL and (region or profile):
+            raise click.UsageError("--region and --profile are those of an account: add --target aws, too")
+    with mistakes.noted():
+        listed = price_list(prices)
+    with mistakes.noted():
+        loaded, path = find_scenario(scenario, settings)
+        if loaded.load.arrivals != "trace":
+            loadtest_of(loaded, path.parent)  # raises with the reason if its requests cannot be learnt
+            check_shards(loaded, path.parent)
+    mistakes.refuse()
     quotas = _TargetLimits(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)
     planned = plan_for(
-        loaded, path.parent, price_list(prices), quotas=quotas.quotas,
+        loaded, path.parent, listed, quotas=quotas.quotas,
         scale=quotas.scale, region=quotas.region,
     )  # fmt: skip
     answer = plan_answer(planned, scenario)

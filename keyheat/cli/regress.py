@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from keyheat.cli.answers import give
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import a_path, in_json
 from keyheat.cli.suite import SessionOptions, SuiteSession
 from keyheat.flags import takes
@@ -20,7 +21,7 @@ GITHUB = Path("github")
 """Named among the files to write: annotations of GitHub Actions."""
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("suite", envvar="KEYHEAT_SUITE", required=False)
 @click.option(
     "--history",
@@ -61,10 +62,15 @@ def regress(
     from keyheat.show.session_files import check_exports
 
     files = tuple(file for file in exports if file != GITHUB)
-    if options.new_baseline and options.baseline:
-        raise click.UsageError("use either --new-baseline or --baseline")
-    loaded = find_suite(suite or "")
-    check_exports(files)
+    mistakes = Mistakes()
+    with mistakes.noted():
+        if options.new_baseline and options.baseline:
+            raise click.UsageError("use either --new-baseline or --baseline")
+    with mistakes.noted():
+        loaded = find_suite(suite or "")
+    with mistakes.noted():
+        check_exports(files)
+    mistakes.refuse()
     with History.open(history) as kept:
         session = SuiteSession(suite=loaded, options=options, consent=consent, history=kept)
         return tell(session.compared(), files, github=GITHUB in exports)

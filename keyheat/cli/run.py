@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from keyheat.cli.guards import Guards, agreed, guarded
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, some_prices
 from keyheat.cli.simulate import (
     NOT_STARTED,
@@ -54,7 +55,7 @@ class LoadOptions:
     )
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @changed
 @takes("load", LoadOptions)
@@ -179,9 +180,9 @@ def _not_begun(job: Job, code: int, output: str) -> int:
     """
     if NOT_OURS in output:
         err.print(
-            f"{job.scenario.loadtest_shown} loads nothing of Keyheat: no user class derives from "
-            "keyheat.load.users.user.TableUser; derive one (docs/run.md), or run it by "
-            f"`locust -f {job.scenario.loadtest}` without a report @ $.loadtest"
+            f"{job.scenario.loadtest_shown} has no user class derived from "
+            "keyheat.load.users.user.TableUser: derive one (`keyheat loadtests copy hotkey` is an example), "
+            f"or run it without a report by `locust -f {job.scenario.loadtest}` @ $.loadtest"
         )
         return WRONG_USE
     err.print(_last_words(output))
@@ -208,7 +209,7 @@ def _check_is_of(run_id: str, folder: Path, output: str) -> None:
                 "run it again with another folder (--out)"
             )
         if manifest.status == "running":
-            raise FileProblem(f"{folder}: the load broke in the middle of the run, so it has no result")
+            raise FileProblem(f"{folder}: the load failed during the run, so there is no result")
     except FileProblem:
         err.print(_last_words(output))
         raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import (
     a_path,
     a_scenario,
@@ -204,7 +205,7 @@ def simulated(
     return diagnosis
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @click.option(
     "--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-simulated-TIME]"
@@ -231,8 +232,13 @@ def simulate(
     A minute of load takes about a second. Several scenarios end in one page, each in a folder of its own
     in --out.
     """
-    billing = Billing(price_list(prices), hours_per_day)
-    jobs = jobs_in(find_scenarios(scenarios, settings), folder, series="simulated", ending="-simulated")
+    mistakes = Mistakes()
+    with mistakes.noted():
+        billing = Billing(price_list(prices), hours_per_day)
+    with mistakes.noted():
+        loaded = find_scenarios(scenarios, settings)
+    mistakes.refuse()
+    jobs = jobs_in(loaded, folder, series="simulated", ending="-simulated")
     how = How(target=SIMULATED, show_keys=show_keys, further=further, billing=billing, brief=len(jobs) > 1)
     diagnoses = [simulated(job, how, seed=seed) for job in jobs]
     codes = list(map(exit_code_of, diagnoses))

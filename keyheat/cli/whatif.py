@@ -9,6 +9,7 @@ import click
 
 from keyheat.cli.answers import as_markdown, give, write_answer
 from keyheat.cli.guards import Guards, agreed, guarded
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import (
     a_path,
     a_scenario,
@@ -82,7 +83,7 @@ class Wanted:
     )
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("scenario", type=a_scenario)
 @click.argument("question", type=click.Choice((*SEARCHES, RETRIES)))
 @some_settings
@@ -112,11 +113,13 @@ def whatif(
 
     Exit code 1: not even the largest number is enough; 3: the load generator was the limit.
     """
-    _check_options(question)
-    target = search.target
+    target, mistakes = search.target, Mistakes()
+    _check_options(question, search, mistakes)
     if search.step_s is not None and question != "load":
         settings = (*settings, f"load.duration_s={search.step_s!r}")
-    loaded, path = find_scenario(scenario, settings)
+    with mistakes.noted():
+        loaded, path = find_scenario(scenario, settings)
+    mistakes.refuse()
     loads = target != SIMULATED
     for extra in ["load", "report"] if loads else ["report"] if folder is not None else []:
         require(extra)
@@ -139,14 +142,25 @@ def whatif(
     return give(answer, code, page=page, markdown=markdown)
 
 
-def _check_options(question: str) -> None:
-    """Refuse options that are for other questions. Raises `UsageError`."""
+def _check_options(question: str, search: Wanted, mistakes: Mistakes) -> None:
+    """Note options that are for other questions, and ranges that are empty."""
     context = click.get_current_context()
     for parameter in context.command.params:
         kinds = ONLY_FOR.get(parameter.name or "", (question,))
         source = context.get_parameter_source(parameter.name or "")
         if question not in kinds and source is not click.core.ParameterSource.DEFAULT:
-            raise click.UsageError(f"{parameter.opts[0]} is for {' and '.join(kinds)}, not for {question}")
+            with mistakes.noted():
+                raise click.UsageError(
+                    f"{parameter.opts[0]} is for {' and '.join(kinds)}, not for {question}"
+                )
+    start, most = search.start, search.most
+    with mistakes.noted():
+        if start is not None and most is not None and start >= most:
+            raise click.UsageError(f"--from {start:g} is not below --to {most:g}")
+    for name, value in (("--from", start), ("--to", most)):
+        with mistakes.noted():
+            if question in ("shards", "capacity") and value is not None and value != int(value):
+                raise click.UsageError(f"{name} {value:g} is not a whole number")
 
 
 def _questions(scenario: "Scenario", path: Path, kind: str, options: Wanted) -> "Iterator[Question]":
@@ -155,11 +169,6 @@ def _questions(scenario: "Scenario", path: Path, kind: str, options: Wanted) -> 
     from keyheat.simulator.whatif import throttled_directions
 
     start, most = options.start, options.most
-    if start is not None and most is not None and start >= most:
-        raise click.UsageError(f"--from {start:g} is not below --to {most:g}")
-    for name, value in (("--from", start), ("--to", most)):
-        if kind != "load" and value is not None and value != int(value):
-            raise click.UsageError(f"{name} {value:g} is not a whole number")
     settings: dict[str, Any] = {"share_most": options.share_most, "burst": options.burst}
     settings |= {"precision": options.precision} if options.precision else {}
     if kind == "load":

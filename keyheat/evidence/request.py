@@ -58,7 +58,7 @@ def evidence_for(request: EvidenceRequest, *, clock: Clock, progress: Progress) 
     Raises `ValueError` for a request that cannot be met (`UnknownEndpoint` if only a file names the
     endpoint), and `FileProblem`.
     """
-    _check_options(request)
+    check_options(request)
     if request.folder is not None:
         require("report", RUN_FILES)
         if request.metrics:
@@ -173,7 +173,7 @@ def check_start(start: datetime, now: datetime, *, asked_now: bool = True) -> No
         )
 
 
-def _check_options(request: EvidenceRequest) -> None:
+def check_options(request: EvidenceRequest) -> None:
     """Check that the options go together; report all at once. Raises `ValueError`."""
     given = {
         "--table": request.table, "--index": request.indexes, "--replica": request.replicas,
@@ -181,18 +181,21 @@ def _check_options(request: EvidenceRequest) -> None:
         "--profile": request.profile, "--describe-json": request.described, "--log": request.logs,
     }  # fmt: skip
     names = [name for name, value in given.items() if value]
+    mistakes = []
     if request.folder is not None and names:
-        raise ValueError(f"--run names the table and the time: leave out {', '.join(names)}")
+        mistakes.append(f"--run names the table and the time: leave out {', '.join(names)}")
     if request.last and (request.start or request.end):
-        raise ValueError("--last is the time up to now: leave out --start and --end")
+        mistakes.append("--last is the time up to now: leave out --start and --end")
     where = {"--region": request.region, "--profile": request.profile, "--endpoint-url": request.endpoint_url}
     live = [name for name, value in where.items() if value]
     if request.metrics and (request.last or (request.start is None) != (request.end is None)):
-        raise ValueError("--metrics have their own time: give both --start and --end, or neither")
+        mistakes.append("--metrics have their own time: give both --start and --end, or neither")
     if request.metrics and live:
-        raise ValueError(f"--metrics makes no calls: leave out {', '.join(live)}")
+        mistakes.append(f"--metrics makes no calls: leave out {', '.join(live)}")
     if request.described and not request.metrics:
-        raise ValueError("--describe-json goes with --metrics; otherwise Keyheat calls DescribeTable")
+        mistakes.append("--describe-json goes with --metrics; otherwise Keyheat calls DescribeTable")
+    if mistakes:
+        raise ValueError("\n  ".join(mistakes))
 
 
 def _described(request: EvidenceRequest, facts: TableFacts, window: Window) -> tuple[TableFacts, list[str]]:
@@ -212,7 +215,9 @@ def facts_from_file(path: Path, facts: TableFacts, window: Window) -> tuple[Tabl
         raise ValueError(f"{path}: this is not output of `aws dynamodb describe-table`")
     if table["TableName"] != facts.name:
         name = table["TableName"][:255]
-        raise ValueError(f"{path} describes {name!r}, but --table is {facts.name!r}")
+        raise ValueError(
+            f"{path} describes {name!r}, not {facts.name!r}: name the same table, or leave out the file"
+        )
     try:
         return facts_during(table, window, facts)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:

@@ -160,7 +160,8 @@ def is_template(raw: Mapping[str, Any]) -> bool:
 
 def read_template(raw: Mapping[str, Any]) -> Source:
     """Read the tables of a template, with their scaling."""
-    template, tables, notes = Template(raw), list[SourceTable](), list[str]()
+    template, tables = Template(raw), list[SourceTable]()
+    notes, others = list[str](), list[str]()
     targets = {name: template.resolved(properties, name) for name, properties in template.of_type(SCALABLE)}
     notes += [line for line in template.take_open() if line.partition(":")[0].endswith(NEEDED)]
     policies = dict(_policies(template, targets, notes))
@@ -173,17 +174,17 @@ def read_template(raw: Mapping[str, Any]) -> Source:
         kind = resource.get("Type") if isinstance(resource, Mapping) else None
         if kind not in (TABLE, GLOBAL, SIMPLE):
             if str(kind).startswith("AWS::DynamoDB") or str(name).startswith("Fn::"):
-                notes.append(f"{name}: {f'a resource of type {kind}' if kind else 'it'} is skipped")
+                others.append(f"{name}: {f'a resource of type {kind}' if kind else 'it'} is skipped")
         elif not template.makes(resource):
-            notes.append(f"{name}: its condition {resource['Condition']} is false or unknown")
+            others.append(f"{name}: its condition {resource['Condition']} is false or unknown")
         else:
             try:
-                for table in _read_resource(template, name, resource, notes):
+                for table in _read_resource(template, name, resource, others):
                     tables.append(table.scaled_by(*_scaling(table, targets, policies)))
             except MALFORMED:
                 template.take_open()
-                notes.append(f"{name}: malformed resource of type {kind}")
-    return Source("a CloudFormation template", tuple(tables), tuple(notes))
+                others.append(f"{name}: malformed resource of type {kind}")
+    return Source("a CloudFormation template", tuple(tables), tuple(notes), tuple(others))
 
 
 NEEDED: Final = (".ResourceId", ".ScalableDimension", ".MinCapacity", ".MaxCapacity")

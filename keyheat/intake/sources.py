@@ -46,7 +46,7 @@ def read_source(path: Path) -> Source:
         serverless = {"service", "provider"} <= raw.keys()
         raise NotTaken(f"{path}: {SERVERLESS if serverless else f'unknown format; accepted: {FORMATS}'}")
     if not source.tables:
-        why = "".join(f"\n  {note}" for note in source.notes) or "\n  no table"
+        why = "".join(f"\n  {note}" for note in (*source.notes, *source.others)) or "\n  no table"
         raise NotTaken(f"{path}: {source.format} without a usable table:{why}")
     return source
 
@@ -62,7 +62,7 @@ def source_of(description: Mapping[str, Any]) -> Source:
     tables = () if notes else tuple(accept_table(name, with_numbers(description), notes, problems))
     described = description.keys() & {"TableStatus", "TableArn", "CreationDateTime"}
     format_ = "a DescribeTable response" if described else "a CreateTable request"
-    return Source(format_, tables, tuple(notes))
+    return Source(format_, tables, others=tuple(notes))
 
 
 def _detect(raw: Mapping[str, Any]) -> Source | None:

@@ -49,11 +49,12 @@ class SourceTable:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Tables of a file, and notes on the rest."""
+    """Tables of a file; `notes` may concern any of them, `others` concern what is not among them."""
 
     format: str  # as a phrase
     tables: tuple[SourceTable, ...]
     notes: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     def choose(self, name: str | None) -> SourceTable:
         """The table of this name or address, or the only one. Raises `ValueError` with the choices."""
@@ -66,6 +67,8 @@ class Source:
         why = f"it has no table {name!r}" if name else f"it has {len(names)} tables"
         if near := get_close_matches(name or "", names, n=1):
             why += f", did you mean {near[0]}?"
+        if about := [note for note in self.others if name and note.startswith(f"{name}:")]:
+            why = "; ".join(about)
         raise ValueError(f"{why}: add --only with one of {', '.join(names)}")
 
 

@@ -26,7 +26,8 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
     planned = "planned_values" in raw
     root = (raw.get("planned_values") if planned else raw.get("values")) or {}
     resources = list(_resources(root.get("root_module") or {}))
-    tables, notes = list[SourceTable](), [*_list_deleted(raw), *_list_unread(resources)]
+    tables, notes = list[SourceTable](), list(_list_unread(resources))
+    others = [*_list_deleted(raw), *_list_skipped(resources)]
     unknown, policies = dict(_unknown(raw)), dict(_policies(resources))
     for resource in resources:
         if resource.get("type") != TABLE:
@@ -38,12 +39,12 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
             f"{at}.{name} is known only after apply" for at in addresses for name in unknown.get(at, ())
         ]
         described = _table(values, str(resource.get("name")), [index["values"] for index in alone])
-        for table in accept_table(address, described, notes, unresolved):
+        for table in accept_table(address, described, others, unresolved):
             bounds = {side: limits for name, side, limits in _targets(resources) if name == table.name}
             rules = {side: rules for (name, side), rules in policies.items() if name == table.name}
             remarks = (*table.remarks, *_list_replaced(raw, address))
             tables.append(replace(table.scaled_by(bounds, rules), remarks=remarks))
-    return Source(f"a Terraform {'plan' if planned else 'state'}", tuple(tables), tuple(notes))
+    return Source(f"a Terraform {'plan' if planned else 'state'}", tuple(tables), tuple(notes), tuple(others))
 
 
 OF_USE: Final = frozenset({
@@ -54,7 +55,7 @@ OF_USE: Final = frozenset({
 
 
 def _list_unread(resources: list[Mapping[str, Any]]) -> Iterator[str]:
-    """Notes on resources about tables that are unusable, or unknown before apply."""
+    """Notes on scaling and indexes that are unusable: their table may be any."""
     tables = {
         (resource.get("values") or {}).get("name") for resource in resources if resource.get("type") == TABLE
     }
@@ -66,11 +67,15 @@ def _list_unread(resources: list[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{address}: its table or bounds are known only after apply; skipped"
         elif kind == SCHEDULE and not others:
             yield f"{address}: scheduled scaling is not simulated"
-        elif kind == INDEX:
-            if (name := values.get("table_name")) is None or name not in tables:
-                yield f"{address}: its table, {name or 'known only after apply'}, is not in this file"
-        elif kind.startswith("aws_dynamodb_") and kind not in (TABLE, "aws_dynamodb_table_item"):
-            yield f"{address}: {kind} is skipped"
+        elif kind == INDEX and ((name := values.get("table_name")) is None or name not in tables):
+            yield f"{address}: its table, {name or 'known only after apply'}, is not in this file"
+
+
+def _list_skipped(resources: list[Mapping[str, Any]]) -> Iterator[str]:
+    for resource in resources:
+        kind = str(resource.get("type"))
+        if kind.startswith("aws_dynamodb_") and kind not in (TABLE, INDEX, "aws_dynamodb_table_item"):
+            yield f"{resource.get('address')}: {kind} is skipped"
 
 
 def _resources(module: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -21,7 +21,7 @@ def read_model(raw: Mapping[str, Any]) -> Source:
     for model in raw["DataModel"]:
         for table in accept_table(str(model.get("TableName")), _table(model), notes):
             tables.append(table.scaled_by(*_scaling(model)))
-    return Source("a model of NoSQL Workbench", tuple(tables), tuple(notes))
+    return Source("a model of NoSQL Workbench", tuple(tables), others=tuple(notes))
 
 
 def _table(model: Mapping[str, Any]) -> dict[str, Any]:

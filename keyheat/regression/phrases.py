@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from keyheat.analysis.measures import MEASURES
-from keyheat.numbers import NOTHING, measured, some
-from keyheat.regression.outcome import Decision, GateFinding, SessionOutcome, Verdict, is_idle
+from keyheat.numbers import NOTHING, measured, percent, some
+from keyheat.regression.outcome import Decision, GateFinding, SessionOutcome, Verdict, is_idle, is_noisy
 from keyheat.words import LIMITS, limit_words
 
 MOST_TIMES: Final = 1_000  # larger ratios are not printed
@@ -24,7 +24,7 @@ DECISIONS: Final[Mapping[Decision, str]] = {
     "same": "as good",
     "better": "better",
     "worse": "worse",
-    "undecided": "cannot be told",
+    "undecided": "inconclusive",
     "missing": "missing",
 }
 
@@ -72,6 +72,16 @@ def _good(gates: int, undecided: int) -> str:
 def decision(finding: GateFinding) -> str:
     """A gate's decision as text."""
     return "nothing to measure" if is_idle(finding) else DECISIONS[finding.decision]
+
+
+def allowed(finding: GateFinding, outcome: SessionOutcome) -> str:
+    """What a failed gate allows, and where to change that."""
+    gate, suite = finding.gate, outcome.suite_path
+    if finding.decision == "missing":
+        return f"Allowed: nothing missing. To stop checking it, remove its gate from {suite}."
+    if gate.least_effect and is_noisy(gate):
+        return f"Allowed: less than {percent(gate.least_effect)} worse (least_effect of its gate in {suite})."
+    return "Allowed: nothing worse. If the change is intended, start a new baseline with --new-baseline."
 
 
 def _run_count(outcome: SessionOutcome) -> int:

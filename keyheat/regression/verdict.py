@@ -64,7 +64,7 @@ class SessionComparison:
         verdict, because = verdict_of(
             results.runs, findings, compared=has_baseline, new_cases=new, changed=suspects,
             forbidden=() if self.force or self.paired else forbidding,
-            doubts=() if self.accept else doubts_of(at_first, expects),
+            doubts=doubts_of(at_first, expects), accept=self.accept,
             gone=[case for case in before if case not in self.suite.gates],
         )  # fmt: skip
         if self._may_be_accepted(verdict, results, findings, tentative):
@@ -119,12 +119,14 @@ def verdict_of(
     new_cases: Sequence[str] = (),
     changed: Sequence[Difference] = (),
     doubts: Sequence[str] = (),
+    accept: bool = False,
     gone: Sequence[str] = (),
 ) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict over all runs of a session, including a rerun baseline, and why.
 
     An invalid run comes first, then setups that forbid the comparison, then gates and thresholds. A first
-    session is not `compared`; `doubts` need a review before it, or a new case, becomes the baseline.
+    session is not `compared`; `doubts` need a review before it, or a new case, becomes the baseline, unless a
+    person accepts them.
     """
     after = [run for run in runs if run.side == "after"]
     because = (
@@ -137,8 +139,9 @@ def verdict_of(
         return "invalid", because
     if any(finding.failed for finding in findings) or any(run.broken for run in after):
         return "regressed", because
-    if doubts:
+    if doubts and not accept:
         return "unaccepted", (*because, *doubts)
+    because += tuple(f"Accepted: {doubt}" for doubt in doubts)
     if not compared:
         return "baseline", (*because, "Later sessions of this suite are compared with this one.")
     return "good", because

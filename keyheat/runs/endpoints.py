@@ -14,7 +14,7 @@ FOREIGN: Final = (
 )
 FOREIGN_UNITS: Final = (
     "The consumed capacity that this endpoint reports may not be DynamoDB's: units, shares and costs of this "
-    "run are not to be relied on, and utilisation is not judged."
+    "run are unreliable, and utilisation is not judged."
 )
 
 

@@ -38,6 +38,8 @@ from keyheat.validation import mistakes
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.scenario/1"
+RECORDED: Final = "evidence"
+"""The load test of a scenario whose demand is recorded: no file has it."""
 ASSUMED: Final = "ASSUMED"
 """The mark of an assumed value in a comment, as `keyheat init` writes it."""
 SCENARIOS: Final = shipped("configs") / "scenarios"
@@ -179,8 +181,11 @@ class Scenario(ScenarioPart):
 
     @property
     def loadtest_shown(self) -> str:
-        """The load test's file, as words name it."""
-        return Path(self.loadtest).name if self.loadtest.endswith(".py") else f"loadtests/{self.loadtest}.py"
+        """The load test, as words name it: a person's own by its file."""
+        if self.loadtest == RECORDED:
+            return "the recorded demand"
+        own = self.loadtest.endswith(".py")
+        return Path(self.loadtest).name if own else f"the load test {self.loadtest}"
 
     def is_shipped(self, locustfile: Path) -> bool:
         """Whether a load test is one of ours."""

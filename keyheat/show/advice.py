@@ -6,7 +6,7 @@ from typing import Final
 from keyheat.analysis.advice.actions import in_order
 from keyheat.numbers import UNITS, a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
-from keyheat.words import READ, TABLE, title_of, whose
+from keyheat.words import READ, TABLE, capital_first, title_of, whose
 
 BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
 
@@ -116,8 +116,8 @@ def carried_words(diagnosis: Diagnosis) -> Iterator[str]:
             else "burst and write buffer"
         )
         yield (
-            f"{saved} carried {whose(demand.resource)}, for {span(demand.carried_s)} at most: a load that "
-            "goes on will be throttled"
+            f"{saved} carried {whose(demand.resource)}, for {span(demand.carried_s)} at most: a longer load "
+            "will be throttled"
         )
 
 
@@ -146,7 +146,7 @@ def _within(action: str, resource: str | None) -> str:
 def cure_words(cure: Cure) -> str:
     """What is to be done, all of it; and what the simulator says of it and what it costs."""
     steps = cure_steps(cure)
-    return f"{steps[0].upper()}{steps[1:]}. {simulated_words(cure)} {_bill(cure.bill)}".rstrip()
+    return f"{capital_first(steps)}. {simulated_words(cure)} {_bill(cure.bill)}".rstrip()
 
 
 def cure_steps(cure: Cure) -> str:
@@ -203,5 +203,5 @@ def _bill(bill: MonthlyBill | None) -> str:
     if_so = f"if the load goes on {how_long_a_day(bill)} ({bill.prices})"
     if before == after:
         return f"The bill for capacity stays at {before} a month, {if_so}."
-    through = ", for all that goes through then," if bill.by_request else ""
+    through = " (including requests that throttle today)" if bill.by_request else ""
     return f"Capacity costs {after} a month{through} instead of {before}, {if_so}."

@@ -99,7 +99,7 @@ def wrong_reads(counted: Mapping[str, float]) -> str:
 def _wrong(counted: Mapping[str, float]) -> list[str]:
     checked = some(round(counted.get("reads.checked", 0.0)), "checked read")
     wrong = wrong_reads(counted)
-    return [f"Wrong reads: of what {checked} should have got, {wrong}."] if wrong else []
+    return [f"Wrong reads: of the items that {checked} should have returned, {wrong}."] if wrong else []
 
 
 def _right(counted: Mapping[str, float]) -> Iterable[str]:
@@ -128,10 +128,10 @@ MEANINGS: Final[Mapping[str, str]] = {
     "cut_off": "the connection ended within the answer: the request was handled",
     "crc32_mismatch": "the answer was damaged on its way: the request was handled",
     "bad_http": "what came back is not HTTP",
-    "answer_too_long": "the answer went on after all that DynamoDB can say, and was dropped",
+    "answer_too_long": "the response exceeded all that DynamoDB can return, and was dropped",
     "not_an_answer": "HTTP 200, but not DynamoDB's answer: does a proxy or a login page stand between?",
-    "no_units": "accepted, it says, but without consumed capacity, or with 0 units for a write",
-    "credentials": "there were no credentials any more, and nothing was sent",
+    "no_units": "HTTP 200 without consumed capacity, or with 0 units for a write",
+    "credentials": "expired credentials could not be refreshed, so nothing was sent",
     "still_in_flight_at_stop": "not answered when the load was stopped",
     "ExpiredTokenException": "the session's credentials had expired",
     "UnrecognizedClientException": "the access key is not known there",

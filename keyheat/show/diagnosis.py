@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from keyheat.analysis.advice.commands import command_of, insights_command, needs_accesses
+from keyheat.analysis.advice.more_evidence import account_command, file_commands
 from keyheat.analysis.changes import NOTABLE, Changes, Period
 from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
@@ -17,7 +18,7 @@ from keyheat.show.advice import can_be_tried, cure_of, cures_now, first_cure, in
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.questions import first_facts
 from keyheat.show.verdict import in_two_words, tone_of, verdict_sentence
-from keyheat.words import capital, index_of, key_name, title_of, whose
+from keyheat.words import capital_first, index_of, key_name, title_of, whose
 
 
 def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
@@ -34,11 +35,24 @@ def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
         facts=tuple(_answers(diagnosed, facts)),
         tables=tuple(_tables(diagnosed)),
         notes=tuple(_notes(diagnosed)),
+        commands=tuple(_next(diagnosed)),
         data={
             "exit_code": exit_code_of(diagnosed.run), "region": diagnosed.region,
             "diagnosis": diagnosis_json(diagnosis),
         },
     )  # fmt: skip
+
+
+def _lacks_evidence(diagnosed: DiagnosedTable) -> bool:
+    """Whether files leave open what throttled, or whether anything did."""
+    return diagnosed.alone and diagnosed.run.diagnosis.verdict.constraint == "undetermined"
+
+
+def _next(diagnosed: DiagnosedTable) -> Iterator[str]:
+    """The commands that get the evidence which files lack."""
+    if _lacks_evidence(diagnosed):
+        yield account_command(diagnosed.evidence, diagnosed.options)
+        yield from file_commands(diagnosed.evidence, diagnosed.options)
 
 
 def page_of(diagnosed: DiagnosedTable, generated_at: datetime) -> str:
@@ -50,7 +64,8 @@ def page_of(diagnosed: DiagnosedTable, generated_at: datetime) -> str:
     before = Section(id="before", title="Now and before", short="Before", tables=short.tables)
     answer = replace(
         whole, title=short.title, label=short.label, tone=short.tone, sentence=short.sentence,
-        facts=short.facts, sections=(*([before] if short.tables else []), *whole.sections),
+        facts=short.facts, commands=short.commands,
+        sections=(*([before] if short.tables else []), *whole.sections),
         warnings=(*whole.warnings, *_beyond_the_evidence(diagnosed)),
     )  # fmt: skip
     return html_of(answer, generated_at)
@@ -152,6 +167,8 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
         yield tonight
     if cure.name == "Now":
         return
+    if _lacks_evidence(diagnosed) and not diagnosis.verdict.settled_by:
+        cure = replace(cure, value="Get the missing evidence by the commands below")
     cure = replace(
         cure, command=cure.command or _cure_command(diagnosed), beside=(*cure.beside, *_by_formula(diagnosed))
     )
@@ -180,9 +197,10 @@ def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     off = f"{CONTRIBUTORS}: {OFF}" in evidence.missing
     unknown = any(line.startswith(CONTRIBUTORS) for line in evidence.missing) and not off
     names_them = "accessed" in counted or (counted and not needs_accesses(resource))
-    if names_them or unknown or (evidence.contributors is None and not off):
+    unread = diagnosed.alone and not unknown
+    if names_them or unknown or (evidence.contributors is None and not (off or unread)):
         return
-    lacks = "does not count accesses" if counted else "is off"
+    lacks = "was not read" if unread else "does not count accesses" if counted else "is off"
     prices = diagnosed.billing.prices.contributor_insights
     price = (
         f"{a_month(prices.rule_per_month)} a month for each rule, {a_month(prices.events_per_million)} for a "
@@ -190,11 +208,12 @@ def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         if prices is not None
         else "its price is not in this price list"
     )
+    read = f"Where it is on, `{account_command(evidence, diagnosed.options)}` reads it from the account"
     yield Fact(
         id="key",
         name="Which key",
         value=f"Not known: Contributor Insights of {resource.place} {lacks}",
-        beside=(f"This turns it on for what comes; {price}",),
+        beside=(*([read] if unread else []), f"This turns it on for what comes; {price}"),
         command=insights_command(diagnosed.table, resource, diagnosed.options),
     )
 
@@ -232,7 +251,7 @@ def _only_step(cure: Cure, advice: Sequence[Recommendation]) -> Recommendation |
 
 def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
     """What eases it now: in words, as a command to paste, with what a month costs before and after."""
-    bill, price, value = now.bill, "", capital(in_short(now))
+    bill, price, value = now.bill, "", capital_first(in_short(now))
     if bill is not None:
         before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
         price = f"{before} → {after} a month ({bill.prices})"
@@ -283,7 +302,7 @@ def changed_words(changes: Changes) -> str:
     """What changed in a sentence or two: the demand, then capacity, mode, maximum, indexes, operations."""
     reference = changes.reference
     if reference is None:
-        return "CloudWatch holds nothing of the time before."
+        return "CloudWatch has no data from before."
     return " ".join(_sentences(changes, reference))
 
 
@@ -372,4 +391,4 @@ def not_held(changes: Changes) -> str | None:
     if changes.reference is None:
         return None
     unknown = [period.name for period in changes.before if not period.is_known]
-    return f"CloudWatch holds nothing of it {', nor '.join(unknown)}." if unknown else None
+    return f"CloudWatch has no data of it {', nor '.join(unknown)}." if unknown else None

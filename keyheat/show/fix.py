@@ -71,7 +71,7 @@ def fix_answer(fix: Fix) -> Answer:
         sentence=" ".join(filter(None, (sentence_of(fix), _unlike_observed(fix)))),
         context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
         tables=tuple(_tables(fix, measures)),
-        notes=tuple(warnings_of(fix)),
+        notes=tuple(dict.fromkeys(warnings_of(fix))),
         commands=tuple(_next(fix)),
         parts=tuple(_part(run) for side in fix.sides for run in side),
         data=_data(fix, measures),

@@ -46,10 +46,11 @@ def _unscaled_indexes(table: TableSpec) -> Iterator[str]:
     for index in (index for index in table.indexes if not index.local):
         follows = index.auto_scaling.sides() if index.auto_scaling else {}
         for side in (side for side in scaled if side not in follows):
-            back = ", and throttles every write to the table once it is behind" if side == "write" else ""
+            back = (
+                ", which throttles every write to the table once it falls behind" if side == "write" else ""
+            )
             yield (
-                f"Auto scaling raises the table's {side} capacity, and not that of index {index.name}, which "
-                f"stays as it is{back}."
+                f"Auto scaling raises the table's {side} capacity, but not that of index {index.name}{back}."
             )
 
 
@@ -60,7 +61,7 @@ def _unscaled_copies(table: TableSpec) -> Iterator[str]:
     scaled = table.auto_scaling is not None and table.auto_scaling.write is not None
     if table.regions and table.billing_mode == "PROVISIONED" and not scaled:
         yield (
-            "AWS wants a global table on demand, or with auto scaling of its writes; this one has neither: "
+            "AWS requires a global table to be on demand, or to scale its writes; this one does neither: "
             "add [table.auto_scaling.write]."
         )
 

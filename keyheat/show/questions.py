@@ -43,7 +43,7 @@ from keyheat.show.advice import (
 )
 from keyheat.show.answer import Fact
 from keyheat.show.verdict import NAMES, SHORT, grade_words, sureness
-from keyheat.words import capital, whose
+from keyheat.words import capital, capital_first, whose
 
 NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 minutes, or add --log FILE."
 """How to learn of the time since the newest minute that is published."""
@@ -213,7 +213,7 @@ def _now(diagnosis: Diagnosis) -> Fact | None:
     now = now_of(diagnosis)
     if now is None or cure_of(diagnosis) is None or cures_now(diagnosis):
         return None
-    value = capital(in_short(now))
+    value = capital_first(in_short(now))
     return Fact(id="now", name="Now", value=value, beside=("Eases it; the cause stays.",))
 
 
@@ -227,9 +227,9 @@ def _what_to_do(run: ReportRun) -> Fact:
         question = "What to do" if now_of(diagnosis) is None else "For good"
         question = "Now and for good" if cures_now(diagnosis) else question
         command = f"keyheat fix {typed(run.folder)}" if tried and run.folder else None
-        return Fact(id="do", name=question, value=capital(cure), beside=simulated, command=command)
+        return Fact(id="do", name=question, value=capital_first(cure), beside=simulated, command=command)
     if verdict.rule in SHORT:
-        value = "Run it where throttles can come"
+        value = "Run it on a target that can throttle"
         return answer(value=value, command=scenario and f"keyheat run {scenario}")
     if diagnosis.generator.bound:
         return answer(
@@ -249,7 +249,7 @@ def _what_to_do(run: ReportRun) -> Fact:
     if verdict.settled_by and (now is None or now.action == "collect_evidence"):
         return answer(value="Get the evidence that settles it", beside=(verdict.settled_by,))
     if now is not None:
-        return Fact(id="do", name="Now", value=capital(in_short(now)), beside=(now.why,))
+        return Fact(id="do", name="Now", value=capital_first(in_short(now)), beside=(now.why,))
     return answer(value="Not enough evidence to recommend a change")
 
 
@@ -279,7 +279,7 @@ def _cost(diagnosis: Diagnosis) -> Fact | None:
 
 
 def _priced(bill: MonthlyBill) -> str:
-    more = ", for all that goes through then" if bill.by_request else ""
+    more = ", including requests that throttle today" if bill.by_request else ""
     return f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
 
 
@@ -289,7 +289,7 @@ def _how_sure(run: ReportRun, facts: Facts) -> Fact:
     if verdict.grade != "none":
         by = grade_words(verdict.grade, source)
     elif verdict.rule in SHORT:
-        by = "no throttle can be expected of this endpoint"
+        by = "this endpoint never throttles"
     elif verdict.constraint == "none":
         few = "there are too few throttles for a verdict"
         by = few if facts.run_throttles else "there is no throttle to explain"

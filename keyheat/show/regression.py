@@ -18,7 +18,16 @@ from keyheat.regression.outcome import (
     is_idle,
     worst_first,
 )
-from keyheat.regression.phrases import SHOWN, baseline_phrase, change_phrase, decision, headline, value
+from keyheat.regression.phrases import (
+    SHOWN,
+    allowed,
+    baseline_phrase,
+    change_phrase,
+    decision,
+    headline,
+    label_words,
+    value,
+)
 from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone, link_to
 from keyheat.words import capital
 
@@ -64,9 +73,9 @@ def _shortened(lines: Sequence[str]) -> Iterator[str]:
 def _facts(outcome: SessionOutcome) -> Iterator[Fact]:
     gates, failed, undecided = len(outcome.measured), len(outcome.failed), len(outcome.of("undecided"))
     if gates:
-        beside = f"{undecided} cannot be told" if undecided else "the others held" if failed else "all held"
+        beside = f"{undecided} inconclusive" if undecided else "the others held" if failed else "all held"
         idle = len(outcome.findings) - gates
-        more = (f"{idle} more have nothing to measure",) if idle else ()
+        more = (f"{idle} skipped (no data)",) if idle else ()
         yield Fact(name="Gates", value=f"{failed} of {gates} failed", beside=(beside, *more))
     bad = sum(not run.valid for run in outcome.runs)
     again = sum(len(case.before) for case in outcome.cases) if outcome.paired else 0
@@ -96,6 +105,7 @@ def _gates(outcome: SessionOutcome, changed: Sequence[GateFinding]) -> Iterator[
         Fact(
             name=f"{decision(finding).capitalize()}: {finding.case}, {finding.gate.measure}",
             value=finding.because,
+            beside=(allowed(finding, outcome),) if finding.failed else (),
         )
         for finding in changed[:MOST]
     ]
@@ -146,7 +156,7 @@ def _runs(case: CaseMade, measures: set[str], folder: Path | None) -> Iterator[T
     rows = [
         {
             "run": f"{run.repetition}, {'before' if run.side == 'before' else 'now'}",
-            "label": ", ".join(run.labels) or run.constraint or NOTHING,
+            "label": ", ".join(map(label_words, run.labels)) or run.constraint or NOTHING,
             "valid": "; ".join(("yes" if run.valid else run.problem or "no", *run.broken)),
             "took": NOTHING if run.took_s is None else span(run.took_s),
             **{name: value(run.measures.get(name), name) for name in names},

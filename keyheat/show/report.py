@@ -44,10 +44,8 @@ from keyheat.words import READ, WRITE, Resource
 
 MOST_RESOURCES: Final = 42  # a table and twenty indexes, reads and writes
 LEAST_MINUTES_S: Final = 180  # of load, below which a minute's mean says less than its seconds
-TOO_SHORT: Final = (
-    "No minute-by-minute chart: the load lasted {}, and a minute's mean takes in time without it."
-)
-NOT_TOLD: Final = "Which partition served what is not known: DynamoDB does not tell."
+TOO_SHORT: Final = "No minute-by-minute chart: the load lasted {}, too short for means of whole minutes."
+NOT_TOLD: Final = "DynamoDB does not show which partition served which request."
 SHOWN: Final = (
     "run_id", "status", "target", "endpoint", "endpoint_url", "region", "scale", "transport", "seed",
     "started_at", "ended_at", "processes", "users", "scenario_path",
@@ -201,7 +199,7 @@ def _keys(run: ReportRun, facts: Facts) -> Section:
         unknown_keys = f"Which keys of {facts.resource.place} the writes met on is not recorded."
         lines.append(f"These are the table's keys. {unknown_keys}")
     if run.keys is None:
-        lines.append("keys.json is missing, so where the heat was over time cannot be shown.")
+        lines.append("keys.json is missing, so there is no heat map.")
     elif any(keys) and not any(heat):
         lines.append("No key came near what one partition admits in any window, so there is no heat to show.")
     if not any(keys):
@@ -222,7 +220,7 @@ def _partitions(run: ReportRun, facts: Facts) -> Section:
             worth = _unit_worth(run, rows, resource)
             ceiling = partition_ceiling(resource.direction, run.scale) * worth
             figures.append(partition_figure(rows, resource, ceiling, worth))
-        lines += [] if figures else ["No partition was asked for anything."]
+        lines += [] if figures else ["No partition got any request."]
     return _section("partitions", "Partitions over time", "Partitions", figures, lines)
 
 

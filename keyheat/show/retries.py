@@ -86,7 +86,7 @@ def _of_throttles(runs: Runs) -> str:
     are = "is" if usual.given_up == 1 else "are"
     lost = f"With {name} {_lost(usual)} of {some(usual.requests, 'request')} {are} given up"
     if usual.quota_ran_out:
-        lost += f", {percent(usual.quota_ran_out / usual.given_up)} of them for want of retry quota"
+        lost += f", {percent(usual.quota_ran_out / usual.given_up)} of them because the retry quota ran out"
     if best is usual:
         return f"{lost}; no policy that was tried loses fewer."
     either = "" if usual.lost else " either"
@@ -143,9 +143,9 @@ def found_in(runs: Runs) -> Iterator[str]:
     for run in others:
         if feeds_on_itself(run, none):
             yield (
-                f"{run.policy.name}: throttling goes on for {span(recovery_s(run, none))} after the demand "
-                "alone would be throttled no more; it feeds on "
-                f"{some(run.attempts - run.requests, 'retry', 'retries')}."
+                f"{run.policy.name}: throttling goes on for {span(recovery_s(run, none))} longer than the "
+                f"demand alone would cause; {some(run.attempts - run.requests, 'retry', 'retries')} sustain "
+                "it."
             )
         if run.policy.limits_rate and none.calm_from_s:
             yield (
@@ -165,4 +165,4 @@ def _worked_out(scenario: Scenario, clients: int) -> Iterator[str]:
         "goodput is while the load lasts."
     )
     if any(task.operation.startswith(("batch", "transact")) for task in scenario.tasks):
-        yield "What a batch hands back, and transactions that are cancelled, are sent again by no SDK."
+        yield "No SDK resends the unprocessed items of a batch, or a cancelled transaction."

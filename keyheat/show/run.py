@@ -92,7 +92,7 @@ def _warnings(run: ReportRun) -> Iterator[str]:
     """Warnings before relying on the numbers."""
     manifest = run.manifest
     if manifest is not None and manifest.stopped_by is not None:
-        yield f"{sentence(manifest.stopped_by.words)} What was recorded until then holds."
+        yield f"{sentence(manifest.stopped_by.words)} The record until then is valid."
     elif manifest is not None and manifest.status != "finished":
         how = "interrupted" if manifest.status == "interrupted" else "not finished"
         yield f"The run was {how}: it shows what was recorded{_recorded(run)}."
@@ -105,7 +105,7 @@ def _warnings(run: ReportRun) -> Iterator[str]:
         yield from map(sentence, manifest.auto_scaling.in_words())
     yield from (f"{capital(words)}." for words in carried_words(run.diagnosis))
     if not run.units_hold:
-        yield "Units, shares and costs are not to be relied on: this endpoint may count units in its own way."
+        yield "Do not rely on units, shares and costs: this endpoint may count units differently."
     if run.scale != 1:
         word, place = ("Simulated", "simulated") if run.simulated else ("Rehearsed", "local")
         admits = whole(limits.PARTITION_WRITE_UNITS_PER_S * run.scale)
@@ -135,7 +135,9 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
     yield from _findings(diagnosis)
     if diagnosis.thresholds:
         broken = tuple(
-            f"Broken: {_threshold(threshold)}" for threshold in diagnosis.thresholds if threshold.broken
+            f"Broken: {_threshold(threshold)} by [thresholds] of the scenario"
+            for threshold in diagnosis.thresholds
+            if threshold.broken
         )
         yield Section(
             id="thresholds", title="Thresholds", short="Thresholds", wrong=broken,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from keyheat.analysis.found import FoundRun, UnreadPlace
 from keyheat.masking import shown
 from keyheat.numbers import NOTHING, measured, percent, some
+from keyheat.regression.phrases import label_words
 from keyheat.runfiles import REPORT
 from keyheat.show.answer import Answer, Table, link_to
 from keyheat.show.verdict import in_two_words, sureness, target_words
@@ -73,7 +74,7 @@ def _verdict(run: FoundRun) -> Iterator[str]:
         return
     yield in_two_words(summary, on_burst=summary.on_burst, throttles=summary.throttled or 0)
     limited = f"{summary.resource} {summary.direction}s" if summary.resource and summary.direction else ""
-    yield ", ".join(summary.labels) or limited
+    yield ", ".join(map(label_words, summary.labels)) if len(summary.labels) > 1 else limited
     yield f"broken: {'; '.join(summary.broken)}" if summary.broken else ""
 
 

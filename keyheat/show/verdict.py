@@ -214,7 +214,7 @@ def _none(facts: Facts) -> str:
         return f"{went}."
     busiest = percent(facts.busiest_share)
     peak = "" if busiest == percent(facts.used_share) else f", and {busiest} in the busiest minute"
-    burst = "Saved burst carried that, for minutes at most: a load that goes on will be throttled."
+    burst = "Burst capacity served that, for minutes at most: a longer load will be throttled."
     return f"{went}{peak}. {burst}"
 
 

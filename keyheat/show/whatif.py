@@ -20,12 +20,12 @@ from keyheat.words import BROKEN, DONE, INVALID, WRITE, WRITES_FIRST, Direction,
 NOT_OF_THE_TABLE: Final = {"generator": "Generator-bound", "undecided": "Not decided"}
 BURST: Final = "Burst capacity counts here: the answer may not hold for longer than this load lasts."
 STEADY: Final = (
-    "Burst capacity does not count, since DynamoDB gives it on a best effort only: the answer holds however "
-    "long the load lasts. Add --with-burst to count it."
+    "Burst capacity does not count, because DynamoDB grants it on a best-effort basis: the answer holds for "
+    "any length of load. Add --with-burst to count it."
 )
 FORMULA: Final = (
-    "By the formula {} would do if each had a partition to itself; shards are placed by a hash, and some of "
-    "them share one. Your own key names have other hashes: add a few shards."
+    "By the formula, {} are enough if each has a partition to itself. A hash places the shards, so some "
+    "share a partition. Your own key names hash differently: add a few shards."
 )
 
 

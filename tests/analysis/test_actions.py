@@ -10,7 +10,7 @@ from keyheat.analysis.advice import case, hot_partition, recommendations
 from keyheat.analysis.advice.actions import ACTIONS, Applied, ByHand, Setting, apply, in_order
 from keyheat.analysis.advice.fix import chosen
 from keyheat.runs.formats import Diagnosis, Recommendation
-from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.scenario import RECORDED, Scenario
 from keyheat.scenario.variants import changes
 from keyheat.words import TITLES, WRITE, Constraint
 from tests.make import a_diagnosis, a_shipped
@@ -160,15 +160,15 @@ BY_HAND: list[tuple[Case, str]] = [
         (asked("hotkey", action), word)
         for action, word in {
             "back_off": "keyheat whatif NAME retries",
-            "queue_writes": "sends the same later",
-            "ramp": "another demand",
+            "queue_writes": "sends the same demand later",
+            "ramp": "changes the demand",
             "raise_account_quota": "Service Quotas",
-            "raise_cardinality": "application's to say",
+            "raise_cardinality": "the application decides",
             "read_eventually_consistent": "load test",
             "slow_scans": "a Limit",
             "collect_evidence": "keyheat collect",
-            "cache_reads": "reads through no cache",
-            "replicate_reads": "reads from no copies",
+            "cache_reads": "cannot read through a cache",
+            "replicate_reads": "cannot read from copies",
             "shard_writes": "how many shards",
             "raise_capacity": "the demand is not known",
         }.items()
@@ -181,8 +181,16 @@ BY_HAND: list[tuple[Case, str]] = [
     (asked("hotkey", "shard_writes", "table.sort_key=", shards=3), "spreads no key"),
     (asked("sequence-key", "change_index_key", shards=3, resource="by-order"), "no load test sends"),
     (asked("country-index", "change_index_key", resource="by-country", direction="read"), "whatif"),
-    (asked("too-small", "raise_max_on_demand", units=5), "the scenario cannot say it"),
+    (asked("too-small", "raise_max_on_demand", units=5), "the changed scenario is invalid"),
 ]  # fmt: skip
+
+
+def test_words_name_no_load_test_of_a_recorded_demand() -> None:
+    advice, scenario, on = asked("hotkey", "cache_reads")
+    made = apply(advice, scenario.model_copy(update={"loadtest": RECORDED}), on)
+    assert isinstance(made, ByHand)
+    assert "the recorded demand cannot read through a cache" in made.words
+    assert "evidence.py" not in made.words
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
     (
         "an index is provisioned too low",
         {"constraint": "table", "resource": "by_country", "limit": 100}, "raise_capacity",
-        ("100 WCU/s were provisioned for index by_country", "index's capacity", "2,858 WCU/s"), (),
+        ("100 WCU/s were provisioned for index by_country", "The index lacks capacity", "2,858 WCU/s"), (),
     ),
     (
         "a key range of an index is hot",
@@ -124,7 +124,7 @@ STORIES: list[tuple[str, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
         "somebody raised it late, for auto scaling is off",
         {"constraint": "table", "rule": "auto-scaling-late", "limit": 100, "scaled_by_hand": True},
         "raise_minimum",
-        ("only after the load was there", "minimum capacity", "2,858 WCU/s ahead of the peak"), ("scaling",),
+        ("only after the load was there", "minimum capacity", "2,858 WCU/s before the peak"), ("scaling",),
     ),
     (
         "auto scaling is known to be on",
@@ -214,7 +214,7 @@ def test_a_client_that_retries_is_not_told_to(
     found = advised(case(numbers, heat=hot(1_800), **facts))
     assert found.keys() & {"back_off", "queue_writes"} == ({action} if action else set())
     if action == "queue_writes":
-        assert "gives 40 % of its requests up all the same" in found[action].why
+        assert "still gives up 40 % of its requests" in found[action].why
 
 
 RETRIED = {"retries.requests": 1_000, "retries.attempts": 500, "retries.given_up": 100}

@@ -94,7 +94,7 @@ def test_a_blind_span_that_could_hide_throttles_is_not_none(
     ("made", "says"),
     [
         (run(load({range(50, 70): 1.0})), "Blind from 12:00:50 to 12:01:10 UTC: 100 % of 2,000 attempts"),
-        (run(load({range(50, 70): 0.4})), "7 % of all attempts failed for another reason than a throttle."),
+        (run(load({range(50, 70): 0.4})), "7 % of all attempts failed without a throttle."),
         (run(load({range(50, 51): 1.0})), None),  # a second is no span, and its attempts are below 1 %
         (run(load()), None),
     ],

@@ -137,11 +137,11 @@ def test_a_new_index_and_another_mix_of_operations_are_said() -> None:
 def test_where_cloudwatch_holds_nothing_that_is_said_and_nothing_is_zero() -> None:
     found = changes(ROSE, [label(0, 20)], WRITES, [("a week before", evidence([], []))])
     assert found is not None
-    assert changed_words(found) == "CloudWatch holds nothing of the time before."
+    assert changed_words(found) == "CloudWatch has no data from before."
     assert not_held(found) is None, "it was said once"
     found = changes(ROSE, [label(10, 20)], WRITES, [("a week before", evidence([], []))])
     assert found is not None
-    assert not_held(found) == "CloudWatch holds nothing of it a week before."
+    assert not_held(found) == "CloudWatch has no data of it a week before."
 
 
 def test_a_short_time_before_is_compared_by_its_length_if_no_earlier_window_is_held() -> None:

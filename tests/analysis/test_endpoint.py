@@ -56,7 +56,7 @@ def test_nothing_is_inferred_from_units_that_may_not_be_dynamodbs(
     )  # fmt: skip
     diagnosis = diagnosed(found, numbers)
     assert {label.rule for label in diagnosis.labels} == {rule}
-    assert sum("are not to be relied on" in line for line in diagnosis.verdict.because) == doubts
+    assert sum("are unreliable" in line for line in diagnosis.verdict.because) == doubts
     if doubts:
         assert not any("WCU" in line for label in diagnosis.labels for line in label.because)
 

@@ -424,7 +424,7 @@ def test_an_answer_that_was_cut_off_says_so(answer: Answer) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"Table": {"TableName": "other"}}', "describes 'other', but --table is 'orders'"),
+        ('{"Table": {"TableName": "other"}}', "describes 'other', not 'orders': name the same table"),
         ('{"TableNames": []}', "this is not output of `aws dynamodb describe-table`"),
         (
             '{"Table": {"TableName": "orders", "CreationDateTime": "monday"}}',

@@ -405,7 +405,7 @@ def test_the_key_of_an_incident_stands_in_its_headline_and_is_to_be_sharded() ->
     said = verdict_sentence(diagnosis.verdict, facts_of(run), diagnosis.generator)
     assert "one key, “customer-4711”, asked for 1,340 WCU/s where a partition admits 1,000" in said
     advice = next(one for one in diagnosis.recommendations if one.kind == "cure")
-    assert advice.why.startswith("One key takes the heat: “customer-4711” asks for 1,335 WCU/s")
+    assert advice.why.startswith("One key is hot: “customer-4711” asks for 1,335 WCU/s")
     assert (advice.action, advice.resource, advice.shards) == ("shard_writes", "table", 3)
 
 

@@ -158,7 +158,7 @@ def test_a_sprinkle_makes_no_verdict_but_stays_listed(numbers: Thresholds) -> No
     diagnosis = diagnosed(found, numbers)
     assert diagnosis.verdict.constraint == "none"
     assert diagnosis.verdict.valid
-    assert "sprinkle" in diagnosis.verdict.because[0]
+    assert "too few for a verdict" in diagnosis.verdict.because[0]
     assert [label.constraint for label in diagnosis.labels] == ["partition"]
 
 

@@ -128,7 +128,7 @@ def test_more_capacity_is_offered_where_it_helps_whichever_limit_it_is(name: str
     first, second = diagnosis.recommendations
     assert (first.action, second.action) == ("raise_capacity", "collect_evidence")
     assert first.units
-    assert "more capacity brings more of them" in first.expected
+    assert "because more capacity adds partitions" in first.expected
 
 
 def test_a_table_held_at_what_no_whole_partitions_serve_is_too_small() -> None:

@@ -34,7 +34,7 @@ def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ServiceApp:
     service = Service(clock=clock, seed=1)
     made = ServiceApp(clock, service, build_router(Regions(service)))
     clients = {"dynamodb": made.ddb, "cloudwatch": made.cloudwatch}
-    session = SimpleNamespace(client=lambda service, **_options: clients[service])
+    session = SimpleNamespace(client=lambda service, **_options: clients[service], region_name="us-east-1")
     monkeypatch.setattr(boto3, "Session", lambda **_options: session)
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
     monkeypatch.chdir(tmp_path)
@@ -63,6 +63,14 @@ def write(app: ServiceApp, customer: str) -> None:
     item = {"customer": {"S": customer}, "basket": {"S": "x" * 300_000}}
     with suppress(app.ddb.exceptions.ProvisionedThroughputExceededException):
         app.ddb.put_item(TableName="orders", Item=item)
+
+
+def test_a_window_is_checked_by_the_clock_of_the_endpoint(app: ServiceApp) -> None:
+    app.clock.advance(2 * 86_400)
+    start, end = (f"{at:%FT%TZ}" for at in load(app, None, minutes=1))
+    there = ["--table", "orders", "--endpoint-url", "http://127.0.0.1:8000"]
+    assert main(["collect", *there, "--start", start, "--end", end, "--out", "moved.json"]) == 0
+    assert read_evidence(Path("moved.json")).series
 
 
 def collect_and_analyze(window: tuple[datetime, datetime], *, keys: bool = True) -> None:

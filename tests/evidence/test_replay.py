@@ -97,6 +97,7 @@ def test_auto_scaling_is_replayed_and_a_fix_says_why_it_does_not_try_its_maximum
     write_diagnosis(folder / "diagnosis.json", by_formula)
     said = verb("fix", folder, "--out", tmp_path / "fix")
     assert said.says("Not tried: Raise the maximum of auto scaling (raise_maximum): auto scaling acts after")
+    assert (said.out + said.err).count("Not tried:") == 1
     raw, text = replayed(verb, incident(tmp_path / "unknown", found))
     assert "auto_scaling" not in raw["table"]
     assert "# Not taken: its auto scaling: not looked up" in text

@@ -57,7 +57,7 @@ def test_one_that_breaks_in_the_middle_broke_no_threshold(
     said = verb("run", "hotkey", "--out", place, *quick)
     assert said.code == 3
     assert "MemoryError of something" in said.err
-    assert "broke in the middle of the run" in said.err
+    assert "failed during the run" in said.err
 
 
 @pytest.mark.opens

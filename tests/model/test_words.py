@@ -7,7 +7,7 @@ import pytest
 
 from keyheat.model import limits
 from keyheat.model.resources import Cause, Refusal, highest, parse_reason
-from keyheat.words import Capacity, Direction
+from keyheat.words import Capacity, Direction, capital_first
 
 
 @pytest.mark.parametrize("index", [None, "by_tag"])
@@ -29,6 +29,10 @@ def test_a_reason_says_what_it_was_made_of(index: str | None, direction: Directi
 )
 def test_reasons_are_spelled_as_dynamodb_spells_them(refusal: Refusal, reason: str) -> None:
     assert refusal.reason == reason
+
+
+def test_a_step_begins_with_a_capital_though_it_has_a_hyphen() -> None:
+    assert capital_first("pre-warm the table") == "Pre-warm the table"
 
 
 def test_every_limit_states_its_unit_and_a_page_listed_above() -> None:

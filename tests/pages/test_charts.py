@@ -304,7 +304,7 @@ def test_of_a_run_on_aws_one_line_says_that_partitions_are_not_known(a_run: Any)
     manifest = orjson.loads((run_dir / "run.json").read_bytes())
     (run_dir / "run.json").write_bytes(orjson.dumps({**manifest, "target": "aws"}))
     text = page_of(load_run(run_dir))
-    assert "Which partition served what is not known: DynamoDB does not tell." in section(text, "partitions")
+    assert "DynamoDB does not show which partition served which request." in section(text, "partitions")
     assert "<code>partitions.parquet</code>" not in text
 
 

@@ -62,7 +62,7 @@ def test_what_one_run_lacks_has_a_reason_and_wrong_reads_come_first(samples, a_r
         (NAMES[1:2], "None throttled", "none", "Not throttled: sharded.", "all as its scenario expects"),
         (
             ["undetermined"], "1 of 1 throttled", "undetermined",
-            "Throttled: undetermined by a limit that the evidence does not tell (6 %).", "",
+            "Throttled: undetermined by an unidentified limit (6 %).", "",
         ),
         (
             ["sharded"] * 7, "None throttled", "none",

@@ -33,7 +33,9 @@ def test_right_reads_are_said_in_a_sentence():
 )
 def test_wrong_reads_come_first_and_are_never_called_right(counted, words):
     counts = counts_of(RIGHT | counted)
-    assert counts.wrong == (f"Wrong reads: of what 400 checked reads should have got, {words}.",)
+    assert counts.wrong == (
+        f"Wrong reads: of the items that 400 checked reads should have returned, {words}.",
+    )
     assert counts.lines == ()
 
 

@@ -99,7 +99,7 @@ def test_a_conflict_and_a_broken_threshold_are_visible():
     content["verdict"]["because"] = ("the reasons say table, the metrics say partition: they disagree",)
     text = page_of(ReportRun(diagnosis=Diagnosis.model_validate(content)))
     assert "The reasons say table, the metrics say partition: they disagree" in text
-    assert "Broken: p99_ms_max: 31 ms measured, at most 10 ms allowed" in text
+    assert "Broken: p99_ms_max: 31 ms measured, at most 10 ms allowed by [thresholds] of the scenario" in text
 
 
 def test_an_unknown_reason_is_kept_and_undetermined():

@@ -33,8 +33,8 @@ def test_utilisation_is_not_judged_by_units_that_are_not_dynamodbs(tmp_path: Pat
         file.write_text(json.dumps(content | {"endpoint": endpoint}))
         pages.append(words_of(load_evidence(file)))
     right, doubted = pages
-    assert "are not to be relied on" not in right
+    assert "Do not rely on" not in right
     assert "100 of 100 provisioned WCU/s" in right
-    assert "Units, shares and costs are not to be relied on" in doubted
+    assert "Do not rely on units, shares and costs" in doubted
     assert "100 of 100 provisioned WCU/s" not in doubted
     assert "its units are not judged: they may not be DynamoDB&#39;s" in doubted

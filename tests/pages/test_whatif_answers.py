@@ -129,7 +129,7 @@ SHORT: list[tuple[dict[str, Any], tuple[LimitHit, ...], str, str]] = [
     ({}, (PROVISIONED,), "table", "by the provisioned capacity of the table (writes)"),
     ({}, (OF_INDEX,), "table", "of index by-day (writes)"),
     ({}, (ACCOUNT,), "account", "the account's quota"),
-    ({}, (), "undetermined", "a limit that the evidence does not tell"),
+    ({}, (), "undetermined", "an unidentified limit"),
     ({"on_burst": True}, (PROVISIONED,), "table", "only burst capacity carries the load, beyond"),
     ({"state": "generator"}, (), "invalid", "the load generator is the limit, not the table"),
     ({"state": "undecided"}, (), "invalid", "is not valid"),
@@ -213,6 +213,6 @@ def test_the_own_client_is_named_with_its_quota(tmp_path: Path) -> None:
 
 def test_what_an_adaptive_client_sends_late_feeds_on_no_retries() -> None:
     later = replace(BUSY, policy=policy_named("boto3-2026-adaptive"), throttled_per_s=(4,) * 13)
-    assert [one for one in found_in([NONE, later]) if "feeds on" in one] == []
+    assert [one for one in found_in([NONE, later]) if "sustain" in one] == []
     assert "take 5 ms at p50 and 1.5 s at p99" in next(found_in([NONE, later]))
-    assert "feeds on" in next(found_in([NONE, replace(later, policy=BUSY.policy)]))
+    assert "sustain" in next(found_in([NONE, replace(later, policy=BUSY.policy)]))

@@ -258,7 +258,7 @@ def test_an_interval_that_says_nothing_is_not_written_out() -> None:
     wild: list[float | None] = [0.2, 1.7]
     finding = of_measure("p50_ms", wild, wild[::-1])
     assert finding.decision == "undecided"
-    assert change_phrase(finding) == "cannot be told"
+    assert change_phrase(finding) == "inconclusive"
     assert "the size of the change is unknown" in finding.because
     assert "over x" not in finding.because
 

@@ -11,7 +11,7 @@ from keyheat.analysis.found import FoundRun, UnreadPlace, find_runs
 from keyheat.runs.claims import hold
 from keyheat.show.html import html_of, save
 from keyheat.show.runs import runs_answer
-from keyheat.words import INVALID
+from keyheat.words import INVALID, WRITE
 from tests.made_runs import FIRST, started, summary, written
 from tests.pages.axe import violations
 
@@ -49,6 +49,19 @@ def test_runs_are_found_however_they_are_nested_and_nothing_below_one(tmp_path):
     runs, problems = found(tmp_path)
     assert (set(runs), problems) == ({"one", "two"}, [])
     assert runs["one"].table == "table-of-hotkey"
+
+
+def test_a_limit_is_named_once(tmp_path):
+    labels = "table write table", "table write partition"
+    sided = {"constraint": "table", "resource": "table", "direction": WRITE}
+    rows = [
+        summary().model_copy(update={**sided, "labels": labels[:count]}) for count in (1, 2)
+    ]  # fmt: skip
+    answer = runs_answer(made(rows, tmp_path), [], [tmp_path], tmp_path)
+    assert [row["verdict"] for row in answer.tables[0].rows] == [
+        "Table capacity · table writes",
+        "Table capacity · the provisioned capacity (table writes), a partition limit (table writes)",
+    ]
 
 
 def test_a_tree_that_is_too_deep_is_said(tmp_path):

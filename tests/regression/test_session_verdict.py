@@ -108,7 +108,9 @@ def test_a_new_case_is_held_against_nothing(suite: Any) -> None:
     assert "sharded is new" in judged["because"][0]
     assert judged["verdict"] == "unaccepted", "it throttles where nobody said that it is to"
     accepted = replace(held, accept=True)
-    assert accepted.judge(made(held.suite, after()))["verdict"] == "good"
+    result = accepted.judge(made(held.suite, after()))
+    assert result["verdict"] == "good"
+    assert any(line.startswith("Accepted: sharded ") for line in result["because"])
 
 
 def unaccepted(kept: Baseline, *, first: bool) -> Baseline:

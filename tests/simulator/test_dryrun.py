@@ -310,7 +310,7 @@ def test_somebody_elses_file_has_a_process_of_its_own(tmp_path: Path) -> None:
 WRONG = {
     "it is nobody of ours": (
         "from locust import HttpUser\nclass Mine(HttpUser):\n    @task\n    def get(self): ...\n",
-        ["mine.py:7: Mine sends nothing that Keyheat sees"],
+        ["mine.py:7: Keyheat cannot see what Mine sends"],
     ),
     "raises when it is imported": ("number = 1 / 0\n", ["mine.py:6: ZeroDivisionError: division by zero"]),
     "is no Python": ("class Mine(TableUser:\n", ["mine.py:6: SyntaxError"]),

@@ -81,7 +81,7 @@ def test_what_came_from_other_regions_is_said_of_a_real_table() -> None:
     )  # fmt: skip
     found = diagnosed(evidence.model_copy(update={"series": (*kept, copied, late), "source": "aws"}))
     said = " ".join(found.verdict.because)
-    assert "25 % of its write units were writes of the other Regions." in said.replace(
+    assert "25 % of its write units were replicated from other Regions." in said.replace(
         "\N{NO-BREAK SPACE}", " "
     )
     assert "Copies to us-east-1 took 2,500 ms" in said.replace("\N{NO-BREAK SPACE}", " ")

@@ -92,7 +92,7 @@ class Action:
 
     take: Take | None = None
     counts: Literal["shards", "units"] | None = None  # what its number is of
-    by_hand: str = "it is not an action of this version."
+    by_hand: str = "this version does not know the action."
 
 
 def apply(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
@@ -108,7 +108,7 @@ def apply(advice: Recommendation, scenario: Scenario, on: Setting) -> Outcome:
     except NotShown as reason:
         return ByHand(action=advice.action, why=str(reason))
     except ScenarioError as error:
-        return ByHand(action=advice.action, why=f"the scenario cannot say it: {'; '.join(error.errors)}")
+        return ByHand(action=advice.action, why=f"the changed scenario is invalid: {'; '.join(error.errors)}")
 
 
 def counts(action: str, what: Literal["shards", "units"]) -> bool:
@@ -158,7 +158,7 @@ def _set_units(
     """More capacity, a minimum, auto scaling, a higher maximum, or pre-warming."""
     resource, direction = _side(advice)
     if advice.units is None:
-        raise NotShown("the demand is not known: `keyheat whatif NAME capacity` searches it.")
+        raise NotShown("the demand is not known: `keyheat whatif NAME capacity` finds the capacity it needs.")
     if advice.units > MOST_UNITS:
         raise NotShown(f"a scenario's table has {units(MOST_UNITS, direction)} at most.")
     raw, amount = _raw(scenario), ceil(advice.units)
@@ -192,8 +192,8 @@ def _pay_by_request(advice: Recommendation, scenario: Scenario, _on: Setting) ->
 def _read_eventually(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
     if on.whole:
         raise NotShown(
-            "how it reads is said in the load test and not in the scenario: change it there, and hold both "
-            "runs against each other with `keyheat compare`."
+            "the load test sets how it reads, not the scenario: change it there, run it again, and compare "
+            "both runs with `keyheat compare`."
         )
     return _applied(advice, _raw(scenario), "eventually consistent reads", alters=((in_eventual_reads, ()),))
 
@@ -202,8 +202,8 @@ def _cache(advice: Recommendation, scenario: Scenario, _on: Setting) -> Applied:
     """A read-through cache, where the load test can have one."""
     if scenario.loadtest != "read_cache" or scenario.cache is not None:
         raise NotShown(
-            f"{scenario.loadtest_shown} reads through no cache, or has one already; "
-            "configs/scenarios/read-cache.toml shows what one saves."
+            f"{scenario.loadtest_shown} cannot read through a cache, or does so already; "
+            "`keyheat simulate read-cache` shows what one saves."
         )
     raw = _raw(scenario) | {"cache": CACHE.model_dump(mode="json")}
     note = "What the cache answers does not reach the table: there, fewer reads are tried."
@@ -229,8 +229,8 @@ def _copy(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
         alters = ((in_copies, (count,)),)
         return _applied(advice, raw, f"{says} of the hot items", notes=(note,), alters=alters)
     raise NotShown(
-        f"{scenario.loadtest_shown} reads from no copies; configs/scenarios/read-spread.toml "
-        "shows what they bring, and that every write is paid once for each."
+        f"{scenario.loadtest_shown} cannot read from copies; `keyheat simulate read-spread` shows what they "
+        "save, and what their writes cost."
     )
 
 
@@ -238,7 +238,7 @@ def _shard(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
     """Suffixes on the keys: by the load test itself, by its twin, or on their way in a simulation."""
     count = advice.shards
     if count is None:
-        raise NotShown("how many shards are enough is not known: `keyheat whatif NAME shards` searches.")
+        raise NotShown("how many shards are enough is not known: `keyheat whatif NAME shards` finds it.")
     if scenario.dynamic_sharding is not None:
         raise NotShown("its writers add shards by themselves: see [dynamic_sharding] of the scenario.")
     says, notes, twin = f"{some(count, 'shard')} for each key", [], SHARDED_TWINS.get(scenario.loadtest)
@@ -253,7 +253,7 @@ def _shard(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
         return _sharded(advice, scenario, raw, says, notes, on)
     if twin is not None and scenario.table.sort_key is not None and on.whole:
         raw["loadtest"] = twin
-        notes = [f"loadtests/{twin}.py sends the same to keys with a suffix."]
+        notes = [f"The load test {twin} sends the same to keys with a suffix."]
         if scenario.loadtest not in READS_ALREADY:
             raw["load"] = _with_one_more_user(scenario)
             notes.append("One user more reads the shards back: that is the price of the fix.")
@@ -262,7 +262,7 @@ def _shard(advice: Recommendation, scenario: Scenario, on: Setting) -> Applied:
         return _divided(advice, raw, says, (scenario.keys.shards, count))
     raise NotShown(
         f"{scenario.loadtest_shown} spreads no key, and no other load test sends the same to shards: "
-        "write one as loadtests/sharded.py is, or see it with --target simulated."
+        "write one (`keyheat loadtests copy sharded` is an example), or add --target simulated."
     )
 
 
@@ -271,21 +271,22 @@ def _shard_index(advice: Recommendation, scenario: Scenario, on: Setting) -> App
     count, resource = advice.shards, _side(advice)[0]
     if count is None:
         raise NotShown(
-            f"reads are too many for one key of {whose(resource)}, and how many prefixes are enough is "
-            "not known: `keyheat whatif NAME shards --index INDEX` searches them."
+            f"one key of {whose(resource)} gets too many reads, and how many prefixes are enough is "
+            "not known: `keyheat whatif NAME shards --index INDEX` finds it."
         )
     says = f"{count:,} prefixes of {whose(resource)}"
     index = index_of(resource)
     changed = with_index_shards(scenario, index, count) if index is not None else None
     if changed is not None:
-        note = f"loadtests/{changed.loadtest}.py sends the same, its index keyed by a prefix."
+        note = f"The load test {changed.loadtest} sends the same, its index keyed by a prefix."
         notes = [note] if changed.loadtest != scenario.loadtest else []
         return _sharded(advice, scenario, _raw(changed), says, notes, on)
     if on.simulated:
         return _divided(advice, _raw(scenario), says, (1, count))
     raise NotShown(
         f"no load test sends what {scenario.loadtest_shown} does to an index with a prefix: describe the "
-        "index's key under [attributes], or write one as loadtests/country_index_sharded.py is."
+        "index's key under [attributes], or write one (`keyheat loadtests copy country_index_sharded` is an "
+        "example)."
     )
 
 
@@ -335,7 +336,7 @@ def _reads_per_s(scenario: Scenario, index: str | None) -> float:
     return float(reads.per_s.max()) / scenario.local.scale if reads else 0.0
 
 
-_LATER: Final = "it sends the same later, and a rerun beside the original has to send it at the same time"
+_LATER: Final = "it sends the same demand later, but both runs of a fix need the same demand at the same time"
 ACTIONS: Final[Mapping[str, Action]] = {
     "shard_writes": Action(take=_shard, counts="shards"),
     "shard_date_key": Action(take=_shard, counts="shards"),
@@ -357,24 +358,24 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "auto_scaling": Action(take=_scale, counts="units"),
     "read_eventually_consistent": Action(take=_read_eventually),
     "back_off": Action(
-        by_hand=f"{_LATER}; `keyheat whatif NAME retries` shows what each policy makes of the same demand.",
+        by_hand=f"{_LATER}; `keyheat whatif NAME retries` compares retry policies under the same demand.",
     ),
     "queue_writes": Action(by_hand=f"{_LATER}."),
     "slow_scans": Action(
-        by_hand="a scenario has no scans: give each page of theirs a Limit, and pause between pages.",
+        by_hand="a scenario has no scans: set a Limit on each page, and pause between pages.",
     ),
     "collect_evidence": Action(
-        by_hand="there is nothing to rerun before the cause is known: `keyheat collect` asks for more.",
+        by_hand="the cause is not known yet, so no fix can be tried: `keyheat collect` gets more evidence.",
     ),
     "raise_account_quota": Action(
         by_hand="the quota is the account's, and no scenario sets it: ask Service Quotas."
     ),
     "raise_cardinality": Action(
-        by_hand="which values the key should have is the application's to say: write them as [keys] of a "
-        "scenario, and hold both against each other with `keyheat run OLD NEW`."
+        by_hand="the application decides which values the key has: write them as [keys] of a "
+        "scenario, and compare both with `keyheat run OLD NEW`."
     ),
     "ramp": Action(
-        by_hand="it is another demand, and a fix is shown with the same one: give the scenario a "
+        by_hand="it changes the demand, and both runs of a fix need the same demand: give the scenario a "
         "[load.shape] that at most doubles every 30 minutes.",
     ),
 }

@@ -186,10 +186,10 @@ class AdviceCase:
         elif self.given_up and self.direction == "write":
             yield self.advise(
                 "queue_writes",
-                why=f"{why} Its client retries already, and gives {percent(self.given_up)} of its requests "
-                "up all the same.",
-                expected="A queue before the table keeps a write until there is room for it, so that a peak "
-                "loses none; demand that stays above the limit piles up in it.",
+                why=f"{why} Its client retries already and still gives up {percent(self.given_up)} of its "
+                "requests.",
+                expected="A queue in front of the table holds writes until there is room, so a peak loses "
+                "none; demand that stays above the limit fills the queue.",
             )
 
     @property

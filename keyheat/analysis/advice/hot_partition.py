@@ -71,8 +71,8 @@ def _wait_for_the_key(case: AdviceCase) -> Iterator[Recommendation]:
     return case.wait(
         why=f"One partition of {case.whose} sustains {case.sustained}, however much {case.whose} has in all: "
         f"{_more_capacity(case)}",
-        expected="A short peak is ridden out, because each request waits until its partition has room; "
-        "demand that stays above that has to be spread.",
+        expected="Requests of a short peak wait until the partition has room. Demand that stays above its "
+        "limit has to be spread over more keys.",
     )
 
 
@@ -81,17 +81,17 @@ def _more_capacity(case: AdviceCase) -> str:
     pinned = case.heat is not None and case.heat.pinned is not None
     if pinned or (case.hottest is not None and case.hottest.units_per_s > case.ceiling):
         return "more capacity would change nothing."
-    return "more capacity helps only as far as more partitions come with it, and its keys part on them."
+    return "more capacity helps only if it adds partitions and the hot keys land on different ones."
 
 
 def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
     """Suffixes on the hot key; where the heat moves from key to key, on every one of them."""
     moves = case.heat is not None and case.heat.moves
-    story = "The heat moves from key to key, as with a date" if moves else "One key takes the heat"
+    story = "The hot key changes over time, as with a date" if moves else "One key is hot"
     count, of_each = _shards(case, key.units_per_s)
     asks = f"asks for {units(key.units_per_s, 'write')}"
     if key.units_per_s < case.ceiling and not moves:
-        asks = f"{asks} in the mean of the periods that were counted"
+        asks = f"{asks} on average over the counted periods"
     now = f" It has {some(case.shards_now, 'shard')} now." if case.shards_now > 1 else ""
     return case.advise(
         "shard_date_key" if moves else "shard_writes",
@@ -110,10 +110,10 @@ def _shard_all(case: AdviceCase, key: HotKey) -> Recommendation:
         "shard_writes",
         shards=count,
         why=f"No key alone is over the {case.sustained} of a partition (the hottest, {_named(key)}, asks for "
-        f"{units(key.units_per_s, 'write')}): several of the used ones share one.",
-        expected=f"With {count:,} shards of each key the hottest takes {units(of_each, 'write')}, and what "
-        f"shares a partition evens out; reading one value back costs {count:,} queries. DynamoDB splits a "
-        "hot partition between keys by itself, after minutes of such a load.",
+        f"{units(key.units_per_s, 'write')}): several used keys share a partition.",
+        expected=f"With {count:,} shards of each key the hottest takes {units(of_each, 'write')}, "
+        f"and partitions share the load evenly; reading one value back costs {count:,} queries. DynamoDB "
+        "splits a hot partition between keys by itself, after minutes of such a load.",
     )
 
 
@@ -201,8 +201,8 @@ def _count_index_keys(case: AdviceCase) -> Recommendation:
     return case.advise(
         "collect_evidence",
         why=INDEX_NOT_COUNTED,
-        expected=f"Contributor Insights on {case.whose} names its hot keys. Where none stands out, more "
-        "partitions help (pre-warming, or a slower ramp); where one does, only another key of the index.",
+        expected=f"Contributor Insights on {case.whose} names its hot keys. If none stands out, more "
+        "partitions help (pre-warm, or ramp up slowly); if one does, only another key of the index helps.",
     )
 
 
@@ -220,9 +220,9 @@ def _reshape_index(case: AdviceCase) -> Recommendation:
         shards=count,
         why=f"{why}{formula}",
         expected=f"A prefix from 0 to {'N - 1' if count is None else count - 1} on {_index_key(case)} "
-        "spreads the entries, and a query then asks for each prefix; an attribute of many values, joined to "
-        "it, spreads them as well. An index that only holds the items somebody asks for (a sparse one) takes "
-        "fewer writes, and an unused one can be dropped. The table's key may stay as it is.",
+        "spreads the entries; a query then reads each prefix. Joining an attribute of many values to it "
+        "spreads them, too. A sparse index takes fewer writes, and an unused one can be dropped. The table's "
+        "key can stay as it is.",
     )
 
 
@@ -255,7 +255,7 @@ def pre_warm(case: AdviceCase) -> Recommendation:
 
 def _lacking(case: AdviceCase) -> str:
     if case.hottest is None or case.partitions is None:
-        return "no key stands out: what is lacking is partitions"
+        return "no key stands out: there are too few partitions"
     have = units(case.partitions * case.ceiling, case.direction)
     if case.partitions == 1:
         return f"its only partition sustains {have}, however well keys are spread"

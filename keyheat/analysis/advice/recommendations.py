@@ -45,7 +45,7 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
     with_it = "" if case.resource == "table" else " The table and its indexes switch together."
     yield case.advise(
         "on_demand",
-        why=f"Where demand cannot be foreseen, paying per request needs no capacity to plan.{with_it}",
+        why=f"If demand is unpredictable, on-demand mode needs no capacity planning.{with_it}",
         expected=f"Only the account's quota ({_quota(case)} by default) limits the table then, and one "
         f"partition is still held to {case.sustained}.",
     )
@@ -60,11 +60,11 @@ def _raise_capacity(case: AdviceCase, more: str = "") -> Recommendation:
     more_about = ""
     if case.is_pinned:
         has = _pinned(case)
-        more_about = " This alone leaves auto scaling no range; the step for good gives it one again."
+        more_about = " With this alone, auto scaling has no range left; the step for good restores it."
     if case.resource != "table":
-        more_about += " It is the index's capacity that is lacking; raising the table's would change nothing."
+        more_about += " The index lacks capacity; raising the table's would change nothing."
     target = case.with_headroom
-    room = f"Of {units(target, case.direction)} that demand uses {_share(case)}. " if target else ""
+    room = f"That demand uses {_share(case)} of {units(target, case.direction)}. " if target else ""
     return case.advise(
         "raise_capacity",
         units=target,
@@ -108,16 +108,18 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
     """Auto scaling is on, or somebody scales: what is lacking is room before it reacts."""
     why = "Auto scaling reacts after minutes, which is too late for steep changes."
     if case.is_pinned:
-        why = "Where the load rises within minutes, a higher maximum of auto scaling alone helps too late."
-    when = "ahead of the peak, by a schedule if it is known, leaves room; a lower target always leaves some"
+        why = "If the load rises within minutes, a higher maximum of auto scaling alone helps too late."
+    when = (
+        "before the peak leaves room (by a schedule if the time is known); a lower target always leaves some"
+    )
     if case.rule == SCALED_LATE and case.scaled_by_hand:
-        why, when = "The capacity was raised only after the load was there.", "ahead of the peak leaves room"
+        why, when = "The capacity was raised only after the load was there.", "before the peak leaves room"
     elif case.rule == SCALED_LATE:
         unsure = "" if case.scaled_most is not None else ", if it was that,"
         why = f"The capacity was raised only after the load was there: auto scaling{unsure} takes minutes."
     elif case.rule == SCALED_DOWN:
         why = "The capacity was lowered below what the load takes."
-        when = "as long as such a load may come leaves room for it, whatever lowers the capacity"
+        when = "for as long as such a load may come keeps room for it, whatever lowers the capacity"
     return case.advise(
         "raise_minimum",
         units=case.with_headroom,
@@ -159,8 +161,8 @@ def account(case: AdviceCase) -> Iterator[Recommendation]:
         "raise_account_quota",
         units=case.with_headroom,
         why=f"{case.asked}, and the account allows one table with its indexes {quota}.",
-        expected="Service Quotas raises the throughput of one table on request; nothing that is set on the "
-        "table helps beyond it.",
+        expected="Service Quotas raises the quota of a table on request; no setting of the table helps "
+        "beyond it.",
     )
 
 
@@ -183,15 +185,15 @@ def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
             stays = f"But one key alone asks for more than {case.sustained}, and has to be spread as well."
         yield _raise_capacity(
             case,
-            " It helps if the provisioned throughput is the limit, and if partitions are, "
-            f"which together serve just as much: more capacity brings more of them. {stays}",
+            " It helps if the provisioned throughput is the limit. It also helps if partitions are "
+            f"the limit, because more capacity adds partitions. {stays}",
         )
         if hot:
             yield from (item for item in hot_partition(case) if item.kind == "cure")
-    what = f"Whether {case.whose} refused them" if case.rule == WHOSE else f"What throttled {case.whose}"
+    what = f"whether {case.whose} refused them" if case.rule == WHOSE else f"what throttled {case.whose}"
     yield case.advise(
         "collect_evidence",
-        why=f"{what} cannot be told from this evidence.",
+        why=f"This evidence does not show {what}.",
         expected="A client with an AWS SDK of August 2025 or later keeps ThrottlingReasons, and `keyheat "
         "collect` asks CloudWatch for the cause-specific metrics and for what is provisioned.",
     )

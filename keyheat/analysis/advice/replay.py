@@ -27,7 +27,7 @@ from keyheat.runs.formats import (
     read_diagnosis,
 )
 from keyheat.runs.plausibility import read_evidence
-from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.scenario import RECORDED, Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.part import name_from
 from keyheat.simulator.flow import Flow, IndexFlow, Recorded
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
@@ -338,7 +338,7 @@ def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) ->
         "format": "keyheat.scenario/1",
         "name": name_from(table.name),
         "question": "What if the demand that was seen met this table?",
-        "loadtest": "evidence",
+        "loadtest": RECORDED,
         "table": {"name": table.name, "billing_mode": table.billing_mode, **_capacities(table)},
         "keys": {"kind": "uniform"},
         "load": {"duration_s": seconds},

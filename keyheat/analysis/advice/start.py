@@ -7,15 +7,17 @@ from pathlib import Path
 
 from keyheat.addresses import endpoint_of
 from keyheat.analysis.advice.actions import Applied
+from keyheat.analysis.advice.more_evidence import what_settles
 from keyheat.analysis.advice.replay import read_incident
 from keyheat.analysis.advice.rerun import altered, rerun_of
 from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.runfiles import DIAGNOSIS, FILES, RUN, SIMULATED, FileProblem
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
+from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.variants import with_files_of
 from keyheat.simulator.flow import Traffic
@@ -58,7 +60,7 @@ def start_of(folder: Path, target: str | None) -> Start:
     """
     diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
     if not diagnosis.verdict.valid:
-        raise FileProblem(f"{folder} is invalid, so there is nothing to fix: run it again")
+        raise FileProblem(_not_valid(folder, diagnosis))
     if diagnosis.verdict.constraint == "none":
         yet = (
             " yet; burst capacity served it, and its page says what lasts"
@@ -76,6 +78,16 @@ def start_of(folder: Path, target: str | None) -> Start:
         diagnosis=diagnosis,
         target=target or _target_in(folder, manifest.target or LOCAL),
     )
+
+
+def _not_valid(folder: Path, diagnosis: Diagnosis) -> str:
+    """Say why an invalid run has nothing to fix, and what to do."""
+    verdict = diagnosis.verdict
+    if verdict.constraint == "undetermined" and not diagnosis.generator.bound:
+        evidence = read_evidence(folder / FILES[EVIDENCE])
+        found = f"{folder} is undetermined, so there is nothing to fix yet."
+        return f"{found} {what_settles(diagnosis, evidence)}"
+    return f"{folder} is invalid, so there is nothing to fix. {' '.join(verdict.because[:2])} Run it again."
 
 
 def _target_in(folder: Path, named: str) -> str:

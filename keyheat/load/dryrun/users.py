@@ -98,8 +98,8 @@ def _refused(path: Path, user: Any, scenario: Scenario) -> Iterator[str]:
 
 def _past_us(path: Path, user: Any) -> str:
     return (
-        f"{_where(path, user)}: {user.__name__} sends nothing that Keyheat sees: derive it from "
-        "keyheat.load.users.user.TableUser (docs/run.md)"
+        f"{_where(path, user)}: Keyheat cannot see what {user.__name__} sends: derive it from "
+        "keyheat.load.users.user.TableUser (`keyheat loadtests copy hotkey` is an example)"
     )
 
 

@@ -112,6 +112,6 @@ def _announce(callers: Callers, web_ui: Any, path: str) -> None:
     elif not web_ui.web_login:
         callers.say(
             f"anyone who reaches port {web_ui.port} of this machine can start loads that cost money; "
-            "use --web-login to ask for a login (docs/watch.md)"
+            "add --web-login to ask for a login"
         )
     callers.say(f"a program that starts and stops loads there sends the header {HEADER}: {callers.token}")

@@ -19,6 +19,7 @@ from keyheat.load.users.statistics import METHOD
 from keyheat.model.units import write_units
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.words import DirectionName
 
 if TYPE_CHECKING:
@@ -118,6 +119,11 @@ class TableUser(locust.User):
         return self.pace.wait()
 
     @property
+    def table(self) -> TableSpec:
+        """The table that this run loads: its name, keys and indexes."""
+        return self._table
+
+    @property
     def shards(self) -> int:
         """On how many shards each key is, as the scenario says."""
         return self.load.shards
@@ -201,7 +207,7 @@ class TableUser(locust.User):
     def ask(
         self, operation: str, key: str, units: float, *, note: Note | None = None, **members: Any
     ) -> Answer:
-        """Send one request about the scenario's table, with its `members`."""
+        """Send one request about the scenario's table, with its `members` (see `send`)."""
         named = {} if members.keys() & {*TABLES_NAMED_WITHIN} else {"TableName": self._table.name}
         body = orjson.dumps({**named, **self._counted, **members})
         direction: DirectionName = "read" if operation in READS else "write"

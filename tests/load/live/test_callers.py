@@ -138,7 +138,7 @@ def test_a_refusal_is_said_once_for_each_caller_and_fills_no_terminal(said: list
     ("token", "given", "host", "words"),
     [
         ("secret", [], "127.0.0.1", "on this machine alone: http://127.0.0.1:8089/"),
-        ("secret", ["--web-host", "0.0.0.0"], "0.0.0.0", "can start loads that cost money; use --web-login"),
+        ("secret", ["--web-host", "0.0.0.0"], "0.0.0.0", "can start loads that cost money; add --web-login"),
         (None, [], "127.0.0.1", None),
     ],
 )

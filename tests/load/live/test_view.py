@@ -94,7 +94,7 @@ def test_it_says_first_that_one_key_throttles() -> None:
         (["k"] * 38 + ["l"] * 2, [PARTITION], "all by a partition limit, 95 % of them on key {}."),
         ([f"k{number}" for number in range(40)], [PARTITION], "all by a partition limit, on many keys."),
         (["k"] * 40, [INDEX] * 4 + [PARTITION], "80 % by the provisioned capacity of index by-day."),
-        (["k"] * 40, [None], "all by a limit that the evidence does not tell of the table."),
+        (["k"] * 40, [None], "all by an unidentified limit of the table."),
     ],
 )
 def test_sentences(keys: list[str], reasons: list[str | None], text: str) -> None:

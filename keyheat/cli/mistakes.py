@@ -1,0 +1,106 @@
+"""Every mistake of a command line in one message, in place of the first alone."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+
+class Mistakes:
+    """Collects what is wrong, to refuse all of it at once."""
+
+    def __init__(self) -> None:
+        self._errors: list[Exception] = []
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Go on after a mistake of the person's; a damaged file ends the verb."""
+        from keyheat.runfiles import FileProblem  # a verb that is right does without
+
+        try:
+            yield
+        except FileProblem:
+            raise
+        except (click.UsageError, ValueError) as error:
+            self._errors.append(error)
+
+    def refuse(self) -> None:
+        """Raise the only mistake as it is, or `UsageError` with all of them."""
+        if len(self._errors) == 1:
+            raise self._errors[0]
+        if self._errors:
+            raise click.UsageError(_listed([_words(error) for error in self._errors]))
+
+
+def _words(error: Exception) -> str:
+    return error.format_message() if isinstance(error, click.ClickException) else str(error)
+
+
+def _listed(mistakes: Sequence[str]) -> str:
+    lines = [f"  - {mistake}".replace("\n", "\n    ") for mistake in mistakes]
+    return "\n".join((f"{len(mistakes)} mistakes:", *lines))
+
+
+class CheckedCommand(click.Command):
+    """A verb that refuses all its wrong options and arguments at once."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line. Raises `click.UsageError` with every mistake."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as first:
+            if ctx.resilient_parsing or not given:
+                raise
+            mistakes = list(self._mistakes(click.Context(self, ctx.parent, ctx.info_name), given))
+            if len(mistakes) < 2:
+                raise
+            raise click.UsageError(_listed(mistakes), ctx) from first
+
+    def _mistakes(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
+        """Check unknown options first, then each parameter, then the scenario."""
+        unknown = False
+        while True:
+            try:
+                values, rest, _order = self.make_parser(ctx).parse_args(list(args))
+                break
+            except (click.NoSuchOption, click.BadOptionUsage) as error:
+                yield error.format_message()
+                unknown = True
+                args = _without(args, error.option_name)
+        for parameter in sorted(self.get_params(ctx), key=lambda parameter: not parameter.is_eager):
+            if parameter.name == "help":
+                continue
+            try:
+                parameter.handle_parse_result(ctx, values, rest)
+            except click.MissingParameter as error:
+                if not unknown:  # else it may be what stands behind an unknown option
+                    yield error.format_message()
+            except click.UsageError as error:
+                yield error.format_message()
+        if rest and not unknown:
+            yield f"Got unexpected extra argument{'s' if len(rest) > 1 else ''} ({' '.join(rest)})"
+        yield from _of_scenarios(ctx.params)
+
+
+def _without(args: Sequence[str], option: str) -> list[str]:
+    """The arguments without an unknown option, and what may be its value."""
+    places = [place for place, word in enumerate(args) if word.partition("=")[0] == option]
+    if not places:  # one of several short options in a word
+        return [word for word in args if word.startswith("--") or not word.startswith("-")]
+    place = places[0]
+    behind = args[place + 1 :]
+    has_value = "=" not in args[place] and behind and not behind[0].startswith("-")
+    return [*args[:place], *(behind[1:] if has_value else behind)]
+
+
+def _of_scenarios(values: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with the scenarios of the command line and their settings."""
+    names, settings = values.get("scenarios") or values.get("scenario") or (), values.get("settings") or ()
+    from keyheat.simulator.jobs import find_scenarios
+
+    try:
+        find_scenarios((names,) if isinstance(names, str) else names, settings)
+    except (ValueError, OSError) as error:
+        yield str(error)
