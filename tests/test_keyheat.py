@@ -227,7 +227,7 @@ def test_the_shipped_settings_are_right() -> None:
     ("arguments", "left", "said"),
     [
         (("diagnose", "orders", "--start", "8h"), (), "--last 8h"),
-        (("diagnose", "orders", "--start", "yesterday"), (), "no time such as 07:36"),
+        (("diagnose", "orders", "--start", "yesterday"), (), "not a time such as 07:36"),
         (("simulate", "table.json"), ("table.json",), "`keyheat init table.json` writes a scenario of it"),
         (("plan", "template.yaml"), ("template.yaml",), "`keyheat init template.yaml` writes a scenario"),
         (("report", "run"), ("run/run.json",), "`keyheat collect run` comes first"),

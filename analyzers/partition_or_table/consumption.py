@@ -267,14 +267,8 @@ def _too_few(throttled: Throttled, used: SecondRates, track: EvidenceTrack) -> f
 
 def highest_of(track: EvidenceTrack) -> Callable[[float], float | None]:
     """Return the highest possible provisioned rate by second, over all readings of a change."""
-    readings = track.provisioned.readings or (track.provisioned,)
-
-    def highest(second: float) -> float | None:
-        if track.on_demand_at(second):
-            return None
-        return max((rate for reading in readings if (rate := reading.at(second)) is not None), default=None)
-
-    return highest
+    setting = track.provisioned
+    return lambda second: None if track.on_demand_at(second) else setting.highest_at(second)
 
 
 def _full_indexes(

@@ -22,6 +22,7 @@ from .opinion import Opinion, leaning, opinion_of, undecided
 from .seconds import PINNED, AroundSecond
 
 BURSTY: Final = 0.2  # of a limit: below this mean, only very short bursts can have reached it
+ABOVE: Final = 1.1  # of a described maximum: it has no burst, so a mean above it shows that it was set later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class OnDemandUse:
     rate: float
     total: float  # of the table and all its indexes
     maximum: float | None
+    described: float | None  # a maximum that was not in force then, since more was consumed
     quota: float
     quota_known: bool
     numbers: Thresholds
@@ -58,7 +60,9 @@ def use(
     timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, rate: float, numbers: Thresholds
 ) -> OnDemandUse:
     """Return the use of one resource at a rate within a cell, its table's other resources in proportion."""
-    resource_per_s = track.consumed_per_s(cell)
+    resource_per_s, maximum = track.consumed_per_s(cell), track.maximum.at(cell)
+    published = track.maximum.published(cell)
+    exceeded = maximum is not None and not published and (resource_per_s or 0.0) > ABOVE * maximum
     together = sum(t.consumed_per_s(cell) or 0.0 for t in timeline.tracks if t.direction == track.direction)
     return OnDemandUse(
         timeline=timeline,
@@ -66,7 +70,8 @@ def use(
         cell=cell,
         rate=rate,
         total=rate * max(1.0, together / resource_per_s) if resource_per_s else max(rate, together),
-        maximum=track.maximum.at(cell),
+        maximum=None if exceeded else maximum,
+        described=maximum if exceeded else None,
         quota=timeline.quota_of(track.direction),
         quota_known=bool(timeline.quota.of(track.direction)),
         numbers=numbers,
@@ -178,15 +183,17 @@ def _below(seen: OnDemandUse) -> Opinion:
     if _in_reach(seen, max(1.0, busiest / seen.rate if seen.rate else 1.0)):
         short = f"short bursts may have reached the account's quota of {units(seen.quota, track.direction)}"
         return leaning(f"{used}; {short}.", "partition")
-    cap = (
-        f"far below its maximum of {units(seen.maximum, track.direction)}"
-        if seen.maximum
-        else "with no maximum set"
-    )
+    cap = "with no maximum set" if track.maximum_asked else "with no maximum known"
+    if seen.maximum:
+        cap = f"far below its maximum of {units(seen.maximum, track.direction)}"
+    elif seen.described:
+        cap = (
+            f"more than its maximum of {units(seen.described, track.direction)}, which was not in force then,"
+        )
     opinion = seen.says("on-demand-below-limits", f"{used}, {cap} and below the account's quota.")
     if seen.maximum and track.step_s > limits.BURST_S:
         opinion = opinion.weaker(LONG, f"An average of {span(track.step_s)} shows no bursts of minutes.")
-    if seen.maximum is None and not track.maximum_asked:
+    if seen.maximum is None and seen.described is None and not track.maximum_asked:
         opinion = opinion.weaker(0.85, "Whether a maximum is set is unknown.")
     return opinion
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from keyheat.model import limits
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.outcome import second_half_s
+from keyheat.simulator.outcome import halves_of
 from keyheat.words import TABLE, WRITES_FIRST, Direction, label_of
 
 if TYPE_CHECKING:
@@ -123,10 +123,10 @@ class RunTraffic:
 
     @property
     def going_on_per_s(self) -> float:
-        """Units per second in the second half: what goes on, whatever came before an incident."""
-        since_s = second_half_s(self.loaded.start, self.loaded.stop + 1)
-        late = self.seconds.loc[since_s : self.loaded.stop, "units"]
-        return float(late.mean()) if len(late) else 0.0
+        """Units per second in the busier half: of an incident, without the calm beside it."""
+        halves = halves_of(self.loaded.start, self.loaded.stop + 1)
+        units = [self.seconds.loc[start_s : end_s - 1, "units"] for start_s, end_s in halves]
+        return max((float(half.mean()) for half in units if len(half)), default=0.0)
 
     @property
     def attempts_per_s(self) -> float | None:

@@ -22,6 +22,7 @@ class Steps:
     values: tuple[float, ...]
     always: float | None
     readings: tuple["Steps", ...] = ()  # for unknown change times: late, then early
+    sampled: bool = False  # published without extremes: perhaps as it was when a period began
 
     def at(self, second: float) -> float | None:
         """Units per second in force at an epoch second; None if unknown."""
@@ -31,6 +32,15 @@ class Steps:
             return self.values[index] if recent else self.always
         soon = bool(self.starts_s) and self.starts_s[0] - second <= limits.SETTING_PERIOD_S
         return self.values[0] if soon else self.always
+
+    def highest_at(self, second: float) -> float | None:
+        """Most units per second that can be in force; a sampled raise may come before it is published."""
+        highest = max((rate for each in (self, *self.readings) if (rate := each.at(second))), default=None)
+        following = bisect_right(self.starts_s, second)
+        if highest is None or not self.sampled or following == len(self.starts_s):
+            return highest
+        soon = self.starts_s[following] - second <= limits.SETTING_PERIOD_S
+        return max(highest, self.values[following]) if soon else highest
 
     def published(self, second: float) -> bool:
         """Whether a value was published for the five minutes around an epoch second."""
@@ -51,10 +61,11 @@ def steps(
     published = _published(average, scale) or _published(most, scale)
     starts_s = tuple(sorted(published))
     values = tuple(published[at] for at in starts_s)
+    sampled = least is None or most is None
     lows, highs = _published(least, scale), _published(most, scale)
     within = [_within(at, index, values, lows, highs, bound) for index, at in enumerate(starts_s)]
     if all(low == high for low, high in within):
-        return Steps(starts_s, values, bound)
+        return Steps(starts_s, values, bound, sampled=sampled)
     late, early = _late_and_early(values, within, bound)
     # The average of a period with a change was never in force: the value before holds to the period's end.
     values = tuple(
@@ -62,7 +73,7 @@ def steps(
         for value, before, (low, high) in zip(values, late, within, strict=True)
     )
     readings = Steps(starts_s, late, bound), Steps(starts_s, early, bound)
-    return Steps(starts_s, values, bound, readings)
+    return Steps(starts_s, values, bound, readings, sampled)
 
 
 def since_throttled(setting: Steps, throttled_per_s: Mapping[int, float]) -> Steps:

@@ -73,9 +73,9 @@ def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[
         then["on_demand_since"] = switched if facts.billing_mode == "PAY_PER_REQUEST" else None
     if (changed := _changed(described)) and changed > window.start:
         missing.append(f"provisioned capacity, other than CloudWatch's: it was changed at {changed:%FT%TZ}")
-        then["provisioned"] = None
+        then |= {"provisioned": None, "provisioned_now": facts.provisioned}
     then["indexes"] = tuple(
-        index.model_copy(update={"provisioned": None})
+        index.model_copy(update={"provisioned": None, "provisioned_now": index.provisioned})
         if (changed := _changed(description)) and changed > window.start
         else index
         for index, description in zip(facts.indexes, described.get("GlobalSecondaryIndexes", ()), strict=True)

@@ -35,6 +35,7 @@ class IndexFacts(Part):
     projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] | None = None
     include: tuple[str, ...] = ()  # attributes that INCLUDE projects
     provisioned: Capacity | None = None
+    provisioned_now: Capacity | None = None  # as described, where it was changed after the window began
     max_on_demand: Capacity | None = None
     warm: Capacity | None = None
 
@@ -49,6 +50,7 @@ class TableFacts(Part):
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
     on_demand_since: Time | None = None  # where it was switched after the window began
     provisioned: Capacity | None = None
+    provisioned_now: Capacity | None = None  # as described, where it was changed after the window began
     max_on_demand: Capacity | None = None
     warm: Capacity | None = None
     has_lsi: bool | None = None

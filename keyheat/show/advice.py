@@ -54,7 +54,9 @@ def now_of(diagnosis: Diagnosis) -> Recommendation | None:
     """What eases it tonight, if anything does: also where the limit is not known, if it helps under each."""
     if not diagnosis.verdict.valid and diagnosis.verdict.constraint != "undetermined":
         return None
-    return next((option for option in diagnosis.recommendations if option.kind == "mitigation"), None)
+    decided = diagnosis.verdict.constraint != "undetermined"
+    easing = (option for option in diagnosis.recommendations if option.kind == "mitigation")
+    return next((option for option in easing if not (decided and option.action == "collect_evidence")), None)
 
 
 def cures_now(diagnosis: Diagnosis) -> bool:

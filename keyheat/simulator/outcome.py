@@ -54,8 +54,9 @@ class SimulationOutcome:
     """Units per second that were consumed, by index (None: the table itself) and direction."""
     limits: tuple[LimitHit, ...]
     """What throttled, the most frequent first."""
-    late_per_s: Mapping[tuple[str | None, Direction], float] = field(default_factory=dict)
-    """The units of its second half: what goes on, whatever was saved at the start. Of simulated runs only."""
+    going_on_per_s: Mapping[tuple[str | None, Direction], float] = field(default_factory=dict)
+    """The units of the busier half: of an incident that is replayed, without the calm beside it. Of simulated
+    runs only."""
 
     def share(self, direction: Direction | None = None) -> float:
         """Throttled attempts as a share of all, of one direction or of both; 0 where nothing was sent."""
@@ -74,19 +75,19 @@ class SimulationOutcome:
         return {side: self.consumed_per_s(side) * seconds for side in Direction}
 
     @property
-    def going_on_per_s(self) -> dict[Direction, float]:
-        """Units per second of the table and all its indexes in the second half."""
-        return {side: _of_all(self.late_per_s, side) for side in Direction}
+    def going_on_in_all_per_s(self) -> dict[Direction, float]:
+        """Units per second of the table and all its indexes in the busier half."""
+        return {side: _of_all(self.going_on_per_s, side) for side in Direction}
 
 
 def _of_all(rates: Mapping[tuple[str | None, Direction], float], direction: Direction) -> float:
     return sum(rate for (_index, side), rate in rates.items() if side is direction)
 
 
-def second_half_s(start_s: float, end_s: float) -> float:
-    """Return when the second half of a run begins: on a whole minute, in a short run at its start."""
-    half_s = (start_s + end_s) / 2
-    return max(start_s, ceil(half_s / MINUTE_S) * MINUTE_S) if end_s - half_s > MINUTE_S else start_s
+def halves_of(start_s: float, end_s: float) -> list[tuple[float, float]]:
+    """Return both halves of a run, parted at a whole minute; a short run is one."""
+    half_s = ceil((start_s + end_s) / 2 / MINUTE_S) * MINUTE_S
+    return [(start_s, half_s), (half_s, end_s)] if end_s - half_s >= MINUTE_S else [(start_s, end_s)]
 
 
 def outcome_of(simulation: "Simulation") -> SimulationOutcome:
@@ -105,7 +106,7 @@ def outcome_of(simulation: "Simulation") -> SimulationOutcome:
         attempts=dict(simulation.client.attempts),
         throttled=dict(simulation.client.throttled),
         accepted_per_s={(m.index, m.direction): _consumed(m) / seconds for m in meters},
-        late_per_s={(m.index, m.direction): _late_per_s(m, simulation) for m in meters},
+        going_on_per_s={(m.index, m.direction): _going_on_per_s(m, simulation) for m in meters},
         limits=tuple(sorted(chain(*map(_limits_of, meters)), key=lambda limit: -limit.events)),
     )
 
@@ -114,11 +115,13 @@ def _consumed(meter: LaneMeter) -> float:
     return sum(tally.sum for tally in meter.consumed_by_minute().values())
 
 
-def _late_per_s(meter: LaneMeter, simulation: "Simulation") -> float:
-    since_s = second_half_s(simulation.started_s, simulation.ended_s)
+def _going_on_per_s(meter: LaneMeter, simulation: "Simulation") -> float:
     by_minute = meter.consumed_by_minute().items()
-    units = sum(tally.sum for minute, tally in by_minute if minute >= since_s // MINUTE_S)
-    return units / (simulation.ended_s - since_s)
+    return max(
+        sum(tally.sum for minute, tally in by_minute if start_s <= minute * MINUTE_S < end_s)
+        / (end_s - start_s)
+        for start_s, end_s in halves_of(simulation.started_s, simulation.ended_s)
+    )
 
 
 def _limits_of(meter: LaneMeter) -> list[LimitHit]:

@@ -25,6 +25,7 @@ from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
 from keyheat.runs.plausibility import read_evidence, sound
+from keyheat.words import Capacity
 from tests.endpoint.asking import START, with_orders
 from tests.endpoint.clients import ServiceApp, service_app_at
 
@@ -311,6 +312,10 @@ BEFORE, AFTER = NOW - 30 * DAY, NOW - MINUTE
         (
             {"ProvisionedThroughput": {"WriteCapacityUnits": 50, "LastIncreaseDateTime": at(AFTER)}},
             "provisioned", None, "provisioned capacity",
+        ),
+        (
+            {"ProvisionedThroughput": {"WriteCapacityUnits": 50, "LastIncreaseDateTime": at(AFTER)}},
+            "provisioned_now", Capacity(write=50), "provisioned capacity",
         ),
     ],
 )  # fmt: skip

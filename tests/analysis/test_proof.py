@@ -111,8 +111,8 @@ def test_pre_warming_is_paid_once_for_what_is_not_there() -> None:
     assert once_dollars(warm, priced.model_copy(update={"warm": None})) is None
 
 
-def test_a_month_of_a_replayed_incident_is_that_of_its_second_half() -> None:
-    """What came before the incident would make the load that goes on look cheaper."""
+def test_a_month_of_a_replayed_incident_is_that_of_its_busier_half() -> None:
+    """The calm before the incident would make the load that goes on look cheaper."""
     seconds = pd.DataFrame(0.0, range(600), ["attempts", "accepted", "throttled", "own_units"])
     seconds = seconds.assign(units=[10.0] * 300 + [100.0] * 300, whole=True)
     of = RunResult(write=RunTraffic(seconds, slice(0, 599)), read=traffic(), counted={})

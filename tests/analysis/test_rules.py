@@ -124,6 +124,14 @@ SITUATIONS: list[tuple[str, Evidence, str, str, str]] = [
         "on-demand-at-maximum", "max_on_demand", "table",
     ),
     (
+        "An on-demand table that consumed more than its maximum of today: it was set later",
+        evidence(
+            consumed(1_300, 1_300), events(9_000, 9_000), minutes=2,
+            table={**ON_DEMAND, "max_on_demand": {"write": 800}},
+        ),
+        "on-demand-below-limits", "partition", "table",
+    ),
+    (
         "An on-demand table and its index together at the account's quota",
         evidence(
             consumed(20_000), events(900), consumed(19_500, index="by_0"), minutes=1, indexes=1,

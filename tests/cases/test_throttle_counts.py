@@ -206,3 +206,13 @@ def test_a_key_above_a_partition_is_to_be_spread_though_the_limit_is_undetermine
     advice = {item.action: item for item in diagnosis.recommendations}
     assert "one key alone asks for more than 1,000 WCU/s" in advice["raise_capacity"].expected
     assert "“acct-omnibus” asks for 1,300 WCU/s" in advice["shard_writes"].why
+
+
+def test_a_raise_that_cloudwatch_shows_a_minute_late_is_no_burst_left() -> None:
+    """300 WCU/s until 1,300 within the ninth throttled minute: what it took then was not there before."""
+    used = [200] * 9 + [300] * 8 + [700] + [900] * 12
+    throttles = [0] * 9 + [36_000] * 8 + [12_000] + [0] * 12
+    capacity = a_series("ProvisionedWriteCapacityUnits", *[300] * 18, *[1_300] * 12, statistic="Average")
+    found = an_evidence(consumed(*used), throttle_events(*throttles), capacity, minutes=30)
+    verdict = diagnosed(found, replay_s=0).verdict
+    assert (verdict.constraint, verdict.resource) == ("table", "table")

@@ -5,16 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.advice.replay import NEVER_S, as_it_behaved
+from keyheat.analysis.advice.replay import NEVER_S, as_it_behaved, as_it_was
 from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.analysis.timeline import timeline
 from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices
+from keyheat.runs.formats import Recommendation
 from keyheat.runs.plausibility import read_evidence
-from keyheat.show.advice import cure_of
-from tests.make import START, a_series, an_evidence, consumed, provisioned, throttle_events
+from keyheat.show.advice import cure_of, now_of
+from keyheat.words import Capacity
+from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, provisioned, throttle_events
 
 EVIDENCE = Path(__file__).parent / "hot-key-of-1620.json"
 
@@ -70,3 +72,21 @@ def test_a_cure_of_an_incident_has_the_capacity_for_what_it_lets_through() -> No
     )  # fmt: skip
     cure = cure_of(diagnosed(found, replay_s=MOST_S))
     assert cure == "shard the hot key (3 shards) and raise the capacity to 2,929 WCU/s"
+
+
+@pytest.mark.parametrize("raised", [False, True])
+def test_an_incident_of_a_table_that_was_changed_since_is_replayed_with_the_capacity_of_then(
+    raised: bool,
+) -> None:
+    """CloudWatch published its writes; its reads are taken to be as described."""
+    described = {"provisioned_now" if raised else "provisioned": {"read": 100, "write": 1_300}}
+    found = an_evidence(consumed(300, 300), provisioned(300), minutes=2, table=described)
+    assert as_it_was(found.table, timeline(found), START.timestamp()).provisioned == Capacity(100, 300)
+
+
+def test_a_few_throttles_that_are_not_decided_do_not_ask_for_evidence_tonight() -> None:
+    asked = Recommendation(
+        action="collect_evidence", kind="mitigation", why="", expected="", resource="table", direction="write"
+    )
+    assert now_of(a_diagnosis("table", recommendations=[asked])) is None
+    assert now_of(a_diagnosis("undetermined", valid=False, recommendations=[asked])) == asked

@@ -87,7 +87,8 @@ def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
     if setting is None or owner is None or advice.units is None or advice.direction is None:
         return None
     option, *names = setting
-    now = owner.provisioned if option == "provisioned-throughput" else owner.max_on_demand
+    provisioned = owner.provisioned or owner.provisioned_now
+    now = provisioned if option == "provisioned-throughput" else owner.max_on_demand
     if now is None:
         return None
     rates: dict[Direction, float | None] = {READ: now.read, WRITE: now.write}

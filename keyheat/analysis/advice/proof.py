@@ -115,7 +115,7 @@ def dollars_per_month(
     scenario: Scenario, numbers: RunResult, scale: float, billing: Billing, *, replayed: bool = False
 ) -> float | None:
     """A month of the table with its indexes, if the load went on: by what is provisioned, else by what was
-    consumed, of an incident that is replayed in its second half. None where capacity changes on the way."""
+    consumed, of an incident that is replayed in the busier half. None where capacity changes on the way."""
     if scenario.changes_capacity:
         return None
     reserved = provisioned_month(scenario.table, billing.prices)

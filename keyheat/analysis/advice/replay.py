@@ -230,11 +230,13 @@ def _consumed_until(track: EvidenceTrack, first_s: int, last_s: int) -> list[tup
 
 def as_it_was(table: TableFacts, arranged: EvidenceTimeline, second: float) -> TableFacts:
     """Return the table with the mode, capacity and maxima that CloudWatch published for a time."""
-    capacity = _published(arranged, None, second, table.provisioned)
+    capacity = _published(arranged, None, second, table.provisioned, table.provisioned_now)
     indexes = tuple(
         index.model_copy(
             update={
-                "provisioned": _published(arranged, index.name, second, index.provisioned),
+                "provisioned": _published(
+                    arranged, index.name, second, index.provisioned, index.provisioned_now
+                ),
                 "max_on_demand": _published(arranged, index.name, second, index.max_on_demand, maximum=True),
             }
         )
@@ -264,10 +266,14 @@ def _published(
     index: str | None,
     second: float,
     otherwise: Capacity | None,
+    now: Capacity | None = None,
     *,
     maximum: bool = False,
 ) -> Capacity | None:
-    """Return units/s at scale 1 that CloudWatch published for a time, `otherwise` without any."""
+    """Return units/s at scale 1 that CloudWatch published for a time, `otherwise` without any.
+
+    A direction that was not published is taken to be as it is `now`.
+    """
     tracks = {side: arranged.track(index, side) for side in (READ, WRITE)}
     units = {
         side: (track.maximum if maximum else track.provisioned).at(second) if track else None
@@ -275,7 +281,10 @@ def _published(
     }
     if all(value is None for value in units.values()):
         return otherwise
-    read, write = (None if value is None else value / arranged.scale for value in units.values())
+    described = otherwise or now or Capacity()
+    read, write = (
+        described.of(side) if value is None else value / arranged.scale for side, value in units.items()
+    )
     return Capacity(read=read, write=write)
 
 

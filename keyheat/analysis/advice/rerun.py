@@ -136,7 +136,7 @@ class Rerun:
         reserved = provisioned_month(self.scenario.table, self.billing.prices)
         if reserved is not None or outcome is None or self.uncounted:
             return reserved
-        per_s = outcome.while_loaded_per_s if self.by_schedule else outcome.going_on_per_s
+        per_s = outcome.while_loaded_per_s if self.by_schedule else outcome.going_on_in_all_per_s
         return consumed_month(per_s, self.scenario, self.billing, scale=self.scenario.local.scale)
 
     def brief(self) -> "Rerun":

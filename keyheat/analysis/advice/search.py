@@ -97,7 +97,7 @@ class CureSearch:
         if scenario.is_changing or scenario.table.billing_mode != "PROVISIONED":
             return []
         limits, scale = [], scenario.local.scale
-        rates = outcome.accepted_per_s if self.rerun.by_schedule else outcome.late_per_s
+        rates = outcome.accepted_per_s if self.rerun.by_schedule else outcome.going_on_per_s
         for (resource, owner), direction in product(owners_of(scenario).items(), Direction):
             limit: Limit = ("table", resource, direction)
             per_s = rates.get((index_of(resource), direction), 0.0) / scale
