@@ -188,9 +188,14 @@ def _by_units(
     """Assume single reads and writes of one unit: the consumed and throttled ones."""
     for side, operation in ((Direction.WRITE, "PutItem"), (Direction.READ, "GetItem")):
         units = points_of.get(Metric(consumed(side), "Sum"), {})
-        peak = units.get(moment, 0.0) + _events(points_of, moment, side, indexes)
+        names = [Metric(throttle_events(side), "Sum", index=index) for index in (None, *indexes)]
+        throttled = {
+            at: _events(points_of, at, side, indexes) for name in names for at in points_of.get(name, ())
+        }
+        peak = units.get(moment, 0.0) + throttled.get(moment, 0.0)
         if peak:
-            yield TaskRate(operation, peak / period_s, sum(units.values()) / (days * DAY_S))
+            every = sum(units.values()) + sum(throttled.values())
+            yield TaskRate(operation, peak / period_s, every / (days * DAY_S))
 
 
 def _peak(

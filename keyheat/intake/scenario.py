@@ -11,7 +11,13 @@ from keyheat.intake.description import table_of
 from keyheat.intake.measured import DAY_S, MINUTE_S, SINGLE, TASKS, MeasuredTraffic, TaskRate
 from keyheat.intake.scaling import clamp
 from keyheat.intake.tables import SourceTable
-from keyheat.model.limits import EVENTUAL_READ_FACTOR, MAX_ITEM_BYTES, READ_UNIT_BYTES, WRITE_UNIT_BYTES
+from keyheat.model.limits import (
+    BURST_S,
+    EVENTUAL_READ_FACTOR,
+    MAX_ITEM_BYTES,
+    READ_UNIT_BYTES,
+    WRITE_UNIT_BYTES,
+)
 from keyheat.numbers import percent, span
 from keyheat.runs.formats import HotKey
 from keyheat.scenario.scenario import ASSUMED, FORMAT
@@ -30,6 +36,7 @@ TARGET: Final = ScalingSpec.model_fields["target"].default
 NOT_NAMED: Final = "no key is named; one key with this share throttles as much"
 NEW_KEYS: Final = 1_000_000  # enough that hardly any item is overwritten within a run
 MOVED: Final = 1.5  # index units for each of the table: below, more items are new than are overwritten
+SHORTEST_S, LONGEST_S = 600, 7_200  # of a load that throttled
 SPLIT: Final = f"{ASSUMED}: reads are split evenly between the table and its indexes"
 
 
@@ -90,7 +97,7 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) 
         yield from _index(index, table, spec.get("provisioned"))
     yield from _keys(demand)
     yield from _attributes(spec, demand)
-    yield from _load(table, demand)
+    yield from _load(table, spec, demand)
     yield from _tasks(table, spec, demand)
 
 
@@ -265,14 +272,28 @@ def _hot_values(demand: Demand, index: str) -> list[str]:
     return []
 
 
-def _load(table: SourceTable, demand: Demand) -> Iterator[str]:
+def _load(table: SourceTable, spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
     size, comment = _item_bytes(table, demand)
     yield ""
     yield "[load]"
     yield "users = 50"
-    throttled = demand.by_metrics and demand.measured is not None and demand.measured.throttled
-    yield "duration_s = 600  # long enough to spend burst capacity" if throttled else "duration_s = 60"
+    measured = demand.measured if demand.by_metrics else None
+    if measured is not None and measured.throttled:
+        yield f"duration_s = {_spending_s(spec, measured)}  # long enough to spend burst capacity"
+    else:
+        yield "duration_s = 60"
     yield f"item_bytes = {size:_}{comment}"
+
+
+def _spending_s(spec: Mapping[str, Any], measured: MeasuredTraffic) -> int:
+    """Seconds in which the demand has spent the burst capacity of what it exceeds, and a quarter more."""
+    owners = {None: spec, **{index["name"]: index for index in spec["indexes"]}}
+    spent_s = [0.0]
+    for of, asked_per_s in measured.asked_per_s.items():
+        has = (owners.get(of.index, {}).get("provisioned") or {}).get(of.direction)
+        if has and asked_per_s > has:
+            spent_s.append(BURST_S * has / (asked_per_s - has))
+    return min(LONGEST_S, max(SHORTEST_S, ceil(1.25 * max(spent_s) / MINUTE_S) * MINUTE_S))
 
 
 def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:

@@ -263,3 +263,18 @@ def test_an_on_demand_table_is_replayed_with_the_maximum_of_then_and_that_minute
     assert raw["tasks"] == [{"operation": "query", "per_s": 45, "consistent": True}]
     assert "NOT REPRODUCED" not in text
     assert "asks for" not in text, "a consistent read takes one RCU, as measured"
+
+
+@pytest.mark.parametrize(
+    ("provisioned_per_s", "duration_s"), [(400, 600), (900, 1_560)], ids=["far above", "little above"]
+)
+def test_a_replay_lasts_until_its_burst_is_spent(
+    verb: Verb, tmp_path: Path, provisioned_per_s: int, duration_s: int
+) -> None:
+    """1,117 WCU/s, the throttled ones included, spend the 270,000 saved units of 900 WCU in 21 minutes."""
+    used = consumed(*[provisioned_per_s] * 5)
+    refused = events(*[60 * (1_117 - provisioned_per_s)] * 5)
+    found = evidence(used, refused, provisioned(provisioned_per_s), READS, table=UNKNOWN)
+    raw, text = replayed(verb, incident(tmp_path / "inc", found))
+    assert raw["load"]["duration_s"] == duration_s
+    assert "their mean over 5 min was 1,117" in text, "throttled ones are requests, too"

@@ -120,12 +120,14 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
     elif case.rule == SCALED_DOWN:
         why = "The capacity was lowered below what the load takes."
         when = "for as long as such a load may come keeps room for it, whatever lowers the capacity"
+    unknown = case.has_now is not None and case.scaled_most is None and not case.scaled_by_hand
+    first = " If its auto scaling has a lower maximum, raise that first." if unknown else ""
     return case.advise(
         "raise_minimum",
         units=case.with_headroom,
         max_units=case.max_units,
         why=f"{why}{case.carried}{case.raised_since}",
-        expected=f"A minimum{_of_at_least(case, '')} {when}.{_maximum_too(case)}",
+        expected=f"A minimum{_of_at_least(case, '')} {when}.{_maximum_too(case)}{first}",
     )
 
 
