@@ -66,6 +66,7 @@ class Facts:
     hot_key: HotKey | None
     units_hold: bool = True  # False: the endpoint counts units in its own way
     region: str | None = None  # of a global table
+    carried: bool = False  # whether burst or a write buffer serves what the load asks for beyond a limit
     elsewhere: int = 0  # throttled requests that are no reads or writes of the table, such as its stream's
     other_causes: tuple[str, ...] = ()  # what else troubled the application, as clauses
     whose_unknown: bool = False  # whether the resource that throttled is unknown
@@ -90,6 +91,11 @@ class Facts:
 
     @property
     def on_burst(self) -> bool:
+        """Whether burst, or the write buffer of an index, served what a limit does not."""
+        return self.carried or self.is_beyond
+
+    @property
+    def is_beyond(self) -> bool:
         """Whether more was consumed than is provisioned, for a minute at least: burst served that."""
         return self.busiest_share is not None and self.busiest_share > 1 + BEYOND
 
@@ -143,6 +149,7 @@ def facts_of(run: ReportRun) -> Facts:
         hot_key=hot_keys[0] if hot_keys else None,
         units_hold=run.units_hold,
         region=run.diagnosis.region,
+        carried=any(demand.carried_s is not None for demand in run.diagnosis.demands),
         elsewhere=sum(throttled_elsewhere(run.evidence).values()) if run.evidence else 0,
         other_causes=other_causes(run.evidence) if run.evidence else (),
         by_client=bool(run.evidence and (run.evidence.seconds or run.evidence.throttles)),

@@ -40,6 +40,7 @@ class RunSummary(BaseModel):
     labels: tuple[str, ...] = ()  # "table write partition" ..., sorted, see `labels_of`
     attempts: int | None = None
     throttled: int | None = None
+    carried: bool = False  # whether burst or a write buffer serves what the load asks for beyond a limit
     broken: tuple[str, ...] = ()  # violated thresholds, in words
     measures: Mapping[str, float] = {}  # by name in `keyheat.analysis.measures.MEASURES`
     absent: Mapping[str, Absence] = {}  # why the other measures are missing
@@ -51,9 +52,9 @@ class RunSummary(BaseModel):
 
     @property
     def on_burst(self) -> bool:
-        """Whether burst capacity alone prevented throttles."""
+        """Whether burst capacity, or the write buffer of an index, alone prevented throttles."""
         used = max(self.measures.get(name, 0.0) for name in CAPACITY_USED)
-        return self.valid and self.constraint == "none" and used > 1 + BEYOND
+        return self.valid and self.constraint == "none" and (self.carried or used > 1 + BEYOND)
 
 
 def parsed(body: bytes) -> RunSummary:

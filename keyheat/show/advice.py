@@ -103,14 +103,15 @@ def in_short(advice: Recommendation) -> str:
 
 
 def carried_words(diagnosis: Diagnosis) -> Iterator[str]:
-    """What burst or a write buffer kept from throttling in this run, and for how long it does."""
+    """What burst or a write buffer kept from throttling in this run, and for how long it does.
+
+    Not the table, where an index refused its writes: they did not reach it.
+    """
     throttled = {(label.resource, label.direction) for label in diagnosis.labels}
+    throttled |= {(TABLE, label.direction) for label in diagnosis.labels}
     for demand in diagnosis.demands:
-        if (
-            demand.carried_s is None
-            or (demand.resource, demand.direction) in throttled
-            or not diagnosis.verdict.valid
-        ):
+        side = demand.resource, demand.direction
+        if demand.carried_s is None or side in throttled or not diagnosis.verdict.valid:
             continue
         saved = (
             "saved burst"

@@ -210,7 +210,7 @@ def _none(facts: Facts) -> str:
         return f"{went}."
     has = f"{facts.resource.place}'s {whole(facts.provisioned_per_s)} {UNITS[facts.resource.direction]}"
     went = f"{went}, {percent(facts.used_share)} of {has}"
-    if not facts.on_burst:
+    if not facts.is_beyond:
         return f"{went}."
     busiest = percent(facts.busiest_share)
     peak = "" if busiest == percent(facts.used_share) else f", and {busiest} in the busiest minute"

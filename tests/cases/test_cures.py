@@ -7,6 +7,7 @@ import pytest
 
 from keyheat.analysis.advice.actions import Applied, Setting, apply
 from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.report import evidence_alone
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.plan.plan import predict_throttles
@@ -17,6 +18,7 @@ from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dic
 from keyheat.scenario.variants import lasting
 from keyheat.show.advice import carried_words, cure_of
 from keyheat.show.plan_warnings import foretold_sentence
+from keyheat.show.run import run_answer
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
 
@@ -77,11 +79,14 @@ def with_ample_capacity(per_s: int, **changes: Any) -> Scenario:
 
 
 def test_a_hot_value_that_a_write_buffer_hides_for_the_whole_run_is_advised_about() -> None:
-    diagnosis = diagnosed(with_ample_capacity(1_300, attributes={"a": {"values": {"dhl": 97, "ups": 3}}}))
+    scenario = with_ample_capacity(1_300, attributes={"a": {"values": {"dhl": 97, "ups": 3}}})
+    evidence = evidence_of(simulate(scenario))
+    diagnosis = diagnose(evidence, client=None, thresholds=load_thresholds(), scenario=scenario)
     assert (diagnosis.verdict.constraint, diagnosis.labels) == ("none", ())
     assert "change_index_key" in {one.action for one in diagnosis.recommendations if one.resource == "by_a"}
     (carried,) = carried_words(diagnosis)
     assert carried.startswith("burst and write buffer carried index by_a, for 39 s at most")
+    assert run_answer(evidence_alone(evidence, diagnosis)).label == "On saved burst", "not a calm green"
 
 
 def test_a_demand_above_the_maximum_of_auto_scaling_raises_that_first() -> None:
