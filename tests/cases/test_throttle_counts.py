@@ -204,7 +204,7 @@ def test_a_key_above_a_partition_is_to_be_spread_though_the_limit_is_undetermine
     diagnosis = of("held-hot-key")
     assert diagnosis.verdict.constraint == "undetermined"
     advice = {item.action: item for item in diagnosis.recommendations}
-    assert "one key alone asks for more than 1,000 WCU/s" in advice["raise_capacity"].expected
+    assert "one key alone asks for more than 1,000 WCU/s" in advice["raise_capacity"].why
     assert "“acct-omnibus” asks for 1,300 WCU/s" in advice["shard_writes"].why
 
 

@@ -51,7 +51,7 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
     )
 
 
-def _raise_capacity(case: AdviceCase, more: str = "") -> Recommendation:
+def _raise_capacity(case: AdviceCase, more: str = "", *, unless: str = "") -> Recommendation:
     has = "what is provisioned is not known"
     if case.limit is not None:
         has = f"{units(case.limit, case.direction)} were provisioned for {case.whose}"
@@ -69,7 +69,7 @@ def _raise_capacity(case: AdviceCase, more: str = "") -> Recommendation:
         "raise_capacity",
         units=target,
         max_units=case.max_units,
-        why=f"{case.asked}, and {has}.{case.carried}{more_about}",
+        why=f"{case.asked}, and {has}.{case.carried}{more_about}{unless}",
         expected=f"{room}UpdateTable takes effect within minutes.{_maximum_too(case)}{more}",
     )
 
@@ -188,7 +188,8 @@ def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
         yield _raise_capacity(
             case,
             " It helps if the provisioned throughput is the limit. It also helps if partitions are "
-            f"the limit, because more capacity adds partitions. {stays}",
+            "the limit, because more capacity adds partitions.",
+            unless=f" {stays}",
         )
         if hot:
             yield from (item for item in hot_partition(case) if item.kind == "cure")
