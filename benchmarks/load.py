@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 TURNS, SECONDS = 3, 4.0
 MORE_TURNS, MORE_SECONDS = 2, 3.0
 SIGNED_AT_LEAST = {"PutItem": 7_000.0}
-AT_LEAST = {"PutItem": 8.0, "Query": 8.0, "BatchWriteItem": 3.0}
+AT_LEAST = {"PutItem": 10.0, "Query": 12.0, "BatchWriteItem": 3.0}
 WHAT = {
     "PutItem": "PutItem 1 KB",
     "Query": "Query, a page of 25 items",
