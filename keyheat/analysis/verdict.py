@@ -325,7 +325,10 @@ def _direction(
         message = f"{name}: CloudWatch published {cell_count}, and counts no throttled {direction}."
         return DirectionVerdict(direction=direction, constraint="none", said=message)
     where = " and ".join(whose(track.resource) for track in lacking)
-    message = f"{name}: unknown for {where}, whose minutes CloudWatch did not publish or were not collected."
+    lack = "minutes CloudWatch did not publish or were not collected"
+    if all(track.events is None and track.consumed for track in lacking):
+        lack = "throttle events were not collected"
+    message = f"{name}: unknown for {where}, whose {lack}."
     return DirectionVerdict(direction=direction, constraint="undetermined", said=message)
 
 

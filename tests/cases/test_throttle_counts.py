@@ -216,3 +216,9 @@ def test_a_raise_that_cloudwatch_shows_a_minute_late_is_no_burst_left() -> None:
     found = an_evidence(consumed(*used), throttle_events(*throttles), capacity, minutes=30)
     verdict = diagnosed(found, replay_s=0).verdict
     assert (verdict.constraint, verdict.resource) == ("table", "table")
+
+
+def test_writes_whose_throttle_events_lack_are_not_said_to_lack_their_minutes() -> None:
+    reads = [a_series(metric, *[6_000] * 5) for metric in ("ConsumedReadCapacityUnits", "ReadThrottleEvents")]
+    verdict = diagnosed(an_evidence(consumed(*[100] * 5), *reads), replay_s=0).verdict
+    assert any(said.endswith("whose throttle events were not collected.") for said in verdict.because)
