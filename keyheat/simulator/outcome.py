@@ -116,12 +116,13 @@ def _consumed(meter: LaneMeter) -> float:
 
 
 def _going_on_per_s(meter: LaneMeter, simulation: "Simulation") -> float:
-    by_minute = meter.consumed_by_minute().items()
-    return max(
-        sum(tally.sum for minute, tally in by_minute if start_s <= minute * MINUTE_S < end_s)
-        / (end_s - start_s)
-        for start_s, end_s in halves_of(simulation.started_s, simulation.ended_s)
-    )
+    by_minute = meter.consumed_by_minute()
+
+    def mean_per_s(start_s: float, end_s: float) -> float:
+        minutes = range(int(start_s) // MINUTE_S, ceil(end_s / MINUTE_S))
+        return sum(by_minute[minute].sum for minute in minutes if minute in by_minute) / (end_s - start_s)
+
+    return max(mean_per_s(*half) for half in halves_of(simulation.started_s, simulation.ended_s))
 
 
 def _limits_of(meter: LaneMeter) -> list[LimitHit]:
