@@ -149,7 +149,7 @@ def facts_of(run: ReportRun) -> Facts:
         hot_key=hot_keys[0] if hot_keys else None,
         units_hold=run.units_hold,
         region=run.diagnosis.region,
-        carried=any(demand.carried_s is not None for demand in run.diagnosis.demands),
+        carried=run.diagnosis.is_carried,
         elsewhere=sum(throttled_elsewhere(run.evidence).values()) if run.evidence else 0,
         other_causes=other_causes(run.evidence) if run.evidence else (),
         by_client=bool(run.evidence and (run.evidence.seconds or run.evidence.throttles)),

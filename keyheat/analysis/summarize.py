@@ -46,7 +46,7 @@ def summarize(folder: Path) -> RunSummary:
         labels=labels_of(diagnosis),
         attempts=totals.attempts if totals else None,
         throttled=totals.throttled if totals else None,
-        carried=any(demand.carried_s is not None for demand in diagnosis.demands),
+        carried=diagnosis.is_carried,
         broken=tuple(
             f"{check.name}: {check.measured} measured, {check.allowed} allowed ([thresholds])"
             for check in diagnosis.thresholds

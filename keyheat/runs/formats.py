@@ -400,6 +400,11 @@ class Diagnosis(Part):
     findings: tuple[Finding, ...] = ()  # of analyzers whose answers have no place above
     problems: tuple[str, ...] = ()  # analyzers that could not say anything, with file and line
 
+    @property
+    def is_carried(self) -> bool:
+        """Whether burst or a write buffer serves what the load asks for beyond a limit."""
+        return any(demand.carried_s is not None for demand in self.demands)
+
 
 def read_diagnosis(path: Path) -> Diagnosis:
     """A diagnosis from a file. Raises `FileProblem` with every mistake in it."""
