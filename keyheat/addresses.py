@@ -23,6 +23,8 @@ OPEN_MINUTE: Final = "X-Keyheat-Open-Minute"
 """The header by which our endpoint's CloudWatch is asked for the minute that goes on, as far as it is."""
 CLOCK: Final = "X-Keyheat-Clock"
 """The header by which our endpoint says its time, in epoch seconds: tests and trials move it."""
+SCALE: Final = "X-Keyheat-Scale"
+"""The header by which our endpoint says by how much it multiplies every rate limit."""
 DYNAMODB: Final = re.compile(r"(?:[a-z0-9-]+\.)?dynamodb(?:-fips)?\.([a-z0-9-]+)(?:\.vpce)?(\..+)")
 """DynamoDB's hosts, those of interface endpoints as well: https://docs.aws.amazon.com/general/latest/gr/ddb.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/privatelink-interface-endpoints.html"""

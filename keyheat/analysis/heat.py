@@ -26,7 +26,8 @@ FEWEST: Final = 20  # throttles; with fewer, their keys are random
 ONE_SHARE: Final = 0.5  # least share of all throttles at which one key explains them
 EVEN_SHARE: Final = 0.1  # greatest share of a key in an even spread
 EVEN_LISTED: Final = 0.5  # the report's keys, 25 at most, have less than this in an even spread
-CLEAR_SHARE: Final = 0.9  # least share of traffic in one direction at which all keys count as in it
+CLEAR_SHARE: Final = 0.9  # least share of traffic in one direction, or of throttles, that counts as all
+FULL: Final = 0.9  # least part of a partition's ceiling at which a key takes all that a partition gives
 
 INDEX_NOT_COUNTED: Final = (
     "The index's keys were not counted, so it is unknown whether one of them is hot, or the index has not "
@@ -279,11 +280,29 @@ class KeyDemand:
             used, consumed = self.used.get(key, {}).get(at, 0.0), self.consumed(at)
             if self.refused or not consumed:
                 return used + self._each * refused
-            return used * self.of_all(at) / consumed
+            return used + self._each * self.throttled(at) * self._part_of_refused(used, at)
         if not refused:
             return 0.0
         most = min(self.consumed(at), self.track.ceiling * self.period_s)
         return refused / self.throttled(at) * most + self._each * refused
+
+    def _part_of_refused(self, used: float, at: datetime) -> float:
+        """The part that a key with `used` units in a period has of what was throttled in it.
+
+        What partitions throttled belongs to keys that took all that a partition gives, if there are any; else
+        each key has its part of what was consumed.
+        """
+        full = FULL * self.track.ceiling * self.period_s
+        of_full = sum(units for times in (self.used or {}).values() if (units := times.get(at, 0.0)) >= full)
+        if not of_full or not self._is_by_partitions(at):
+            return used / self.consumed(at)
+        return used / of_full if used >= full else 0.0
+
+    def _is_by_partitions(self, at: datetime) -> bool:
+        """Whether CloudWatch's causes say that partitions throttled nearly all of a period's requests."""
+        by_partitions = self.track.causes.get("partition", {})
+        throttles = sum(map(self.track.refused, self._cells(at)))
+        return sum(by_partitions.get(cell, 0.0) for cell in self._cells(at)) >= CLEAR_SHARE * throttles > 0
 
     def use(self, key: str, value: str | None, total: float) -> KeyUse:
         """Return one key in the form of a run's record; `total`: units of all keys in the hot periods."""

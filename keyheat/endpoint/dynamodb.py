@@ -17,7 +17,7 @@ from zlib import crc32
 
 import orjson
 
-from keyheat.addresses import CLOCK
+from keyheat.addresses import CLOCK, SCALE
 from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.errors import (
     ServiceError,
@@ -44,7 +44,7 @@ OK = (
 )
 OK_ALONE, _, _ = OK.partition(b"%b")
 NOTHING = b"\r\nx-amz-crc32: %d\r\nContent-Length: 2\r\n\r\n{}" % crc32(b"{}")
-CONTROL_OK = OK.replace(b"x-amzn", CLOCK.encode() + b": %f\r\nx-amzn", 1)
+CONTROL_OK = OK.replace(b"x-amzn", f"{CLOCK}: %f\r\n{SCALE}: %r\r\nx-amzn".encode(), 1)
 FAILED = OK.replace(b"200 OK", b"%d %b")
 PHRASES = {400: b"Bad Request", 500: b"Internal Server Error", 503: b"Service Unavailable"}
 # Only the member Count is followed by a bare number: attributes are objects, and quotes in text are escaped.
@@ -177,7 +177,7 @@ class DynamoDB:
         if out == b"{}":  # as nearly every write is answered
             return OK_ALONE + next(self.ids) + NOTHING
         if operation.tables is None:
-            return CONTROL_OK % (service.clock(), next(self.ids), crc32(out), len(out), out)
+            return CONTROL_OK % (service.clock(), service.scale, next(self.ids), crc32(out), len(out), out)
         return OK % (next(self.ids), crc32(out), len(out), out)
 
     def unknown(self, message: str) -> bytes:

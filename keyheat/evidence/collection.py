@@ -124,7 +124,8 @@ def collect_table(
         show_keys=show_keys, announce=announce,
     )  # fmt: skip
     up_to_now = not wait and window.end.timestamp() > clock() - MINUTE_S
-    evidence = _gather(source, table, window, records, (), 1.0, fetch=fetch_published if wait else fetch_once)
+    fetch = fetch_published if wait else fetch_once
+    evidence = _gather(source, table, window, records, (), None, fetch=fetch)
     update = {
         "up_to_now": up_to_now,
         "window": evidence.window if wait else _until_now(evidence.window, clock()),
@@ -177,12 +178,13 @@ def _gather(
     window: Window,
     records: Records,
     missing: Sequence[str],
-    scale: float,
+    scale: float | None,
     *,
     fetch: Fetch = fetch_published,
 ) -> Evidence:
-    """Collect all evidence."""
+    """Collect all evidence; without a `scale`, that of the service holds."""
     described = describe(source.client_factory, table, window)
+    scale = described.scale if scale is None else scale
     window = since_created(described.answer or {}, window)
     facts = with_indexes(described.table, _indexes_in(records))
     seen = partitions.observe(

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.addresses import SCALE
 from keyheat.evidence.clients import ClientFactory, failure_of
 from keyheat.masking import masked
 from keyheat.plan.quotas import Quotas, quotas_of, unknown_quotas
@@ -33,6 +34,7 @@ class Described:
     reached: bool = True
     answer: Fields | None = None  # of DescribeTable, if called
     exists: bool = True  # False: the service does not know the table
+    scale: float = 1.0  # of every limit there: other than 1 on a local endpoint
 
 
 def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Described:
@@ -45,12 +47,19 @@ def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Descr
     except BotoCoreError as error:
         return Described(given, None, (f"facts about the table: {error}",), reached=False)
     try:
-        quotas = quotas_of(client.describe_limits()).table
+        limits = client.describe_limits()
     except (BotoCoreError, ClientError) as error:
         problems, reached = (*missing, f"the account's quotas: {error}"), failure_of(error) != "failed"
         return Described(facts, None, problems, reached=reached, answer=answer, exists=exists)
+    quotas, scale = quotas_of(limits).table, _scale_in(limits)
     account = AccountFacts(table_read=quotas.read, table_write=quotas.write)
-    return Described(facts, account, tuple(missing), answer=answer, exists=exists)
+    return Described(facts, account, tuple(missing), answer=answer, exists=exists, scale=scale)
+
+
+def _scale_in(answer: Fields) -> float:
+    """Read the scale that a local endpoint of ours says in a header; 1 of every other service."""
+    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return float(headers.get(SCALE.lower(), 1.0))
 
 
 def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[TableFacts, list[str]]:

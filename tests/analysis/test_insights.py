@@ -239,6 +239,25 @@ def test_an_index_has_hot_keys_of_its_own_with_their_part_of_what_it_refused() -
     assert heat.hottest[0].units_per_s == pytest.approx(0.9 * 90_000 / 60)
 
 
+@pytest.mark.parametrize(
+    ("by_partitions", "hot_per_s", "cold_per_s"),
+    [
+        (144_000.0, 1_000 + 2_400, 300),  # what a partition refused, it refused the key that has it all
+        (0.0, 1_000 + 2_400 / 2, 300 + 2_400 * 0.15),  # refused by another limit: each key has its part
+    ],
+)
+def test_what_a_partition_refused_is_of_the_key_at_its_ceiling(
+    by_partitions: float, hot_per_s: float, cold_per_s: float
+) -> None:
+    """By the rule of accessed keys alone: 1,000 of 2,000 WCU/s go to `hot`, and 2,400 are throttled."""
+    rule = counted("accessed", {"hot": 3 * 60_000.0, "cold": 3 * 18_000.0}, 3 * 120_000.0)
+    sums = {"ConsumedWriteCapacityUnits": 120_000.0, "WriteThrottleEvents": 144_000.0}
+    causes = {"WriteKeyRangeThroughputThrottleEvents": by_partitions}
+    (heat,) = insight_heats(evidence(rule, **sums, **causes))
+    assert [key.key for key in heat.hottest] == ["hot", "cold"]
+    assert [key.units_per_s for key in heat.hottest] == pytest.approx([hot_per_s, cold_per_s])
+
+
 SINGLE: dict[Direction, tuple[str, ...]] = {
     READ: ("GetItem", "Query", "Scan"),
     WRITE: ("PutItem", "UpdateItem", "DeleteItem"),

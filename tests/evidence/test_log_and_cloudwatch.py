@@ -54,3 +54,17 @@ def test_a_window_ends_now_though_the_minute_of_the_last_throttle_goes_on(
     assert now < end <= now + timedelta(seconds=2)
     assert said.says(f"to {end:%T} UTC")
     assert "newest minute published" not in said.out
+
+
+def test_a_scaled_local_table_is_judged_by_what_it_admits(
+    verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At scale 0.05 a partition takes 50 WCU/s; the advice is on the table as it is at scale 1."""
+    app = service_app_at(scale=0.05)
+    create(app, "orders")
+    app.clock.advance(635)
+    monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
+    log(START + timedelta(minutes=5), seconds=30)
+    said = verb("diagnose", "orders", "--log", "app.log", "--out", "found")
+    assert json.loads(Path("found/evidence.json").read_text())["scale"] == 0.05
+    assert said.says("One partition of the table sustains 1,000 WCU/s")

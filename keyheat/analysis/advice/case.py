@@ -63,9 +63,7 @@ class MeasuredDemand:
 
     def said(self, direction: Direction) -> str:
         """The demand as the beginning of a sentence."""
-        per_s = units(self.units_per_s, direction)
-        if self.scale != 1:
-            per_s += f" ({whole(self.units_per_s * self.scale)} at scale {self.scale:g})"
+        per_s = _with_scale(self.units_per_s, direction, self.scale)
         if self.together:
             return f"The demand on the table and its indexes was at least {per_s}"
         if self.by == "schedule":
@@ -75,6 +73,12 @@ class MeasuredDemand:
         if self.by == "client":
             return f"The client's demand was {per_s}"
         return f"The demand was at least {per_s}, by consumption and throttle events"
+
+
+def _with_scale(units_per_s: float, direction: Direction, scale: float) -> str:
+    """Units per second of an unscaled table in words, with what they are at the scale of a local one."""
+    per_s = units(units_per_s, direction)
+    return per_s if scale == 1 else f"{per_s} ({whole(units_per_s * scale)} at scale {scale:g})"
 
 
 def demand(track: EvidenceTrack, labels: Sequence[Label]) -> MeasuredDemand | None:
@@ -243,7 +247,7 @@ class AdviceCase:
     @property
     def sustained(self) -> str:
         """One partition's ceiling, in words."""
-        return units(self.ceiling, self.direction)
+        return _with_scale(self.ceiling, self.direction, self.demand.scale if self.demand else 1.0)
 
     @property
     def with_headroom(self) -> float | None:
