@@ -98,6 +98,15 @@ def test_its_hot_key_is_fixed_by_shards(
     assert fixed.says("shards for each key")
 
 
+def test_its_burst_is_told_from_any_directory(
+    verb: Callable[..., Said], mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hot customer's load is known by a dry run of the file, which stands beside the scenario."""
+    monkeypatch.chdir(tmp_path)
+    said = verb("simulate", mine, "--set", "keys.share=0.55")
+    assert said.says("orders On saved burst"), said.out
+
+
 def test_a_mistake_in_it_is_told_before_anything_starts(
     verb: Callable[..., Said], mine: Path, tmp_path: Path
 ) -> None:

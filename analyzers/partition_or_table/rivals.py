@@ -6,6 +6,7 @@ The numbers are those of the heaviest minute, so that a reader who knows the loa
 from collections.abc import Iterator
 from typing import Final
 
+from keyheat.analysis.advice.more_evidence import collect_command
 from keyheat.analysis.rules import WHOSE
 from keyheat.numbers import measured, units, whole
 from keyheat.runs.formats import Evidence, Rival
@@ -39,19 +40,17 @@ def settled_by(candidate: LabelCandidate, ready: Consumption, evidence: Evidence
     """Name the evidence that would decide, and how to get it; empty for a stated cause."""
     if candidate.opinion is None:
         return ""
-    table, window = evidence.table.name, evidence.window
-    times = f"--start {window.start:%Y-%m-%dT%H:%MZ} --end {window.end:%Y-%m-%dT%H:%MZ}"
     if candidate.opinion.rule == WHOSE:
         logged = "the service, operation and table of each exception that the client logged"
         cells = cells_of(candidate, ready.track)
         if ready.track.reasons and indexes_are_calm(ready.timeline, ready.track.direction, cells):
             return f"{capital(logged)} would settle it."
-        indexes = [f"--index {track.index}" for track in ready.timeline.indexes(ready.track.direction)]
-        command = f"keyheat collect --table {table} {' '.join(indexes) or '--index NAME'} {times}"
+        indexes = [str(track.index) for track in ready.timeline.indexes(ready.track.direction)]
+        command = collect_command(evidence, *(indexes or ["NAME"]))
         events = f"The throttle events of each index would settle it: `{command}`"
         return f"{events}{f'; else {logged}' if ready.track.reasons else ''}."
     if not ready.track.causes:
-        command = f"keyheat collect --table {table} {times}"
+        command = collect_command(evidence)
         return f"CloudWatch's cause metrics, one for each constraint, would settle it: `{command}`."
     if evidence.throttles is None and evidence.seconds is None:
         return (

@@ -21,6 +21,7 @@ from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import Run, place_of
 from keyheat.runs.scaling import NOT_SCALED
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.variants import with_files_of
 from keyheat.shipped import RUN_FILES, require
 from keyheat.words import sentence, whose
 
@@ -178,13 +179,14 @@ def _evidence_of_client(run_dir: Path, client: ClientFiles, problem: FileProblem
 
 
 def _scenario(client: ClientFiles) -> tuple[Scenario | None, tuple[str, ...]]:
-    raw = client.manifest.scenario if client.manifest else None
-    if raw is None:
+    """Read the scenario of a run, whose files are looked for beside the file that it was read from."""
+    if client.manifest is None or client.manifest.scenario is None:
         return None, ()
     try:
-        return scenario_from_dict(dict(raw), "run.json"), ()
+        scenario = scenario_from_dict(dict(client.manifest.scenario), "run.json")
     except ScenarioError as error:
         return None, (f"the scenario and its thresholds: {error}",)
+    return with_files_of(scenario, Path(client.manifest.scenario_path or "").parent), ()
 
 
 def _verdict_first(direction: str | None, heats: Sequence[RunHeat]) -> list[RunHeat]:

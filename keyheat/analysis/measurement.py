@@ -20,7 +20,7 @@ import numpy as np
 
 from keyheat import runfiles
 from keyheat.analysis.measures import Absence
-from keyheat.analysis.run_result import RunTraffic, most_provisioned, throttled_seconds, traffic_of
+from keyheat.analysis.run_result import RunTraffic, most_admitted, throttled_seconds, traffic_of
 from keyheat.runfiles import US_PER_MS, FileProblem
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
@@ -171,8 +171,8 @@ def throttle_share(run: RunMeasured) -> float:
 def capacity_used(run: RunMeasured, side: Direction, *, index: bool) -> float:
     """Share of its capacity that the table, or its most used index, consumed in its busiest minute.
 
-    The capacity is the provisioned one, or the maximum of auto scaling. Above 1 that minute runs on burst
-    capacity, and would be throttled if it went on.
+    The capacity is the provisioned one, the maximum of auto scaling, or the on-demand maximum. Above 1 that
+    minute runs on burst capacity, and would be throttled if it went on.
     """
     sides, scenario = _sides(run), run.scenario if isinstance(run.scenario, Scenario) else None
     if scenario is not None and scenario.timeline:
@@ -182,11 +182,11 @@ def capacity_used(run: RunMeasured, side: Direction, *, index: bool) -> float:
         raise NotMeasured("too_short")
     used = [
         per_s.get(resource, 0.0) / has
-        for (resource, direction), has in most_provisioned(run.manifest, scenario).items()
+        for (resource, direction), has in most_admitted(run.manifest, scenario).items()
         if direction == side and (resource != TABLE) == index
     ]
     if not used:
-        raise NotMeasured("not_provisioned")
+        raise NotMeasured("no_maximum")
     return max(used)
 
 

@@ -24,7 +24,7 @@ Absence = Literal[
     "too_long",
     "not_simulated",
     "wrong_units",
-    "not_provisioned",
+    "no_maximum",
     "no_file",
 ]
 
@@ -67,9 +67,7 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "too_long": Lacking(says="the load changes over more than ten minutes"),
     "not_simulated": Lacking(says="the simulator cannot tell it"),
     "wrong_units": Lacking(says="the endpoint may not count units as DynamoDB does"),
-    "not_provisioned": Lacking(
-        says="no provisioned capacity to outgrow", short="nothing provisioned", than_any="better"
-    ),
+    "no_maximum": Lacking(says="no capacity or maximum to outgrow", short="no maximum", than_any="better"),
     "no_file": Lacking(says="the run's file about it is missing or damaged"),
 }
 
@@ -139,8 +137,9 @@ MEASURES: Final = {
             Measure(
                 name=name, title=f"Capacity used, {whose}",
                 unit="share", kind="statistical", better="lower", floor=USUAL_SHARE,
-                says=f"what {whose} consume in the busiest minute, of their maximum, provisioned or of auto "
-                f"scaling: over 100 % it runs on burst capacity, below {USUAL_SHARE:.0%} no change counts",
+                says=f"what {whose} consume in the busiest minute, of their maximum, provisioned, of auto "
+                "scaling or on demand: over 100 % it runs on burst capacity, "
+                f"below {USUAL_SHARE:.0%} no change counts",
             )
             for name, whose in CAPACITY_USED.items()
         ),

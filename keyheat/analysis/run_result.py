@@ -47,6 +47,20 @@ def most_provisioned(manifest: Manifest, scenario: Scenario | None) -> dict[tupl
     }
 
 
+def most_admitted(manifest: Manifest, scenario: Scenario | None) -> dict[tuple[str, Direction], float]:
+    """Return what each side of a table and its indexes admits for long: capacity or an on-demand maximum."""
+    table = manifest.table
+    owners = ((None, table.max_on_demand), *((index.name, index.max_on_demand) for index in table.indexes))
+    maxima = {
+        (label_of(index), side): units * manifest.scale
+        for index, pair in owners
+        if pair is not None
+        for side in WRITES_FIRST
+        if (units := pair.of(side))
+    }
+    return maxima | most_provisioned(manifest, scenario)
+
+
 def _scaling_maxima(
     manifest: Manifest, scenario: Scenario | None
 ) -> dict[tuple[str | None, Direction], float]:

@@ -137,9 +137,9 @@ def test_each_capacity_is_measured_by_itself() -> None:
     assert of_table(run_of(*rows, table=table)) == 0.25
     assert of_index(run_of(*rows, table=table)) == 2.0  # 100 of the index's 50
     assert of_index(run_of(*rows, table=table, scale=0.5)) == 4.0
-    assert of_index(run_of(*rows)) == "not_provisioned"  # on demand
+    assert of_index(run_of(*rows)) == "no_maximum"  # on demand
     assert of_index(run_of(*rows[:4], table=table)) == "too_short"
-    assert TAKEN["capacity_used.read"](run_of(*rows, table=table)) == "not_provisioned"
+    assert TAKEN["capacity_used.read"](run_of(*rows, table=table)) == "no_maximum"
 
 
 def test_a_peak_that_burst_carries_is_measured_by_its_busiest_minute() -> None:
@@ -161,6 +161,13 @@ def test_what_scales_is_measured_against_the_maximum_of_its_policy(most: int, us
     existing = run_of(*rows, table=table, auto_scaling=noted)
     measure = TAKEN["capacity_used.write"]
     assert measure(simulated) == measure(existing) == pytest.approx(used)
+
+
+def test_what_is_on_demand_is_measured_against_its_maximum() -> None:
+    rows = [row(second) for second in range(10)]
+    limited = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST", max_on_demand=Capacity(write=80.0))
+    assert TAKEN["capacity_used.write"](run_of(*rows, table=limited)) == pytest.approx(1.25)
+    assert TAKEN["capacity_used.read"](run_of(*rows, table=limited)) == "no_maximum"
 
 
 def test_percentiles_are_in_milliseconds() -> None:

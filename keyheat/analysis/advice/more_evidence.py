@@ -4,6 +4,7 @@ import shlex
 from datetime import timedelta
 
 from keyheat.runs.formats import Diagnosis, Evidence, Window
+from keyheat.runs.table_facts import region_of_arn
 
 MINUTE = timedelta(minutes=1)
 
@@ -12,6 +13,14 @@ def account_command(evidence: Evidence, options: str = "") -> str:
     """Return the command that reads all evidence with access to the account."""
     where = f" {options}" if options else ""
     return f"keyheat diagnose {shlex.quote(evidence.table.name)} {_times(evidence.window)}{where}"
+
+
+def collect_command(evidence: Evidence, *indexes: str) -> str:
+    """Return the command that collects the table's evidence again, with the named indexes."""
+    region = region_of_arn(evidence.table.arn or "")
+    words = ["keyheat collect --table", shlex.quote(evidence.table.name)]
+    words += [f"--index {shlex.quote(index)}" for index in indexes]
+    return " ".join((*words, _times(evidence.window), *([f"--region {region}"] if region else [])))
 
 
 def file_commands(evidence: Evidence, options: str = "") -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import tokenize
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -26,15 +26,30 @@ from keyheat.load.users.user import TableUser
 from keyheat.modules import import_file
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.attributes import AttributeSpec
-from keyheat.simulator.dryrun.requests import DryRun, LoadTest, RequestKind, Task, UserClass
+from keyheat.simulator.dryrun.requests import DryRun, LoadTest, Task, UserClass
 
-ROUNDS: Final = (128, 2_048)
-"""Executions of a task: a few, then as many as shares of keys need."""
 MOST_ITEMS: Final = 15_000  # that all executions of the tasks of a class send, beyond the few
-USERS: Final = 16, 251  # that take turns, at most: of the few executions, and of the many
 WARM_UP: Final = 2  # executions of each user before, so that it has items to come back to
 IN_TIME: Final = re.compile(r"\d{13}-\d{7,10}-\d{6,10}", re.ASCII)  # `TableUser.next_sort_key`
 ENDED: Final = (InterruptTaskSet, RescheduleTask, StopUser)
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """How large the sample of a class is."""
+
+    rounds: int  # executions of each task
+    users: int  # that take turns, at most
+
+
+FEW: Final = _Extent(128, 16)
+MANY: Final = _Extent(2_048, 251)
+"""What shares of keys need."""
+
+
+def _many(items: int) -> _Extent:
+    """Size the larger sample of a class that sent `items` in the small one."""
+    return replace(MANY, rounds=min(MANY.rounds, max(FEW.rounds, MOST_ITEMS * FEW.rounds // items)))
 
 
 def dry_run(path: Path, scenario: Scenario, folder: Path) -> DryRun:
@@ -51,12 +66,11 @@ def dry_run(path: Path, scenario: Scenario, folder: Path) -> DryRun:
     if refused := tuple(reason for user in users for reason in _refused(path, user, scenario)):
         return DryRun(unsampled=refused)
     counts = [_count_of(user, users, scenario) for user in users]
-    session = _Session(path, scenario, folder, ROUNDS[0], USERS[0])
-    classes = session.classes(users, counts)
-    if not session.failures and not session.sure:
-        rounds = min(ROUNDS[1], max(ROUNDS[0], MOST_ITEMS * ROUNDS[0] // session.most_items))
-        session = _Session(path, scenario, folder, rounds, USERS[1])
-        classes = session.classes(users, counts)
+    session = _Session(path, scenario, folder)
+    classes = session.classes(users, counts, [FEW for _user in users])
+    if not session.failures and (unsure := session.unsure):
+        session = _Session(path, scenario, folder)
+        classes = session.classes(users, counts, [_many(unsure[u]) if u in unsure else FEW for u in users])
     if session.failures:
         return DryRun(unsampled=tuple(dict.fromkeys(session.failures)))
     return DryRun(loadtest=LoadTest(users=classes, asks_for_shards=session.load.asked_for_shards))
@@ -152,10 +166,10 @@ class _Actor:
 
 
 class _Session:
-    """The users of one load test, over a number of rounds."""
+    """The users of one load test."""
 
-    def __init__(self, path: Path, scenario: Scenario, folder: Path, rounds: int, most_users: int) -> None:
-        self._path, self._scenario, self._rounds, self._most_users = path, scenario, rounds, most_users
+    def __init__(self, path: Path, scenario: Scenario, folder: Path) -> None:
+        self._path, self._scenario = path, scenario
         stated = scenario.model_copy(
             update={"cache": None, "table": _in_text(scenario.table), "attributes": _marked(scenario)}
         )
@@ -165,16 +179,18 @@ class _Session:
         self._keys = NotedKeys(scenario.keys.pattern(folder=folder))
         self.load = DryLoad(stated, self._tables, self._keys)
         self.failures: list[str] = []
-        self.sure, self.most_items = True, 0  # that one class sent
+        self.unsure: dict[type, int] = {}  # items sent, of classes whose samples are too small
 
-    def classes(self, users: Sequence[Any], counts: Sequence[int]) -> tuple[UserClass, ...]:
+    def classes(
+        self, users: Sequence[type], counts: Sequence[int], extents: Sequence[_Extent]
+    ) -> tuple[UserClass, ...]:
         """Sample all classes of users; `counts` has the number of users of each."""
-        return tuple(self._class(user, count) for user, count in zip(users, counts, strict=True))
+        return tuple(map(self._class, users, counts, extents))
 
-    def _class(self, user: Any, count: int) -> UserClass:
+    def _class(self, user: Any, count: int, extent: _Extent) -> UserClass:
         try:
-            actors = [self._actor(user) for _ in range(min(count, self._most_users))]
-            tasks = tuple(self._tasks(actors, count))
+            actors = [self._actor(user) for _ in range(min(count, extent.users))]
+            tasks = tuple(self._tasks(actors, count, extent.rounds))
         except NotSampled as error:
             self.failures.append(f"{_where(self._path, user)}: {user.__name__} {error}")
             tasks = ()
@@ -185,31 +201,29 @@ class _Session:
             cached=getattr(user, "has_cache", False),
         )
 
-    def _tasks(self, actors: Sequence[_Actor], count: int) -> Iterator[Task]:
+    def _tasks(self, actors: Sequence[_Actor], count: int, rounds: int) -> Iterator[Task]:
         done: list[list[Done]] = [[] for _task in actors[0].tasks]
         for actor in actors:
             for _ in range(WARM_UP):
                 for task_number in range(len(done)):
                     self._do(actor, task_number, 0.0)
-        for number in range(self._rounds):
-            at_s = self._scenario.load.duration_s * (number + 0.5) / self._rounds
+        for number in range(rounds):
+            at_s = self._scenario.load.duration_s * (number + 0.5) / rounds
             for task_number, came in enumerate(done):
                 if (execution := self._do(actors[number % len(actors)], task_number, at_s)) is not None:
                     came.append(execution)
             if self.failures:
                 return
-        self.most_items = max(self.most_items, sum(len(each.sent) for came in done for each in came))
         for (task, weight), came in zip(actors[0].tasks, done, strict=True):
-            yield Task(name=_name(task), weight=weight, kinds=self._kinds(task, came, len(actors), count))
+            sample = self._sample(task, came, len(actors), count)
+            yield Task(name=_name(task), weight=weight, kinds=sample.kinds())
+            if not sample.sure:
+                self.unsure[type(actors[0].user)] = sum(len(each.sent) for came in done for each in came)
 
-    def _kinds(self, task: Any, done: Sequence[Done], users: int, count: int) -> tuple[RequestKind, ...]:
+    def _sample(self, task: Any, done: Sequence[Done], users: int, count: int) -> Sample:
         if not any(execution.sent for execution in done):
             raise NotSampled(f"sends nothing that Keyheat sees in its task {_name(task)}")
-        shards, sizes = self._scenario.keys.shards, self.load.sizes
-        sample = Sample(done, self._specs, shards, sizes, users, count)
-        kinds = sample.kinds()
-        self.sure &= sample.sure
-        return kinds
+        return Sample(done, self._specs, self._scenario.keys.shards, self.load.sizes, users, count)
 
     def _actor(self, user: Any) -> _Actor:
         """A user that sends to the stand-in tables; not the first one, who may do more."""
