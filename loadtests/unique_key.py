@@ -19,7 +19,7 @@ class InvoiceUser(TableUser):
         size = self.load.items.draw_size(self.rng)
         self._condition = {
             "ConditionExpression": "attribute_not_exists(#key)",
-            "ExpressionAttributeNames": {"#key": self._table.partition_key},
+            "ExpressionAttributeNames": {"#key": self.table.partition_key},
         }
         self._size = size  # one size for all, so that old and new items cost the same
         self._conditional = Conditional(units=write_units(0, size), failed_units=write_units(size, size))

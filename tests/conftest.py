@@ -1,5 +1,6 @@
 """Options of the whole test suite, a browser, and made-up runs for the tests of the command line."""
 
+import gc
 import os
 import shutil
 import signal
@@ -38,6 +39,7 @@ def pytest_configure() -> None:
     """Signals are as a terminal gives them, however pytest was started: `nohup` and `&` have some ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    gc.set_threshold(50_000, 20, 50)  # with 700, as usual, it takes 7 % of all time
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

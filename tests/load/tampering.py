@@ -93,5 +93,5 @@ class DeceivedUser(CollectionReader):
 
     def _acknowledged_by(self, began_s: float, item: Content) -> bool:
         """Whether a read had to find it: a write that is still in flight may be in the table, too."""
-        acknowledged_s = self._ledger.acknowledged_s(self._ledger.identity(self._table.name, item))
+        acknowledged_s = self._ledger.acknowledged_s(self._ledger.identity(self.table.name, item))
         return acknowledged_s is not None and acknowledged_s <= began_s

@@ -65,8 +65,8 @@ class OrderUser(TableUser):
         """Write one order and add it to its total, in one transaction."""
         key, item, size = self._new_order()
         run_id, group = self.load.order.run_id, group_of(item)
-        update = total_update(self._table, run_id, group, 1)
-        items = [{"Put": {"TableName": self._table.name, "Item": item}}, {"Update": update}]
+        update = total_update(self.table, run_id, group, 1)
+        items = [{"Put": {"TableName": self.table.name, "Item": item}}, {"Update": update}]
         # With a token, a request that is sent again is not done again.
         once = (
             {"ClientRequestToken": key.removeprefix(order_prefix(run_id))}
@@ -84,7 +84,7 @@ class OrderUser(TableUser):
             self.load.items.draw_size(self.rng),
             self.load.order.run_id,
         )
-        item = order_item(self._table, run_id, number, self.draw_key(), size)
+        item = order_item(self.table, run_id, number, self.draw_key(), size)
         return order_prefix(run_id) + number, item, size
 
     def _placed(self, answer: Answer) -> None:
@@ -131,7 +131,7 @@ class ReportUser(TableUser):
         began_s, prefix = self.elapsed_s, order_prefix(self.load.order.run_id)
         totals, start = Counter[Group](), dict[str, Any]()
         while (page := self._page(start)) is not None:
-            keyed = ((item[self._table.partition_key]["S"], item) for item in page["Items"])
+            keyed = ((item[self.table.partition_key]["S"], item) for item in page["Items"])
             totals.update(group_of(item) for key, item in keyed if key.startswith(prefix))
             if (last := page.get("LastEvaluatedKey")) is None:
                 break
@@ -143,9 +143,9 @@ class ReportUser(TableUser):
     def _page(self, start: dict[str, Any]) -> dict[str, Any] | None:
         """One page of the table; None if it stays throttled."""
         request = {
-            "TableName": self._table.name,
+            "TableName": self.table.name,
             "ProjectionExpression": "#k, #p, #d",  # a smaller answer, for the same units
-            "ExpressionAttributeNames": {"#k": self._table.partition_key, "#p": PRODUCT, "#d": DAY},
+            "ExpressionAttributeNames": {"#k": self.table.partition_key, "#p": PRODUCT, "#d": DAY},
             "ReturnConsumedCapacity": "TOTAL",
             **start,
         }
@@ -221,14 +221,14 @@ class StreamUser(TableUser):
             self._refresh_s = now_s + REFRESH_EVERY_S
         prefix = order_prefix(self.load.order.run_id)
         for record in reader.read():
-            key = record["dynamodb"]["Keys"][self._table.partition_key]["S"]
+            key = record["dynamodb"]["Keys"][self.table.partition_key]["S"]
             if record["eventName"] == "INSERT" and key.startswith(prefix):
                 self._batch[group_of(record["dynamodb"]["NewImage"])] += 1
                 self._placed_s.append(placed_s(key.removeprefix(prefix)))
 
     def _find_stream(self) -> StreamReader:
         target = target_at(self.load.order.url, region=self.load.order.region)
-        described = make_client(target).describe_table(TableName=self._table.name)["Table"]
+        described = make_client(target).describe_table(TableName=self.table.name)["Table"]
         streams = make_client(target, service="dynamodbstreams", attempts=ATTEMPTS)
         return StreamReader(streams, described["LatestStreamArn"])
 

@@ -57,7 +57,7 @@ class ItemUser(TableUser):
 
     def new_item(self) -> RememberedItem:
         """An item that is not there yet: keys and size as the scenario draws them."""
-        sort_key = self.next_sort_key() if self._table.sort_key else None
+        sort_key = self.next_sort_key() if self.table.sort_key else None
         return RememberedItem(self.draw_own_key(), sort_key, self.load.items.draw_size(self.rng))
 
     def draw_own_key(self) -> str:
@@ -109,7 +109,7 @@ class ItemUser(TableUser):
             "PutItem", item.key, note.units, note=note,
             Item=orjson.Fragment(self.item_json(item)),
             ConditionExpression="attribute_not_exists(#p)",
-            ExpressionAttributeNames={"#p": self._table.partition_key},
+            ExpressionAttributeNames={"#p": self.table.partition_key},
         )  # fmt: skip
         if answer.accepted:
             self.remember(item)
@@ -164,16 +164,16 @@ class ItemUser(TableUser):
 
     def _collection(self, index: str | None) -> dict[str, str]:
         """The partition key of the table or of an index, and values of it as items have them."""
-        table_keys = (self._table.partition_key,)
-        names = next((spec.partition_keys for spec in self._table.indexes if spec.name == index), table_keys)
-        key = self.draw_own_key() if self._table.partition_key in names else self.draw_key()
+        table_keys = (self.table.partition_key,)
+        names = next((spec.partition_keys for spec in self.table.indexes if spec.name == index), table_keys)
+        key = self.draw_own_key() if self.table.partition_key in names else self.draw_key()
         return {name: self._value_of(name, key) for name in names}
 
     def _value_of(self, name: str, key: str) -> str:
         """A value of a key attribute, as items with this key have it."""
-        if name == self._table.partition_key:
+        if name == self.table.partition_key:
             return key
-        if name != self._table.sort_key:
+        if name != self.table.sort_key:
             return self.load.items.draw_value(name, key, self.rng)
         item = self.recall_one()
         if item.written_bytes:
@@ -214,7 +214,7 @@ class BatchUser(ItemUser):
         puts = b",".join(b'{"PutRequest":{"Item":%b}}' % self.item_json(item) for item in items)
         body = b'{"ReturnConsumedCapacity":"%b","RequestItems":{%b:[%b]}}' % (
             self._counted["ReturnConsumedCapacity"].encode(),
-            orjson.dumps(self._table.name),
+            orjson.dumps(self.table.name),
             puts,
         )
         note = self._noted(parts)
@@ -232,14 +232,14 @@ class BatchUser(ItemUser):
         items = self.recall(BATCH_WRITE_ITEMS) or [self.recall_one()]
         parts = [self.part_of(item, read_units(item.size_bytes, consistent=False)) for item in items]
         note = self._noted(parts)
-        keys = {self._table.name: {"Keys": [self.key_of(item) for item in items]}}
+        keys = {self.table.name: {"Keys": [self.key_of(item) for item in items]}}
         self.ask("BatchGetItem", items[0].key, note.units, note=note, RequestItems=keys)
         for item in items:
             if item.written_bytes:
                 self.remember(item)
 
     def _noted(self, parts: list[RequestPart]) -> Batch:
-        return Batch(parts, self._table.partition_key, self._table.sort_key)
+        return Batch(parts, self.table.partition_key, self.table.sort_key)
 
 
 TRANSACTION_ITEMS = 4
@@ -258,11 +258,11 @@ class TransactionUser(ItemUser):
         if olds:
             changed = olds[0].changed()
             after.append(changed)
-            update = {"TableName": self._table.name, "Key": self.key_of(changed), **self.change()}
+            update = {"TableName": self.table.name, "Key": self.key_of(changed), **self.change()}
             units = write_units(olds[0].size_bytes, changed.size_bytes, transactional=True)
             actions.append((self.part_of(changed, units), {"Update": update}))
         if len(olds) > 1:
-            delete = {"TableName": self._table.name, "Key": self.key_of(olds[1])}
+            delete = {"TableName": self.table.name, "Key": self.key_of(olds[1])}
             units = write_units(olds[1].size_bytes, 0, transactional=True)
             actions.append((self.part_of(olds[1], units), {"Delete": delete}))
         taken = {(old.key, old.sort_key) for old in olds}
@@ -271,7 +271,7 @@ class TransactionUser(ItemUser):
             if (item.key, item.sort_key) not in taken:  # no item may occur twice
                 taken.add((item.key, item.sort_key))
                 after.append(item)
-                put = {"TableName": self._table.name, "Item": orjson.Fragment(self.item_json(item))}
+                put = {"TableName": self.table.name, "Item": orjson.Fragment(self.item_json(item))}
                 units = write_units(0, item.written_bytes, transactional=True)
                 actions.append((self.part_of(item, units), {"Put": put}))
         done = self._transact("TransactWriteItems", actions)
@@ -286,7 +286,7 @@ class TransactionUser(ItemUser):
             [
                 (
                     self.part_of(item, read_units(item.size_bytes, consistent=True, transactional=True)),
-                    {"Get": {"TableName": self._table.name, "Key": self.key_of(item)}},
+                    {"Get": {"TableName": self.table.name, "Key": self.key_of(item)}},
                 )
                 for item in items
             ],
@@ -314,7 +314,7 @@ class Counter(TableUser):
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        index = next(spec for spec in self._table.indexes if spec.name in self.needs_indexes)
+        index = next(spec for spec in self.table.indexes if spec.name in self.needs_indexes)
         self._board = index.partition_key
         self._names = {"#board": self._board, "#count": index.sort_key}
 

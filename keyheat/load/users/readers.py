@@ -52,7 +52,7 @@ class Reader(TableUser):
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
         scenario = self.load.order.scenario
-        self._keys = {index.name: (index.partition_key, index.sort_key) for index in self._table.indexes}
+        self._keys = {index.name: (index.partition_key, index.sort_key) for index in self.table.indexes}
         if self.load.ledger is None:
             self.load.ledger = Ledger((scenario.table, *scenario.companions))
             self.load.transport = NotedTransport(self.load.transport, self.load.ledger)
@@ -113,9 +113,9 @@ class Reader(TableUser):
         return self.read_item(calculated_suffix(key, sort_key, self.shards), sort_key, consistent=consistent)
 
     def _query(self, index: str | None) -> Query:
-        keys = self._keys[index] if index else (self._table.partition_key, self._table.sort_key)
+        keys = self._keys[index] if index else (self.table.partition_key, self.table.sort_key)
         values = self.load.items.values
-        return Query(self._table.name, keys[0], keys[1], index=index, values=values)
+        return Query(self.table.name, keys[0], keys[1], index=index, values=values)
 
     def _read(self, shards: Sequence[str], query: Query, name: str) -> Collected:
         def collect(spent: ReadCost) -> list[Item]:
@@ -179,7 +179,7 @@ class SpreadReader(Reader):
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        self._copies = copies_of(self._table)
+        self._copies = copies_of(self.table)
 
     def read_item_anywhere(self, key: str, sort_key: str | None = None) -> Collected:
         """One item, eventually consistent: indexes offer nothing else."""
@@ -226,6 +226,6 @@ class CachedReader(Reader):
 
     def _changed_since(self, cached: CachedItem) -> bool:
         """Return whether a write of the item was acknowledged after the cached copy had been read."""
-        identity = self._ledger.identity(self._table.name, cached.items[0])
+        identity = self._ledger.identity(self.table.name, cached.items[0])
         written_s = self._ledger.acknowledged_s(identity)
         return written_s is not None and written_s > cached.read_s

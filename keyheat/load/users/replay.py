@@ -30,7 +30,7 @@ class TraceUser(ItemUser):
             return self.send("PutItem", body, key=row.key, direction="write", units=units)
         members = self._named(row)
         if row.operation == "Query":
-            members = self.page_of({self._table.partition_key: row.key})
+            members = self.page_of({self.table.partition_key: row.key})
         return self.ask(row.operation, row.key, units, **members)
 
     def _named(self, row: TraceRow) -> dict[str, Any]:

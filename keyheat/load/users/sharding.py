@@ -217,7 +217,7 @@ class ShardedReader(ShardingUser, Reader):
 
     def _shards_of(self, key: str) -> Sequence[str]:
         assert self._sharding is not None
-        reader = ShardReader(self._client, self._table.name, self._metadata)
+        reader = ShardReader(self._client, self.table.name, self._metadata)
         try:
             return reader.shard_keys(key)
         except (ClientError, Unanswered) as error:

@@ -93,8 +93,9 @@ class TableUser(locust.User):
         self.number = next(self.load.numbers)
         self.rng = Random(f"{self.load.order.scenario.seed}/{self.number}")
         self._written = 0
-        self._table = self.load.order.scenario.table
-        self._counted = {"ReturnConsumedCapacity": "INDEXES" if self._table.indexes else "TOTAL"}
+        self.table: TableSpec = self.load.order.scenario.table
+        """The table that this run loads: its name, keys and indexes."""
+        self._counted = {"ReturnConsumedCapacity": "INDEXES" if self.table.indexes else "TOTAL"}
         self.pace = self.load.pace(self.rng)
         self._told_each = not self.load.statistics.suffice
         self._others_ran = False  # since the last task: while an answer was waited for
@@ -117,11 +118,6 @@ class TableUser(locust.User):
     def wait_time(self) -> float:
         """The task is over: seconds until the next one begins."""
         return self.pace.wait()
-
-    @property
-    def table(self) -> TableSpec:
-        """The table that this run loads: its name, keys and indexes."""
-        return self._table
 
     @property
     def shards(self) -> int:
@@ -208,7 +204,7 @@ class TableUser(locust.User):
         self, operation: str, key: str, units: float, *, note: Note | None = None, **members: Any
     ) -> Answer:
         """Send one request about the scenario's table, with its `members` (see `send`)."""
-        named = {} if members.keys() & {*TABLES_NAMED_WITHIN} else {"TableName": self._table.name}
+        named = {} if members.keys() & {*TABLES_NAMED_WITHIN} else {"TableName": self.table.name}
         body = orjson.dumps({**named, **self._counted, **members})
         direction: DirectionName = "read" if operation in READS else "write"
         return self.send(operation, body, key=key, direction=direction, units=units, note=note)
