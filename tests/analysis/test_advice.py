@@ -34,9 +34,19 @@ def case(numbers: Thresholds, **facts: Any) -> AdviceCase:
     known: dict[str, Any] = {
         "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
         "demand": MeasuredDemand(2_000), "limit": None, "warm": 4_000, "heat": None,
-        "ceiling": 1_000,
+        "ceiling": 1_000, "quota": 40_000,
     }  # fmt: skip
     return AdviceCase(**{**known, **facts}, numbers=numbers.recommend)
+
+
+@pytest.mark.parametrize(("demand", "is_told"), [(28_000, False), (28_100, True)])
+def test_capacity_beyond_the_accounts_quota_says_what_has_to_come_first(
+    demand: float, is_told: bool, numbers: Thresholds
+) -> None:
+    """At a utilisation of 70 %, 28,000 WCU/s take the 40,000 that one table may have."""
+    too_small = case(numbers, constraint="table", demand=MeasuredDemand(demand), limit=20_000)
+    first = "The account allows one table 40,000 WCU/s: ask Service Quotas for more before."
+    assert (first in advised(too_small)["raise_capacity"].why) is is_told
 
 
 def advised(found: AdviceCase) -> dict[str, Recommendation]:

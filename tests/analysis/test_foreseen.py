@@ -91,6 +91,7 @@ def case_for(numbers: Thresholds, **facts: Any) -> AdviceCase:
     known: dict[str, Any] = {
         "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
         "demand": None, "limit": None, "warm": 4_000, "heat": None, "ceiling": 1_000,
+        "quota": 40_000,
     }  # fmt: skip
     return AdviceCase(**known | facts, numbers=numbers.recommend)
 

@@ -147,6 +147,7 @@ class AdviceCase:
     warm: float | None
     heat: RunHeat | None
     ceiling: float  # of one partition
+    quota: float  # the account's for one table with its indexes; the default if unknown
     numbers: Recommend
     partitions_then: int | None = None  # as in a plan; None: the load is unknown
     on_demand: bool = False
@@ -350,6 +351,7 @@ class MeasuredRun:
             warm=track.warm / scale if track and track.warm else None,
             heat=heat.unscaled(scale) if heat else None,
             ceiling=planned.partition_per_s if planned else partition_ceiling(direction),
+            quota=self.arranged.quota_of(direction) / scale,
             partitions_then=planned.partitions if planned else None,
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,

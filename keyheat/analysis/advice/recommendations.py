@@ -46,7 +46,7 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
     yield case.advise(
         "on_demand",
         why=f"If demand is unpredictable, on-demand mode needs no capacity planning.{with_it}",
-        expected=f"Only the account's quota ({_quota(case)} by default) limits the table then, and one "
+        expected=f"Only the account's quota ({units(QUOTAS[case.direction], case.direction)} by default) limits the table then, and one "
         f"partition is still held to {case.sustained}.",
     )
 
@@ -69,7 +69,7 @@ def _raise_capacity(case: AdviceCase, more: str = "", *, unless: str = "") -> Re
         "raise_capacity",
         units=target,
         max_units=case.max_units,
-        why=f"{case.asked}, and {has}.{case.carried}{more_about}{unless}",
+        why=f"{case.asked}, and {has}.{case.carried}{more_about}{unless}{_quota_first(case)}",
         expected=f"{room}UpdateTable takes effect within minutes.{_maximum_too(case)}{more}",
     )
 
@@ -99,6 +99,18 @@ def _maximum_too(case: AdviceCase) -> str:
     return f" The maximum of its auto scaling is {now} and has to rise as well, to at least {then}."
 
 
+def _quota_first(case: AdviceCase) -> str:
+    """That the account does not allow one table so much yet; empty if it does.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+    """
+    target = case.with_headroom
+    if target is None or target <= case.quota:
+        return ""
+    allowed = units(case.quota, case.direction)
+    return f" The account allows one table {allowed}: ask Service Quotas for more before."
+
+
 def _pinned(case: AdviceCase) -> str:
     most = "not known" if case.scaled_most is None else units(case.scaled_most, case.direction)
     return f"auto scaling of {case.whose} is pinned at its maximum of {most}"
@@ -126,7 +138,7 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
         "raise_minimum",
         units=case.with_headroom,
         max_units=case.max_units,
-        why=f"{why}{case.carried}{case.raised_since}",
+        why=f"{why}{case.carried}{case.raised_since}{_quota_first(case)}",
         expected=f"A minimum{_of_at_least(case, '')} {when}.{_maximum_too(case)}{first}",
     )
 
@@ -158,7 +170,7 @@ def maximum(case: AdviceCase) -> Iterator[Recommendation]:
 def account(case: AdviceCase) -> Iterator[Recommendation]:
     """The account's quota for one table with its indexes is reached."""
     yield from _slow_down(case, "the account's quota for one table with its indexes, in this region")
-    quota = _quota(case) if case.limit is None else units(case.limit, case.direction)
+    quota = units(case.quota if case.limit is None else case.limit, case.direction)
     yield case.advise(
         "raise_account_quota",
         units=case.with_headroom,
@@ -166,10 +178,6 @@ def account(case: AdviceCase) -> Iterator[Recommendation]:
         expected="Service Quotas raises the quota of a table on request; no setting of the table helps "
         "beyond it.",
     )
-
-
-def _quota(case: AdviceCase) -> str:
-    return units(QUOTAS[case.direction], case.direction)
 
 
 def _slow_down(case: AdviceCase, what: str) -> Iterator[Recommendation]:
