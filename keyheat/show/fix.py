@@ -176,7 +176,13 @@ def _accepted(fix: Fix) -> str:
     before, after = (_values(side, lambda run: _traffic(run, direction).units_per_s) for side in fix.sides)
     unit = UNITS[direction]
     first, then = (rate(middle(values) if values else None, unit) for values in (before, after))
-    return f"{first} → {then} accepted"
+    return f"{first} → {then} accepted{_with_indexes(fix)}"
+
+
+def _with_indexes(fix: Fix) -> str:
+    """That units are those of the table and its indexes; empty where it has none."""
+    has_indexes = any(run.manifest.table.indexes for side in fix.sides for run in side)
+    return ", indexes included" if has_indexes else ""
 
 
 def _traffic(run: Tried, direction: str) -> RunTraffic:
@@ -210,7 +216,7 @@ def _pairs(fix: Fix) -> Iterator[Row]:
     for side in ("write", "read"):
         yield numbers(f"Attempted {side}s per second", _of_traffic(side, "attempts_per_s"), measured)
         say = partial(rate, unit=UNITS[side])
-        yield numbers(f"Accepted {side}s", _of_traffic(side, "units_per_s"), say)
+        yield numbers(f"Accepted {side}s{_with_indexes(fix)}", _of_traffic(side, "units_per_s"), say)
     for percentile in (P50, P99):
         of = partial(_service_time_ms, percentile)
         yield numbers(f"{titled(SERVICE_TIME)}, {percentile}", of, milliseconds)
