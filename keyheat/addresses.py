@@ -160,12 +160,12 @@ class Hosts:
 
         `links`: whether a link on such a page may lead here.
         """
-        if not self.known(header("Host") or "") or not self._from_ours(header):
+        if not self.is_known(header("Host") or "") or not self._from_ours(header):
             return False
         elsewhere = header("Sec-Fetch-Site") in ("cross-site", "same-site")
         return not elsewhere or (links and header("Sec-Fetch-Mode") == "navigate")
 
-    def known(self, host: str) -> bool:
+    def is_known(self, host: str) -> bool:
         """Whether a `Host` header has one of these names, this machine's own, or an address."""
         name = hostname_of(host)
         return name == "localhost" or is_address(name) or name in map(str.lower, self.names)

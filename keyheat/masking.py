@@ -125,7 +125,7 @@ def from_here(path: Path) -> Path | None:
     return whole.relative_to(here) if whole.is_relative_to(here) else None
 
 
-def shown(path: Path) -> str:
+def short_path(path: Path) -> str:
     """A path as a person would type it from here."""
     return str(from_here(path) or path)
 

@@ -123,7 +123,7 @@ def facts_of(run: ReportRun) -> Facts:
     attempts, throttled = _attempts(run)
     published = {} if attempts else _published(run)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
-    demand_per_s, is_least = _asked(run, resource, decisive)
+    demand_per_s, is_least = _demand_per_s(run, resource, decisive)
     at_s = end_s or 0  # auto scaling may have followed the load
     if when == WHILE_THROTTLED:  # as in the advice
         at_s = max(decisive, key=lambda label: label.throttles).start.timestamp()
@@ -331,7 +331,7 @@ def throttled_spans(labels: Iterable[Label]) -> Spans:
     return joined((label.start.timestamp(), label.end.timestamp()) for label in labels if label.throttles)
 
 
-def _asked(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> tuple[float | None, bool]:
+def _demand_per_s(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> tuple[float | None, bool]:
     """The demand while throttled, units/s, and whether it is a lower bound: requests of unknown units."""
     track = run.track(resource)
     measured = demand(track, labels) if track is not None else None

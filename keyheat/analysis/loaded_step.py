@@ -43,10 +43,10 @@ def loaded_search(
     question = replace(question, scenario=with_files_of(question.scenario, path.parent))
     within, numbers = question.within, count(1)
     values = [*within.ladder, *[within.most] * (within.most_steps - len(within.ladder))]
-    agree([Job(_own(question, value, 0), path, folder) for value in values])
+    agree([Job(_candidate(question, value, 0), path, folder) for value in values])
 
     def measure(value: float, again: int) -> Step:
-        scenario, name = _own(question, value, again), _ending(question, value, again).removeprefix("-")
+        scenario, name = _candidate(question, value, again), _ending(question, value, again).removeprefix("-")
         job = Job(scenario, write_scenario(folder / f"{name}.json", scenario), folder / name)
         run(job, (next(numbers), within.most_steps))
         return loaded_step(question, value, scenario, job.folder)
@@ -64,7 +64,7 @@ def _check_sharded(question: Question, path: Path) -> None:
         )
 
 
-def _own(question: Question, value: float, again: int) -> Scenario:
+def _candidate(question: Question, value: float, again: int) -> Scenario:
     """The scenario with a number and a seed, on tables that no other run has loaded."""
     candidate = with_own_tables(question.candidate(value), _ending(question, value, again))
     return candidate.model_copy(update={"seed": candidate.seed + again})

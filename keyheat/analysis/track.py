@@ -140,12 +140,12 @@ class EvidenceTrack:
         """
         cells = list(cells)
         if (busiest := self.busiest_throttled(cells)) is not None:
-            return self._asked(busiest) / self.step_s
-        return median(map(self._asked, cells)) / self.step_s if cells else None
+            return self._demand_units(busiest) / self.step_s
+        return median(map(self._demand_units, cells)) / self.step_s if cells else None
 
     def busiest_throttled(self, cells: Iterable[int]) -> int | None:
         """The throttled cell with most units consumed or throttled; None if none throttled."""
-        return max(filter(self.refused, cells), key=self._asked, default=None)
+        return max(filter(self.refused, cells), key=self._demand_units, default=None)
 
     def asked_at_least(self, cells: Iterable[int]) -> bool:
         """Whether `asked_per_s` is a lower bound: of a peak, or of throttled requests of unknown units."""
@@ -167,7 +167,7 @@ class EvidenceTrack:
         limit = min(each.at(second) or 0.0 for each in (setting, *setting.readings) for second in ends)
         return max(1.0, limit * self.step_s / used)
 
-    def _asked(self, cell: int) -> float:
+    def _demand_units(self, cell: int) -> float:
         return ((self.consumed or {})[cell] + self.refused_units(cell)) * self.peak_ratio(cell)
 
     @cached_property

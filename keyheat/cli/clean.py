@@ -12,7 +12,7 @@ from keyheat.cli.guards import at_known_endpoint
 from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import Account, a_folder, in_json, price_list, says_yes, some_prices
 from keyheat.flags import Within, takes
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.plan.prices import Prices
 from keyheat.show.answer import Answer
 from keyheat.show.console import bars, err
@@ -141,4 +141,4 @@ def _answer(cleaned: "Cleaned", folder: Path) -> Answer:
 
 
 def _how_to_go_on(folder: Path) -> str:
-    return f"To go on: keyheat clean {shown(folder)}"
+    return f"To go on: keyheat clean {short_path(folder)}"

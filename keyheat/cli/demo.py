@@ -18,7 +18,7 @@ from keyheat.cli.simulate import How, tell_runs
 from keyheat.runfiles import DIAGNOSIS, FILES
 from keyheat.scenario.variants import at_scale, write_scenario
 from keyheat.show.console import err, out, strong
-from keyheat.simulator.jobs import Job, clear, find_scenario, made
+from keyheat.simulator.jobs import Job, clear, find_scenario, is_done
 from keyheat.words import DONE, INTERRUPTED, INVALID
 
 DEMO: Final = ("hotkey", "datekey", "sharded", "too-small")
@@ -100,7 +100,7 @@ def _spoiled(job: Job) -> bool:
     from keyheat.runs.formats import read_diagnosis
     from keyheat.show.verdict import is_as_expected
 
-    if not made(job):
+    if not is_done(job):
         return False
     verdict = read_diagnosis(job.folder / FILES[DIAGNOSIS]).verdict
     return not is_as_expected(job.scenario.expects or "", verdict)

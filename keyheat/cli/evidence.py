@@ -27,7 +27,7 @@ from keyheat.cli.options import (
 )
 from keyheat.cli.simulate import diagnosed, exit_code_of, say_problems
 from keyheat.flags import takes, values_of
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.numbers import some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import EVIDENCE, FILES, REPORT, FileProblem
@@ -143,10 +143,10 @@ def collect(
         raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *evidence.missing)))
     write_evidence(file, evidence)
     since, until = (f"{at:%F %R}" for at in (evidence.window.start, evidence.window.end))
-    what = shown(folder) if folder is not None else f"--evidence {shown(file)}"
+    what = short_path(folder) if folder is not None else f"--evidence {short_path(file)}"
     collected_answer = Answer(
         title="Evidence",
-        sentence=f"{shown(file)}, {since} to {until} UTC.",
+        sentence=f"{short_path(file)}, {since} to {until} UTC.",
         notes=tuple(f"Missing: {line}" for line in evidence.missing),
         commands=(f"keyheat analyze {what} --report",),
         data={"evidence": str(file), "missing": list(evidence.missing)},

@@ -14,13 +14,13 @@ from keyheat.cli.options import a_folder, a_path, hours_a_day, in_json, price_li
 from keyheat.cli.run import make_run, no_collect
 from keyheat.cli.simulate import NOT_STARTED, How, exit_code_of, simulated
 from keyheat.load.guard.options import Guards
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.variants import changes, write_scenario
 from keyheat.show.console import bars
 from keyheat.show.questions import throttled_words
-from keyheat.simulator.jobs import Job, made
+from keyheat.simulator.jobs import Job, is_done
 from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def fix(
     jobs = turns(scenario, remedy.scenario, repetitions, out_dir)
     options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
     write_scenario(out_dir / FIXED, remedy.scenario)
-    bars.print(f"Trying {remedy.says}: {shown(out_dir / FIXED)}")
+    bars.print(f"Trying {remedy.says}: {short_path(out_dir / FIXED)}")
     options += ["--prices", str(prices)]
     how = How(target=target, options=tuple(options), quick=quick, billing=billing, quiet=True)
     for number, job in enumerate(jobs, start=1):
@@ -95,7 +95,7 @@ def fix(
             code = make_run(job, how, of_series=(number, len(jobs)))
         else:
             code = exit_code_of(simulated(job, how, sent=sent(), behaviour=start.behaviour))
-        if code in NOT_STARTED or not made(job):
+        if code in NOT_STARTED or not is_done(job):
             return code or INVALID
     return _compare(start, remedy, jobs, out_dir, billing)
 

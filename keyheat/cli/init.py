@@ -15,7 +15,7 @@ from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import Account, a_folder, a_path, in_json
 from keyheat.flags import option, takes, values_of
 from keyheat.intake.schedules import SCHEDULES
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.numbers import some
 from keyheat.show.answer import Answer
 from keyheat.words import DONE
@@ -206,13 +206,13 @@ def _write_suite(
 
     schedules = of_suite.schedules
     suite, files = write_suite(of_suite.suite or "", places, schedules, file, force=force)
-    cases, path = [case.name for case in suite.cases], shown(suite.path)
+    cases, path = [case.name for case in suite.cases], short_path(suite.path)
     scheduled = (
         "The first lines of each schedule say how to install it; it runs the suite in KEYHEAT_SUITE."
         if schedules
         else f"To run it every night: --schedule {' | '.join(SCHEDULES)}"
     )
-    written = [shown(other) for other in files]
+    written = [short_path(other) for other in files]
     return Answer(
         title=f"Suite {suite.name}",
         sentence=f"{path}{'' if path in written else ' was there and is kept'}: "
@@ -264,12 +264,14 @@ def _answer(
 
     assumed = [line.partition("  # ")[0].strip() for line in text.splitlines() if f"# {ASSUMED}" in line]
     lines = f"; {some(len(assumed), 'line')} assumed: look for {ASSUMED} in it" if assumed else ""
-    real = () if locustfile is None else (f"locust -f {shown(locustfile)} --scenario {shown(target)}",)
+    real = (
+        () if locustfile is None else (f"locust -f {short_path(locustfile)} --scenario {short_path(target)}",)
+    )
     return Answer(
         title=table.name,
-        sentence=f"Scenario {shown(target)}{lines}.",
+        sentence=f"Scenario {short_path(target)}{lines}.",
         notes=(*notes, *table.remarks, *(f"Not taken: {note}" for note in table.notes)),
-        commands=(f"keyheat plan {shown(target)}", f"keyheat simulate {shown(target)}", *real),
+        commands=(f"keyheat plan {short_path(target)}", f"keyheat simulate {short_path(target)}", *real),
         data={
             "file": str(target), "table": table.name, "assumed": assumed, "not_taken": table.notes,
             "notes": table.remarks,

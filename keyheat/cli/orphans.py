@@ -33,9 +33,9 @@ NAMED = 5  # tables that one problem names
 def sweep(account: Account, prices: Prices, *, yes: bool, dry_run: bool) -> int:
     """Find tables of earlier runs and delete expired ones after consent; return the exit code."""
     search = _search(account, prices)
-    result, code, chosen = _found(search), DONE, list[Orphan]()
+    result, code, chosen = _result_of(search), DONE, list[Orphan]()
     if result.removable and not dry_run:
-        agreed = yes or _asked(result)
+        agreed = yes or _agreed(result)
         chosen = result.removable if agreed else []
         code = REFUSED if agreed is None else DONE
     failed = _delete(search, chosen)
@@ -61,7 +61,7 @@ def _search(account: Account, prices: Prices) -> OrphanSearch:
     return OrphanSearch(client=client, now=datetime.now(UTC), prices=prices, sleep=time.sleep, pace_s=pace_s)
 
 
-def _found(search: OrphanSearch) -> OrphanSearchResult:
+def _result_of(search: OrphanSearch) -> OrphanSearchResult:
     try:
         names = search.names()
     except ClientError as error:
@@ -77,7 +77,7 @@ def _found(search: OrphanSearch) -> OrphanSearchResult:
     return search.find(counted(names, len(names), "tables looked at", bars))
 
 
-def _asked(result: OrphanSearchResult) -> bool | None:
+def _agreed(result: OrphanSearchResult) -> bool | None:
     """Show the tables and ask; None without a terminal."""
     tables = some(len(result.removable), "table")
     err.print(text_of(_answer(result, set(), {})))

@@ -11,7 +11,7 @@ import click
 from keyheat.cli.answers import give
 from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import OUT, a_folder, a_path, in_json
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.numbers import some
 from keyheat.show.answer import Answer
 from keyheat.show.console import bars, in_words
@@ -65,7 +65,7 @@ def _write_csv(folder: Path, csv_dir: Path, *, show_keys: bool) -> int:
     except KeysNotRecorded as problem:
         raise click.UsageError(str(problem)) from problem
     rows = [{"path": str(path), "rows": rows} for path, rows in written]
-    notes = tuple(f"{shown(path)}: {some(rows, 'row')}" for path, rows in written)
+    notes = tuple(f"{short_path(path)}: {some(rows, 'row')}" for path, rows in written)
     files = some(len(rows), "file")
     return give(Answer(title="Frames", sentence=f"{files}.", notes=notes, data={"files": rows}), DONE)
 

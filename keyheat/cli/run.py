@@ -28,7 +28,7 @@ from keyheat.masking import masked
 from keyheat.runfiles import SIMULATED, FileProblem
 from keyheat.show.console import bars, err
 from keyheat.simulator.alterations import check_shards
-from keyheat.simulator.jobs import Job, find_scenarios, made
+from keyheat.simulator.jobs import Job, find_scenarios, is_done
 from keyheat.words import BROKEN, DONE, INVALID, WRONG_USE
 
 SAID = "keyheat: "  # begins what a load says to a person
@@ -96,7 +96,7 @@ def make_run(job: Job, how: How, *, of_series: tuple[int, int] | None = None) ->
 
     `of_series` is the run's number among how many, for the bar. A simulation replaces an earlier run in the
     folder, a load refuses it. After DONE, BROKEN and INVALID the folder holds a diagnosis, if there is
-    evidence at all (`made(job)`). Raises `FileProblem` if the files there are another run's.
+    evidence at all (`is_done(job)`). Raises `FileProblem` if the files there are another run's.
     """
     if how.target == SIMULATED:
         return exit_code_of(simulated(job, how))
@@ -148,7 +148,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     code, output = ended.code, ended.output
     if ended.run_id is None:
         return _not_begun(job, code, output)
-    if code in (DONE, BROKEN) or (code == INVALID and made(job)):
+    if code in (DONE, BROKEN) or (code == INVALID and is_done(job)):
         _check_is_of(ended.run_id, job.folder, output)
     if how.quick and code in (DONE, BROKEN):
         code = exit_code_of(diagnosed(job.folder)) or code
@@ -156,7 +156,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
             from keyheat.show.report import write_report  # half a second, once the load is over
 
             write_report(job.folder, datetime.now(UTC))
-    if code not in (DONE, BROKEN, INVALID) or not made(job):
+    if code not in (DONE, BROKEN, INVALID) or not is_done(job):
         err.print(_last_words(output))
         return INVALID if code == BROKEN else code  # it broke, not a threshold
     tell_once(output.splitlines(), how)

@@ -27,7 +27,7 @@ from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED
 from keyheat.runs.claims import hold
 from keyheat.scenario.scenario import Scenario
 from keyheat.show.console import bars, err, in_words, out, print_json, strong
-from keyheat.simulator.jobs import Job, clear, find_scenarios, made
+from keyheat.simulator.jobs import Job, clear, find_scenarios, is_done
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, REFUSED, WRONG_USE
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _run_data(job: Job, code: int | None) -> dict[str, object]:
     from keyheat.analysis.summarize import read_summary
     from keyheat.runs.formats import read_diagnosis
 
-    there, files = made(job), {"report": job.folder / REPORT, "evidence": job.folder / FILES[EVIDENCE]}
+    there, files = is_done(job), {"report": job.folder / REPORT, "evidence": job.folder / FILES[EVIDENCE]}
     return {
         "scenario": job.scenario.name,
         "exit_code": code,
@@ -131,7 +131,7 @@ def _run_data(job: Job, code: int | None) -> dict[str, object]:
 
 def side_by_side(jobs: Sequence[Job]) -> str | None:
     """Write the page of several runs; gives its path, None if there are not several."""
-    runs = [job.folder for job in jobs if made(job)]
+    runs = [job.folder for job in jobs if is_done(job)]
     if len(jobs) == 1 or not runs:
         return None
     from keyheat.show.compare import INDEX, write_comparison  # half a second, once the runs are over

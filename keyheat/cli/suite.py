@@ -18,7 +18,7 @@ from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import option, values_of
 from keyheat.load.guard.options import Consent, Guards
 from keyheat.load.guard.signals import HUNG_UP, is_handled, release_output
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.regression.history import History, default_path
 from keyheat.regression.outcome import RunMade, SessionOutcome
@@ -37,7 +37,7 @@ from keyheat.regression.verdict import SessionComparison, not_compared, outcome_
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import Scenario
 from keyheat.show.console import bars
-from keyheat.simulator.jobs import Job, made
+from keyheat.simulator.jobs import Job, is_done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,9 +136,9 @@ class SuiteSession:
 
     def _to_accept(self) -> str:
         """The command that accepts a session like this one as the baseline."""
-        history = "" if self.history.path == default_path() else f" --history {shown(self.history.path)}"
+        history = "" if self.history.path == default_path() else f" --history {short_path(self.history.path)}"
         anew = " --new-baseline" if self.options.new_baseline else ""
-        return f"keyheat regress {shown(self.suite.path)}{history}{anew} --accept"
+        return f"keyheat regress {short_path(self.suite.path)}{history}{anew} --accept"
 
     def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:
         """How runs are made, by target, once all of them may start. Raises `SafetyRefusal`."""
@@ -169,7 +169,7 @@ def _make(hows: Mapping[str, How], count: int, planned: PlannedRun, number: int)
     code = make_run(job, hows[planned.case.target], of_series=(number, count))
     if code in NOT_STARTED:
         raise NotStarted(code)
-    return made(job), time.monotonic() - began_s
+    return is_done(job), time.monotonic() - began_s
 
 
 def _tell(count: int, number: int, run: RunMade) -> None:

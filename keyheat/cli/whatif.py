@@ -26,7 +26,7 @@ from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.runfiles import SIMULATED
 from keyheat.shipped import require
 from keyheat.show.console import bars, err
-from keyheat.simulator.jobs import Job, find_scenario, made
+from keyheat.simulator.jobs import Job, find_scenario, is_done
 from keyheat.words import INVALID, WRITE, Direction
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def _searched(
     def run(job: Job, of_series: tuple[int, int]) -> None:
         how = How(target=target, options=options, quick=True, quiet=True)
         code = make_run(job, how, of_series=of_series)
-        if code in NOT_STARTED or not made(job):
+        if code in NOT_STARTED or not is_done(job):
             raise _Ended(code or INVALID)
 
     return loaded_search(question, path, folder, agree=agree, run=run)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from keyheat.endpoint.itemkeys import partition_end, shown, sort_end
+from keyheat.endpoint.itemkeys import key_texts, partition_end, sort_end
 from keyheat.endpoint.schema import KeySchema
 from keyheat.heavyhitters import HeavyHitters
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
@@ -66,8 +66,8 @@ class InsightRule:
         sorts = self.keys.sorts if self.kind.startswith("S") else ()
         return [attribute.name for attribute in (*self.keys.partitions, *sorts)]
 
-    def shown(self, key: bytes) -> list[str]:
-        return shown(self.keys, key)
+    def key_texts(self, key: bytes) -> list[str]:
+        return key_texts(self.keys, key)
 
     def count(self, stored: bytes, value: float, now_s: float) -> None:
         """One request for the item under a stored key, or for its partition key alone."""

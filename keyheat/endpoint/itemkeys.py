@@ -203,7 +203,7 @@ def _value_end(kind: KeyType, stored: bytes, start: int) -> int:
     return stored.index(end, start + _EXPONENT_END) + 1
 
 
-def shown(keys: KeySchema, stored: bytes) -> list[str]:
+def key_texts(keys: KeySchema, stored: bytes) -> list[str]:
     """The attributes of the partition key and, where `stored` goes on to it, of the sort key, as text.
 
     Bytes are shown as base64.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from keyheat.endpoint.itemkeys import shown
+from keyheat.endpoint.itemkeys import key_texts
 from keyheat.endpoint.itemstore import Shelf
 from keyheat.endpoint.schema import KeySchema
 from keyheat.endpoint.tables.catalog import Table
@@ -160,4 +160,4 @@ def _name(keys: KeySchema, shelf: Shelf, key: bytes) -> str | None:
     if key == OTHERS:
         return None
     stored = next(iter(shelf.between(key, key + b"\xff" * 8)), None)
-    return None if stored is None else ", ".join(shown(keys, stored)[: len(keys.partitions)])
+    return None if stored is None else ", ".join(key_texts(keys, stored)[: len(keys.partitions)])

@@ -56,7 +56,7 @@ class Guard:
         return response(403, orjson.dumps(body), content_type=b"application/x-amz-json-1.0")
 
     def _why(self, host: str, origin: str | None) -> str:
-        if self.hosts.known(host):
+        if self.hosts.is_known(host):
             return f"a web page of another site asked: {_escape(origin or 'it does not say which')}"
         name = _escape(hostname_of(host) or host)
         return (

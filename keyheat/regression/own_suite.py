@@ -6,7 +6,7 @@ from pathlib import Path
 from keyheat.bounds import parsed_toml
 from keyheat.intake.schedules import repository_of, schedule_files
 from keyheat.intake.suite import scenarios_among, states_format, suite_text
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.regression.suite import Suite, SuiteError, load_suite, suite_from_dict
 from keyheat.regression.suite_spec import FORMAT
 from keyheat.runfiles import write_text
@@ -36,7 +36,7 @@ def write_suite(
     errors: list[str] = []
     scenarios = scenarios_among(sources) if places or not kept else []
     if not kept and not scenarios:
-        raise SuiteError(shown(target), [NO_SCENARIO.format(folder=first)])
+        raise SuiteError(short_path(target), [NO_SCENARIO.format(folder=first)])
     text = "" if kept else suite_text(name, scenarios, target, schema_beside("suite", target))
     suite = _validate(target, text, errors)
     files: dict[Path, str] = {}
@@ -53,13 +53,15 @@ def write_suite(
     if not force:
         errors += _report_existing(files)
     if text and target.exists():
-        errors.append(f"{shown(target)} exists and is not a suite: choose another --out")
+        errors.append(f"{short_path(target)} exists and is not a suite: choose another --out")
     if kept and suite is not None:
         inside = {case.path.resolve() for case in suite.cases}
         missing = (scenario for scenario in scenarios if scenario.resolve() not in inside)
-        errors += [NOT_IN_IT.format(scenario=shown(scenario), suite=shown(target)) for scenario in missing]
+        errors += [
+            NOT_IN_IT.format(scenario=short_path(scenario), suite=short_path(target)) for scenario in missing
+        ]
     if suite is None or errors:
-        raise SuiteError(shown(target), errors)
+        raise SuiteError(short_path(target), errors)
     files = ({target: text} if text else {}) | files
     for path, content in files.items():
         write_text(path, content)
@@ -82,4 +84,4 @@ def _report_existing(files: Iterable[Path]) -> Iterator[str]:
     """Report files that would be overwritten."""
     for path in files:
         if path.exists():
-            yield f"{shown(path)} exists: add --force to write over it"
+            yield f"{short_path(path)} exists: add --force to write over it"

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from keyheat.analysis.measures import CAPACITY_USED, MEASURES
 from keyheat.bounds import NotAccepted, parsed_toml, text_of
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate, is_noisy
 from keyheat.regression.suite_spec import PATTERNS, CaseSpec, RunSpec, Seeds, SuiteSpec
 from keyheat.runfiles import SIMULATED
@@ -193,7 +193,7 @@ def _check_fields(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
         here = f"$.cases[{number}]"
         if often[case.name] > 1:
             files = " and ".join(
-                dict.fromkeys(shown(other.path) for other in cases if other.name == case.name)
+                dict.fromkeys(short_path(other.path) for other in cases if other.name == case.name)
             )
             yield f"{often[case.name]} cases are named {case.name!r}, of {files}: rename one @ {here}.name"
         noisy = next((gate for gate in case.gates if is_noisy(gate)), None)

@@ -18,7 +18,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from keyheat.masking import plain, plain_json, shown
+from keyheat.masking import plain, plain_json, short_path
 
 
 class PlainConsole(Console):
@@ -99,4 +99,4 @@ def confirmed(question: str) -> bool:
 
 def strong(before: str, path: Path) -> Text:
     """Text followed by a path in bold."""
-    return Text.assemble(before, (shown(path), "bold"))
+    return Text.assemble(before, (short_path(path), "bold"))

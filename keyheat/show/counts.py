@@ -57,7 +57,7 @@ def counts_of(counted: Mapping[str, float]) -> Section | None:
 
 
 def _row(name: str, counted: Mapping[str, float]) -> dict[str, str]:
-    return {"what": _what(name), "number": shown(name, counted[name])}
+    return {"what": _what(name), "number": number_words(name, counted[name])}
 
 
 def _group(name: str) -> str:
@@ -69,7 +69,7 @@ def _what(name: str) -> str:
     return WORDS.get(name) or name.partition(".")[2].replace("_", " ").replace(".", ": ") or name
 
 
-def shown(name: str, number: float | None) -> str:
+def number_words(name: str, number: float | None) -> str:
     """A counted number with its unit; whole and large ones in every digit."""
     if number is None:
         return NOTHING

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.numbers import NOTHING, measured, percent, some, span
 from keyheat.regression.history import Session, StoredRun
 from keyheat.regression.outcome import SessionOutcome
@@ -30,10 +30,10 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
         }
         for session in sessions
     ]  # fmt: skip
-    none = f"{shown(file)} has no sessions yet. The first one: keyheat regress SUITE"
+    none = f"{short_path(file)} has no sessions yet. The first one: keyheat regress SUITE"
     return Answer(
         title="History",
-        sentence=f"{shown(file)}, the newest {some(len(rows), 'session')}." if rows else none,
+        sentence=f"{short_path(file)}, the newest {some(len(rows), 'session')}." if rows else none,
         tables=(Table(title="Sessions", rows=tuple(rows)),) if rows else (),
         notes=tuple(
             f"Session {session.id} has no verdict: it is running, or it was killed. Its "
@@ -113,7 +113,7 @@ def trends_answer(file: Path, suite: str, trends: Sequence[Trend], *, drawn: boo
         tone="invalid" if notes else "none",
         sentence=f"{some(len(trends), 'measure')} over {some(len(sessions), 'session')}, "
         f"{sessions[0]} to {sessions[-1]}: {some(len(notes), 'change') if notes else 'none changed'}.",
-        context=shown(file),
+        context=short_path(file),
         tables=tuple(_trend_table(case, of_case) for case, of_case in cases.items()),
         notes=tuple(notes),
         figures=tuple(_figure(other) for other in changed[:MOST_DRAWN]) if drawn else (),

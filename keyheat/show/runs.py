@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyheat.analysis.found import FoundRun, UnreadPlace
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.numbers import NOTHING, measured, percent, some
 from keyheat.regression.phrases import label_words
 from keyheat.runfiles import REPORT
@@ -30,7 +30,7 @@ def runs_answer(
 ) -> Answer:
     """The runs, the newest first; links of the page are relative to `folder`, where it stands."""
     runs = sorted(runs, key=lambda run: -run.started_s)
-    where = ", ".join(map(shown, searched))
+    where = ", ".join(map(short_path, searched))
     scenarios = some(len({run.scenario for run in runs}), "scenario")
     measures = [name for name in NUMBERS if any(_measure(run, name) is not None for run in runs)]
     table = Table(
@@ -43,7 +43,7 @@ def runs_answer(
         sentence=f"{some(len(runs), 'run')} of {scenarios}." if runs else f"No run yet in {where}.",
         context=where,
         tables=(table,) if runs else (),
-        notes=tuple(f"Not read: {shown(problem.folder)}: {problem.why}" for problem in problems),
+        notes=tuple(f"Not read: {short_path(problem.folder)}: {problem.why}" for problem in problems),
         commands=() if runs else FIRST_STEPS,
         data={
             "format": FORMAT,
@@ -63,7 +63,7 @@ def _cells(run: FoundRun, measures: Sequence[str]) -> dict[str, str]:
         "confidence": sureness(run.summary) if run.summary else NOTHING,
         **{NUMBERS[name][0]: NUMBERS[name][1](_measure(run, name)) for name in measures},
         "lasted, s": lasted,
-        "directory": shown(run.folder),
+        "directory": short_path(run.folder),
     }  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def find_scenarios(names: Sequence[str], settings: Sequence[str] = ()) -> list[t
     return scenarios
 
 
-def made(job: Job) -> bool:
+def is_done(job: Job) -> bool:
     return (job.folder / FILES[DIAGNOSIS]).exists()
 
 

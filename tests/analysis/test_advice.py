@@ -260,7 +260,7 @@ def test_who_retries_is_known_from_the_run_and_from_its_scenario(
         scenario = scenario_from_dict(tomllib.loads(f"{text}\n[client]\n{client}"), "test")
     manifest = Manifest(started_at=START, table=found.table, counted=counted or {})
     cost = manifest.retry_cost
-    measured = MeasuredRun(timeline(found), (), numbers, scenario, on_demand=False, asked={}, cost=cost)
+    measured = MeasuredRun(timeline(found), (), numbers, scenario, on_demand=False, scheduled={}, cost=cost)
     made = measured.case((constraint, "table", "write"), ())
     assert (made.retries, made.given_up) == (retries, 0.1 if counted else None)
 

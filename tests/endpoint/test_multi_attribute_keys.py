@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyheat.endpoint.itemkeys import key_of, shown, sort_end
+from keyheat.endpoint.itemkeys import key_of, key_texts, sort_end
 from keyheat.endpoint.schema import KeySchema, KeySchemaElement
 from tests.endpoint.account import N, S, index, on_demand, schema
 
@@ -138,5 +138,5 @@ SCHEMA = KeySchema(
 def test_a_stored_key_shows_its_attributes_and_its_end(a: str, b: str, c: str, d: str) -> None:
     item = {name: {"S": text} for name, text in zip("abcd", (a, b, c, d), strict=True)}
     stored, _ = key_of(SCHEMA, item)
-    assert shown(SCHEMA, stored) == [a, b, c, d]
+    assert key_texts(SCHEMA, stored) == [a, b, c, d]
     assert sort_end(SCHEMA, stored + b"the table's key") == len(stored)

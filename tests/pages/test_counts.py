@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyheat.show.counts import counts_of, listed, shown
+from keyheat.show.counts import counts_of, listed, number_words
 
 RIGHT = {"reads.checked": 400.0, "reads.items": 20_000.0, "reads.missing": 0.0, "reads.units": 1234.5}
 
@@ -74,6 +74,6 @@ def test_groups_stand_in_the_order_of_the_story():
 
 
 def test_units_follow_numbers():
-    assert shown("cache.units_saved", 450.0) == "450 RCU"
-    assert shown("tables.totals.write_units", 12.0) == "12 WCU"
-    assert shown("reads.missing", None) == "–"
+    assert number_words("cache.units_saved", 450.0) == "450 RCU"
+    assert number_words("tables.totals.write_units", 12.0) == "12 WCU"
+    assert number_words("reads.missing", None) == "–"

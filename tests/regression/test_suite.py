@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keyheat.analysis.measures import MEASURES
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.regression import suite
 from keyheat.regression.compare import judge
 from keyheat.regression.outcome import LABELS, LEAST_EFFECTS, Gate, is_noisy
@@ -30,7 +30,7 @@ from tests.make import a_shipped
 
 ROOT = Path(__file__).parents[2]
 Verb = Callable[..., Any]
-HOTKEY, SHARDED = (shown(SCENARIOS / f"{name}.toml") for name in ("hotkey", "sharded"))
+HOTKEY, SHARDED = (short_path(SCENARIOS / f"{name}.toml") for name in ("hotkey", "sharded"))
 HEAD = 'format = "keyheat.suite/1"\nname = "mine"\nquestion = "Still?"\n'
 
 

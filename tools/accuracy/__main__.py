@@ -10,7 +10,7 @@ import click
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.cli.main import main
 from keyheat.cli.options import a_path, in_json
-from keyheat.masking import shown
+from keyheat.masking import short_path
 from keyheat.runfiles import write_atomically
 from keyheat.show.console import bars, err, in_words, out, print_json
 from keyheat.show.progress import counted
@@ -59,7 +59,7 @@ def accuracy(
     if file is not None:
         text = (json.dumps(result, indent=1) + "\n").encode()
         write_atomically(file, lambda open_file: open_file.write(text))
-        err.print(f"Scores: {shown(file.resolve())}")
+        err.print(f"Scores: {short_path(file.resolve())}")
     if in_words():
         out.print(shown_as.table(scores, worlds))
     else:

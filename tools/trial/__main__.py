@@ -19,7 +19,7 @@ from keyheat.runs.folder import versions
 from keyheat.scenario.variants import write_scenario
 from keyheat.show.console import bars, err, in_words, out, print_json, strong
 from keyheat.show.progress import working
-from keyheat.simulator.jobs import Job, made
+from keyheat.simulator.jobs import Job, is_done
 from keyheat.words import BROKEN, DONE, INVALID
 from tools.trial.judgement import Judgement, judged
 from tools.trial.page import write_page
@@ -120,7 +120,7 @@ def _made(jobs: dict[str, Job], how: How, path: Path) -> tuple[Trial, int]:
     found, ended = _trial(seen, how.target, jobs), DONE
     for number, (name, job) in enumerate(jobs.items(), start=1):
         code = make_run(job, how, of_series=(number, len(jobs)))
-        if made(job):
+        if is_done(job):
             one = cast("ScenarioName", name)
             seen.append(observed_run(one, job.folder, job.scenario.load.duration_s))
             found = _trial(seen, how.target, jobs)

@@ -61,7 +61,7 @@ class MeasuredDemand:
         """The same demand for a table at scale 1."""
         return replace(self, units_per_s=self.units_per_s / scale, scale=scale)
 
-    def said(self, direction: Direction) -> str:
+    def in_words(self, direction: Direction) -> str:
         """The demand as the beginning of a sentence."""
         per_s = _with_scale(self.units_per_s, direction, self.scale)
         if self.together:
@@ -124,9 +124,13 @@ def _scans(track: EvidenceTrack, labels: Sequence[Label]) -> tuple[float, float]
     """
     cells = track.consumed_cells(_spans(labels))
     scans = sum(track.scans.get(cell, 0.0) for cell in cells)
-    asked = sum((track.consumed or {})[cell] + track.refused_units(cell) for cell in cells)
+    units_asked = sum((track.consumed or {})[cell] + track.refused_units(cell) for cell in cells)
     most = scans * SCAN_UNITS * track.scale
-    return (scans / (len(cells) * track.step_s), min(1.0, most / asked)) if scans and asked else (0.0, 0.0)
+    return (
+        (scans / (len(cells) * track.step_s), min(1.0, most / units_asked))
+        if scans and units_asked
+        else (0.0, 0.0)
+    )
 
 
 def _spans(labels: Sequence[Label]) -> list[Span]:
@@ -220,11 +224,11 @@ class AdviceCase:
         return fills or self.heat.moves or self.hottest.key == self.heat.pinned
 
     @property
-    def asked(self) -> str:
+    def demand_words(self) -> str:
         """The demand as the beginning of a sentence."""
         if self.demand is None:
             return "The demand is not known"
-        return self.demand.said(self.direction)
+        return self.demand.in_words(self.direction)
 
     @property
     def carried(self) -> str:
@@ -311,7 +315,7 @@ class MeasuredRun:
     numbers: Thresholds
     scenario: Scenario | None
     on_demand: bool
-    asked: Schedule  # of the load; empty if unknown
+    scheduled: Schedule  # of the load; empty if unknown
     cost: RetryCost | None = None  # of the client's retries; None: no retries, or not counted
     scaling: AutoScaling = NOT_SCALED  # of an existing table
 
@@ -327,7 +331,7 @@ class MeasuredRun:
         allowed = _allowed(limit, label, self.arranged, track) if track else None
         is_own = label is not None and (label.constraint, label.resource) == (constraint, resource)
         heat = next((heat for heat in self.heats if (heat.index, heat.direction) == side), None)
-        planned = self.asked.get((resource, direction))
+        planned = self.scheduled.get((resource, direction))
         keyed_by = (
             {index.name: " + ".join(index.partition_keys) for index in scenario.table.indexes}
             if scenario
@@ -390,7 +394,7 @@ class MeasuredRun:
     ) -> MeasuredDemand | None:
         """Return the demand by the schedule, else as measured; for the account, of all resources."""
         constraint, resource, direction = limit
-        planned = self.asked.get((resource, direction))
+        planned = self.scheduled.get((resource, direction))
         if constraint != "account" and planned is not None:
             return MeasuredDemand(planned.per_s, by="schedule", scale=self.arranged.scale)
         if constraint == "account":

@@ -208,7 +208,7 @@ def _count_index_keys(case: AdviceCase) -> Recommendation:
 
 def _reshape_index(case: AdviceCase) -> Recommendation:
     count, formula, key = None, "", case.hottest
-    why = f"{case.asked}, and one key range of {case.whose} is at its ceiling of {case.sustained}."
+    why = f"{case.demand_words}, and one key range of {case.whose} is at its ceiling of {case.sustained}."
     if key is not None:
         why = f"{_named(key)} of {case.whose} asks for {units(key.units_per_s, case.direction)}, and a "
         why += f"partition sustains {whole(case.ceiling)}."
@@ -234,7 +234,7 @@ def _not_grown(case: AdviceCase) -> Iterator[Recommendation]:
     warm = units(case.warm, case.direction) if case.warm else "a demand that is not known"
     yield case.advise(
         "ramp",
-        why=f"{case.asked}, and {case.whose} absorbs {warm} at once and grows with its peaks.",
+        why=f"{case.demand_words}, and {case.whose} absorbs {warm} at once and grows with its peaks.",
         expected="Demand that at most doubles every 30 minutes is followed without throttling.",
     )
     yield pre_warm(case)
@@ -247,7 +247,7 @@ def pre_warm(case: AdviceCase) -> Recommendation:
     return case.advise(
         "pre_warm",
         units=target,
-        why=f"{case.asked}, and {_lacking(case)}.",
+        why=f"{case.demand_words}, and {_lacking(case)}.",
         expected=f"A warm throughput of {more} makes the partitions beforehand, for a one-time "
         "charge; it cannot be lowered afterwards.",
     )

@@ -28,7 +28,7 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
         yield case.advise(
             "raise_maximum",
             units=case.with_headroom,
-            why=f"{case.asked}, and {_pinned(case)}.",
+            why=f"{case.demand_words}, and {_pinned(case)}.",
             expected=f"A maximum{_of_at_least(case, '')} lets auto scaling follow slow changes; its minimum "
             "stays. If that was raised meanwhile, lower it again: between equal bounds nothing scales.",
         )
@@ -46,7 +46,8 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
     yield case.advise(
         "on_demand",
         why=f"If demand is unpredictable, on-demand mode needs no capacity planning.{with_it}",
-        expected=f"Only the account's quota ({units(QUOTAS[case.direction], case.direction)} by default) limits the table then, and one "
+        expected="Only the account's quota "
+        f"({units(QUOTAS[case.direction], case.direction)} by default) limits the table then, and one "
         f"partition is still held to {case.sustained}.",
     )
 
@@ -69,7 +70,7 @@ def _raise_capacity(case: AdviceCase, more: str = "", *, unless: str = "") -> Re
         "raise_capacity",
         units=target,
         max_units=case.max_units,
-        why=f"{case.asked}, and {has}.{case.carried}{more_about}{unless}{_quota_first(case)}",
+        why=f"{case.demand_words}, and {has}.{case.carried}{more_about}{unless}{_quota_first(case)}",
         expected=f"{room}UpdateTable takes effect within minutes.{_maximum_too(case)}{more}",
     )
 
@@ -160,7 +161,7 @@ def maximum(case: AdviceCase) -> Iterator[Recommendation]:
     yield case.advise(
         "raise_max_on_demand",
         units=case.with_headroom,
-        why=f"{case.asked}, and {allowed}: a setting of {case.whose} that bounds its bill.",
+        why=f"{case.demand_words}, and {allowed}: a setting of {case.whose} that bounds its bill.",
         expected="More requests are admitted, up to the new maximum, and paid for.",
     )
     yield from _slow_scans(case)
@@ -174,7 +175,7 @@ def account(case: AdviceCase) -> Iterator[Recommendation]:
     yield case.advise(
         "raise_account_quota",
         units=case.with_headroom,
-        why=f"{case.asked}, and the account allows one table with its indexes {quota}.",
+        why=f"{case.demand_words}, and the account allows one table with its indexes {quota}.",
         expected="Service Quotas raises the quota of a table on request; no setting of the table helps "
         "beyond it.",
     )

@@ -95,7 +95,7 @@ def _flow(
     entries: tuple[IndexFlow, ...],
     second: int,
 ) -> Flow | None:
-    requests, units = _asked(arranged, track, second)
+    requests, units = _asked_units(arranged, track, second)
     if not requests:
         return None
     return Flow(
@@ -109,7 +109,7 @@ def _flow(
     )
 
 
-def _asked(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tuple[float, float]:
+def _asked_units(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tuple[float, float]:
     """Return the requests within a second, throttled ones included, and the units of each."""
     row = (track.seconds or {}).get(second)
     if track.seconds:

@@ -56,7 +56,7 @@ def _rule(service: Service, name: str) -> InsightRule:
 
 def _contributor(rule: InsightRule, key: bytes, values: dict[int, float]) -> Answer:
     return {
-        "Keys": rule.shown(key),
+        "Keys": rule.key_texts(key),
         "ApproximateAggregateValue": sum(values.values()),
         "Datapoints": [
             {"Timestamp": datetime.fromtimestamp(start_s, UTC), "ApproximateValue": value}

@@ -137,7 +137,7 @@ def child(value: Value, step: str | int) -> Value | None:
     return content[step] if content is not None and step < len(content) else None
 
 
-def shown(path: DocumentPath) -> str:
+def path_text(path: DocumentPath) -> str:
     """The path as DynamoDB's messages show it: `[orders, lines, [2]]`."""
     return "[" + ", ".join(f"[{step}]" if isinstance(step, int) else step for step in path) + "]"
 
@@ -149,7 +149,7 @@ def check_paths(paths: Iterable[DocumentPath], kind: str) -> None:
             if collide(first_path, other):
                 raise validation_error(
                     f"Invalid {kind}: Two document paths {word} with each other; must remove or rewrite one "
-                    f"of these paths; path one: {shown(first_path)}, path two: {shown(other)}"
+                    f"of these paths; path one: {path_text(first_path)}, path two: {path_text(other)}"
                 )
 
 

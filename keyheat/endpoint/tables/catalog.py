@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from keyheat.endpoint.contributors import Insights
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
-from keyheat.endpoint.itemkeys import partition_end, shown
+from keyheat.endpoint.itemkeys import key_texts, partition_end
 from keyheat.endpoint.itemstore import ItemStore
 from keyheat.endpoint.schema import IndexSchema, TableSchema, table_schema
 from keyheat.endpoint.stream import TableStream
@@ -181,7 +181,7 @@ class Aim:
         if self.stored is None:
             return None
         keys = self.table.schema.keys if self.index is None else self.index.keys
-        return shown(keys, self.stored[: partition_end(self.stored)])[0]
+        return key_texts(keys, self.stored[: partition_end(self.stored)])[0]
 
 
 class Catalog:

@@ -175,7 +175,7 @@ def list_contributor_insights(context: Context, request: Body) -> Body:
     most = PER_PAGE if most is None else most
     if most < 1:
         raise validation_error("MaxResults must be 1 or more")
-    name, after = request.get("TableName"), _place(request.get("NextToken"))
+    name, after = request.get("TableName"), _token_parts(request.get("NextToken"))
     tables = list(context.service.catalog) if name is None else [context.service.catalog.find(name)]
     summaries = (
         _summary(table, index, watch, now_s)
@@ -219,7 +219,7 @@ def _placed(summary: Body) -> tuple[str, str]:
     return summary["TableName"], summary.get("IndexName", "")
 
 
-def _place(token: str | None) -> tuple[str, str]:
+def _token_parts(token: str | None) -> tuple[str, str]:
     table, slash, index = (token or "/").partition("/")
     if not slash:
         raise validation_error("Invalid NextToken: give the one that came with the page before")

@@ -139,7 +139,7 @@ class Sample:
             law = self._counted([form or "" for form, _text in around])
             is_whole = sum(share for _text, share in law.texts) > 1 - 1e-9  # it names all its texts
             return law if len(law.texts) <= FEW_TEXTS and is_whole else FRESH
-        return self._counted([text for _made, text in around])
+        return self._counted([text for _form, text in around])
 
     def _counted(self, texts: Sequence[str]) -> KeyLaw:
         counts = Counter(texts)
@@ -258,7 +258,7 @@ def _follow_from_keys(around: Sequence[tuple[str | None, str]]) -> bool:
     """Whether the text around a key follows from the key: then the most used one stays in one place."""
     if len({form for form, _text in around}) == 1:
         return False
-    text, count = Counter(text for _made, text in around).most_common(1)[0]
+    text, count = Counter(text for _form, text in around).most_common(1)[0]
     form = next(form for form, other in around if other == text) or ""
     key = _key_of(form, text)
     same = sum(key == _key_of(form or "", text) for form, text in around)

@@ -28,7 +28,7 @@ def capacity_figure(
     throttled = drawn.constraints
     headings = (f"{unit} per second", "throttled per second")[: 2 if throttled else 1]
     chart = figure(390 if throttled else 300, headings, (0.62, 0.38) if throttled else (1.0,))
-    if drawn.known("consumed"):
+    if drawn.has("consumed"):
         area = go.Scatter(
             **stepped(drawn.frame["consumed"], drawn.step_s), name="consumed", fill="tozeroy",
             line={"color": LIGHT["accent"], "width": 1.5}, fillcolor=LIGHT["soft"],
@@ -72,11 +72,11 @@ def _sentences(rates: Rates, step_s: int, consumed: str | None) -> Iterator[str]
         yield f"CloudWatch's sums per {each}, shown as rates."
     else:
         yield f"{'Each second' if step_s == 1 else f'Means of {span(step_s)}'}, as the client saw it."
-    if rates.known("consumed"):
+    if rates.has("consumed"):
         most = f"{measured(rates.most('consumed'))} {unit}/s at most"
         yield f"Consumed {consumed}, and {most}." if consumed else f"Consumed {most}."
     drawn = [name for name, _ in rates.limits()]
-    if rates.known("provisioned"):
+    if rates.has("provisioned"):
         far = "" if "provisioned" in drawn else ", far above this chart"
         yield f"{capital(rates.limit_words('provisioned'))}{far}."
     counts = {constraint: rates.counts(constraint).sum() for constraint in rates.constraints}
@@ -155,14 +155,14 @@ WIDTH, HEIGHT, BOTTOM, THROTTLED_HEIGHT = 320, 64, 96, 26
 def picture_of(rates: Rates) -> Picture | None:
     """The picture of one resource; None if its consumption is unknown."""
     drawn = rates.within(WIDTH // 2)
-    if not drawn.known("consumed"):
+    if not drawn.has("consumed"):
         return None
     limits = list(drawn.limits())
     top = 1.05 * max(map(drawn.most, ["consumed", *(name for name, _ in limits)])) or 1.0
     paths: list[tuple[Mark, str]] = [("area", _area(drawn.frame["consumed"], top, HEIGHT, HEIGHT))]
     paths += [(limit.mark, _line(drawn.frame[name], top)) for name, limit in limits]
     legend: list[tuple[Mark, str]] = [("area", "consumed")]
-    legend += [(limit.mark, drawn.limit_words(name)) for name, limit in LIMITS.items() if drawn.known(name)]
+    legend += [(limit.mark, drawn.limit_words(name)) for name, limit in LIMITS.items() if drawn.has(name)]
     throttled = drawn.frame[drawn.constraints].sum(axis=1)
     if throttled.any():
         paths.append(("bar", _area(throttled, float(throttled.max()), THROTTLED_HEIGHT, BOTTOM)))

@@ -65,21 +65,21 @@ class Rates:
     @property
     def used(self) -> bool:
         """Whether anything was consumed or throttled, as far as that is known."""
-        return bool(self.constraints or self.most("consumed") or not self.known("consumed"))
+        return bool(self.constraints or self.most("consumed") or not self.has("consumed"))
 
-    def known(self, column: str) -> bool:
+    def has(self, column: str) -> bool:
         """Whether a column has any value."""
         return column in self.frame and bool(self.frame[column].notna().any())
 
     def most(self, column: str) -> float:
         """The highest value of a column, 0 if nothing of it is known."""
-        return float(self.frame[column].max()) if self.known(column) else 0.0
+        return float(self.frame[column].max()) if self.has(column) else 0.0
 
     def limits(self) -> Iterator[tuple[str, Limit]]:
         """The limits that can be drawn beside what was consumed, by their column."""
         highest = FAR_ABOVE * self.most("consumed") or np.inf
         return (
-            (name, limit) for name, limit in LIMITS.items() if self.known(name) and self.most(name) <= highest
+            (name, limit) for name, limit in LIMITS.items() if self.has(name) and self.most(name) <= highest
         )
 
     def limit_words(self, column: str) -> str:

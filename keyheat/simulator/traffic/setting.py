@@ -74,7 +74,7 @@ class TrafficSetting:
     coming: float = field(default=0.0, init=False)  # requests in it, as far as the scenario can say
     _pattern: KeyPattern = field(init=False)
     _shape: LoadShape = field(init=False)
-    _made: dict[str, Masses] = field(default_factory=dict, init=False)
+    _masses: dict[str, Masses] = field(default_factory=dict, init=False)
     _placed: WeakKeyDictionary[Masses, dict[Within, Masses]] = field(
         default_factory=WeakKeyDictionary, init=False
     )
@@ -110,9 +110,9 @@ class TrafficSetting:
 
     def once(self, name: str, make: Callable[[], Masses]) -> Masses:
         """Make a distribution on its first use."""
-        if name not in self._made:
-            self._made[name] = make()
-        return self._made[name]
+        if name not in self._masses:
+            self._masses[name] = make()
+        return self._masses[name]
 
     def keys_of(self, law: KeyLaw) -> Masses:
         """The keys of a law; the same law gives the same value."""
