@@ -86,13 +86,13 @@ class CheckedCommand(click.Command):
 
 def _without(args: Sequence[str], option: str) -> list[str]:
     """The arguments without an unknown option, and what may be its value."""
-    places = [place for place, word in enumerate(args) if word.partition("=")[0] == option]
-    if not places:  # one of several short options in a word
+    numbers = [number for number, word in enumerate(args) if word.partition("=")[0] == option]
+    if not numbers:  # one of several short options in a word
         return [word for word in args if word.startswith("--") or not word.startswith("-")]
-    place = places[0]
-    behind = args[place + 1 :]
-    has_value = "=" not in args[place] and behind and not behind[0].startswith("-")
-    return [*args[:place], *(behind[1:] if has_value else behind)]
+    first = numbers[0]
+    behind = args[first + 1 :]
+    has_value = "=" not in args[first] and behind and not behind[0].startswith("-")
+    return [*args[:first], *(behind[1:] if has_value else behind)]
 
 
 def _of_scenarios(values: dict[str, Any]) -> Iterator[str]:

@@ -121,12 +121,12 @@ def _capacity(
         if from_s is None:
             continue
         second, later = int(from_s), from_s >= len(limits)
-        asked, limit = float(demand.mean()), float(limits.mean())
+        asked_per_s, limit = float(demand.mean()), float(limits.mean())
         if not later:
-            asked, limit = _mean_until_below(demand[second:], limits[second:]), float(limits[second])
+            asked_per_s, limit = _mean_until_below(demand[second:], limits[second:]), float(limits[second])
         yield _limit(
             "table", given[side.table, side.index], side.direction, from_s=from_s, later=later,
-            asked_per_s=asked, limit_per_s=limit,
+            asked_per_s=asked_per_s, limit_per_s=limit,
         )  # fmt: skip
 
 
@@ -320,9 +320,9 @@ def differences_of_replay(
         replayed = side.total() / scenario.load.duration_s if side else 0.0
         if max(replayed, measured) > MOST_DIFFERENCE * max(min(replayed, measured), LEAST_PER_S):
             owner = "TABLE" if of.index is None else f"INDEX {of.index}"
-            asks, asked = (consumed_units(per_s, of.direction) for per_s in (replayed, measured))
+            replays, published = (consumed_units(per_s, of.direction) for per_s in (replayed, measured))
             what = f"{owner}, {of.direction}s"
-            yield f"{what}: this load asks for {asks}; by CloudWatch, {asked} were asked for"
+            yield f"{what}: this load asks for {replays}; by CloudWatch, {published} were asked for"
 
 
 def _other_limits(scenario: Scenario, sent: LoadTotals, constraint: Constraint) -> Iterator[str]:

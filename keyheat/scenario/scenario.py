@@ -184,8 +184,8 @@ class Scenario(ScenarioPart):
         """The load test, as words name it: a person's own by its file."""
         if self.loadtest == RECORDED:
             return "the recorded demand"
-        own = self.loadtest.endswith(".py")
-        return Path(self.loadtest).name if own else f"the load test {self.loadtest}"
+        is_file = self.loadtest.endswith(".py")
+        return Path(self.loadtest).name if is_file else f"the load test {self.loadtest}"
 
     def is_shipped(self, locustfile: Path) -> bool:
         """Whether a load test is one of ours."""

@@ -234,8 +234,8 @@ def _cure_command(diagnosed: DiagnosedTable) -> str | None:
 def _fix_command(diagnosed: DiagnosedTable) -> str | None:
     """The command that tries the cure; None where a replay lacks the table's mode or capacity."""
     tracks = diagnosed.run.arranged.tracks if diagnosed.run.arranged else ()
-    known = diagnosed.evidence.table.on_demand_since or any(track.on_demand is not None for track in tracks)
-    if diagnosed.folder is None or not known or not can_be_tried(diagnosed.run.diagnosis):
+    has_mode = diagnosed.evidence.table.on_demand_since or any(t.on_demand is not None for t in tracks)
+    if diagnosed.folder is None or not has_mode or not can_be_tried(diagnosed.run.diagnosis):
         return None
     return f"keyheat fix {typed(diagnosed.folder)}"
 

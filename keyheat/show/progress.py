@@ -53,8 +53,8 @@ class Bar:
     ) -> None:  # fmt: skip
         self._console, self._line = console, line
         columns = columns or (BarColumn(), WORDS)
-        own = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._bar: Progress = own if beside is None else beside._bar
+        alone = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._bar: Progress = alone if beside is None else beside._bar
         self._task = self._bar.add_task(what, total=total, **fields)
 
     def __enter__(self) -> Self:

@@ -107,10 +107,10 @@ def _warnings(run: ReportRun) -> Iterator[str]:
     if not run.units_hold:
         yield "Do not rely on units, shares and costs: this endpoint may count units differently."
     if run.scale != 1:
-        word, place = ("Simulated", "simulated") if run.simulated else ("Rehearsed", "local")
+        word, kind = ("Simulated", "simulated") if run.simulated else ("Rehearsed", "local")
         admits = whole(limits.PARTITION_WRITE_UNITS_PER_S * run.scale)
         yield (
-            f"{word} at scale {run.scale:g}: the {place} table multiplies every rate limit by it, "
+            f"{word} at scale {run.scale:g}: the {kind} table multiplies every rate limit by it, "
             f"so one partition admits {admits} WCU/s here."
         )
 

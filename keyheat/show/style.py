@@ -66,9 +66,9 @@ def pattern(constraint: Constraint, number: int = 0) -> dict[str, Any]:
 
     `number` tells several series of one constraint in a chart apart, from 0.
     """
-    rounds, place = divmod(SHAPES.index(PATTERNS[constraint]) + number, len(SHAPES))
+    rounds, shape = divmod(SHAPES.index(PATTERNS[constraint]) + number, len(SHAPES))
     return {
-        "shape": SHAPES[place], "fillmode": "overlay", "fgcolor": LIGHT["card"], "size": 6 + 4 * rounds,
+        "shape": SHAPES[shape], "fillmode": "overlay", "fgcolor": LIGHT["card"], "size": 6 + 4 * rounds,
         "solidity": 0.25,
     }  # fmt: skip
 

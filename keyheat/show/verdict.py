@@ -70,12 +70,12 @@ LONGEST_NAME: Final = 32  # of a key, in the sentence; charts and tables have al
 def grade_words(grade: Grade, source: Source) -> str:
     """What the evidence of a label is, and who spoke."""
     metrics = "CloudWatch names" if source == "aws" else f"metrics of {SPEAKERS[source]} name"
-    said = {
+    grades = {
         "reason": f"{SPEAKERS[source]} said so",
         "cause_metric": f"{metrics} the cause",
         "inferred": "inferred from rates",
     }
-    return said.get(grade, "none")
+    return grades.get(grade, "none")
 
 
 def verdict_sentence(verdict: Verdict, facts: Facts, generator: GeneratorFacts) -> str:
@@ -86,8 +86,8 @@ def verdict_sentence(verdict: Verdict, facts: Facts, generator: GeneratorFacts) 
         fell_behind = generator.shortfall or not generator.checks
         why = "the load generator was the limit, not DynamoDB." if fell_behind else generator.checks[0]
         return f"This run says nothing about the table: {why[:1].lower()}{why[1:]}"
-    said = f"{_said(verdict, facts)}{_beside(facts)}"
-    return f"{said} {generator.shortfall}" if generator.bound else said
+    sentence = f"{_sentence(verdict, facts)}{_beside(facts)}"
+    return f"{sentence} {generator.shortfall}" if generator.bound else sentence
 
 
 def _beside(facts: Facts) -> str:
@@ -118,15 +118,15 @@ def expectation(expects: str, verdict: Verdict) -> str:
     return f"the scenario expects: {expects}"
 
 
-def _said(verdict: Verdict, facts: Facts) -> str:
+def _sentence(verdict: Verdict, facts: Facts) -> str:
     if verdict.constraint == "none":
         return _none(facts)
     if verdict.constraint == "undetermined":
         return _undetermined(facts)
     if verdict.constraint == "partition":
         return f"{_subject(facts)} were throttled by a partition limit{_partition(facts)}{_used(facts)}."
-    place, asked = facts.resource.place, facts.asked_per_s or facts.at_least_per_s
-    demand = f"{'' if facts.asked_per_s else 'at least '}{_rate(facts, asked)}"
+    place, demand_per_s = facts.resource.place, facts.asked_per_s or facts.at_least_per_s
+    demand = f"{'' if facts.asked_per_s else 'at least '}{_rate(facts, demand_per_s)}"
     provisioned, maximum = facts.provisioned_per_s, facts.max_on_demand_per_s
     why = {
         "table": f"because {place} itself was too small",
@@ -134,11 +134,11 @@ def _said(verdict: Verdict, facts: Facts) -> str:
         "account": "by the account's limit for one table",
     }[verdict.constraint]
     numbers = ""
-    if verdict.constraint == "table" and provisioned and (asked or facts.consumed_per_s):
-        what = f"its demand was {demand}" if asked else f"it consumed {_consumed(facts)}"
-        numbers = f": {what}, and {whole(provisioned)} are provisioned"
+    if verdict.constraint == "table" and provisioned and (demand_per_s or facts.consumed_per_s):
+        what = f"its demand was {demand}" if demand_per_s else f"it consumed {_consumed(facts)}"
+        numbers = f": {what}, and {whole(provisioned)} were provisioned"
     elif verdict.constraint == "max_on_demand" and maximum is not None:
-        demanded = f", and the demand was {demand}" if asked else ""
+        demanded = f", and the demand was {demand}" if demand_per_s else ""
         numbers = f": it allows {units(maximum, facts.resource.direction)}{demanded}"
     elif verdict.constraint == "account" and facts.consumed_per_s:
         numbers = f"; {place} consumed {_consumed(facts)}"
@@ -177,8 +177,9 @@ def _used(facts: Facts) -> str:
     if facts.used_share is not None:
         has = f"{whole(facts.provisioned_per_s)} {UNITS[facts.resource.direction]}"
         return f"; {facts.resource.place} used {percent(facts.used_share)} of its {has}"
-    known = facts.consumed_per_s is not None
-    return f"; {facts.resource.place} as a whole consumed {_consumed(facts)}" if known else ""
+    if facts.consumed_per_s is None:
+        return ""
+    return f"; {facts.resource.place} as a whole consumed {_consumed(facts)}"
 
 
 def _undetermined(facts: Facts) -> str:

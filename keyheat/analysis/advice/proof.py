@@ -125,10 +125,10 @@ def dollars_per_month(
         side: traffic.going_on_per_s if replayed else traffic.units_per_s
         for side, traffic in numbers.sides.items()
     }
-    known = {side: rate for side, rate in per_s.items() if rate is not None}
-    if len(known) < len(per_s):  # it was too short
+    rates = {side: rate for side, rate in per_s.items() if rate is not None}
+    if len(rates) < len(per_s):  # it was too short
         return None
-    return consumed_month(known, scenario, billing, scale=scale)
+    return consumed_month(rates, scenario, billing, scale=scale)
 
 
 def once_dollars(scenario: Scenario, prices: Prices) -> float | None:

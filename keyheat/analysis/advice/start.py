@@ -85,8 +85,8 @@ def _not_valid(folder: Path, diagnosis: Diagnosis) -> str:
     verdict = diagnosis.verdict
     if verdict.constraint == "undetermined" and not diagnosis.generator.bound:
         evidence = read_evidence(folder / FILES[EVIDENCE])
-        found = f"{folder} is undetermined, so there is nothing to fix yet."
-        return f"{found} {what_settles(diagnosis, evidence)}"
+        nothing = f"{folder} is undetermined, so there is nothing to fix yet."
+        return f"{nothing} {what_settles(diagnosis, evidence)}"
     return f"{folder} is invalid, so there is nothing to fix. {' '.join(verdict.because[:2])} Run it again."
 
 

@@ -32,8 +32,8 @@ TARGETS = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 def broken_rules(scenario: Any) -> Iterator[str]:
     """Every disagreement between fields of a scenario, or of a draft of one, as `message @ $.path`."""
     table, keys, load = scenario.table, scenario.keys, scenario.load
-    own = [("$.table", table)] if table is not None else []
-    tables = [*own, *numbered(scenario.companions, "$.companions")]
+    judged = [("$.table", table)] if table is not None else []
+    tables = [*judged, *numbered(scenario.companions, "$.companions")]
     yield from chain.from_iterable(_table(path, each) for path, each in tables)
     yield from _twice(tables, "table")
     yield from broken_regions(table, scenario.companions)
