@@ -118,7 +118,7 @@ def test_throttles_without_a_reason_take_the_label_of_their_second() -> None:
         "partition": 7,
         "undetermined": 7,
     }
-    assert not rates.known("consumed")
+    assert not rates.has("consumed")
 
 
 def test_a_gap_in_cloudwatch_is_unknown_and_not_zero() -> None:
