@@ -24,7 +24,7 @@ STEADY: Final = (
     "any length of load. Add --with-burst to count it."
 )
 FORMULA: Final = (
-    "By the formula, {} are enough if each has a partition to itself. A hash places the shards, so some "
+    "By the formula, {} enough if each has a partition to itself. A hash places the shards, so some "
     "share a partition. Your own key names hash differently: add a few shards."
 )
 
@@ -154,9 +154,37 @@ def _sentence(result: Found) -> str:
     outcome = "carried" if result.kind == "load" else "enough"
     so_far = "No number that was tried is"
     if answer is not None:
-        so_far = f"{result.amount(answer.value)} {'is' if answer.value == 1 else 'are'}"
+        verb = "is" if answer.value == 1 else "are"
+        so_far = f"{result.amount(answer.value)}{_as_now(result, answer)} {verb}"
     most = ", the most that was tried" if result.kind == "load" else ""
-    return f"{so_far} {outcome}; {_beyond(result, edge)}." if edge else f"{so_far} {outcome}{most}."
+    if edge is None:
+        return f"{so_far} {outcome}{most}{_collisions(result)}."
+    return f"{so_far} {outcome}; {_beyond(result, edge)}."
+
+
+def _as_now(result: Found, step: Step) -> str:
+    """That a number of shards is the present one, so that nothing needs to change."""
+    return ", as now," if result.kind == "shards" and step.value == result.search.question.present else ""
+
+
+def _collisions(result: Found) -> str:
+    """Larger numbers of shards that throttle, where some share a partition."""
+    answer = result.search.answer
+    if result.kind != "shards" or answer is None:
+        return ""
+    worse = [
+        int(step.value)
+        for step in result.search.in_order
+        if step.value > answer.value
+        and not step.holds
+        and (limit := step.throttled_by(result.direction)) is not None
+        and limit.cause is Cause.KEY_RANGE
+    ]
+    if not worse:
+        return ""
+    in_a_row = len(worse) > 2 and worse == list(range(worse[0], worse[-1] + 1))
+    numbers = f"{worse[0]} to {worse[-1]}" if in_a_row else " or ".join(map(str, worse))
+    return f"; with {numbers}, some share a partition and throttle"
 
 
 def _beyond(result: Found, step: Step) -> str:
@@ -273,7 +301,7 @@ def _notes(result: Found) -> Iterator[str]:
     if result.kind == "load" and scenario.local.scale != 1:
         yield f"At scale {scenario.local.scale:g} of every rate limit: divide by it for a real table."
     if (shards := result.formula) is not None and search.answer is not None:
-        yield FORMULA.format(some(shards, "shard"))
+        yield FORMULA.format(f"{some(shards, 'shard')} {'is' if shards == 1 else 'are'}")
     if result.target == SIMULATED:
         yield BURST if search.question.burst else STEADY
     if result.target == SIMULATED and result.kind != "load":

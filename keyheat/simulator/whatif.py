@@ -72,7 +72,8 @@ def searched(question: Question, measure: Measure, *, most_steps: int | None = N
         tries.is_vain = lambda step: all(each.cause is not Cause.KEY_RANGE for each in step.outcome.limits)
     good, bad = tries.edge()
     if good is not None and question.kind == "shards" and simulated:
-        good = tries.settled(good)
+        settled = tries.settled(good)  # tries larger numbers, too
+        good = good if good == 1 else settled  # an undivided key has no shards that collide
     if bad is None or not question.within.larger_holds:
         failing = tries.worst_of(bad)
     else:

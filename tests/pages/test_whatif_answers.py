@@ -94,6 +94,30 @@ def test_the_limit_is_that_of_the_side_that_was_asked_for() -> None:
     assert (answer.label, answer.tone) == ("800 WCU", "none")
 
 
+@pytest.mark.parametrize(
+    ("throttling", "with_more"),
+    [
+        ((), ""),
+        ((2,), "; with 2, some share a partition and throttle"),
+        ((2, 4), "; with 2 or 4, some share a partition and throttle"),
+        ((2, 3, 4), "; with 2 to 4, some share a partition and throttle"),
+    ],
+)
+def test_a_key_that_needs_no_shards_is_left_as_it_is(throttling: tuple[int, ...], with_more: str) -> None:
+    asked = shards_asked()
+    steps = [step(asked, value, 0.1 if value in throttling else 0, KEY) for value in range(1, 7)]
+    answer = search_answer(found(search(asked, steps, 1, None)))
+    assert answer.sentence == f"1 shard, as now, is enough{with_more}."
+    assert answer.label == "1 shard"
+
+
+def test_the_formula_of_a_small_demand_is_one_shard() -> None:
+    calm = overridden(HOTKEY, ["load.requests_per_s=50"], "hotkey")
+    asked = shards_asked(calm)
+    notes = search_answer(found(search(asked, [step(asked, 1, 0.0)], 1, None))).notes
+    assert any(note.startswith("By the formula, 1 shard is enough if") for note in notes)
+
+
 def test_what_was_left_out_and_what_was_counted_is_noted() -> None:
     changing = overridden(HOTKEY, ["table.auto_scaling={write={min=5, max=4_000}}"], "hotkey")
     asked = capacity_asked(changing, burst=True)

@@ -87,8 +87,9 @@ def test_the_smallest_is_found_where_more_is_never_worse(enough: int) -> None:
         (lambda shards: shards == 2 or shards >= 5, 5),  # with 3, two of them meet
         (lambda shards: shards in (5, 7, 8, 9, 10), 7),
         (lambda shards: shards in (6, 7) or shards >= 8, 6),
+        (lambda shards: shards == 1 or shards >= 5, 1),  # an undivided key has nothing that meets
     ],
-    ids=["a lucky number", "halving meets one that fails", "a smaller neighbour"],
+    ids=["a lucky number", "halving meets one that fails", "a smaller neighbour", "no shards needed"],
 )
 def test_a_number_is_held_against_its_neighbours(holds: Callable[[int], bool], smallest: int) -> None:
     assert answer(smallest_shards(scenario(), measure=shards_hold(holds))) == smallest
