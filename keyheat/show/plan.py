@@ -106,12 +106,13 @@ def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
     if provisioned is not None:
         lines.append(f"{a_month(provisioned)} for the provisioned capacity")
     if plan.sent is not None:
-        write, read = (_mean_per_s(plan.sent, side) for side in (Direction.WRITE, Direction.READ))
+        means = (_mean_per_s(plan.sent, side) for side in (Direction.WRITE, Direction.READ))
+        write, read = (mean / plan.scale for mean in means)
         consumed = prices.on_demand.dollars(
-            write_units=write / plan.scale * MONTH_S * plan.scenario.table.copies,
-            read_units=read / plan.scale * MONTH_S,
+            write_units=write * MONTH_S * plan.scenario.table.copies, read_units=read * MONTH_S
         )
         load = f"{rate(write, UNITS[Direction.WRITE])} and {rate(read, UNITS[Direction.READ])}"
+        load += " at full size" if plan.scale != 1 else ""
         lines.append(f"{a_month(consumed)} on demand, if the mean of {load} goes on around the clock")
     if lines:
         yield Fact(name="A month", value=lines[0], beside=tuple(lines[1:]))

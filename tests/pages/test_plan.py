@@ -94,6 +94,18 @@ def test_the_verdict_comes_before_its_reasons() -> None:
     assert (calm.label, calm.tone) == ("Within every limit", "none")
 
 
+def test_a_month_is_priced_and_told_at_full_size() -> None:
+    """A tenth of the limits, and of the demand that a person has scaled with them."""
+    small = plan_of(fields={"local.scale": 0.1, "load.requests_per_s": 9})
+    whole = plan_of(fields={"load.requests_per_s": 90})
+    months = [
+        next(fact for fact in plan_answer(plan).facts if fact.name == "A month").beside
+        for plan in (small, whole)
+    ]
+    assert " at full size goes on" in months[0][0]
+    assert months[0][0].replace(" at full size", "") == months[1][0]
+
+
 @pytest.mark.parametrize(
     ("write", "foretold"),
     [
