@@ -246,8 +246,11 @@ def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:
 
 
 def _labels(runs: Sequence[Tried]) -> str:
-    seen = dict.fromkeys(limit for run in runs if run.throttles_notably for limit in run.limits)
-    return "; ".join(starmap(limit_words, seen)) or "nothing"
+    """What refused attempts; "hardly anything" where an application would not notice."""
+    notable = [run for run in runs if run.throttles_notably]
+    seen = dict.fromkeys(limit for run in notable or runs for limit, count in run.limits.items() if count)
+    words = "; ".join(starmap(limit_words, seen))
+    return f"hardly anything: {words}" if words and not notable else words or "nothing"
 
 
 def warnings_of(fix: Fix) -> Iterator[str]:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.proof import proof_of, tried
+from keyheat.analysis.advice.proof import Tried, proof_of, tried
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.variants import changes
 from keyheat.show.figures import fix_figure
 from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of, save
+from keyheat.terms import THROTTLED_BY, titled
 from tests.make import a_shipped
 from tests.pages.made_answers import made_answers
 
@@ -26,7 +27,7 @@ AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def fix(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Fix:
     folder, prices = tmp_path_factory.mktemp("pages"), load_prices()
     sides = {"before-1": "hotkey", "after-1": "sharded"}
     for side, name in sides.items():
@@ -37,11 +38,16 @@ def pages(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
         notes=("One user more reads.",), queries_per_read=(1, 20),
     )  # fmt: skip
     runs = [tried(folder / side, a_shipped(name), Billing(prices)) for side, name in sides.items()]
-    fix = Fix(
+    return Fix(
         scenario=before, remedy=remedy, changes=changes(before, after),
         proof=proof_of(("partition", "table", "write"), runs[:1], runs[1:]),
         target="local",
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pages(fix: Fix) -> dict[str, str]:
+    folder = fix.proof.before[0].folder.parent
     answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
     addresses = {"fix": save(folder / "fix.html", html_of(answer, AT)).as_uri()}
     for name, answer in made_answers().items():
@@ -57,6 +63,19 @@ def test_a_phone_has_every_column_of_a_wide_table_under_its_name(visit, pages):
     assert page.evaluate(HIDDEN) == []
     page.set_viewport_size({"width": 1100, "height": 900})
     assert set(page.evaluate(LABELS)) == {"none"}
+
+
+def test_a_limit_that_hardly_throttles_is_not_called_nothing(fix: Fix) -> None:
+    def throttled_by(after: Tried) -> str:
+        (table, *_others) = fix_answer(replace(fix, proof=replace(fix.proof, after=(after,)))).tables
+        return next(str(row["after"]) for row in table.rows if row["measure"] == titled(THROTTLED_BY))
+
+    (before,), (after,) = fix.sides
+    label = max(before.diagnosis.labels, key=lambda label: label.throttles)
+    few = after.diagnosis.model_copy(update={"labels": (label.model_copy(update={"throttles": 1}),)})
+    assert throttled_by(before) == "a partition limit (table writes)"
+    assert throttled_by(replace(after, diagnosis=few)) == "hardly anything: a partition limit (table writes)"
+    assert throttled_by(after) == "nothing"
 
 
 def test_the_fix_says_its_verdict_first_and_links_both_reports(visit, pages):
