@@ -256,6 +256,11 @@ def test_what_a_partition_refused_is_of_the_key_at_its_ceiling(
     (heat,) = insight_heats(evidence(rule, **sums, **causes))
     assert [key.key for key in heat.hottest] == ["hot", "cold"]
     assert [key.units_per_s for key in heat.hottest] == pytest.approx([hot_per_s, cold_per_s])
+    of_table = evidence(rule.model_copy(update={"index": "by_status"}), **sums, **causes)
+    series = tuple(item.model_copy(update={"index": "by_status"}) for item in of_table.series)
+    (of_index,) = insight_heats(of_table.model_copy(update={"series": series}), "by_status")
+    in_parts = [1_000 + 2_400 / 2, 300 + 2_400 * 0.15]  # an index holds back writes of every key
+    assert [key.units_per_s for key in of_index.hottest] == pytest.approx(in_parts)
 
 
 SINGLE: dict[Direction, tuple[str, ...]] = {
