@@ -69,12 +69,12 @@ def cures_now(diagnosis: Diagnosis) -> bool:
 def can_be_tried(diagnosis: Diagnosis) -> bool:
     """Whether `keyheat fix` can rerun the cure, or else any recommendation: without a number, none can."""
     if diagnosis.cure is not None:
-        return all(step.action != "read_eventually_consistent" for step in diagnosis.cure.steps)
+        return all(map(_has_number, diagnosis.cure.steps))
     advice = (option for option in diagnosis.recommendations if option.kind != "insufficient")
     return any(map(_has_number, advice))
 
 
-def _has_number(advice: Recommendation) -> bool:
+def _has_number(advice: Recommendation | CureStep) -> bool:
     return bool(advice.shards or advice.units or advice.action == "on_demand")
 
 
@@ -158,11 +158,16 @@ def cure_steps(cure: Cure) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+BY_FORMULA: Final = "By formula, not simulated: shards that share a partition may take more"
+
+
 def simulated_words(cure: Cure) -> str:
     """What is throttled with it when it is simulated.
 
     What throttles without it is said once, as it was measured; the simulation's share is nearly the same.
     """
+    if cure.throttle_share_after is None:
+        return f"{BY_FORMULA}." if any(step.shards for step in cure.steps) else "By formula, not simulated."
     after = percent(cure.throttle_share_after) if cure.throttle_share_after else "no attempt"
     return f"Simulated{_without_retries(cure)}: {after} throttled then."
 

@@ -14,7 +14,16 @@ from keyheat.evidence.table import CREATED_LATER
 from keyheat.masking import typed
 from keyheat.numbers import NOTHING, UNITS, a_month, clock, measured, percent, rate, some, units, whole
 from keyheat.runs.formats import Cure, Recommendation, Verdict, Window, diagnosis_json
-from keyheat.show.advice import can_be_tried, cure_of, cures_now, first_cure, in_short, now_of, other_cures
+from keyheat.show.advice import (
+    BY_FORMULA,
+    can_be_tried,
+    cure_of,
+    cures_now,
+    first_cure,
+    in_short,
+    now_of,
+    other_cures,
+)  # fmt: skip
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.questions import first_facts
 from keyheat.show.verdict import in_two_words, tone_of, verdict_sentence
@@ -184,7 +193,7 @@ def _by_formula(diagnosed: DiagnosedTable) -> Iterator[str]:
     diagnosis = diagnosed.run.diagnosis
     cure = None if diagnosis.cure else first_cure(diagnosis)
     if cure is not None and cure.shards and cure.foreseen is None:
-        yield "By formula, not simulated: shards that share a partition may take more"
+        yield BY_FORMULA
 
 
 def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:

@@ -14,7 +14,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Recommendation
 from keyheat.runs.plausibility import read_evidence
-from keyheat.show.advice import cure_of, now_of
+from keyheat.show.advice import cure_of, now_of, simulated_words
 from keyheat.words import Capacity
 from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, provisioned, throttle_events
 
@@ -90,3 +90,23 @@ def test_a_few_throttles_that_are_not_decided_do_not_ask_for_evidence_tonight() 
     )
     assert now_of(a_diagnosis("table", recommendations=[asked])) is None
     assert now_of(a_diagnosis("undetermined", valid=False, recommendations=[asked])) == asked
+
+
+def test_a_cure_by_formula_has_the_capacity_that_is_short_as_well() -> None:
+    """No key is known, so nothing can be replayed; 1,700 of 1,500 WCU/s were asked for all the same."""
+    found = an_evidence(
+        consumed(*[1_500] * 5), throttle_events(*[12_000] * 5), provisioned(1_500),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *[12_000] * 5),
+        table={"provisioned": {"read": 5, "write": 1_500}},
+    )  # fmt: skip
+    cured = diagnosed(found, replay_s=0)
+    assert cured.cure is not None
+    assert [step.action for step in cured.cure.steps][1:] == ["raise_capacity"]
+    assert cured.cure.steps[1].units == 2_429  # at 70 %
+    assert simulated_words(cured.cure).startswith("By formula, not simulated")
+    roomy = an_evidence(
+        consumed(*[1_500] * 5), throttle_events(*[12_000] * 5), provisioned(4_000),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *[12_000] * 5),
+        table={"provisioned": {"read": 5, "write": 4_000}},
+    )  # fmt: skip
+    assert diagnosed(roomy, replay_s=0).cure is None
