@@ -55,6 +55,7 @@ class Facts:
     asked_per_s: float | None  # by the load's schedule, else as it was measured while throttled
     at_least_per_s: float | None = None  # the same where a throttled request is taken for the smallest
     provisioned_per_s: float | None
+    provisioned_last_per_s: float | None = None  # when the last throttle came
     max_on_demand_per_s: float | None
     throttles: int  # of the resource, in the whole run, whatever the constraint
     run_throttles: int  # of the table and its indexes, in both directions
@@ -136,6 +137,7 @@ def facts_of(run: ReportRun) -> Facts:
         asked_per_s=planned.units_per_s if planned else None if is_least else demand_per_s,
         at_least_per_s=demand_per_s if is_least else None,
         provisioned_per_s=run.provisioned(resource).at(at_s),
+        provisioned_last_per_s=run.provisioned(resource).at(end_s - 1) if end_s else None,
         max_on_demand_per_s=run.maximum(resource).at(at_s),
         throttles=max(
             _throttled(run, resource), sum(label.throttles for label in mine), published.get(resource, 0)

@@ -136,13 +136,20 @@ def _sentence(verdict: Verdict, facts: Facts) -> str:
     numbers = ""
     if verdict.constraint == "table" and provisioned and (demand_per_s or facts.consumed_per_s):
         what = f"its demand was {demand}" if demand_per_s else f"it consumed {_consumed(facts)}"
-        numbers = f": {what}, and {whole(provisioned)} were provisioned"
+        numbers = f": {what}, and {whole(provisioned)} were provisioned{_at_the_end(facts)}"
     elif verdict.constraint == "max_on_demand" and maximum is not None:
         demanded = f", and the demand was {demand}" if demand_per_s else ""
         numbers = f": it allows {units(maximum, facts.resource.direction)}{demanded}"
     elif verdict.constraint == "account" and facts.consumed_per_s:
         numbers = f"; {place} consumed {_consumed(facts)}"
     return f"{_subject(facts)} were throttled {why}{numbers}."
+
+
+def _at_the_end(facts: Facts) -> str:
+    """The capacity at which the last throttle came, where it was changed while the table throttled."""
+    first, last = facts.provisioned_per_s, facts.provisioned_last_per_s
+    changed = first and last and whole(first) != whole(last)
+    return f", {whole(last)} at the end" if changed else ""
 
 
 def _rate(facts: Facts, per_s: float | None) -> str:

@@ -110,3 +110,17 @@ def test_a_cure_by_formula_has_the_capacity_that_is_short_as_well() -> None:
         table={"provisioned": {"read": 5, "write": 4_000}},
     )  # fmt: skip
     assert diagnosed(roomy, replay_s=0).cure is None
+
+
+def test_a_cure_costs_more_than_what_is_paid_today_and_not_than_what_was_paid_then() -> None:
+    """300 WCU/s were provisioned while it throttled, and 800 are by now."""
+    found = an_evidence(
+        consumed(*[300] * 5), throttle_events(*[60_000] * 5), provisioned(300),
+        a_series("WriteProvisionedThroughputThrottleEvents", *[60_000] * 5),
+        table={"provisioned": None, "provisioned_now": {"read": 5, "write": 800}},
+    )  # fmt: skip
+    prices = load_prices()
+    raised = next(item for item in diagnosed(found, replay_s=0).recommendations if item.units)
+    assert raised.bill is not None
+    reserved = prices.provisioned.hourly(Capacity(read=5, write=800)) * 730
+    assert raised.bill.before_dollars_per_month == pytest.approx(reserved)

@@ -22,6 +22,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("partition", {"resource": INDEX, "provisioned_per_s": None, "hot_key": None}),
     ("partition", {"resource": READS, "ceiling_per_s": 3000.0, "consumed_per_s": None}),
     ("table", {"provisioned_per_s": 100.0}),
+    ("table", {"provisioned_per_s": 100.0, "provisioned_last_per_s": 400.0}),
     ("table", {"provisioned_per_s": None}),
     ("max_on_demand", {"max_on_demand_per_s": 500.0}),
     ("account", {}),

@@ -256,7 +256,7 @@ def _bill(
 
     Without the outcomes of both, only provisioned capacity has a price.
     """
-    was, becomes = rerun.dollars(before), then.dollars(after)
+    was, becomes = rerun.dollars_now(before), then.dollars(after)
     if was is None or becomes is None:
         return None
     return MonthlyBill(
