@@ -65,6 +65,7 @@ class Facts:
     throttled_s: float  # how long anything was throttled: the client's seconds, else the spans of the labels
     ceiling_per_s: float  # what one partition admits
     hot_key: HotKey | None
+    hot_beside: tuple[HotKey, ...] = ()  # other keys that asked for more than a partition admits, meanwhile
     units_hold: bool = True  # False: the endpoint counts units in its own way
     region: str | None = None  # of a global table
     carried: bool = False  # whether burst or a write buffer serves what the load asks for beyond a limit
@@ -149,6 +150,7 @@ def facts_of(run: ReportRun) -> Facts:
         throttled_s=_throttled_s(run),
         ceiling_per_s=ceiling_of(run, resource),
         hot_key=hot_keys[0] if hot_keys else None,
+        hot_beside=_beside(hot_keys, ceiling_of(run, resource), demand_per_s),
         units_hold=run.units_hold,
         region=run.diagnosis.region,
         carried=run.diagnosis.is_carried,
@@ -171,6 +173,16 @@ def _keys_of(run: ReportRun, resource: Resource) -> Iterator[HotKey]:
     for key in diagnosis.hot_keys if resource.index is None else diagnosis.hot_index_keys:
         if key.index == resource.index and key.direction in (None, resource.direction):
             yield key
+
+
+def _beside(keys: Sequence[HotKey], ceiling_per_s: float, demand_per_s: float | None) -> tuple[HotKey, ...]:
+    """The keys beside the first that exceed a partition; none where keys led one after the other.
+
+    Keys that are hot at the same time ask for no more together than all keys do.
+    """
+    over = [key for key in keys if key.units_per_s > ceiling_per_s]
+    together = sum(key.units_per_s for key in over)
+    return tuple(over[1:]) if demand_per_s and together <= (1 + BEYOND) * demand_per_s else ()
 
 
 def _others(run: ReportRun) -> Iterator[tuple[str, float]]:

@@ -20,7 +20,7 @@ from keyheat.runs.metrics import (
     REPLICATION_LATENCY,
     consumed,
 )
-from keyheat.words import Constraint, Direction, has_capacity_model, index_of, whose
+from keyheat.words import Constraint, Direction, enumerated, has_capacity_model, index_of, whose
 
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled, by both sides or by one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
@@ -143,7 +143,7 @@ def with_replicas(result: Verdict, evidence: Evidence) -> Verdict:
     if not table.replicas:
         return result
     where = f"in {table.region}, " if table.region else "in one Region, "
-    notes = [f"A global table: this covers its replica {where}not those in {_listed(table.replicas)}."]
+    notes = [f"A global table: this covers its replica {where}not those in {enumerated(table.replicas)}."]
     units = consumed(Direction.WRITE)
     copied, all_units = _sum(evidence, units, REPLICATED), evidence.total(units)
     if copied is not None and all_units:
@@ -157,10 +157,6 @@ def with_replicas(result: Verdict, evidence: Evidence) -> Verdict:
         worst_ms, region = max(late)
         notes.append(f"Copies to {region} took {whole(worst_ms)} ms in the mean of the slowest 5 minutes.")
     return result.model_copy(update={"because": (*result.because, *notes)})
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 
 def _sum(evidence: Evidence, metric: str, dimension: str) -> float | None:

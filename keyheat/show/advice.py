@@ -6,7 +6,7 @@ from typing import Final
 from keyheat.analysis.advice.actions import in_order
 from keyheat.numbers import UNITS, a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
-from keyheat.words import READ, TABLE, capital_first, title_of, whose
+from keyheat.words import READ, TABLE, capital_first, enumerated, title_of, whose
 
 BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
 
@@ -154,8 +154,7 @@ def cure_words(cure: Cure) -> str:
 
 def cure_steps(cure: Cure) -> str:
     """What is to be done, as commands within a sentence."""
-    *most, last = [step_words(step) for step in cure.steps]
-    return f"{', '.join(most)} and {last}" if most else last
+    return enumerated([step_words(step) for step in cure.steps])
 
 
 BY_FORMULA: Final = "By formula, not simulated: shards that share a partition may take more"

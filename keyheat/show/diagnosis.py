@@ -26,8 +26,8 @@ from keyheat.show.advice import (
 )  # fmt: skip
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.questions import first_facts
-from keyheat.show.verdict import in_two_words, tone_of, verdict_sentence
-from keyheat.words import capital_first, index_of, key_name, title_of, whose
+from keyheat.show.verdict import MOST_KEYS, in_two_words, tone_of, verdict_sentence
+from keyheat.words import capital_first, enumerated, index_of, key_name, title_of, whose
 
 
 def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
@@ -267,7 +267,8 @@ def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fa
     if now.units and now.direction:
         value = f"{title_of(now.action, now.resource)} to {units(now.units, now.direction)}"
     if now.action == "back_off" and facts.hot_key is not None:
-        name = key_name(facts.hot_key.key, facts.hot_key.shown)
+        keys = (facts.hot_key, *facts.hot_beside)[:MOST_KEYS]
+        name = enumerated([key_name(key.key, key.shown) for key in keys])
         where = f" in {facts.resource.place}" if facts.resource.index else ""
         value = f"Slow down or queue the {facts.resource.direction}s of {name}{where}; retry with jitter"
     return Fact(

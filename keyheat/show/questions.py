@@ -36,6 +36,7 @@ from keyheat.show.advice import (
     can_be_tried,
     cure_of,
     cures_now,
+    first_cure,
     how_long_a_day,
     in_short,
     now_of,
@@ -275,7 +276,14 @@ def _cost(diagnosis: Diagnosis) -> Fact | None:
         return None
     before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
     value = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
-    return answer(value=value, beside=(_priced(bill),))
+    once = ["pre-warming is charged once on top"] if _pre_warms(diagnosis) else []
+    return answer(value=value, beside=(_priced(bill), *once))
+
+
+def _pre_warms(diagnosis: Diagnosis) -> bool:
+    """Whether the cure raises warm throughput, which is paid for once, and cannot be lowered."""
+    cure = diagnosis.cure.steps if diagnosis.cure else tuple(filter(None, [first_cure(diagnosis)]))
+    return any(step.action == "pre_warm" for step in cure)
 
 
 def _priced(bill: MonthlyBill) -> str:

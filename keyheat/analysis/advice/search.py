@@ -192,6 +192,9 @@ def _advice(search: CureSearch, before: SimulationOutcome) -> Iterator[Recommend
             outlook = _foreseen(trial, item, search.rerun, before, in_cure=trial is step and steps > 1)
             if not _is_so_already(outlook):
                 yield outlook
+        if limit in search.steps:
+            advised = {item.action for item in recommend(case)}
+            yield from (item for item in search.steps[limit].advice if item.action not in advised)
 
 
 def _foreseen(
