@@ -4,7 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from keyheat.analysis.advice.commands import command_of, insights_command, needs_accesses
+from keyheat.analysis.advice.commands import (
+    command_of,
+    insights_command,
+    needs_accesses,
+    scaling_command,
+)  # fmt: skip
 from keyheat.analysis.advice.more_evidence import account_command, file_commands
 from keyheat.analysis.changes import NOTABLE, Changes, Period
 from keyheat.analysis.facts import Facts, facts_of
@@ -178,9 +183,8 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
         return
     if _lacks_evidence(diagnosed) and not diagnosis.verdict.settled_by:
         cure = replace(cure, value="Get the missing evidence by the commands below")
-    cure = replace(
-        cure, command=cure.command or _cure_command(diagnosed), beside=(*cure.beside, *_by_formula(diagnosed))
-    )
+    beside = (*cure.beside, *_by_formula(diagnosed), *_unknown_scaling(diagnosed))
+    cure = replace(cure, command=cure.command or _cure_command(diagnosed), beside=beside)
     if now is not None and diagnosis.cure is None and cures_now(diagnosis):
         others = other_cures(diagnosis)
         beside = (f"Or {others}",) if others else ()
@@ -194,6 +198,13 @@ def _by_formula(diagnosed: DiagnosedTable) -> Iterator[str]:
     cure = None if diagnosis.cure else first_cure(diagnosis)
     if cure is not None and cure.shards and cure.foreseen is None:
         yield BY_FORMULA
+
+
+def _unknown_scaling(diagnosed: DiagnosedTable) -> Iterator[str]:
+    """That a range of auto scaling is to be changed, and what has to be known first."""
+    steps = diagnosed.run.diagnosis.cure.steps if diagnosed.run.diagnosis.cure else ()
+    if any(_needs_scaling(diagnosed, step.action) for step in steps):
+        yield "Its auto scaling was not looked up: this shows whether it is on; raise a lower maximum too"
 
 
 def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
@@ -235,9 +246,17 @@ def _cure_command(diagnosed: DiagnosedTable) -> str | None:
     simulated = diagnosis.cure
     cure = _only_step(simulated, diagnosis.recommendations) if simulated else first_cure(diagnosis)
     command = None
+    if cure is not None and _needs_scaling(diagnosed, cure.action):
+        return scaling_command(diagnosed.table, diagnosed.options)
     if cure is not None and not cures_now(diagnosis):
         command = command_of(cure, diagnosed.table, diagnosed.options, diagnosed.scaled)
     return command or _fix_command(diagnosed)
+
+
+def _needs_scaling(diagnosed: DiagnosedTable, action: str) -> bool:
+    """Whether a cure sets a range of auto scaling, of which nothing is known."""
+    scaling = diagnosed.evidence.auto_scaling
+    return action == "raise_minimum" and (scaling is None or scaling.why is not None)
 
 
 def _fix_command(diagnosed: DiagnosedTable) -> str | None:

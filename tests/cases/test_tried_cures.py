@@ -15,6 +15,7 @@ from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Recommendation
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.advice import cure_of, now_of, simulated_words
+from keyheat.show.diagnosis import diagnosis_answer
 from keyheat.words import Capacity
 from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, provisioned, throttle_events
 
@@ -124,3 +125,20 @@ def test_a_cure_costs_more_than_what_is_paid_today_and_not_than_what_was_paid_th
     assert raised.bill is not None
     reserved = prices.provisioned.hourly(Capacity(read=5, write=800)) * 730
     assert raised.bill.before_dollars_per_month == pytest.approx(reserved)
+
+
+@pytest.mark.slow
+def test_a_higher_minimum_is_no_command_while_auto_scaling_is_not_known() -> None:
+    """Raised from 300 to 800 within the throttles: a maximum of 800 would undo any capacity."""
+    capacity = a_series("ProvisionedWriteCapacityUnits", *[300] * 7, *[800] * 8, statistic="Average")
+    throttles = [0] * 2 + [60_000] * 5 + [42_000] * 8
+    found = an_evidence(
+        consumed(*[250] * 2, *[300] * 5, *[800] * 8), throttle_events(*throttles), capacity,
+        a_series("WriteProvisionedThroughputThrottleEvents", *throttles), minutes=15,
+        table={"provisioned": {"read": 5, "write": 800}},
+    )  # fmt: skip
+    answer = diagnosis_answer(diagnosed_alone(found, "eu-central-1", Billing(load_prices())))
+    (for_good,) = (fact for fact in answer.facts if fact.name == "For good")
+    assert for_good.value.startswith("Keep a higher minimum capacity")
+    assert for_good.command is not None
+    assert for_good.command.startswith("aws application-autoscaling describe-scalable-targets")
