@@ -153,8 +153,9 @@ def bytes_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     except FileNotFoundError as error:
         # Said once, of the file that is looked for first.
         hint = ""
-        if path.name == FILES[DIAGNOSIS] and (path.parent / FILES[RUN]).exists():
-            verb = "analyze" if (path.parent / FILES[EVIDENCE]).exists() else "collect"
+        beside = {name for name in (RUN, EVIDENCE) if (path.parent / FILES[name]).exists()}
+        if path.name == FILES[DIAGNOSIS] and beside:
+            verb = "analyze" if EVIDENCE in beside else "collect --run"
             hint = f": `keyheat {verb} {path.parent}` comes first"
         elif path.name in (FILES[RUN], FILES[DIAGNOSIS]):
             hint = runs_below(path.parent)

@@ -380,7 +380,10 @@ def test_a_log_of_several_tables_is_surveyed_and_one_that_names_none_asks_for_it
 def test_a_log_without_an_account_is_evidence_enough_and_an_empty_one_is_wrong_use(
     verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def refuse(**_options: Any) -> Any:
+    asked = []
+
+    def refuse(**options: Any) -> Any:
+        asked.append(options["region"])
         raise ValueError("no AWS credentials: sign in, or add --profile")
 
     monkeypatch.setattr(target, "boto3_clients", refuse)
@@ -389,6 +392,8 @@ def test_a_log_without_an_account_is_evidence_enough_and_an_empty_one_is_wrong_u
     said = verb("diagnose", "--log", "app.log", "--out", "found")
     assert said.code == 1
     assert said.says("Missing: CloudWatch: no AWS credentials: sign in, or add --profile")
+    assert asked == ["us-east-1"], "the Region of the ARNs"
+    assert said.says("--region us-east-1 reads it from the account")
     Path("app.log").write_text("2026-11-26T12:00:00Z started\n")
     said = verb("diagnose", "orders", "--log", "app.log", "--out", "none")
     assert (said.code, said.line) == (2, "keyheat: no throttle in 1 record of the logs")

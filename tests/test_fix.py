@@ -148,7 +148,13 @@ def test_wrong_use_and_missing_files(verb: Verb, runs: Callable[..., Path], home
     assert verb("fix", hot, "--table", "mine").code == 2
     assert verb("fix", home / "nowhere").code == 2
     (home / "empty").mkdir()
-    assert verb("fix", home / "empty").code == 3
+    empty = verb("fix", home / "empty")
+    assert empty.code == 2, empty.err
+    assert "empty holds no run and no diagnosis; name the folder of one, as `keyheat runs` lists" in empty.err
+    (home / "empty" / "evidence.json").write_text("{}")
+    collected = verb("fix", home / "empty")
+    assert collected.code == 3, collected.err
+    assert "diagnosis.json is missing: `keyheat analyze" in collected.err
     calm = verb("fix", runs("sharded", SHORTER))
     assert (calm.code, "was not throttled" in calm.err) == (2, True)
 

@@ -230,7 +230,7 @@ def test_the_shipped_settings_are_right() -> None:
         (("diagnose", "orders", "--start", "yesterday"), (), "not a time such as 07:36"),
         (("simulate", "table.json"), ("table.json",), "`keyheat init table.json` writes a scenario of it"),
         (("plan", "template.yaml"), ("template.yaml",), "`keyheat init template.yaml` writes a scenario"),
-        (("report", "run"), ("run/run.json",), "`keyheat collect run` comes first"),
+        (("report", "run"), ("run/run.json",), "`keyheat collect --run run` comes first"),
         (("report", "run"), ("run/run.json", "run/evidence.json"), "`keyheat analyze run` comes first"),
     ],
 )

@@ -167,3 +167,24 @@ def test_keys_that_we_made_up_are_shown_by_name_and_those_of_others_as_digests(
     hotkey = (SCENARIOS / "hotkey.toml").read_text()
     (tmp_path / "own.toml").write_text(hotkey.replace('loadtest = "hotkey"', 'loadtest = "./own.py"'))
     assert {key["shown"] for key in keys_of(str(tmp_path / "own.toml"))} == {None}
+
+
+@pytest.mark.opens
+def test_commands_lead_to_the_scenario_from_where_one_is_and_a_digest_to_its_key(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    file = tmp_path / "own" / "calm.toml"
+    hotkey = (SCENARIOS / "hotkey.toml").read_text().replace('loadtest = "hotkey"', 'loadtest = "./own.py"')
+    file.write_text(hotkey)
+    (tmp_path / "own" / "own.py").write_text(OWN.replace("randrange(3)", "randrange(1)"))
+    by_digest = "The key is shown by its digest: add --show-keys to see its value."
+    hot = ("simulate", file, "--set", "load.duration_s=8", "--out", tmp_path / "hot")
+    assert verb(*hot).says(by_digest)
+    assert not verb(*hot, "--show-keys").says(by_digest)
+    calm = verb("simulate", file, "--set", "load.duration_s=8", "--set", "load.requests_per_s=9")
+    command = calm.out.partition("keyheat whatif ")[2].split()
+    assert command[1] == "load"
+    assert Path(command[0]).expanduser().samefile(file)

@@ -258,9 +258,15 @@ def test_what_a_condition_leaves_out_is_not_taken_and_numbers_are_whole(verb: Ve
     }  # fmt: skip
     Path("stage.json").write_text(json.dumps(template), encoding="utf-8")
     said = done(verb, "keyheat init stage.json")
-    assert said.says("Audit: its condition Prod is false or unknown")
+    assert said.says("Audit: its condition Prod is false or unknown: change the Default of Stage (dev)")
     assert said.says("its time to live")
     assert made("orders-5.toml").table.name == "keyheat-orders-5"
+    template["Conditions"] |= {"Eu": {"Fn::And": [{"Condition": "Prod"}, {"Condition": "Eu"}]}}
+    template["Resources"]["Audit"]["Condition"] = "Eu"
+    Path("stage.json").write_text(json.dumps(template), encoding="utf-8")
+    left_out = verb("init", "stage.json", "--only", "Audit")
+    assert left_out.code == WRONG_USE
+    assert left_out.line.endswith("Default of Stage (dev) to include it; other tables for --only: orders-5")
 
 
 def test_a_table_in_several_regions_is_planned_in_all_of_them(verb: Verb) -> None:

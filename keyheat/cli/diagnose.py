@@ -187,18 +187,19 @@ def _by_logs(table: str | None, how: How) -> int:
 def _logged(
     table: str, log: "ThrottleLog", logged: "Window", how: How, *, first: bool = True
 ) -> "DiagnosedTable":
-    """One table by a log."""
+    """One table by a log, in the Region of its ARNs unless the options name another or an endpoint."""
     from keyheat.analysis.table_diagnosis import diagnosed_alone
     from keyheat.evidence.collection import from_cli_output
     from keyheat.runs.formats import TableFacts
 
+    region = how.account.region or (None if how.account.endpoint_url else log.region_of(table))
     try:
-        target = how.reach(table)
+        target = how.reach(table, region)
     except ValueError as problem:
-        records = log.records_of(table, how.account.region, logged)
+        records = log.records_of(table, region, logged)
         alone = from_cli_output((), table=TableFacts(name=table), window=logged, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
-        return diagnosed_alone(alone.model_copy(update={"missing": missing}), how.account.region, how.billing)
+        return diagnosed_alone(alone.model_copy(update={"missing": missing}), region, how.billing)
     around = None if any(values_of(how.window).values()) else log.around(target.now)
     window = around or how.window_until(target.now)
     records = log.records_of(table, None if target.local else target.region, window)

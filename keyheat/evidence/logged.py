@@ -103,6 +103,11 @@ class ThrottleLog:
         """Throttles without a table name."""
         return sum(count for throttle, count in self.counts.items() if throttle.table is None)
 
+    def region_of(self, table: str) -> str | None:
+        """The Region of a table by its ARNs; None if they have none, or several."""
+        regions = {throttle.region for throttle in self.counts if throttle.table == table}
+        return next(iter(regions)) or None if len(regions) == 1 else None
+
     def by_minute(self, table: str) -> dict[datetime, float]:
         """Throttles of a table per minute, by the minute's start."""
         minutes: Counter[datetime] = Counter()

@@ -8,17 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
+from difflib import get_close_matches
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
 from keyheat.evidence.log_records import time_of
 from keyheat.evidence.metric_sources import cells_of, content_of, is_request, is_time, request_of
 from keyheat.evidence.metric_units import FileSeries, convert_to_sums, infer_periods, is_rate
-from keyheat.evidence.series import MetricAnswers
+from keyheat.evidence.series import MetricAnswers, NoZone
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window
 from keyheat.runs.metrics import SeriesKey, split_label
-from keyheat.validation import Mistakes
+from keyheat.validation import Mistakes, listed
 
 STATISTICS: Final = ("SampleCount", "Average", "Sum", "Minimum", "Maximum")
 _ARN: Final = re.compile(r"arn:aws[\w-]*:dynamodb:[^:]*:[^:]*:table/")
@@ -92,7 +94,7 @@ class MetricReader:
                 case {"Table": {"TableName": _}} | {"TableName": _, "KeySchema": _}:
                     raise ValueError(f"{path} describes a table, and has no metrics; use --describe-json")
                 case {"MetricDataResults": [_, *_]} as page:
-                    if results := self._of_own_labels(page["MetricDataResults"]):
+                    if results := self._of_own_labels(path, page["MetricDataResults"]):
                         pages.append(self._zoned(path, {**page, "MetricDataResults": results}))
                 case {"MetricDataResults": list()} as page:
                     pages.append(page)
@@ -149,8 +151,17 @@ class MetricReader:
             self._notes[note] = None
         return key.statistic in statistics
 
-    def _of_own_labels(self, results: Iterable[Any]) -> list[Any]:
-        """Keep the series of this table in a GetMetricData response whose labels are ours."""
+    def _of_own_labels(self, path: Path, results: Sequence[Any]) -> list[Any]:
+        """Keep the series of this table in a GetMetricData response whose labels are ours.
+
+        Raises `ValueError` if no label is: only the request tells what such an answer is about.
+        """
+        labels = [str(result.get("Label")) for result in results if isinstance(result, Mapping)]
+        if labels and not any(SeriesKey.of_label(split_label(label)[1]) for label in labels):
+            raise ValueError(
+                f"{path}: the label {labels[0][:80]!r} does not say of which table it is; keep the request "
+                f"beside this answer as {path.stem}-request.json, or add it with --metrics"
+            )
         kept = []
         for result in results:
             label = result.get("Label") if isinstance(result, Mapping) else None
@@ -212,14 +223,26 @@ class MetricReader:
         if first is None:
             raise ValueError(f"{path}: no cell is a time such as 2026-11-20T12:00:00Z")
         by_kind: dict[tuple[str, ...], FileSeries | None] = {}
+        mistakes: dict[str, str] = {}  # a missing zone once: it is missing from every time
         for row in cells_of(rows[:first], rows[first:]):
             where = f"{path}, {row.get('metric') or 'value'} at {row.get('time')}"
             kind = tuple(row.get(name, "") for name in ("metric", "resource", "statistic", "period", "unit"))
             if kind not in by_kind:
-                by_kind[kind] = self._of_row(path, row, where)
+                by_kind[kind] = None
+                try:
+                    by_kind[kind] = self._of_row(path, row, where)
+                except ValueError as error:
+                    mistakes[str(error)] = str(error)
             series = by_kind[kind]
             if series is not None and row.get("value"):
-                series.points.append(self._point(row.get("time"), row["value"], where))
+                try:
+                    series.points.append(self._point(row.get("time"), row["value"], where))
+                except ValueError:
+                    for key, mistake in self._mistakes_of(row, where):
+                        mistakes.setdefault(key, mistake)
+        if mistakes:
+            lines = list(mistakes.values())
+            raise ValueError(lines[0] if len(lines) == 1 else listed(lines))
         return filter(None, by_kind.values())
 
     def _of_row(self, path: Path, row: Mapping[str, str], where: str) -> FileSeries | None:
@@ -256,9 +279,12 @@ class MetricReader:
             return _parse_label(label)
         metric = _metric_in(text) or _metric_in(path.stem)
         if metric is None:
+            near = get_close_matches(text, metrics.READ, n=1)
+            hint = f"did you mean {near[0]}? Otherwise name" if near else "name"
+            example = near[0] if near else "ConsumedWriteCapacityUnits"
             raise ValueError(
-                f"{path}: no metric of DynamoDB in {text[:80]!r}; name the series, such as "
-                f"--metric {path.name}=ConsumedWriteCapacityUnits/Sum/60/table"
+                f"{path}: no metric of DynamoDB in {text[:80]!r}; {hint} the series, such as "
+                f"--metric {path.name}={example}/Sum/60/table"
             )
         words = f"{text} {path.stem}" if _metric_in(path.stem) else text
         owner = self._owner_in(text) or self._owner_in(path.stem)
@@ -305,17 +331,28 @@ class MetricReader:
     def _moment(self, time: object, where: str) -> datetime | None:
         moment, zoned = time_of(time, self.zone)
         if not zoned:
-            raise ValueError(f"{where}: time {str(time)[:40]} has no zone; give one, such as --zone UTC")
+            raise NoZone(f"{where}: time {str(time)[:40]} has no zone; give one, such as --zone UTC")
         return moment
 
+    def _mistakes_of(self, row: Mapping[str, str], where: str) -> Iterator[tuple[str, str]]:
+        """Mistakes in the time and value of a row; a missing zone has the same key in every row."""
+        try:
+            self._time(row.get("time"), where)
+        except ValueError as error:
+            yield "zone" if isinstance(error, NoZone) else str(error), str(error)
+        try:
+            _quantity(row["value"], where)
+        except ValueError as error:
+            yield str(error), str(error)
+
     def _point(self, time: object, value: object, where: str) -> tuple[datetime, float]:
+        return self._time(time, where), _quantity(value, where)
+
+    def _time(self, time: object, where: str) -> datetime:
         moment = self._moment(time, where)
         if moment is None:
             raise ValueError(f"{where}: {str(time)[:40]!r} is not a time such as 2026-11-20T12:00:00Z")
-        try:
-            return moment, float(re.sub("[\u00a0 ]", "", str(value)))
-        except ValueError:
-            raise ValueError(f"{where}: {str(value)[:40]!r} is not a number") from None
+        return moment
 
 
 def _merge(all_series: Iterable[FileSeries]) -> list[FileSeries]:
@@ -325,6 +362,16 @@ def _merge(all_series: Iterable[FileSeries]) -> list[FileSeries]:
         of_key = by_key.setdefault((series.key, series.unit), replace(series, points=[]))
         of_key.points.extend(series.points)
     return list(by_key.values())
+
+
+def _quantity(value: object, where: str) -> float:
+    try:
+        number = float(re.sub("[\u00a0 ]", "", str(value)))
+    except ValueError:
+        raise ValueError(f"{where}: {str(value)[:40]!r} is not a number") from None
+    if not 0 <= number < inf:
+        raise ValueError(f"{where}: {str(value)[:40]!r} is negative or not finite")
+    return number
 
 
 def _metric_in(text: str) -> str | None:

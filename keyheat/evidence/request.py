@@ -133,6 +133,8 @@ def _window(request: EvidenceRequest, of_files: Window | None, now: datetime) ->
     """The requested window, else that of the files; and whether it is still open."""
     if of_files is not None and not (request.start or request.end or request.last):
         return window_of(of_files.start, of_files.end, now, asked_now=not request.metrics), False
+    if not request.start and request.metrics:
+        raise ValueError("the metrics have no points: give the time they are of with --start A --end B")
     if not (request.start or request.last):
         raise ValueError("give the time: --last 3h, or --start A --end B")
     start, end, ends_now = _times(request, now)

@@ -79,6 +79,32 @@ class Template:
         except (*MALFORMED, _Open):
             return False
 
+    def why_not_made(self, resource: Mapping[str, Any]) -> str:
+        """Why a resource is not created, with the defaults that decide it."""
+        condition = resource["Condition"]
+        defaults = [
+            f"{name} ({stated['Default']})" if "Default" in (stated := self._parameters[name]) else name
+            for name in sorted(self._parameters_of(str(condition), set()))
+        ]
+        cure = f": change the Default of {' and '.join(defaults)} to include it" if defaults else ""
+        return f"its condition {condition} is false or unknown{cure}"
+
+    def _parameters_of(self, condition: str, seen: set[str]) -> set[str]:
+        """The parameters that a condition depends on, through other conditions, too."""
+        seen.add(condition)
+        parameters, operands = set[str](), [self._conditions.get(condition)]
+        while operands:
+            match operands.pop():
+                case {"Ref": str(name)} if isinstance(self._parameters.get(name), Mapping):
+                    parameters.add(name)
+                case {"Condition": str(name)} if name not in seen:
+                    parameters |= self._parameters_of(name, seen)
+                case Mapping() as members:
+                    operands += members.values()
+                case list() as members:
+                    operands += members
+        return parameters
+
     def _called(self, name: str, argument: Any) -> Any:
         if name == "Ref":
             return self._parameter(str(argument))
@@ -176,7 +202,7 @@ def read_template(raw: Mapping[str, Any]) -> Source:
             if str(kind).startswith("AWS::DynamoDB") or str(name).startswith("Fn::"):
                 others.append(f"{name}: {f'a resource of type {kind}' if kind else 'it'} is skipped")
         elif not template.makes(resource):
-            others.append(f"{name}: its condition {resource['Condition']} is false or unknown")
+            others.append(f"{name}: {template.why_not_made(resource)}")
         else:
             try:
                 for table in _read_resource(template, name, resource, others):

@@ -68,8 +68,8 @@ class Source:
         if near := get_close_matches(name or "", names, n=1):
             why += f", did you mean {near[0]}?"
         if about := [note for note in self.others if name and note.startswith(f"{name}:")]:
-            why = "; ".join(about)
-        raise ValueError(f"{why}: add --only with one of {', '.join(names)}")
+            raise ValueError(f"{'; '.join(about)}; other tables for --only: {', '.join(names)}")
+        raise ValueError(f"{why}: {'use' if name else 'add'} --only with one of {', '.join(names)}")
 
 
 def as_description(requested: Attributes) -> dict[str, Any]:

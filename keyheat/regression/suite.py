@@ -18,6 +18,7 @@ from keyheat.masking import short_path
 from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate, is_noisy
 from keyheat.regression.suite_spec import PATTERNS, CaseSpec, RunSpec, Seeds, SuiteSpec
 from keyheat.runfiles import SIMULATED
+from keyheat.scenario.scenario import FORMAT as SCENARIO_FORMAT
 from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.shipped import shipped
@@ -30,6 +31,9 @@ FILES: Final = (".toml", ".json")
 SEEDS: Final = 2**63
 REPETITIONS: Final = 5  # default for statistical gates
 LEAST_REPETITIONS: Final = 2  # one run has no spread
+A_SCENARIO: Final = (
+    "this is a scenario, not a suite: `keyheat init {path} --suite NAME` writes a suite of it @ $.format"
+)
 OF_LIMITS: Final = (THROTTLE_SHARE, *CAPACITY_USED)  # also gates of simulated cases
 DEFAULT_GATES: Final = tuple(Gate(measure=name) for name in (LABELS, *MEASURES))
 """Gates of a case that states none: labels and every measure; see `default_gates`."""
@@ -117,6 +121,8 @@ def load_suite(path: Path) -> Suite:
 
 def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
     """Build a suite from a file's content. Raises `SuiteError` as `load_suite` does."""
+    if raw.get("format") == SCENARIO_FORMAT:
+        raise SuiteError(str(path), [A_SCENARIO.format(path=short_path(path))])
     try:
         spec = SuiteSpec.model_validate(raw)
     except ValidationError as error:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 
 from keyheat.bounds import NotAccepted, parsed_json, parsed_toml, text_of
+from keyheat.masking import short_path
 from keyheat.scenario.lines import located, marked
 from keyheat.scenario.spec.attributes import NOT_DESCRIBED, AttributeSpec
 from keyheat.scenario.spec.client import ClientSpec
@@ -38,15 +39,17 @@ from keyheat.validation import mistakes
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.scenario/1"
+OF_SUITES: Final = "keyheat.suite/1"
 RECORDED: Final = "evidence"
 """The load test of a scenario whose demand is recorded: no file has it."""
 ASSUMED: Final = "ASSUMED"
 """The mark of an assumed value in a comment, as `keyheat init` writes it."""
 SCENARIOS: Final = shipped("configs") / "scenarios"
+"""Where the scenarios are that can be named."""
 OF_INFRASTRUCTURE: Final = (".yaml", ".yml", ".tf")
 OF_A_TABLE: Final = frozenset(("Table", "TableDescription", "TableName", "Resources"))
 DESCRIBES_A_TABLE: Final = "it describes a table: `keyheat init {}` writes a scenario of it @ file"
-"""Where the scenarios are that can be named."""
+A_SUITE: Final = "this is a suite, not a scenario: `keyheat regress {}` runs its cases @ $.format"
 
 
 class ScenarioError(ValueError):
@@ -234,6 +237,8 @@ def load_scenario(path: Path) -> Scenario:
     raw = _json(text, str(path)) if path.suffix == ".json" else _toml(text, str(path))
     if raw.keys() & OF_A_TABLE and "format" not in raw:
         raise ScenarioError(str(path), [DESCRIBES_A_TABLE.format(path)])
+    if raw.get("format") == OF_SUITES:
+        raise ScenarioError(str(path), [A_SUITE.format(short_path(path))])
     try:
         scenario = scenario_from_dict(raw, str(path))
         scenario._assumed = () if path.suffix == ".json" else tuple(marked(text, ASSUMED))

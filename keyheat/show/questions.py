@@ -2,7 +2,6 @@
 much, with what confidence. Page, terminal and ticket have them from here.
 """
 
-import shlex
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import inf
@@ -255,14 +254,14 @@ def _what_to_do(run: ReportRun) -> Fact:
 
 
 def _scenario_of(run: ReportRun) -> str | None:
-    """The run's scenario as a verb takes it; one of ours by its name."""
+    """The run's scenario as a verb takes it here: ours by its name, another by its path if that is known."""
     stated = run.manifest.scenario_path if run.manifest else None
     if stated is None:
         return None
     path = Path(stated)
     if path.parent == shipped("configs") / "scenarios":
         return path.stem
-    return shlex.quote(path.name if path.is_absolute() else stated)
+    return typed(path) if path.is_file() else "SCENARIO"
 
 
 def _cost(diagnosis: Diagnosis) -> Fact | None:

@@ -28,7 +28,7 @@ from keyheat.show.verdict import (
     verdict_sentence,
 )
 from keyheat.terms import CONFIDENCE, THROTTLED_BY
-from keyheat.words import capital, sentence, title_of
+from keyheat.words import capital, key_name, sentence, title_of
 
 MOST_SPANS: Final = 200
 ADVICE: Final = {
@@ -70,7 +70,15 @@ def first_screen(run: ReportRun, *, brief: bool = False) -> Answer:
     why = () if verdict.valid else verdict.because[:1]
     thresholds = tuple(section for section in whole.sections if section.id == "thresholds")
     facts = tuple(fact for fact in whole.facts if not brief or fact.id in TO_DO)
-    return replace(whole, facts=facts, sections=thresholds, notes=why)
+    notes = (*why, *(() if brief else _of_digests(run, whole.sentence)))
+    return replace(whole, facts=facts, sections=thresholds, notes=notes)
+
+
+def _of_digests(run: ReportRun, said: str) -> Iterator[str]:
+    """How to see a key that the sentence names by its digest; a simulation is made again at no cost."""
+    key = facts_of(run).hot_key
+    if run.simulated and key is not None and key.shown is None and key_name(key.key, None) in said:
+        yield "The key is shown by its digest: add --show-keys to see its value."
 
 
 def _name_of(run: ReportRun) -> str:

@@ -189,6 +189,13 @@ def test_a_log_is_evidence_of_the_best_grade(tmp_path: Path) -> None:
     assert (label.constraint, label.grade) == ("partition", "reason")
 
 
+def test_a_log_names_the_region_of_a_table_unless_there_are_several(tmp_path: Path) -> None:
+    noon = "2026-11-20T12:00:00Z"
+    lines = [line(noon), line(noon, table="carts"), line(noon, table="carts", region="eu-west-2"), noon]
+    log = read_logs([logged(tmp_path, *lines)], UTC)
+    assert [log.region_of(table) for table in ("orders", "carts", "no-table")] == ["eu-west-1", None, None]
+
+
 def test_logs_of_several_tables_need_the_one_that_is_meant(tmp_path: Path) -> None:
     asked = EvidenceRequest(logs=(LOGS / "javascript.log",))
     with pytest.raises(

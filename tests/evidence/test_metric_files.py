@@ -191,6 +191,37 @@ def test_an_answer_to_our_queries_of_another_table_is_refused(write: Write) -> N
         evidence(write("answer.json", {"MetricDataResults": [result]}))
 
 
+def test_an_answer_to_own_queries_without_their_request_asks_for_it(write: Write) -> None:
+    """An SDK labels by metric alone, and a window does not help."""
+    answer = write("answer.json", {"MetricDataResults": [
+        {"Id": "m0", "Label": WRITES, "Timestamps": [at(0)], "Values": [60]},
+    ]})  # fmt: skip
+    for window in ({}, {"start": NOON, "end": NOON + timedelta(hours=1)}):
+        with pytest.raises(ValueError, match=r"keep the request beside .* as answer-request\.json, or"):
+            evidence(answer, **window)
+
+
+def test_an_answer_without_points_asks_for_the_time_that_it_is_of(write: Write) -> None:
+    answer = write("answer.json", {"MetricDataResults": []})
+    with pytest.raises(ValueError, match="have no points: give the time they are of with --start A --end B"):
+        evidence(answer)
+
+
+def test_every_mistake_of_a_csv_is_told_at_once(write: Write) -> None:
+    rows = "2026-11-20 12:00,ConsumedReadCapacityUnit,1\n2026-11-20 12:01,ReadThrottleEvents,-3\n"
+    path = write("naive.csv", f"time,metric,value\n{rows}2026-13-20 12:02,ReadThrottleEvents,3\n")
+    with pytest.raises(ValueError, match="4 errors") as raised:
+        evidence(path)
+    _number, typo, zone, negative, month = str(raised.value).split("\n  ")
+    assert typo.endswith(
+        "did you mean ConsumedReadCapacityUnits? Otherwise name the series, such as "
+        "--metric naive.csv=ConsumedReadCapacityUnits/Sum/60/table"
+    )
+    assert zone.endswith("time 2026-11-20 12:01 has no zone; give one, such as --zone UTC")
+    assert negative.endswith("'-3' is negative or not finite")
+    assert month.endswith("'2026-13-20 12:02' is not a time such as 2026-11-20T12:00:00Z")
+
+
 def test_times_of_get_metric_data_without_a_zone_have_the_one_that_is_named(write: Write) -> None:
     times = [f"2026-11-20T14:0{minute}:00" for minute in range(2)]
     result = {"Label": f"{WRITES}/Sum/60/table", "Timestamps": times, "Values": [60, 120]}

@@ -25,7 +25,7 @@ from keyheat.regression.suite import (
     load_suite,
 )
 from keyheat.regression.suite_spec import CaseSpec, SuiteSpec
-from keyheat.scenario.scenario import SCENARIOS
+from keyheat.scenario.scenario import SCENARIOS, ScenarioError, load_scenario
 from tests.make import a_shipped
 
 ROOT = Path(__file__).parents[2]
@@ -253,6 +253,18 @@ def test_whatever_stands_in_a_field_is_a_suite_or_a_list_of_mistakes(
 )
 def test_what_is_no_suite_is_said(tmp_path: Path, head: str, said: str) -> None:
     assert any(said in line for line in mistakes(tmp_path, "", head))
+
+
+def test_a_scenario_and_a_suite_are_told_apart(tmp_path: Path) -> None:
+    (line,) = mistakes(tmp_path, "", (SCENARIOS / "hotkey.toml").read_text())
+    path = tmp_path / "mine.toml"
+    command = f"`keyheat init {short_path(path)} --suite NAME` writes a suite of it"
+    assert line == f"this is a scenario, not a suite: {command} @ $.format"
+    path.write_text(HEAD + case())
+    with pytest.raises(ScenarioError) as raised:
+        load_scenario(path)
+    command = f"`keyheat regress {short_path(path)}` runs its cases"
+    assert raised.value.errors == [f"this is a suite, not a scenario: {command} @ $.format"]
 
 
 def test_a_suite_is_a_name_of_ours_or_a_file(tmp_path: Path) -> None:

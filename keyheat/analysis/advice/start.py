@@ -14,7 +14,7 @@ from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, runs_below
 from keyheat.runs.formats import Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.plausibility import read_evidence
@@ -58,6 +58,9 @@ def start_of(folder: Path, target: str | None) -> Start:
     Raises `FileProblem` if the run is invalid, `UnknownEndpoint` if only its file names the endpoint, and
     `ValueError` if there is nothing to fix or it cannot be repeated there.
     """
+    if not any((folder / name).exists() for name in FILES.values()):
+        where = runs_below(folder) or "; name the folder of one, as `keyheat runs` lists them"
+        raise ValueError(f"{folder} holds no run and no diagnosis{where}")
     diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
     if not diagnosis.verdict.valid:
         raise FileProblem(_not_valid(folder, diagnosis))
