@@ -131,6 +131,9 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
         return answer(value=whole_span, beside=(f"throttled for {throttled}",))
     lasted = span(ended_s - began_s)
     beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}"
+    track = run.track(facts.resource)
+    if gaps := track.unpublished(began_s, ended_s) if track is not None else []:
+        beside += f", unknown for {span(sum(end_s - start_s for start_s, end_s in gaps))}"
     if ended_s - last_s <= STILL_S and run.evidence is not None and run.evidence.up_to_now:
         return answer(value=f"{since}, still going on at {say(ended_s)}{pieces}", beside=(beside,))
     if ended_s - last_s <= STILL_S:

@@ -43,6 +43,30 @@ def test_a_client_that_throttles_at_other_times_than_cloudwatch_has_a_wrong_cloc
     assert any(line.startswith(clock) for line in missing) is apart
 
 
+def test_minutes_without_a_point_are_unknown_and_said() -> None:
+    evidence = an_evidence(
+        consumed(300, 300, 1_000, None, None, 1_000, 300),
+        throttle_events(None, None, 900, None, None, 1_200, None),
+        minutes=7,
+    )
+    run = evidence_alone(evidence, diagnosed(evidence))
+    assert (
+        "writes to the table for 2 min: no metric has a point from 12:03:00 to 12:05:00 UTC, so whether they "
+        "throttled then is unknown"
+    ) in run.diagnosis.coverage.missing
+    since = next(fact for fact in first_facts(run, facts_of(run)) if fact.id == "since")
+    assert since.beside[0] == "throttled for 2 min of 7 min, unknown for 2 min"
+    heaviest = "In the heaviest of 2 spans, 12:05:00 to 12:06:00 UTC: 1,200 throttles within 1 min"
+    assert run.diagnosis.verdict.because[1].startswith(heaviest)
+
+
+def test_a_minute_that_the_clients_log_tells_of_is_no_gap() -> None:
+    logged = throttled(None, range(180, 183))
+    events = throttle_events(None, 900, 900, None, None)
+    evidence = an_evidence(consumed(300, 1_000, 1_000, None, 300), events, throttles=logged)
+    assert not [line for line in diagnosed(evidence).coverage.missing if "has a point" in line]
+
+
 @pytest.mark.parametrize("name", ["client-only-throttles-big", "client-only-throttles-on-demand"])
 def test_a_clients_throttles_that_cloudwatch_measures_as_zero_are_no_limit_of_the_table(name: str) -> None:
     diagnosis = of(name)
