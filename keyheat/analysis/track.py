@@ -43,6 +43,7 @@ class EvidenceTrack:
     maximum_asked: bool  # whether it was collected: if so, no data means no maximum
     warm: float | None
     on_demand: bool | None
+    described: bool = False  # by DescribeTable: it has no maximum and no index but those that are named
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
     scans: Cells = field(default_factory=dict)  # accepted ones of the table and its indexes, for reads
     throttled_request_units: Cells = field(default_factory=dict)

@@ -80,6 +80,42 @@ def test_a_clients_throttles_that_cloudwatch_measures_as_zero_are_no_limit_of_th
     assert [one.action for one in diagnosis.recommendations] == ["collect_evidence"]
 
 
+DESCRIBED = {"keys": ({"name": "id", "type": "S", "role": "HASH"},)}
+
+
+@pytest.mark.parametrize("described", [False, True])
+def test_no_index_of_a_table_that_is_described_without_one_can_have_refused(described: bool) -> None:
+    evidence = read_evidence(HERE / "client-only-throttles-big.json")
+    if described:
+        table = type(evidence.table).model_validate({**evidence.table.model_dump(), **DESCRIBED})
+        evidence = evidence.model_copy(update={"table": table})
+    writes = an_evidence(
+        consumed(300, 300, 300, 300, 300),
+        throttle_events(0, 0, 0, 0, 0),
+        throttles=throttled(None, range(60, 63)),
+        table=DESCRIBED if described else {},
+    )
+    for diagnosis in map(diagnosed, (evidence, writes)):
+        assert {label.rule for label in diagnosis.labels} == {WHOSE}
+        assert ("--index NAME" in diagnosis.verdict.settled_by) is not described
+        assert "`ThrottlingReasons`" in diagnosis.verdict.settled_by or not described
+    said = " ".join(diagnosed(writes).verdict.because)
+    assert ("an index may have throttled them" in said) is not described
+
+
+def test_no_maximum_is_said_of_an_on_demand_table_that_is_described_without_one() -> None:
+    table = {"billing_mode": "PAY_PER_REQUEST"}
+    series = consumed(*[1_400] * 5), throttle_events(*[9_000] * 5)
+    unknown, known = (
+        " ".join(diagnosed(an_evidence(*series, table={**table, **more})).verdict.because)
+        for more in ({}, DESCRIBED)
+    )
+    assert "with no maximum known" in unknown
+    assert "Whether a maximum is set is unknown." in unknown
+    assert "with no maximum described" in known
+    assert "Whether one was set then is unknown." in known
+
+
 def test_of_a_clients_throttles_only_those_that_cloudwatch_counts_are_the_tables() -> None:
     diagnosis = of("client-216-cloudwatch-1")
     assert {one.constraint: one.throttles for one in diagnosis.labels} == {
