@@ -216,8 +216,12 @@ def _now(diagnosis: Diagnosis) -> Fact | None:
     now = now_of(diagnosis)
     if now is None or cure_of(diagnosis) is None or cures_now(diagnosis):
         return None
-    value = capital_first(in_short(now))
-    return Fact(id="now", name="Now", value=value, beside=("Eases it; the cause stays.",))
+    value, foreseen = capital_first(in_short(now)), now.foreseen
+    enough = foreseen is not None and not foreseen.throttle_share_after
+    helps = (
+        "Simulated: no attempt throttled then, while it lasts." if enough else "Eases it; the cause stays."
+    )
+    return Fact(id="now", name="Now", value=value, beside=(helps,))
 
 
 def _what_to_do(run: ReportRun) -> Fact:
@@ -275,7 +279,9 @@ def _cost(diagnosis: Diagnosis) -> Fact | None:
     )
     bill = next((priced for priced in bills if priced is not None), None)
     if bill is None:
-        return None
+        scaled = any(step.max_units for step in (diagnosis.cure.steps if diagnosis.cure else ()))
+        why = ("auto scaling changes the capacity, and the bill with it",)
+        return answer(value="Not known", beside=why) if scaled else None
     before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
     value = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
     return answer(value=value, beside=(_priced(bill),))
