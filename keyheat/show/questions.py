@@ -173,7 +173,7 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
     if run.alone and facts.labelled:
         yield f"{measured(facts.run_throttles / facts.throttled_s)} a second while throttled"
     if facts.of_constraint:
-        yield from _of_constraint(facts, NAMES[run.diagnosis.verdict.constraint].lower())
+        yield from _of_constraint(facts, run.diagnosis)
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
         yield from _with_retries(cost)
     if not facts.units_hold:
@@ -187,8 +187,11 @@ def throttled_words(labels: Sequence[Label]) -> str:
     return f"{whole(count)}, {measured(count / lasted_s)} a second" if count else "no throttle"
 
 
-def _of_constraint(facts: Facts, name: str) -> Iterator[str]:
-    """The part of the throttles that the verdict names, of those that have a label."""
+def _of_constraint(facts: Facts, diagnosis: Diagnosis) -> Iterator[str]:
+    """The part of the throttles that the verdict names, of those that have a label; and what the rest are."""
+    name = NAMES[diagnosis.verdict.constraint].lower()
+    others = (label.constraint for label in diagnosis.labels if label.throttles)
+    rest = [NAMES[other].lower() for other in dict.fromkeys(others) if other != diagnosis.verdict.constraint]
     every = facts.of_constraint == facts.labelled
     share = "all" if every else percent(facts.of_constraint / facts.labelled)
     if facts.logged and facts.logged < facts.run_throttles:
@@ -196,7 +199,7 @@ def _of_constraint(facts: Facts, name: str) -> Iterator[str]:
     elif not facts.all_labelled:
         yield f"{whole(facts.labelled)} of them labelled: {share} {name}"
     elif not every:
-        yield f"{share} of them: {name}"
+        yield f"{share} of them: {name}, the rest: {' and '.join(rest)}"
 
 
 def _with_retries(cost: RetryCost) -> Iterator[str]:

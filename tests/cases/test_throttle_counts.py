@@ -166,6 +166,20 @@ def test_requests_that_no_throttle_event_tells_of_were_most_likely_refused_for_a
     assert not any("counts no throttle." in one for one in diagnosis.verdict.because)
 
 
+def test_advice_on_a_rest_says_of_which_throttles_it_is() -> None:
+    reasons = throttled("TableWriteKeyRangeThroughputExceeded", range(60, 69))
+    evidence = an_evidence(
+        consumed(300, 1_000, 300, 300, 1_000), throttle_events(0, 900, 0, 0, 100), throttles=reasons
+    )
+    run = evidence_alone(evidence, diagnosed(evidence))
+    assert run.diagnosis.verdict.constraint == "partition"
+    more = next(item for item in run.diagnosis.recommendations if item.action == "collect_evidence")
+    assert more.why == (
+        "For 10 % of the throttles, from 12:04:00 to 12:05:00 UTC, this evidence does not show what throttled "
+        "the table."
+    )
+
+
 def test_throttled_reads_of_the_stream_are_said_and_are_no_throttle_of_the_table() -> None:
     verdict = of("throttled-requests-getrecords").verdict
     assert (verdict.constraint, verdict.valid) == ("none", True)

@@ -207,7 +207,7 @@ def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
     what = f"whether {case.whose} refused them" if case.rule == WHOSE else f"what throttled {case.whose}"
     yield case.advise(
         "collect_evidence",
-        why=f"This evidence does not show {what}.",
+        why=f"{case.only_for}{'this' if case.only_for else 'This'} evidence does not show {what}.",
         expected="A client with an AWS SDK of August 2025 or later keeps ThrottlingReasons, and `keyheat "
         "collect` asks CloudWatch for the cause-specific metrics and for what is provisioned.",
     )
