@@ -11,7 +11,7 @@ from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
-from keyheat.numbers import UNITS, percent, some, whole
+from keyheat.numbers import UNITS, percent, saying, some, whole
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.endpoints import FOREIGN_UNITS, without_a_model
 from keyheat.runs.formats import DirectionVerdict, Evidence, GeneratorFacts, Label, Verdict
@@ -204,8 +204,19 @@ def _of_groups(by_limit: Sequence[LabelGroup], counted: str) -> Verdict:
         valid=first.constraint != "undetermined",
         rivals=first.heaviest.rivals,
         settled_by=first.heaviest.settled_by,
-        because=(_share_of(first, total, counted), *first.heaviest.because, *also),
+        because=(_share_of(first, total, counted), *_heaviest(first), *also),
     )
+
+
+def _heaviest(group: LabelGroup) -> tuple[str, ...]:
+    """The sentences of the heaviest label, and of which time they are unless it has all throttles."""
+    heaviest, spans = group.heaviest, [label for label in group.labels if label.throttles]
+    if len(spans) < 2 or not heaviest.because:
+        return heaviest.because
+    start_s, end_s = heaviest.start.timestamp(), heaviest.end.timestamp()
+    say = saying(start_s, end_s)
+    first, *rest = heaviest.because
+    return (f"In the heaviest of {len(spans):,} spans, {say(start_s)} to {say(end_s)} UTC: {first}", *rest)
 
 
 def _share_of(group: LabelGroup, total: int, counted: str) -> str:

@@ -211,7 +211,7 @@ def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """How to have the keys named, where a partition throttles and nothing names them."""
     resource, evidence = facts.resource, diagnosed.evidence
     limits = {label.constraint for label in diagnosed.run.labels_of(resource)}
-    if facts.hot_key is not None or limits.isdisjoint(("partition", "undetermined")):
+    if facts.hot_key is not None or facts.whose_unknown or limits.isdisjoint(("partition", "undetermined")):
         return
     counted = {rule.counts for rule in evidence.contributors or () if rule.index == resource.index}
     off = f"{CONTRIBUTORS}: {OFF}" in evidence.missing

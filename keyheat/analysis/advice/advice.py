@@ -1,7 +1,7 @@
 """Advice for a diagnosis: what to do about each constraint, with the simulated outcome."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
@@ -13,6 +13,7 @@ from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import LabelGroup, groups
+from keyheat.numbers import percent, saying
 from keyheat.plan.prices import Billing
 from keyheat.plan.totals import total_load
 from keyheat.runs.client import ClientFiles
@@ -71,7 +72,10 @@ def advise(
     cost = client.manifest.retry_cost if client and client.manifest and by_limit else None
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, demands, cost, scaling)
     cases = [
-        measured.case((group.constraint, group.resource, group.direction), group.labels)
+        replace(
+            measured.case((group.constraint, group.resource, group.direction), group.labels),
+            only_for=_only_for(group, by_limit),
+        )
         for group in _certain(by_limit)
         if evidence.table.on_demand_since is None or group.constraint != "table"  # that capacity is gone
     ]
@@ -128,6 +132,17 @@ def scheduled(scenario: Scenario) -> Schedule:
         for side, needs in (sent.sides if sent else {}).items()
         if side.table == scenario.table.name and needs.hottest is not None
     }
+
+
+def _only_for(group: LabelGroup, by_limit: Sequence[LabelGroup]) -> str:
+    """Which throttles a lighter limit is about, to begin a sentence; empty for the heaviest one."""
+    if group is by_limit[0]:
+        return ""
+    share = percent(group.throttles / sum(other.throttles for other in by_limit))
+    start_s = min(label.start for label in group.labels).timestamp()
+    end_s = max(label.end for label in group.labels).timestamp()
+    say = saying(start_s, end_s)
+    return f"For {share} of the throttles, from {say(start_s)} to {say(end_s)} UTC, "
 
 
 def _certain(by_limit: Sequence[LabelGroup]) -> Iterator[LabelGroup]:
