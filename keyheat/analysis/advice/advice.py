@@ -87,7 +87,7 @@ def advise(
     else:
         limits = [excess.limit for excess in carried]
         advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, by_limit[0].labels), limits)
-    if by_limit and cases and not any(item.foreseen for item in advice):
+    if by_limit and cases and cure is None and not any(item.foreseen for item in advice):
         more, cure = _by_formula(cases[0], measured, by_limit[0].labels, rerun)
         advice += more
     return Advice(_in_order(advice), cure, tuple(stated_demands(demands, evidence.scale, carried)))
