@@ -1,6 +1,7 @@
 """The words that every room shares, each said once: direction, constraint, grade, limit, exit codes."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -209,6 +210,12 @@ _MEANT: Final = re.compile(r"([\\`*_{}\[\]<>|~#&@$])")  # something else to Mark
 def plain_in_markdown(text: str) -> str:
     """Text that says what it says, whatever Markdown could take it for, on one line."""
     return _MEANT.sub(r"\\\1", " ".join(text.split()))
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """Words within a sentence: `a`, `a and b`, `a, b and c`."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def capital(text: str) -> str:

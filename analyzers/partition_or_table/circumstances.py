@@ -111,10 +111,12 @@ def _raised(label: Label, track: EvidenceTrack) -> tuple[str, str] | None:
     if not raised:
         return None
     at, value = raised[0][0], max(value for _, value in raised)
-    when = f"up to {span(at - start_s)} into the throttles"
+    whole_at = next(at for at, rate in raised if rate == value)
+    steps = f"seen from {clock(at)} on" if at == whole_at else f"seen from {clock(at)} to {clock(whole_at)}"
+    when = f"up to {span(at - start_s)} after the throttles began"
     return "auto-scaling-late", (
-        f"The provisioned throughput rose from {whole(before)} to {units(value, track.direction)}, seen from "
-        f"{clock(at)} on, {when if at < end_s else 'after these throttles had ended'}."
+        f"The provisioned throughput rose from {whole(before)} to {units(value, track.direction)}, {steps}, "
+        f"{when if at < end_s else 'after these throttles had ended'}."
     )
 
 

@@ -251,7 +251,9 @@ def _whose(consumption: Consumption, cell: int) -> str:
     if cell not in consumption.throttled:
         if track.events is None:
             no_events = "CloudWatch's throttle events were not collected"
-        of_index = ", nor on an index" if calm else ": most likely an index throttled them"
+        of_index = ": most likely an index throttled them"
+        if calm:
+            of_index = ", nor on an index" if consumption.timeline.indexes(track.direction) else ""
         return f"ThrottledRequests counts them, but {no_events}{of_index}."
     index = ""
     may_be = track.direction == WRITE or consumption.timeline.indexes(track.direction)
@@ -265,9 +267,12 @@ def _whose(consumption: Consumption, cell: int) -> str:
 
 
 def indexes_are_calm(timeline: EvidenceTimeline, direction: Direction, cells: Iterable[int]) -> bool:
-    """Whether there are indexes, and the throttle events of each are a measured zero in these cells."""
-    indexes = timeline.indexes(direction)
-    return bool(indexes) and all(
+    """Whether the throttle events of each index are a measured zero in these cells.
+
+    Without an index, only a description of the table shows that there is none.
+    """
+    table, indexes = timeline.track(None, direction), timeline.indexes(direction)
+    return bool(indexes or (table and table.described)) and all(
         index.known_zero(index.events, cell) for index, cell in product(indexes, cells)
     )
 

@@ -183,7 +183,8 @@ def _below(seen: OnDemandUse) -> Opinion:
     if _in_reach(seen, max(1.0, busiest / seen.rate if seen.rate else 1.0)):
         short = f"short bursts may have reached the account's quota of {units(seen.quota, track.direction)}"
         return leaning(f"{used}; {short}.", "partition")
-    cap = "with no maximum set" if track.maximum_asked else "with no maximum known"
+    known = "set" if track.maximum_asked else "described" if track.described else "known"
+    cap = f"with no maximum {known}"
     if seen.maximum:
         cap = f"far below its maximum of {units(seen.maximum, track.direction)}"
     elif seen.described:
@@ -194,7 +195,8 @@ def _below(seen: OnDemandUse) -> Opinion:
     if seen.maximum and track.step_s > limits.BURST_S:
         opinion = opinion.weaker(LONG, f"An average of {span(track.step_s)} shows no bursts of minutes.")
     if seen.maximum is None and seen.described is None and not track.maximum_asked:
-        opinion = opinion.weaker(0.85, "Whether a maximum is set is unknown.")
+        is_set = "one was set then" if track.described else "a maximum is set"
+        opinion = opinion.weaker(0.85, f"Whether {is_set} is unknown.")
     return opinion
 
 

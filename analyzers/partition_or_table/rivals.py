@@ -41,7 +41,10 @@ def settled_by(candidate: LabelCandidate, ready: Consumption, evidence: Evidence
     if candidate.opinion is None:
         return ""
     if candidate.opinion.rule == WHOSE:
-        logged = "the service, operation and table of each exception that the client logged"
+        logged = (
+            "the `ThrottlingReasons` of the client's exceptions, with the ARN of the table "
+            "(AWS SDKs of 2025-08 and later)"
+        )
         cells = cells_of(candidate, ready.track)
         if ready.track.reasons and indexes_are_calm(ready.timeline, ready.track.direction, cells):
             return f"{capital(logged)} would settle it."
@@ -86,7 +89,12 @@ def _on_demand(ready: Consumption, cell: int) -> Iterator[tuple[Constraint, str]
         seconds = f" {_at_most(rate / maximum, step_s)}" if rate is not None else ""
         yield "max_on_demand", f"the load came in spikes: {units(maximum, track.direction)}{seconds}"
     elif not track.maximum_asked:
-        yield "max_on_demand", "a maximum is set that was not collected"
+        lacks = (
+            "was set then that the table does not have now"
+            if track.described
+            else "is set that was not collected"
+        )
+        yield "max_on_demand", f"a maximum {lacks}"
     quota = ready.timeline.quota_of(track.direction)
     yield "account", f"the table with its indexes came to {units(quota, track.direction)} within a second"
 

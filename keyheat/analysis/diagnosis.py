@@ -12,6 +12,7 @@ from keyheat.analysis.heat import RunHeat, heats_of, index_heats_of
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import verdict, with_company, with_replicas
+from keyheat.numbers import saying, span
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.client import ClientFiles, read_client_files, read_records
@@ -198,8 +199,26 @@ def _coverage(evidence: Evidence, client: ClientFiles | None) -> Coverage:
     minutes = 0 if evidence.is_empty else round((window.end - window.start).total_seconds() / 60)
     health = client.manifest.generator if client and client.manifest else None
     lost = map(sentence, health.missing if health else ())
-    missing = (*lost, *(client.missing if client else ()), *evidence.missing, *_other_clocks(evidence))
+    missing = (*lost, *(client.missing if client else ()), *evidence.missing, *_gaps(evidence))
+    missing = (*missing, *_other_clocks(evidence))
     return Coverage(minutes=minutes, missing=tuple(dict.fromkeys(missing)))
+
+
+def _gaps(evidence: Evidence) -> Iterator[str]:
+    """Time without a point of any metric, of what throttled at other times."""
+    start_s, end_s = evidence.window.start.timestamp(), evidence.window.end.timestamp()
+    say = saying(start_s, end_s)
+    for track in timeline(evidence).tracks:
+        gaps = track.unpublished(start_s, end_s) if track.published_throttles else []
+        if gaps:
+            length = span(sum(end_s - start_s for start_s, end_s in gaps))
+            apart = f", in {len(gaps):,} gaps" if len(gaps) > 1 else ""
+            of = "to" if track.direction == "write" else "of"
+            yield (
+                f"{track.direction}s {of} {whose(track.resource)} for {length}: no metric has a point from "
+                f"{say(gaps[0][0])} to {say(gaps[-1][1])} UTC{apart}, so whether they throttled then is "
+                "unknown"
+            )
 
 
 def _other_clocks(evidence: Evidence) -> Iterator[str]:

@@ -55,6 +55,7 @@ class Facts:
     asked_per_s: float | None  # by the load's schedule, else as it was measured while throttled
     at_least_per_s: float | None = None  # the same where a throttled request is taken for the smallest
     provisioned_per_s: float | None
+    provisioned_last_per_s: float | None = None  # when the last throttle came
     max_on_demand_per_s: float | None
     throttles: int  # of the resource, in the whole run, whatever the constraint
     run_throttles: int  # of the table and its indexes, in both directions
@@ -64,6 +65,7 @@ class Facts:
     throttled_s: float  # how long anything was throttled: the client's seconds, else the spans of the labels
     ceiling_per_s: float  # what one partition admits
     hot_key: HotKey | None
+    hot_beside: tuple[HotKey, ...] = ()  # other keys that asked for more than a partition admits, meanwhile
     units_hold: bool = True  # False: the endpoint counts units in its own way
     region: str | None = None  # of a global table
     carried: bool = False  # whether burst or a write buffer serves what the load asks for beyond a limit
@@ -136,6 +138,7 @@ def facts_of(run: ReportRun) -> Facts:
         asked_per_s=planned.units_per_s if planned else None if is_least else demand_per_s,
         at_least_per_s=demand_per_s if is_least else None,
         provisioned_per_s=run.provisioned(resource).at(at_s),
+        provisioned_last_per_s=run.provisioned(resource).at(end_s - 1) if end_s else None,
         max_on_demand_per_s=run.maximum(resource).at(at_s),
         throttles=max(
             _throttled(run, resource), sum(label.throttles for label in mine), published.get(resource, 0)
@@ -147,6 +150,7 @@ def facts_of(run: ReportRun) -> Facts:
         throttled_s=_throttled_s(run),
         ceiling_per_s=ceiling_of(run, resource),
         hot_key=hot_keys[0] if hot_keys else None,
+        hot_beside=_beside(hot_keys, ceiling_of(run, resource), demand_per_s),
         units_hold=run.units_hold,
         region=run.diagnosis.region,
         carried=run.diagnosis.is_carried,
@@ -169,6 +173,16 @@ def _keys_of(run: ReportRun, resource: Resource) -> Iterator[HotKey]:
     for key in diagnosis.hot_keys if resource.index is None else diagnosis.hot_index_keys:
         if key.index == resource.index and key.direction in (None, resource.direction):
             yield key
+
+
+def _beside(keys: Sequence[HotKey], ceiling_per_s: float, demand_per_s: float | None) -> tuple[HotKey, ...]:
+    """The keys beside the first that exceed a partition; none where keys led one after the other.
+
+    Keys that are hot at the same time ask for no more together than all keys do.
+    """
+    over = [key for key in keys if key.units_per_s > ceiling_per_s]
+    together = sum(key.units_per_s for key in over)
+    return tuple(over[1:]) if demand_per_s and together <= (1 + BEYOND) * demand_per_s else ()
 
 
 def _others(run: ReportRun) -> Iterator[tuple[str, float]]:

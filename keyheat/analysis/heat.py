@@ -289,12 +289,12 @@ class KeyDemand:
     def _part_of_refused(self, used: float, at: datetime) -> float:
         """The part that a key with `used` units in a period has of what was throttled in it.
 
-        What partitions throttled belongs to keys that took all that a partition gives, if there are any; else
-        each key has its part of what was consumed.
+        What partitions of a table throttled belongs to keys that took all that a partition gives, if any did;
+        else each key has its part of what was consumed. An index holds back writes of every key.
         """
         full = FULL * self.track.ceiling * self.period_s
         of_full = sum(units for times in (self.used or {}).values() if (units := times.get(at, 0.0)) >= full)
-        if not of_full or not self._is_by_partitions(at):
+        if self.track.index is not None or not of_full or not self._is_by_partitions(at):
             return used / self.consumed(at)
         return used / of_full if used >= full else 0.0
 

@@ -153,6 +153,7 @@ def _track(
         maximum_asked=(metrics.on_demand_maximum(direction), index, "") in by_key,
         warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,
         on_demand=_on_demand(evidence, provisioned),
+        described=bool(facts and facts.keys),
         units_per_request=units,
         scans=_scans(evidence.series, step_s) if direction == READ else {},
         throttled_request_units={

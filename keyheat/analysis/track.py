@@ -43,6 +43,7 @@ class EvidenceTrack:
     maximum_asked: bool  # whether it was collected: if so, no data means no maximum
     warm: float | None
     on_demand: bool | None
+    described: bool = False  # by DescribeTable: it has no maximum and no index but those that are named
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
     scans: Cells = field(default_factory=dict)  # accepted ones of the table and its indexes, for reads
     throttled_request_units: Cells = field(default_factory=dict)
@@ -98,6 +99,20 @@ class EvidenceTrack:
         seconds = range(cell, cell + self.step_s) if self.reasons else ()
         by_client = sum(sum(self.reasons.get(second, {}).values()) for second in seconds)
         return max(events, by_cause, float(by_client))
+
+    def unpublished(self, start_s: float, end_s: float) -> list[Span]:
+        """The time between two epoch seconds in which neither CloudWatch nor the client tells of it.
+
+        Empty where nothing was published at all, or where the client counted each second.
+        """
+        if not self.consumed or self.seconds is not None:
+            return []
+        cells = set(self.consumed).union(
+            self.events or (), *self.causes.values(), map(self.cell_of, self.reasons)
+        )
+        ends = [self.cell_of(start_s), *(cell + self.step_s for cell in sorted(cells))]
+        starts = [*sorted(cells), self.cell_of(end_s - 1) + self.step_s]
+        return [(end, start) for end, start in zip(ends, starts, strict=True) if end < start]
 
     @property
     def published_throttles(self) -> int:

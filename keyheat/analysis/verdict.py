@@ -11,7 +11,7 @@ from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
-from keyheat.numbers import UNITS, percent, some, whole
+from keyheat.numbers import UNITS, percent, saying, some, whole
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.endpoints import FOREIGN_UNITS, without_a_model
 from keyheat.runs.formats import DirectionVerdict, Evidence, GeneratorFacts, Label, Verdict
@@ -20,7 +20,7 @@ from keyheat.runs.metrics import (
     REPLICATION_LATENCY,
     consumed,
 )
-from keyheat.words import Constraint, Direction, has_capacity_model, index_of, whose
+from keyheat.words import Constraint, Direction, enumerated, has_capacity_model, index_of, whose
 
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled, by both sides or by one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
@@ -143,7 +143,7 @@ def with_replicas(result: Verdict, evidence: Evidence) -> Verdict:
     if not table.replicas:
         return result
     where = f"in {table.region}, " if table.region else "in one Region, "
-    notes = [f"A global table: this covers its replica {where}not those in {_listed(table.replicas)}."]
+    notes = [f"A global table: this covers its replica {where}not those in {enumerated(table.replicas)}."]
     units = consumed(Direction.WRITE)
     copied, all_units = _sum(evidence, units, REPLICATED), evidence.total(units)
     if copied is not None and all_units:
@@ -157,10 +157,6 @@ def with_replicas(result: Verdict, evidence: Evidence) -> Verdict:
         worst_ms, region = max(late)
         notes.append(f"Copies to {region} took {whole(worst_ms)} ms in the mean of the slowest 5 minutes.")
     return result.model_copy(update={"because": (*result.because, *notes)})
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 
 def _sum(evidence: Evidence, metric: str, dimension: str) -> float | None:
@@ -208,8 +204,19 @@ def _of_groups(by_limit: Sequence[LabelGroup], counted: str) -> Verdict:
         valid=first.constraint != "undetermined",
         rivals=first.heaviest.rivals,
         settled_by=first.heaviest.settled_by,
-        because=(_share_of(first, total, counted), *first.heaviest.because, *also),
+        because=(_share_of(first, total, counted), *_heaviest(first), *also),
     )
+
+
+def _heaviest(group: LabelGroup) -> tuple[str, ...]:
+    """The sentences of the heaviest label, and of which time they are unless it has all throttles."""
+    heaviest, spans = group.heaviest, [label for label in group.labels if label.throttles]
+    if len(spans) < 2 or not heaviest.because:
+        return heaviest.because
+    start_s, end_s = heaviest.start.timestamp(), heaviest.end.timestamp()
+    say = saying(start_s, end_s)
+    first, *rest = heaviest.because
+    return (f"In the heaviest of {len(spans):,} spans, {say(start_s)} to {say(end_s)} UTC: {first}", *rest)
 
 
 def _share_of(group: LabelGroup, total: int, counted: str) -> str:

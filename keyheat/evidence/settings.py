@@ -12,6 +12,7 @@ from keyheat.words import READ, WRITE, Direction
 LARGEST: Final = 10.0**15  # bounds external values so that sums do not overflow
 OLDEST_SETTING_S: Final = 12 * 3_600  # longest time to carry a setting forward
 SAME: Final = 1e-6  # relative error of an average of equal samples
+SUSTAINED: Final = 1.25  # times a capacity: a throttled minute that took more was served by burst
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,14 @@ def steps(
 def since_throttled(setting: Steps, throttled_per_s: Mapping[int, float]) -> Steps:
     """Let a change begin with the first throttled cell that consumed about as much as the new value.
 
-    `throttled_per_s`: units/s consumed by the start of the cell.
+    `throttled_per_s`: units/s consumed by the start of the cell; what burst served shows neither value.
     """
     values = dict(zip(setting.starts_s, setting.values, strict=True))
     for cell, rate in throttled_per_s.items() if setting.readings else ():
         before, after = (reading.at(cell) for reading in setting.readings)
-        if before is not None and after is not None and abs(rate - after) < abs(rate - before):
+        if before is None or after is None or rate > SUSTAINED * max(before, after):
+            continue
+        if abs(rate - after) < abs(rate - before):
             values[cell] = after
     starts_s = tuple(sorted(values))
     return replace(setting, starts_s=starts_s, values=tuple(values[at] for at in starts_s))

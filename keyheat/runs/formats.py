@@ -318,11 +318,11 @@ class CureStep(Part):
 
 
 class Cure(Part):
-    """Changes that, taken together, leave hardly a throttle when the same demand is simulated."""
+    """Changes that, taken together, leave hardly a throttle: by simulation of the demand, or by formula."""
 
     steps: Annotated[tuple[CureStep, ...], Field(min_length=1)]
-    throttle_share_before: ThrottleShare
-    throttle_share_after: ThrottleShare
+    throttle_share_before: ThrottleShare | None = None  # None: not simulated
+    throttle_share_after: ThrottleShare | None = None
     sent_once: bool = False  # both without the retries of the run, so that its own share is another
     bill: MonthlyBill | None = None
 

@@ -6,7 +6,7 @@ from typing import Final
 from keyheat.analysis.advice.actions import in_order
 from keyheat.numbers import UNITS, a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
-from keyheat.words import READ, TABLE, capital_first, title_of, whose
+from keyheat.words import READ, TABLE, capital_first, enumerated, title_of, whose
 
 BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
 
@@ -69,12 +69,12 @@ def cures_now(diagnosis: Diagnosis) -> bool:
 def can_be_tried(diagnosis: Diagnosis) -> bool:
     """Whether `keyheat fix` can rerun the cure, or else any recommendation: without a number, none can."""
     if diagnosis.cure is not None:
-        return all(step.action != "read_eventually_consistent" for step in diagnosis.cure.steps)
+        return all(map(_has_number, diagnosis.cure.steps))
     advice = (option for option in diagnosis.recommendations if option.kind != "insufficient")
     return any(map(_has_number, advice))
 
 
-def _has_number(advice: Recommendation) -> bool:
+def _has_number(advice: Recommendation | CureStep) -> bool:
     return bool(advice.shards or advice.units or advice.action == "on_demand")
 
 
@@ -154,8 +154,10 @@ def cure_words(cure: Cure) -> str:
 
 def cure_steps(cure: Cure) -> str:
     """What is to be done, as commands within a sentence."""
-    *most, last = [step_words(step) for step in cure.steps]
-    return f"{', '.join(most)} and {last}" if most else last
+    return enumerated([step_words(step) for step in cure.steps])
+
+
+BY_FORMULA: Final = "By formula, not simulated: shards that share a partition may take more"
 
 
 def simulated_words(cure: Cure) -> str:
@@ -163,6 +165,8 @@ def simulated_words(cure: Cure) -> str:
 
     What throttles without it is said once, as it was measured; the simulation's share is nearly the same.
     """
+    if cure.throttle_share_after is None:
+        return f"{BY_FORMULA}." if any(step.shards for step in cure.steps) else "By formula, not simulated."
     after = percent(cure.throttle_share_after) if cure.throttle_share_after else "no attempt"
     return f"Simulated{_without_retries(cure)}: {after} throttled then."
 

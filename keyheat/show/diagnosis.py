@@ -4,7 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from keyheat.analysis.advice.commands import command_of, insights_command, needs_accesses
+from keyheat.analysis.advice.commands import (
+    command_of,
+    insights_command,
+    needs_accesses,
+    scaling_command,
+)  # fmt: skip
 from keyheat.analysis.advice.more_evidence import account_command, file_commands
 from keyheat.analysis.changes import NOTABLE, Changes, Period
 from keyheat.analysis.facts import Facts, facts_of
@@ -14,11 +19,20 @@ from keyheat.evidence.table import CREATED_LATER
 from keyheat.masking import typed
 from keyheat.numbers import NOTHING, UNITS, a_month, clock, measured, percent, rate, some, units, whole
 from keyheat.runs.formats import Cure, Recommendation, Verdict, Window, diagnosis_json
-from keyheat.show.advice import can_be_tried, cure_of, cures_now, first_cure, in_short, now_of, other_cures
+from keyheat.show.advice import (
+    BY_FORMULA,
+    can_be_tried,
+    cure_of,
+    cures_now,
+    first_cure,
+    in_short,
+    now_of,
+    other_cures,
+)  # fmt: skip
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.questions import first_facts
-from keyheat.show.verdict import in_two_words, tone_of, verdict_sentence
-from keyheat.words import capital_first, index_of, key_name, title_of, whose
+from keyheat.show.verdict import MOST_KEYS, in_two_words, tone_of, verdict_sentence
+from keyheat.words import capital_first, enumerated, index_of, key_name, title_of, whose
 
 
 def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
@@ -169,9 +183,8 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
         return
     if _lacks_evidence(diagnosed) and not diagnosis.verdict.settled_by:
         cure = replace(cure, value="Get the missing evidence by the commands below")
-    cure = replace(
-        cure, command=cure.command or _cure_command(diagnosed), beside=(*cure.beside, *_by_formula(diagnosed))
-    )
+    beside = (*cure.beside, *_by_formula(diagnosed), *_unknown_scaling(diagnosed))
+    cure = replace(cure, command=cure.command or _cure_command(diagnosed), beside=beside)
     if now is not None and diagnosis.cure is None and cures_now(diagnosis):
         others = other_cures(diagnosis)
         beside = (f"Or {others}",) if others else ()
@@ -184,14 +197,21 @@ def _by_formula(diagnosed: DiagnosedTable) -> Iterator[str]:
     diagnosis = diagnosed.run.diagnosis
     cure = None if diagnosis.cure else first_cure(diagnosis)
     if cure is not None and cure.shards and cure.foreseen is None:
-        yield "By formula, not simulated: shards that share a partition may take more"
+        yield BY_FORMULA
+
+
+def _unknown_scaling(diagnosed: DiagnosedTable) -> Iterator[str]:
+    """That a range of auto scaling is to be changed, and what has to be known first."""
+    steps = diagnosed.run.diagnosis.cure.steps if diagnosed.run.diagnosis.cure else ()
+    if any(_needs_scaling(diagnosed, step.action) for step in steps):
+        yield "Its auto scaling was not looked up: this shows whether it is on; raise a lower maximum too"
 
 
 def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """How to have the keys named, where a partition throttles and nothing names them."""
     resource, evidence = facts.resource, diagnosed.evidence
     limits = {label.constraint for label in diagnosed.run.labels_of(resource)}
-    if facts.hot_key is not None or limits.isdisjoint(("partition", "undetermined")):
+    if facts.hot_key is not None or facts.whose_unknown or limits.isdisjoint(("partition", "undetermined")):
         return
     counted = {rule.counts for rule in evidence.contributors or () if rule.index == resource.index}
     off = f"{CONTRIBUTORS}: {OFF}" in evidence.missing
@@ -226,9 +246,17 @@ def _cure_command(diagnosed: DiagnosedTable) -> str | None:
     simulated = diagnosis.cure
     cure = _only_step(simulated, diagnosis.recommendations) if simulated else first_cure(diagnosis)
     command = None
+    if cure is not None and _needs_scaling(diagnosed, cure.action):
+        return scaling_command(diagnosed.table, diagnosed.options)
     if cure is not None and not cures_now(diagnosis):
         command = command_of(cure, diagnosed.table, diagnosed.options, diagnosed.scaled)
     return command or _fix_command(diagnosed)
+
+
+def _needs_scaling(diagnosed: DiagnosedTable, action: str) -> bool:
+    """Whether a cure sets a range of auto scaling, of which nothing is known."""
+    scaling = diagnosed.evidence.auto_scaling
+    return action == "raise_minimum" and (scaling is None or scaling.why is not None)
 
 
 def _fix_command(diagnosed: DiagnosedTable) -> str | None:
@@ -258,7 +286,8 @@ def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fa
     if now.units and now.direction:
         value = f"{title_of(now.action, now.resource)} to {units(now.units, now.direction)}"
     if now.action == "back_off" and facts.hot_key is not None:
-        name = key_name(facts.hot_key.key, facts.hot_key.shown)
+        keys = (facts.hot_key, *facts.hot_beside)[:MOST_KEYS]
+        name = enumerated([key_name(key.key, key.shown) for key in keys])
         where = f" in {facts.resource.place}" if facts.resource.index else ""
         value = f"Slow down or queue the {facts.resource.direction}s of {name}{where}; retry with jitter"
     return Fact(

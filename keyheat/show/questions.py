@@ -35,6 +35,7 @@ from keyheat.show.advice import (
     can_be_tried,
     cure_of,
     cures_now,
+    first_cure,
     how_long_a_day,
     in_short,
     now_of,
@@ -130,6 +131,9 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
         return answer(value=whole_span, beside=(f"throttled for {throttled}",))
     lasted = span(ended_s - began_s)
     beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}"
+    track = run.track(facts.resource)
+    if gaps := track.unpublished(began_s, ended_s) if track is not None else []:
+        beside += f", unknown for {span(sum(end_s - start_s for start_s, end_s in gaps))}"
     if ended_s - last_s <= STILL_S and run.evidence is not None and run.evidence.up_to_now:
         return answer(value=f"{since}, still going on at {say(ended_s)}{pieces}", beside=(beside,))
     if ended_s - last_s <= STILL_S:
@@ -169,7 +173,7 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
     if run.alone and facts.labelled:
         yield f"{measured(facts.run_throttles / facts.throttled_s)} a second while throttled"
     if facts.of_constraint:
-        yield from _of_constraint(facts, NAMES[run.diagnosis.verdict.constraint].lower())
+        yield from _of_constraint(facts, run.diagnosis)
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
         yield from _with_retries(cost)
     if not facts.units_hold:
@@ -183,8 +187,11 @@ def throttled_words(labels: Sequence[Label]) -> str:
     return f"{whole(count)}, {measured(count / lasted_s)} a second" if count else "no throttle"
 
 
-def _of_constraint(facts: Facts, name: str) -> Iterator[str]:
-    """The part of the throttles that the verdict names, of those that have a label."""
+def _of_constraint(facts: Facts, diagnosis: Diagnosis) -> Iterator[str]:
+    """The part of the throttles that the verdict names, of those that have a label; and what the rest are."""
+    name = NAMES[diagnosis.verdict.constraint].lower()
+    others = (label.constraint for label in diagnosis.labels if label.throttles)
+    rest = [NAMES[other].lower() for other in dict.fromkeys(others) if other != diagnosis.verdict.constraint]
     every = facts.of_constraint == facts.labelled
     share = "all" if every else percent(facts.of_constraint / facts.labelled)
     if facts.logged and facts.logged < facts.run_throttles:
@@ -192,7 +199,7 @@ def _of_constraint(facts: Facts, name: str) -> Iterator[str]:
     elif not facts.all_labelled:
         yield f"{whole(facts.labelled)} of them labelled: {share} {name}"
     elif not every:
-        yield f"{share} of them: {name}"
+        yield f"{share} of them: {name}, the rest: {' and '.join(rest)}"
 
 
 def _with_retries(cost: RetryCost) -> Iterator[str]:
@@ -212,8 +219,12 @@ def _now(diagnosis: Diagnosis) -> Fact | None:
     now = now_of(diagnosis)
     if now is None or cure_of(diagnosis) is None or cures_now(diagnosis):
         return None
-    value = capital_first(in_short(now))
-    return Fact(id="now", name="Now", value=value, beside=("Eases it; the cause stays.",))
+    value, foreseen = capital_first(in_short(now)), now.foreseen
+    enough = foreseen is not None and not foreseen.throttle_share_after
+    helps = (
+        "Simulated: no attempt throttled then, while it lasts." if enough else "Eases it; the cause stays."
+    )
+    return Fact(id="now", name="Now", value=value, beside=(helps,))
 
 
 def _what_to_do(run: ReportRun) -> Fact:
@@ -271,10 +282,19 @@ def _cost(diagnosis: Diagnosis) -> Fact | None:
     )
     bill = next((priced for priced in bills if priced is not None), None)
     if bill is None:
-        return None
+        scaled = any(step.max_units for step in (diagnosis.cure.steps if diagnosis.cure else ()))
+        why = ("auto scaling changes the capacity, and the bill with it",)
+        return answer(value="Not known", beside=why) if scaled else None
     before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
     value = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
-    return answer(value=value, beside=(_priced(bill),))
+    once = ["pre-warming is charged once on top"] if _pre_warms(diagnosis) else []
+    return answer(value=value, beside=(_priced(bill), *once))
+
+
+def _pre_warms(diagnosis: Diagnosis) -> bool:
+    """Whether the cure raises warm throughput, which is paid for once, and cannot be lowered."""
+    cure = diagnosis.cure.steps if diagnosis.cure else tuple(filter(None, [first_cure(diagnosis)]))
+    return any(step.action == "pre_warm" for step in cure)
 
 
 def _priced(bill: MonthlyBill) -> str:

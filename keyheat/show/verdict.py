@@ -9,7 +9,7 @@ from keyheat.runfiles import SIMULATED
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL, NO_MODEL
 from keyheat.runs.formats import Finding, GeneratorFacts, HotKey, Verdict
 from keyheat.show.answer import Tone
-from keyheat.words import LIMITS, SPEAKERS, Constraint, Grade, Source, capital, key_name, whose
+from keyheat.words import LIMITS, SPEAKERS, Constraint, Grade, Source, capital, enumerated, key_name, whose
 
 if TYPE_CHECKING:
     from keyheat.analysis.summary import RunSummary
@@ -64,6 +64,7 @@ def limit_of(constraint: Constraint, resource: str | None) -> str:
     return limit if constraint in ("account", "undetermined") else f"{limit} of {whose(resource)}"
 
 
+MOST_KEYS: Final = 3  # named in the sentence
 LONGEST_NAME: Final = 32  # of a key, in the sentence; charts and tables have all of it
 
 
@@ -136,13 +137,20 @@ def _sentence(verdict: Verdict, facts: Facts) -> str:
     numbers = ""
     if verdict.constraint == "table" and provisioned and (demand_per_s or facts.consumed_per_s):
         what = f"its demand was {demand}" if demand_per_s else f"it consumed {_consumed(facts)}"
-        numbers = f": {what}, and {whole(provisioned)} were provisioned"
+        numbers = f": {what}, and {whole(provisioned)} were provisioned{_at_the_end(facts)}"
     elif verdict.constraint == "max_on_demand" and maximum is not None:
         demanded = f", and the demand was {demand}" if demand_per_s else ""
         numbers = f": it allows {units(maximum, facts.resource.direction)}{demanded}"
     elif verdict.constraint == "account" and facts.consumed_per_s:
         numbers = f"; {place} consumed {_consumed(facts)}"
     return f"{_subject(facts)} were throttled {why}{numbers}."
+
+
+def _at_the_end(facts: Facts) -> str:
+    """The capacity at which the last throttle came, where it was changed while the table throttled."""
+    first, last = facts.provisioned_per_s, facts.provisioned_last_per_s
+    changed = first and last and whole(first) != whole(last)
+    return f", {whole(last)} at the end" if changed else ""
 
 
 def _rate(facts: Facts, per_s: float | None) -> str:
@@ -157,6 +165,12 @@ def _partition(facts: Facts) -> str:
     """Of which index, and which key; without one, what any partition admits."""
     of_index = "" if facts.resource.index is None else f" of {facts.resource.place}"
     key, admits = facts.hot_key, f"where a partition admits {whole(facts.ceiling_per_s)}"
+    if key is not None and facts.hot_beside:
+        named = [f"{_named(each)} ({_rate(facts, each.units_per_s)})" for each in (key, *facts.hot_beside)]
+        more = [f"{len(named) - MOST_KEYS} more"] if len(named) > MOST_KEYS else []
+        keys = enumerated([*named[:MOST_KEYS], *more])
+        each = f"each asked for more than the {whole(facts.ceiling_per_s)} that a partition admits"
+        return f"{of_index}: {len(named)} keys, {keys}, {each}"
     if key is not None and key.units_per_s > facts.ceiling_per_s:
         return f"{of_index}: one key, {_named(key)}, asked for {_rate(facts, key.units_per_s)} {admits}"
     unit = UNITS[facts.resource.direction]

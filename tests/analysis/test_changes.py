@@ -105,6 +105,21 @@ def test_capacity_that_changed_within_five_minutes_is_one_number_before_and_one_
     assert "Capacity was raised from 100 to 465 WCU." in words(now, first=1)
 
 
+def test_a_throttled_minute_that_burst_served_does_not_show_that_capacity_was_raised() -> None:
+    """882 of 300 WCU/s: 600, which were provisioned three minutes later, are no nearer to that."""
+    now = evidence([882, 300, 308, 600, 600], [20, 600, 600, 300, 300])
+    points = {"Average": 450.0, "Minimum": 300.0, "Maximum": 600.0}
+    capacity = tuple(
+        Series(metric=metrics.provisioned(WRITE), statistic=name, period_s=300, points=((START, value),))
+        for name, value in points.items()
+    )
+    kept = tuple(one for one in now.series if one.metric != metrics.provisioned(WRITE))
+    track = timeline(now.model_copy(update={"series": (*kept, *capacity)})).track(None, WRITE)
+    assert track is not None
+    seconds = [START.timestamp() + 60 * minute for minute in range(5)]
+    assert [track.provisioned.at(second) for second in seconds] == [300, 300, 300, 600, 600]
+
+
 @pytest.mark.parametrize(
     ("then", "now", "said"),
     [

@@ -256,6 +256,30 @@ def test_what_a_partition_refused_is_of_the_key_at_its_ceiling(
     (heat,) = insight_heats(evidence(rule, **sums, **causes))
     assert [key.key for key in heat.hottest] == ["hot", "cold"]
     assert [key.units_per_s for key in heat.hottest] == pytest.approx([hot_per_s, cold_per_s])
+    of_table = evidence(rule.model_copy(update={"index": "by_status"}), **sums, **causes)
+    series = tuple(item.model_copy(update={"index": "by_status"}) for item in of_table.series)
+    (of_index,) = insight_heats(of_table.model_copy(update={"series": series}), "by_status")
+    in_parts = [1_000 + 2_400 / 2, 300 + 2_400 * 0.15]  # an index holds back writes of every key
+    assert [key.units_per_s for key in of_index.hottest] == pytest.approx(in_parts)
+
+
+@pytest.mark.parametrize(
+    ("refused", "beside"),
+    [
+        ({"a": 30_000.0, "b": 30_000.0}, ["b"]),  # 1,000 + 500 WCU/s each
+        ({"a": 60_000.0}, []),  # b has the 1,000 WCU/s that a partition admits
+    ],
+)
+def test_keys_that_exceed_a_partition_at_the_same_time_are_all_named(
+    refused: dict[str, float], beside: list[str]
+) -> None:
+    rules = [counted("accessed", {"a": 3 * 60_000.0, "b": 3 * 60_000.0}), counted("throttled", refused)]
+    sums = {"ConsumedWriteCapacityUnits": 120_000.0, "WriteThrottleEvents": 60_000.0}
+    found = evidence(*rules, **sums, WriteKeyRangeThroughputThrottleEvents=60_000.0)
+    facts = facts_of(evidence_alone(found, diagnosed(found, replay_s=0)))
+    assert facts.hot_key is not None
+    assert facts.hot_key.key == "a"
+    assert [key.key for key in facts.hot_beside] == beside
 
 
 SINGLE: dict[Direction, tuple[str, ...]] = {

@@ -8,7 +8,7 @@ from keyheat.evidence.survey import Survey, SurveyedTable
 from keyheat.evidence.table import facts_during
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, Series, TableFacts, Window
+from keyheat.runs.formats import Evidence, Series, TableFacts, ThrottleCount, Window
 from keyheat.show.answer import Answer
 from keyheat.show.diagnosis import diagnosis_answer, in_brief
 from keyheat.show.survey import SurveyedRegion, survey_answer
@@ -54,6 +54,14 @@ def test_calm_to_the_newest_minute_says_nothing_of_the_time_since() -> None:
         f"None of 1 table throttled. {NOT_YET}"
     )
     assert of_region(SurveyedTable("orders")).sentence == "None of 1 table throttled."
+
+
+def test_keys_of_a_table_that_refused_nothing_are_not_sold() -> None:
+    logged = (ThrottleCount(second=START + timedelta(minutes=3), direction=WRITE, count=50),)
+    of_client = minutes().model_copy(update={"throttles": logged})
+    assert "does not say that the table refused them" in of_table(of_client).sentence
+    assert "key" not in [fact.id for fact in of_table(of_client).facts]
+    assert "key" in [fact.id for fact in of_table(minutes(3)).facts]
 
 
 def test_tables_of_one_limit_have_looks_of_their_own() -> None:

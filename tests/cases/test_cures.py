@@ -7,13 +7,14 @@ import pytest
 
 from keyheat.analysis.advice.actions import Applied, Setting, apply
 from keyheat.analysis.diagnosis import diagnose
+from keyheat.analysis.diagnosis import diagnosed as of_evidence
 from keyheat.analysis.report import evidence_alone
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.plan.plan import predict_throttles
 from keyheat.plan.quotas import DEFAULT_QUOTAS
 from keyheat.plan.totals import total_load
-from keyheat.runs.formats import Diagnosis, Recommendation
+from keyheat.runs.formats import Cure, CureStep, Diagnosis, Foreseen, Recommendation
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.variants import lasting
 from keyheat.show.advice import carried_words, cure_of
@@ -21,6 +22,8 @@ from keyheat.show.plan_warnings import foretold_sentence
 from keyheat.show.run import run_answer
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
+from keyheat.words import WRITE
+from tests.make import an_evidence, consumed, throttle_events
 
 CASES = Path(__file__).parent
 TEN_MINUTES_S = 600.0
@@ -100,4 +103,26 @@ def test_a_demand_above_the_maximum_of_auto_scaling_raises_that_first() -> None:
     raised = by_action["raise_minimum"]
     assert (raised.units, raised.max_units) == (2_143, 2_143)
     assert "The maximum of its auto scaling is 1,200 and has to rise as well" in raised.expected
+    assert "Between equal bounds nothing scales: a maximum above that leaves it room." in raised.expected
+    eased = by_action["raise_capacity"]
+    assert "With this alone, auto scaling may lower it again when the load falls." in eased.why
     assert cure_of(diagnosis) == "raise the maximum of auto scaling (2,143 WCU/s)"
+
+
+def test_a_cure_whose_price_auto_scaling_changes_says_so() -> None:
+    step = CureStep(action="raise_minimum", resource="table", direction=WRITE, units=2_143, max_units=2_143)
+    cure = Cure(steps=(step,), throttle_share_before=0.4, throttle_share_after=0.0)
+    diagnosis = of_evidence(an_evidence(consumed(200, 200, 200), throttle_events(90, 90, 90), minutes=3))
+    outlook = Foreseen(throttle_share_before=0.4, throttle_share_after=0.0)
+    eases = Recommendation(
+        action="raise_capacity", kind="mitigation", why="", expected="", units=2_143, foreseen=outlook
+    )
+    verdict = diagnosis.verdict.model_copy(update={"constraint": "table", "valid": True})
+    told = {"cure": cure, "verdict": verdict, "recommendations": (eases,)}
+    run = evidence_alone(an_evidence(), diagnosis.model_copy(update=told))
+    facts = {fact.id: fact for fact in run_answer(run).facts}
+    assert (facts["cost"].value, facts["cost"].beside) == (
+        "Not known",
+        ("auto scaling changes the capacity, and the bill with it",),
+    )
+    assert facts["now"].beside == ("Simulated: no attempt throttled then, while it lasts.",)

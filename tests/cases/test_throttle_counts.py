@@ -43,6 +43,30 @@ def test_a_client_that_throttles_at_other_times_than_cloudwatch_has_a_wrong_cloc
     assert any(line.startswith(clock) for line in missing) is apart
 
 
+def test_minutes_without_a_point_are_unknown_and_said() -> None:
+    evidence = an_evidence(
+        consumed(300, 300, 1_000, None, None, 1_000, 300),
+        throttle_events(None, None, 900, None, None, 1_200, None),
+        minutes=7,
+    )
+    run = evidence_alone(evidence, diagnosed(evidence))
+    assert (
+        "writes to the table for 2 min: no metric has a point from 12:03:00 to 12:05:00 UTC, so whether they "
+        "throttled then is unknown"
+    ) in run.diagnosis.coverage.missing
+    since = next(fact for fact in first_facts(run, facts_of(run)) if fact.id == "since")
+    assert since.beside[0] == "throttled for 2 min of 7 min, unknown for 2 min"
+    heaviest = "In the heaviest of 2 spans, 12:05:00 to 12:06:00 UTC: 1,200 throttles within 1 min"
+    assert run.diagnosis.verdict.because[1].startswith(heaviest)
+
+
+def test_a_minute_that_the_clients_log_tells_of_is_no_gap() -> None:
+    logged = throttled(None, range(180, 183))
+    events = throttle_events(None, 900, 900, None, None)
+    evidence = an_evidence(consumed(300, 1_000, 1_000, None, 300), events, throttles=logged)
+    assert not [line for line in diagnosed(evidence).coverage.missing if "has a point" in line]
+
+
 @pytest.mark.parametrize("name", ["client-only-throttles-big", "client-only-throttles-on-demand"])
 def test_a_clients_throttles_that_cloudwatch_measures_as_zero_are_no_limit_of_the_table(name: str) -> None:
     diagnosis = of(name)
@@ -54,6 +78,42 @@ def test_a_clients_throttles_that_cloudwatch_measures_as_zero_are_no_limit_of_th
     assert not diagnosis.verdict.rivals
     assert "does not say that the table refused them" in sentence(name)
     assert [one.action for one in diagnosis.recommendations] == ["collect_evidence"]
+
+
+DESCRIBED = {"keys": ({"name": "id", "type": "S", "role": "HASH"},)}
+
+
+@pytest.mark.parametrize("described", [False, True])
+def test_no_index_of_a_table_that_is_described_without_one_can_have_refused(described: bool) -> None:
+    evidence = read_evidence(HERE / "client-only-throttles-big.json")
+    if described:
+        table = type(evidence.table).model_validate({**evidence.table.model_dump(), **DESCRIBED})
+        evidence = evidence.model_copy(update={"table": table})
+    writes = an_evidence(
+        consumed(300, 300, 300, 300, 300),
+        throttle_events(0, 0, 0, 0, 0),
+        throttles=throttled(None, range(60, 63)),
+        table=DESCRIBED if described else {},
+    )
+    for diagnosis in map(diagnosed, (evidence, writes)):
+        assert {label.rule for label in diagnosis.labels} == {WHOSE}
+        assert ("--index NAME" in diagnosis.verdict.settled_by) is not described
+        assert "`ThrottlingReasons`" in diagnosis.verdict.settled_by or not described
+    said = " ".join(diagnosed(writes).verdict.because)
+    assert ("an index may have throttled them" in said) is not described
+
+
+def test_no_maximum_is_said_of_an_on_demand_table_that_is_described_without_one() -> None:
+    table = {"billing_mode": "PAY_PER_REQUEST"}
+    series = consumed(*[1_400] * 5), throttle_events(*[9_000] * 5)
+    unknown, known = (
+        " ".join(diagnosed(an_evidence(*series, table={**table, **more})).verdict.because)
+        for more in ({}, DESCRIBED)
+    )
+    assert "with no maximum known" in unknown
+    assert "Whether a maximum is set is unknown." in unknown
+    assert "with no maximum described" in known
+    assert "Whether one was set then is unknown." in known
 
 
 def test_of_a_clients_throttles_only_those_that_cloudwatch_counts_are_the_tables() -> None:
@@ -104,6 +164,20 @@ def test_requests_that_no_throttle_event_tells_of_were_most_likely_refused_for_a
     assert "most likely an index throttled them" in " ".join(diagnosis.verdict.because)
     assert "--index" in diagnosis.verdict.settled_by
     assert not any("counts no throttle." in one for one in diagnosis.verdict.because)
+
+
+def test_advice_on_a_rest_says_of_which_throttles_it_is() -> None:
+    reasons = throttled("TableWriteKeyRangeThroughputExceeded", range(60, 69))
+    evidence = an_evidence(
+        consumed(300, 1_000, 300, 300, 1_000), throttle_events(0, 900, 0, 0, 100), throttles=reasons
+    )
+    run = evidence_alone(evidence, diagnosed(evidence))
+    assert run.diagnosis.verdict.constraint == "partition"
+    more = next(item for item in run.diagnosis.recommendations if item.action == "collect_evidence")
+    assert more.why == (
+        "For 10 % of the throttles, from 12:04:00 to 12:05:00 UTC, this evidence does not show what "
+        "throttled the table."
+    )
 
 
 def test_throttled_reads_of_the_stream_are_said_and_are_no_throttle_of_the_table() -> None:

@@ -14,7 +14,8 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Recommendation
 from keyheat.runs.plausibility import read_evidence
-from keyheat.show.advice import cure_of, now_of
+from keyheat.show.advice import cure_of, now_of, simulated_words
+from keyheat.show.diagnosis import diagnosis_answer
 from keyheat.words import Capacity
 from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, provisioned, throttle_events
 
@@ -90,3 +91,54 @@ def test_a_few_throttles_that_are_not_decided_do_not_ask_for_evidence_tonight() 
     )
     assert now_of(a_diagnosis("table", recommendations=[asked])) is None
     assert now_of(a_diagnosis("undetermined", valid=False, recommendations=[asked])) == asked
+
+
+def test_a_cure_by_formula_has_the_capacity_that_is_short_as_well() -> None:
+    """No key is known, so nothing can be replayed; 1,700 of 1,500 WCU/s were asked for all the same."""
+    found = an_evidence(
+        consumed(*[1_500] * 5), throttle_events(*[12_000] * 5), provisioned(1_500),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *[12_000] * 5),
+        table={"provisioned": {"read": 5, "write": 1_500}},
+    )  # fmt: skip
+    cured = diagnosed(found, replay_s=0)
+    assert cured.cure is not None
+    assert [step.action for step in cured.cure.steps][1:] == ["raise_capacity"]
+    assert cured.cure.steps[1].units == 2_429  # at 70 %
+    assert simulated_words(cured.cure).startswith("By formula, not simulated")
+    roomy = an_evidence(
+        consumed(*[1_500] * 5), throttle_events(*[12_000] * 5), provisioned(4_000),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *[12_000] * 5),
+        table={"provisioned": {"read": 5, "write": 4_000}},
+    )  # fmt: skip
+    assert diagnosed(roomy, replay_s=0).cure is None
+
+
+def test_a_cure_costs_more_than_what_is_paid_today_and_not_than_what_was_paid_then() -> None:
+    """300 WCU/s were provisioned while it throttled, and 800 are by now."""
+    found = an_evidence(
+        consumed(*[300] * 5), throttle_events(*[60_000] * 5), provisioned(300),
+        a_series("WriteProvisionedThroughputThrottleEvents", *[60_000] * 5),
+        table={"provisioned": None, "provisioned_now": {"read": 5, "write": 800}},
+    )  # fmt: skip
+    prices = load_prices()
+    raised = next(item for item in diagnosed(found, replay_s=0).recommendations if item.units)
+    assert raised.bill is not None
+    reserved = prices.provisioned.hourly(Capacity(read=5, write=800)) * 730
+    assert raised.bill.before_dollars_per_month == pytest.approx(reserved)
+
+
+@pytest.mark.slow
+def test_a_higher_minimum_is_no_command_while_auto_scaling_is_not_known() -> None:
+    """Raised from 300 to 800 within the throttles: a maximum of 800 would undo any capacity."""
+    capacity = a_series("ProvisionedWriteCapacityUnits", *[300] * 7, *[800] * 8, statistic="Average")
+    throttles = [0] * 2 + [60_000] * 5 + [42_000] * 8
+    found = an_evidence(
+        consumed(*[250] * 2, *[300] * 5, *[800] * 8), throttle_events(*throttles), capacity,
+        a_series("WriteProvisionedThroughputThrottleEvents", *throttles), minutes=15,
+        table={"provisioned": {"read": 5, "write": 800}},
+    )  # fmt: skip
+    answer = diagnosis_answer(diagnosed_alone(found, "eu-central-1", Billing(load_prices())))
+    (for_good,) = (fact for fact in answer.facts if fact.name == "For good")
+    assert for_good.value.startswith("Keep a higher minimum capacity")
+    assert for_good.command is not None
+    assert for_good.command.startswith("aws application-autoscaling describe-scalable-targets")

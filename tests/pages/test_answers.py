@@ -154,8 +154,8 @@ def test_what_an_adaptive_client_held_back_is_said_with_its_attempts(
 @pytest.mark.parametrize(
     ("told", "unstated", "said"),
     [
-        ({"partition": 900, "table": 100}, 0, ["90 % of them: partition limit"]),
-        ({"partition": 900, "table": 100}, 9, ["90 % of them: partition limit"]),  # hardly one
+        ({"partition": 900, "table": 100}, 0, ["90 % of them: partition limit, the rest: table capacity"]),
+        ({"partition": 900, "table": 100}, 9, ["90 % of them: partition limit, the rest: table capacity"]),
         ({"partition": 900, "table": 100}, 49_000, ["1,000 of them labelled: 90 % partition limit"]),
         ({"partition": 1_000}, 49_000, ["1,000 of them labelled: all partition limit"]),
         ({"partition": 1_000}, 9, []),

@@ -122,8 +122,10 @@ def test_throttles_without_a_reason_take_the_label_of_their_second() -> None:
 
 
 def test_a_gap_in_cloudwatch_is_unknown_and_not_zero() -> None:
-    rates = published(evidence_run(series=[series("ConsumedWriteCapacityUnits", (0, 600.0), (2, 1200.0))]))
+    consumed = series("ConsumedWriteCapacityUnits", (0, 600.0), (2, 1200.0))
+    rates = published(evidence_run(series=[consumed, series("WriteThrottleEvents", (0, 60.0))]))
     assert compact(rates.frame["consumed"]) == [10, None, 20]
+    assert compact(rates.frame["undetermined"]) == [1, None, 0]
 
 
 def test_events_that_no_cause_metric_names_are_undetermined() -> None:

@@ -8,6 +8,7 @@ from keyheat.words import Resource
 from tests.conftest import Golden
 
 KEY = HotKey(key="sha256:1f3a", share=0.9, throttles=2460, units_per_s=1803.0)
+OTHER = KEY.model_copy(update={"key": "sha256:c07a", "units_per_s": 1_200.0})
 NUMBERS = {
     "start_s": 0.0, "end_s": 60.0, "consumed_per_s": 1120.0, "asked_per_s": 1900.0,
     "provisioned_per_s": 4000.0, "max_on_demand_per_s": None, "throttles": 2460,
@@ -17,11 +18,14 @@ NUMBERS = {
 INDEX, READS = Resource("by_country", "write"), Resource(None, "read")
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("partition", {}),
+    ("partition", {"hot_beside": (OTHER,)}),
+    ("partition", {"hot_beside": (OTHER,) * 5}),
     ("partition", {"hot_key": None}),
     ("partition", {"resource": INDEX}),
     ("partition", {"resource": INDEX, "provisioned_per_s": None, "hot_key": None}),
     ("partition", {"resource": READS, "ceiling_per_s": 3000.0, "consumed_per_s": None}),
     ("table", {"provisioned_per_s": 100.0}),
+    ("table", {"provisioned_per_s": 100.0, "provisioned_last_per_s": 400.0}),
     ("table", {"provisioned_per_s": None}),
     ("max_on_demand", {"max_on_demand_per_s": 500.0}),
     ("account", {}),

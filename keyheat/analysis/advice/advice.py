@@ -1,22 +1,23 @@
 """Advice for a diagnosis: what to do about each constraint, with the simulated outcome."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from keyheat.analysis.advice.case import MeasuredRun
+from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
 from keyheat.analysis.advice.recommendations import recommend
-from keyheat.analysis.advice.rerun import MOST_S, rerun_of
+from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
 from keyheat.analysis.advice.schedule import Schedule, Scheduled, on_burst, stated_demands
 from keyheat.analysis.advice.search import billed, cured
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import LabelGroup, groups
+from keyheat.numbers import percent, saying
 from keyheat.plan.prices import Billing
 from keyheat.plan.totals import total_load
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Cure, Demand, Evidence, Label, Recommendation
+from keyheat.runs.formats import BEYOND, Cure, CureStep, Demand, Evidence, Label, Recommendation
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import has_capacity_model, label_of
@@ -71,7 +72,10 @@ def advise(
     cost = client.manifest.retry_cost if client and client.manifest and by_limit else None
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, demands, cost, scaling)
     cases = [
-        measured.case((group.constraint, group.resource, group.direction), group.labels)
+        replace(
+            measured.case((group.constraint, group.resource, group.direction), group.labels),
+            only_for=_only_for(group, by_limit),
+        )
         for group in _certain(by_limit)
         if evidence.table.on_demand_since is None or group.constraint != "table"  # that capacity is gone
     ]
@@ -83,7 +87,32 @@ def advise(
     else:
         limits = [excess.limit for excess in carried]
         advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, by_limit[0].labels), limits)
+    if by_limit and cases and cure is None and not any(item.foreseen for item in advice):
+        more, cure = _by_formula(cases[0], measured, by_limit[0].labels, rerun)
+        advice += more
     return Advice(_in_order(advice), cure, tuple(stated_demands(demands, evidence.scale, carried)))
+
+
+def _by_formula(
+    case: AdviceCase, measured: MeasuredRun, labels: Sequence[Label], rerun: Rerun | None
+) -> tuple[list[Recommendation], Cure | None]:
+    """Return what cures a partition whose table or index is asked for more than it has, too.
+
+    Nothing where one change is enough.
+    """
+    short = measured.case(("table", case.resource, case.direction), labels)
+    if case.constraint != "partition" or short.demand is None or not short.limit or short.raised_since:
+        return [], None
+    if short.demand.units_per_s <= short.limit * (1 + BEYOND):
+        return [], None
+    spread = next((item for item in recommend(case) if item.kind == "cure"), None)
+    raised = next((item for item in recommend(short) if item.action == "raise_capacity"), None)
+    if spread is None or raised is None:
+        return [], None
+    fields = set(CureStep.model_fields)
+    steps = tuple(CureStep(**item.model_dump(include=fields)) for item in (spread, raised))
+    raised = billed(rerun, short, raised)
+    return [raised], Cure(steps=steps, bill=raised.bill)
 
 
 def scheduled(scenario: Scenario) -> Schedule:
@@ -103,6 +132,17 @@ def scheduled(scenario: Scenario) -> Schedule:
         for side, needs in (sent.sides if sent else {}).items()
         if side.table == scenario.table.name and needs.hottest is not None
     }
+
+
+def _only_for(group: LabelGroup, by_limit: Sequence[LabelGroup]) -> str:
+    """Which throttles a lighter limit is about, to begin a sentence; empty for the heaviest one."""
+    if group is by_limit[0]:
+        return ""
+    share = percent(group.throttles / sum(other.throttles for other in by_limit))
+    start_s = min(label.start for label in group.labels).timestamp()
+    end_s = max(label.end for label in group.labels).timestamp()
+    say = saying(start_s, end_s)
+    return f"For {share} of the throttles, from {say(start_s)} to {say(end_s)} UTC, "
 
 
 def _certain(by_limit: Sequence[LabelGroup]) -> Iterator[LabelGroup]:

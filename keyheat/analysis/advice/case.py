@@ -166,6 +166,7 @@ class AdviceCase:
     enough_shards: int | None = None  # of each key, in total, by simulation
     enough_units: float | None = None  # by simulation
     retries: bool = False  # whether its client retries throttled requests
+    only_for: str = ""  # share and time of the throttles, where other limits explain most of them
     given_up: float | None = None  # share of requests that such a client gave up, if counted
 
     @property

@@ -61,6 +61,15 @@ def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: Auto
     )
 
 
+def scaling_command(table: TableFacts, where: str) -> str:
+    """Return the command that shows the ranges of the table's auto scaling, if it is on."""
+    ids = [f"table/{table.name}", *(f"table/{table.name}/index/{index.name}" for index in table.indexes)]
+    return (
+        f"aws application-autoscaling describe-scalable-targets --service-namespace dynamodb{_at(where)} \\\n"
+        f"  --resource-ids {' '.join(map(shlex.quote, ids))}"
+    )
+
+
 def needs_accesses(resource: Resource) -> bool:
     """Whether only accesses name its keys: writes that an index throttles count for no key."""
     return resource.index is not None and resource.direction == WRITE

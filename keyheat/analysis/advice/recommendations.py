@@ -61,7 +61,7 @@ def _raise_capacity(case: AdviceCase, more: str = "", *, unless: str = "") -> Re
     more_about = ""
     if case.is_pinned:
         has = _pinned(case)
-        more_about = " With this alone, auto scaling has no range left; the step for good restores it."
+        more_about = " With this alone, auto scaling may lower it again when the load falls."
     if case.resource != "table":
         more_about += " The index lacks capacity; raising the table's would change nothing."
     target = case.with_headroom
@@ -135,6 +135,8 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
         when = "for as long as such a load may come keeps room for it, whatever lowers the capacity"
     unknown = case.has_now is not None and case.scaled_most is None and not case.scaled_by_hand
     first = " If its auto scaling has a lower maximum, raise that first." if unknown else ""
+    if case.max_units is not None:
+        first = " Between equal bounds nothing scales: a maximum above that leaves it room."
     return case.advise(
         "raise_minimum",
         units=case.with_headroom,
@@ -205,7 +207,7 @@ def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
     what = f"whether {case.whose} refused them" if case.rule == WHOSE else f"what throttled {case.whose}"
     yield case.advise(
         "collect_evidence",
-        why=f"This evidence does not show {what}.",
+        why=f"{case.only_for}{'this' if case.only_for else 'This'} evidence does not show {what}.",
         expected="A client with an AWS SDK of August 2025 or later keeps ThrottlingReasons, and `keyheat "
         "collect` asks CloudWatch for the cause-specific metrics and for what is provisioned.",
     )

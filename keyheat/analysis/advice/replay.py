@@ -336,6 +336,17 @@ def assumptions(
         yield f"Assumed: a throttled request takes {least}, since the evidence does not count requests."
 
 
+def as_it_is_now(table: TableFacts) -> TableFacts:
+    """The table with the capacity that DescribeTable says, whenever it was set."""
+    indexes = tuple(
+        index.model_copy(update={"provisioned": index.provisioned_now or index.provisioned})
+        for index in table.indexes
+    )
+    return table.model_copy(
+        update={"provisioned": table.provisioned_now or table.provisioned, "indexes": indexes}
+    )
+
+
 def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:
     """Turn a described table into a scenario; None if its capacity is unknown."""
     if table.billing_mode is None:

@@ -8,6 +8,7 @@ from typing import Final
 from keyheat.analysis.advice.actions import Alteration, Applied
 from keyheat.analysis.advice.replay import (
     as_it_behaved,
+    as_it_is_now,
     as_it_was,
     assumptions,
     demanded,
@@ -24,6 +25,7 @@ from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Label
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.spec.part import MOST_UNITS
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.variants import lasting
 from keyheat.simulator.alterations import Altered
 from keyheat.simulator.flow import Recorded, Traffic
@@ -106,6 +108,7 @@ class Rerun:
     billing: Billing
     behaviour: Behaviour = DEFAULT  # of the table: with what burst it begins
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows, in sentences
+    table_now: TableSpec | None = None  # as described, where its capacity was changed after the window began
     uncounted: bool = False  # whether evidence leaves out reads or writes, which on-demand mode would bill
 
     def as_it_was_sent(self, before: SimulationOutcome) -> SimulationOutcome | None:
@@ -138,6 +141,11 @@ class Rerun:
             return reserved
         per_s = outcome.while_loaded_per_s if self.by_schedule else outcome.going_on_in_all_per_s
         return consumed_month(per_s, self.scenario, self.billing, scale=self.scenario.local.scale)
+
+    def dollars_now(self, outcome: SimulationOutcome | None) -> float | None:
+        """A month of the table as it is by now; its capacity may have been changed since it was measured."""
+        now = self.table_now and provisioned_month(self.table_now, self.billing.prices)
+        return now or self.dollars(outcome)
 
     def brief(self) -> "Rerun":
         """Shorten a constant load to the time in which bursts are spent and hot partitions split."""
@@ -200,13 +208,14 @@ def rerun_of(
     as_stated = scenario_of_table(table, seconds, scale=evidence.scale)
     if as_stated is None:
         return None
+    now = scenario_of_table(as_it_is_now(evidence.table), seconds)
     load = demanded(arranged, heats, first_s, seconds)
     if load.peak_per_s() > MOST_UNITS:
         return None
     measured = measured_share(arranged, range(first_s, first_s + seconds))
     return Rerun(
         scenario=as_stated, traffic=_sender(load), measured=measured, billing=billing,
-        behaviour=as_it_behaved(arranged, heaviest, first_s),
+        behaviour=as_it_behaved(arranged, heaviest, first_s), table_now=now.table if now else None,
         uncounted=as_stated.table.billing_mode == "PROVISIONED"
         and any(track.consumed is None and track.seconds is None for track in arranged.tracks),
         assumed=tuple(assumptions(arranged, heats, heaviest, first_s, seconds)),

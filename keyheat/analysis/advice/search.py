@@ -192,6 +192,9 @@ def _advice(search: CureSearch, before: SimulationOutcome) -> Iterator[Recommend
             outlook = _foreseen(trial, item, search.rerun, before, in_cure=trial is step and steps > 1)
             if not _is_so_already(outlook):
                 yield outlook
+        if limit in search.steps:
+            advised = {item.action for item in recommend(case)}
+            yield from (item for item in search.steps[limit].advice if item.action not in advised)
 
 
 def _foreseen(
@@ -256,7 +259,7 @@ def _bill(
 
     Without the outcomes of both, only provisioned capacity has a price.
     """
-    was, becomes = rerun.dollars(before), then.dollars(after)
+    was, becomes = rerun.dollars_now(before), then.dollars(after)
     if was is None or becomes is None:
         return None
     return MonthlyBill(

@@ -142,12 +142,14 @@ def published_rates(run: ReportRun, resource: Resource) -> Rates | None:
     lengths = np.diff([*range(start_s, end_s, step_s), end_s])
     frame = steps.reindex(range(len(lengths))).div(lengths, axis=0)
     frame.index = start_s + frame.index * step_s
+    unpublished = frame.isna().all(axis=1)
     named = [name for name in track.causes if frame[name].sum()]
     frame[list(track.causes)] = frame[list(track.causes)].fillna(0.0)
     rest = (frame["events"].fillna(0.0) - frame[list(track.causes)].sum(axis=1)).clip(lower=0.0)
     frame = frame[["consumed", *named]]
     if (rest * lengths).sum() >= 1:
         frame = frame.assign(undetermined=rest)
+    frame = frame.mask(unpublished)
     return Rates(resource=resource, frame=_with_limits(frame, run, resource), step_s=step_s, end_s=end_s)
 
 
