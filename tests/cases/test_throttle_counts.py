@@ -175,8 +175,8 @@ def test_advice_on_a_rest_says_of_which_throttles_it_is() -> None:
     assert run.diagnosis.verdict.constraint == "partition"
     more = next(item for item in run.diagnosis.recommendations if item.action == "collect_evidence")
     assert more.why == (
-        "For 10 % of the throttles, from 12:04:00 to 12:05:00 UTC, this evidence does not show what throttled "
-        "the table."
+        "For 10 % of the throttles, from 12:04:00 to 12:05:00 UTC, this evidence does not show what "
+        "throttled the table."
     )
 
 
