@@ -44,6 +44,9 @@ _OPERATION: Final = re.compile(
     r"\boperation(?:_?name)?[\\\"']{0,2}\s?[:=]\s?[\\\"']{0,2}(\w{4,40})",
     re.IGNORECASE,
 )
+_TABLE: Final = re.compile(
+    r"\btable(?:_?name)?[\\\"']{0,2}\s?[:=]\s?[\\\"']{0,2}([\w.-]{3,255})", re.IGNORECASE
+)  # a field of the application: it may be another name of the table, so that only an equal one counts
 _REQUEST_ID: Final = re.compile(r"\b[A-Z0-9]{52}\b")  # DynamoDB's; Lambda and others use UUIDs
 TIMELESS: Final = "without a time"
 CONTEXT: Final = timedelta(minutes=15)
@@ -61,6 +64,7 @@ class LoggedThrottle:
     region: str | None = None
     table: str | None = None
     index: str | None = None
+    table_field: str | None = None  # where there is no ARN
 
 
 @dataclass(slots=True)
@@ -157,7 +161,7 @@ class ThrottleLog:
                 continue
             assert throttle.second is not None
             assert throttle.direction is not None
-            unnamed += count if throttle.table is None else 0
+            unnamed += count if throttle.table is None and throttle.table_field != table else 0
             rows[throttle.second, throttle.index, throttle.direction, throttle.reason] += count
         if left_out[TIMELESS] and not rows:
             number = some(left_out[TIMELESS], "throttle")
@@ -231,7 +235,10 @@ def parse_throttle(record: LogRecord) -> LoggedThrottle | None:
     if operation is None and "allowed throughput" in text:  # from the control plane
         return None
     direction_of = metrics.direction_of(operation, None)
-    return LoggedThrottle(record.second(), operation, direction_of, None, *_names(_ARN.search(text)))
+    arn = _ARN.search(text)
+    field_match = _TABLE.search(text) if arn is None else None
+    table_field = field_match[1] if field_match else None
+    return LoggedThrottle(record.second(), operation, direction_of, None, *_names(arn), table_field)
 
 
 def _operation(text: str) -> str | None:

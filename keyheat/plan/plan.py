@@ -322,7 +322,10 @@ def differences_of_replay(
             owner = "TABLE" if of.index is None else f"INDEX {of.index}"
             replays, published = (consumed_units(per_s, of.direction) for per_s in (replayed, measured))
             what = f"{owner}, {of.direction}s"
-            yield f"{what}: this load asks for {replays}; by CloudWatch, {published} were asked for"
+            cure = ""
+            if of.index is not None and of.direction is Direction.WRITE and replayed > measured:
+                cure = "; an overwritten item takes twice as much: more keys in [keys] overwrite fewer"
+            yield f"{what}: this load asks for {replays}; by CloudWatch, {published} were asked for{cure}"
 
 
 def _other_limits(scenario: Scenario, sent: LoadTotals, constraint: Constraint) -> Iterator[str]:

@@ -130,6 +130,19 @@ def test_a_throttle_without_an_arn_is_of_the_table_where_the_logs_name_no_other(
 
 
 @pytest.mark.parametrize(
+    ("named", "assumed"), [('"table": "orders"', False), ("TableName=orders", False), ('"table": "o"', True)]
+)
+def test_a_table_that_a_field_of_the_log_names_is_not_assumed(
+    tmp_path: Path, named: str, assumed: bool
+) -> None:
+    plain = "ThrottlingException: Throughput exceeds the current capacity of your table or index."
+    log = read_logs([logged(tmp_path, f'2026-11-20T12:00:01Z {plain} "operation": "PutItem", {named}')])
+    found = log.records_of("orders", None, ALWAYS)
+    assert [(row.direction, row.count) for row in found.throttles or ()] == [("write", 1)]
+    assert any("assumed to be of table orders" in said for said in found.missing) is assumed
+
+
+@pytest.mark.parametrize(
     ("zone", "hour"), [(UTC, 12), (timezone(timedelta(hours=2)), 10)], ids=["UTC", "+02:00"]
 )
 def test_a_time_without_a_zone_is_of_the_zone_that_is_said(tmp_path: Path, zone: timezone, hour: int) -> None:

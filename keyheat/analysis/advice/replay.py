@@ -34,6 +34,7 @@ from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.words import READ, WRITE, Capacity, Direction, Resource, index_of
 
 NEVER_S: Final = 1e9  # longer than any replay
+NOT_NAMED: Final = "(one key, not named)"
 OPERATIONS: Final[dict[Direction, str]] = {READ: "Query", WRITE: "PutItem"}
 
 
@@ -314,6 +315,19 @@ def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
     return min(1.0, (track.ceiling + refused) / (used + refused))
 
 
+def with_assumed_key(
+    heats: Sequence[RunHeat], arranged: EvidenceTimeline, label: Label
+) -> tuple[RunHeat, ...]:
+    """Add the one key that would throttle a partition as in a label, if none of its resource is named."""
+    index = index_of(label.resource)
+    mine = [heat for heat in heats if (heat.direction, heat.index) == (label.direction, index)]
+    share = assumed_share(arranged, label)
+    if share is None or any(key.share > 0 for heat in mine for key in heat.hottest):
+        return tuple(heats)
+    key = HotKey(key=NOT_NAMED, share=share, throttles=0, units_per_s=0.0)
+    return (RunHeat(label.direction, (key,), (), index), *heats)
+
+
 def assumptions(
     arranged: EvidenceTimeline, heats: Sequence[RunHeat], label: Label, first_s: int, seconds: int
 ) -> Iterator[str]:
@@ -328,7 +342,9 @@ def assumptions(
     ]
     share = percent(sum(key.share for key in hot))
     rest = "keys are used evenly"
-    if hot:
+    if hot and hot[0].key == NOT_NAMED:
+        rest = f"no key is named, and one key takes {share} of the requests; beside it, {rest}"
+    elif hot:
         rest = f"beside {some(len(hot), 'key')} named, with {share} of the requests, {rest}"
     yield f"Assumed: {rest}. Capacity stays as it was at {label.start:%R} UTC."
     if track is not None and track.units_per_request is None and not track.seconds:

@@ -8,7 +8,7 @@ from pathlib import Path
 from keyheat.addresses import endpoint_of
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.more_evidence import what_settles
-from keyheat.analysis.advice.replay import read_incident
+from keyheat.analysis.advice.replay import read_incident, with_assumed_key
 from keyheat.analysis.advice.rerun import altered, rerun_of
 from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.verdict import groups
@@ -116,7 +116,8 @@ def _of_evidence(folder: Path, target: str | None) -> Start:
     assert incident.heaviest is not None, "a verdict of a limit has a label"
     rerun = rerun_of(
         incident.evidence, incident.arranged, incident.heaviest, client=incident.client, scenario=None,
-        billing=Billing(load_prices()), heats=incident.heats,
+        billing=Billing(load_prices()),
+        heats=with_assumed_key(incident.heats, incident.arranged, incident.heaviest),
     )  # fmt: skip
     if rerun is None:
         raise ValueError(
