@@ -269,7 +269,7 @@ def _whose(consumption: Consumption, cell: int) -> str:
 def indexes_are_calm(timeline: EvidenceTimeline, direction: Direction, cells: Iterable[int]) -> bool:
     """Whether the throttle events of each index are a measured zero in these cells.
 
-    Without an index, only a description of the table shows that there is none.
+    Without an index, only a description of the table shows that it has no index.
     """
     table, indexes = timeline.track(None, direction), timeline.indexes(direction)
     return bool(indexes or (table and table.described)) and all(
