@@ -171,7 +171,7 @@ WRONG_ANSWERS = {
     "another JSON": ("[1, 2]", "has no list of MetricDataResults"),
     "somebody else's label": (
         '{"MetricDataResults": [{"Label": "mine", "Timestamps": [], "Values": []}]}',
-        "label 'mine' is not one of `keyheat queries` @ $.MetricDataResults[0]",
+        "the label 'mine' does not say of which table it is; keep the request beside",
     ),
 }
 
