@@ -8,7 +8,7 @@ A simulated load begins on a whole second, so that its burst is in the mean. Not
 `keyheat.analysis.loaded_step` and the diagnosis.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING, Final
@@ -20,7 +20,7 @@ from keyheat.model import limits
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.outcome import halves_of
-from keyheat.words import TABLE, WRITES_FIRST, Direction, label_of
+from keyheat.words import TABLE, WRITES_FIRST, Capacity, Direction, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,10 +40,7 @@ def most_provisioned(manifest: Manifest, scenario: Scenario | None) -> dict[tupl
     )
     return {
         (label_of(index), side): max(units, scaled.get((index, side), 0.0)) * manifest.scale
-        for index, pair in owners
-        if pair is not None
-        for side in WRITES_FIRST
-        if (units := pair.of(side))
+        for index, side, units in _by_side(owners)
     }
 
 
@@ -51,14 +48,17 @@ def most_admitted(manifest: Manifest, scenario: Scenario | None) -> dict[tuple[s
     """Return what each side of a table and its indexes admits for long: capacity or an on-demand maximum."""
     table = manifest.table
     owners = ((None, table.max_on_demand), *((index.name, index.max_on_demand) for index in table.indexes))
-    maxima = {
-        (label_of(index), side): units * manifest.scale
-        for index, pair in owners
-        if pair is not None
-        for side in WRITES_FIRST
-        if (units := pair.of(side))
-    }
+    maxima = {(label_of(index), side): units * manifest.scale for index, side, units in _by_side(owners)}
     return maxima | most_provisioned(manifest, scenario)
+
+
+def _by_side(
+    owners: Iterable[tuple[str | None, Capacity | None]],
+) -> Iterator[tuple[str | None, Direction, float]]:
+    """Yield the units/s that are stated of each side of a table (None) and its indexes."""
+    for index, pair in owners:
+        if pair is not None:
+            yield from ((index, side, units) for side in WRITES_FIRST if (units := pair.of(side)))
 
 
 def _scaling_maxima(

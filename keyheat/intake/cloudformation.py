@@ -11,6 +11,7 @@ from keyheat.intake.faults import check_name
 from keyheat.intake.scaling import Scaling, Side, bounds_of, parse_policy, scaled_side
 from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
 from keyheat.intake.vocabulary import as_number, find_malformed, find_unknown, with_numbers
+from keyheat.words import enumerated
 
 TABLE, GLOBAL, SIMPLE = "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable", "AWS::Serverless::SimpleTable"
 SCALABLE, POLICY = (
@@ -86,7 +87,7 @@ class Template:
             f"{name} ({stated['Default']})" if "Default" in (stated := self._parameters[name]) else name
             for name in sorted(self._parameters_of(str(condition), set()))
         ]
-        cure = f": change the Default of {' and '.join(defaults)} to include it" if defaults else ""
+        cure = f": change the Default of {enumerated(defaults)} to include it" if defaults else ""
         return f"its condition {condition} is false or unknown{cure}"
 
     def _parameters_of(self, condition: str, seen: set[str]) -> set[str]:

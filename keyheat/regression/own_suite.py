@@ -8,8 +8,8 @@ from keyheat.intake.schedules import repository_of, schedule_files
 from keyheat.intake.suite import scenarios_among, states_format, suite_text
 from keyheat.masking import short_path
 from keyheat.regression.suite import Suite, SuiteError, load_suite, suite_from_dict
-from keyheat.regression.suite_spec import FORMAT
 from keyheat.runfiles import write_text
+from keyheat.scenario.scenario import SUITE_FORMAT
 from keyheat.shipped import schema_beside
 
 USUAL = Path("keyheat")
@@ -32,7 +32,7 @@ def write_suite(
     first = sources[0]
     target = file or (first if first.is_dir() else first.parent) / f"{name}.toml"
     repository = repository_of(Path.cwd())
-    kept = states_format(target, FORMAT)
+    kept = states_format(target, SUITE_FORMAT)
     errors: list[str] = []
     scenarios = scenarios_among(sources) if places or not kept else []
     if not kept and not scenarios:

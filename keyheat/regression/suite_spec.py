@@ -8,10 +8,10 @@ from pydantic_core import PydanticCustomError
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.outcome import LABELS, Gate, is_noisy
+from keyheat.scenario.scenario import SUITE_FORMAT
 from keyheat.scenario.spec.part import IN_WORDS, BudgetUnits, Dollars, Minutes, Name, ScenarioPart, TableName
 from keyheat.words import Constraint
 
-FORMAT = "keyheat.suite/1"
 TARGET = r"^(simulated|local|aws|https?://[^\s/]+/?)$"
 PATTERNS = {
     **IN_WORDS,
@@ -105,4 +105,4 @@ class SuiteSpec(ScenarioPart):
 def json_schema() -> dict[str, Any]:
     """JSON Schema of a suite file, for editors."""
     schema = SuiteSpec.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **schema}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SUITE_FORMAT, **schema}

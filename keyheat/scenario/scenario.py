@@ -39,7 +39,7 @@ from keyheat.validation import mistakes
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.scenario/1"
-OF_SUITES: Final = "keyheat.suite/1"
+SUITE_FORMAT: Final = "keyheat.suite/1"
 RECORDED: Final = "evidence"
 """The load test of a scenario whose demand is recorded: no file has it."""
 ASSUMED: Final = "ASSUMED"
@@ -237,7 +237,7 @@ def load_scenario(path: Path) -> Scenario:
     raw = _json(text, str(path)) if path.suffix == ".json" else _toml(text, str(path))
     if raw.keys() & OF_A_TABLE and "format" not in raw:
         raise ScenarioError(str(path), [DESCRIBES_A_TABLE.format(path)])
-    if raw.get("format") == OF_SUITES:
+    if raw.get("format") == SUITE_FORMAT:
         raise ScenarioError(str(path), [A_SUITE.format(short_path(path))])
     try:
         scenario = scenario_from_dict(raw, str(path))

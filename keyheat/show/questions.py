@@ -43,7 +43,7 @@ from keyheat.show.advice import (
 )
 from keyheat.show.answer import Fact
 from keyheat.show.verdict import NAMES, SHORT, grade_words, sureness
-from keyheat.words import capital, capital_first, whose
+from keyheat.words import capital, capital_first, enumerated, whose
 
 NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 minutes, or add --log FILE."
 """How to learn of the time since the newest minute that is published."""
@@ -199,7 +199,7 @@ def _of_constraint(facts: Facts, diagnosis: Diagnosis) -> Iterator[str]:
     elif not facts.all_labelled:
         yield f"{whole(facts.labelled)} of them labelled: {share} {name}"
     elif not every:
-        yield f"{share} of them: {name}, the rest: {' and '.join(rest)}"
+        yield f"{share} of them: {name}, the rest: {enumerated(rest)}"
 
 
 def _with_retries(cost: RetryCost) -> Iterator[str]:

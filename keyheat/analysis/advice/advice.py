@@ -8,7 +8,7 @@ from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
 from keyheat.analysis.advice.schedule import Schedule, Scheduled, on_burst, stated_demands
-from keyheat.analysis.advice.search import billed, cured
+from keyheat.analysis.advice.search import billed, cured, step_of
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import timeline
@@ -17,7 +17,7 @@ from keyheat.numbers import percent, saying
 from keyheat.plan.prices import Billing
 from keyheat.plan.totals import total_load
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import BEYOND, Cure, CureStep, Demand, Evidence, Label, Recommendation
+from keyheat.runs.formats import BEYOND, Cure, Demand, Evidence, Label, Recommendation
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import has_capacity_model, label_of
@@ -109,10 +109,8 @@ def _by_formula(
     raised = next((item for item in recommend(short) if item.action == "raise_capacity"), None)
     if spread is None or raised is None:
         return [], None
-    fields = set(CureStep.model_fields)
-    steps = tuple(CureStep(**item.model_dump(include=fields)) for item in (spread, raised))
     raised = billed(rerun, short, raised)
-    return [raised], Cure(steps=steps, bill=raised.bill)
+    return [raised], Cure(steps=(step_of(spread), step_of(raised)), bill=raised.bill)
 
 
 def scheduled(scenario: Scenario) -> Schedule:

@@ -108,7 +108,7 @@ class Rerun:
     billing: Billing
     behaviour: Behaviour = DEFAULT  # of the table: with what burst it begins
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows, in sentences
-    table_now: TableSpec | None = None  # as described, where its capacity was changed after the window began
+    table_now: TableSpec | None = None  # as it is described by now
     uncounted: bool = False  # whether evidence leaves out reads or writes, which on-demand mode would bill
 
     def as_it_was_sent(self, before: SimulationOutcome) -> SimulationOutcome | None:

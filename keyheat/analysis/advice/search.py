@@ -234,16 +234,18 @@ def _cure(search: CureSearch, before: SimulationOutcome) -> Cure | None:
     if not search.steps or after.share() > HARDLY:
         return None
     ordered = sorted(search.steps.items(), key=lambda step: step[0] not in throttled)
-    fields = set(CureStep.model_fields)
     return Cure(
-        steps=tuple(
-            CureStep(**item.model_dump(include=fields)) for _limit, trial in ordered for item in trial.advice
-        ),
+        steps=tuple(step_of(item) for _limit, trial in ordered for item in trial.advice),
         throttle_share_before=before.share(),
         throttle_share_after=after.share(),
         sent_once=bool(search.rerun.retried_requests),
         bill=_bill(search.rerun, then, before, after),
     )
+
+
+def step_of(advice: Recommendation) -> CureStep:
+    """Take advice as a step of a cure."""
+    return CureStep(**advice.model_dump(include=set(CureStep.model_fields)))
 
 
 def billed(rerun: Rerun | None, case: AdviceCase, advice: Recommendation) -> Recommendation:
