@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from keyheat.analysis.advice.case import demand
+from keyheat.analysis.advice.demand import demand
 from keyheat.analysis.elsewhere import other_causes, throttled_elsewhere
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.rules import WHOSE

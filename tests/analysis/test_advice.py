@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand, MeasuredRun, meeting_chance
+from keyheat.analysis.advice.case import AdviceCase, MeasuredRun, meeting_chance
+from keyheat.analysis.advice.demand import MeasuredDemand
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat

@@ -10,7 +10,7 @@ from keyheat.analysis.timeline import timeline
 from keyheat.evidence.earlier import EarlierRequest, fetch_earlier
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, Label, Series, TableFacts, Window
-from keyheat.show.diagnosis import changed_words, not_held
+from keyheat.show.changes import changed_words, not_held
 from keyheat.words import WRITE, Capacity, Resource
 from tests.endpoint.asking import create
 from tests.endpoint.clients import service_app_at

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.advice.replay import NEVER_S, as_it_behaved, as_it_was
+from keyheat.analysis.advice.replay import NEVER_S, as_it_behaved
 from keyheat.analysis.advice.rerun import MOST_S
+from keyheat.analysis.advice.table_then import as_it_was
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.analysis.timeline import timeline

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from keyheat.analysis.advice.case import SCAN_UNITS, AdviceCase
+from keyheat.analysis.advice.case import AdviceCase
+from keyheat.analysis.advice.demand import SCAN_UNITS
 from keyheat.analysis.advice.hot_partition import hot_partition
 from keyheat.analysis.rules import AT_CEILING, WHOSE
 from keyheat.evidence.settings import QUOTAS

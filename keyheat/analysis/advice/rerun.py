@@ -8,13 +8,11 @@ from typing import Final
 from keyheat.analysis.advice.actions import Alteration, Applied
 from keyheat.analysis.advice.replay import (
     as_it_behaved,
-    as_it_is_now,
-    as_it_was,
     assumptions,
     demanded,
     measured_share,
-    scenario_of_table,
 )
+from keyheat.analysis.advice.table_then import as_it_is_now, as_it_was, scenario_of_table
 from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.timeline import EvidenceTimeline

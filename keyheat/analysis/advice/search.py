@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Final
 
-from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand
+from keyheat.analysis.advice.case import AdviceCase
+from keyheat.analysis.advice.demand import MeasuredDemand
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import Rerun
 from keyheat.analysis.advice.schedule import Limit, owners_of, provisioned_in_time

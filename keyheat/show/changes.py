@@ -1,0 +1,102 @@
+"""What changed since a table was calm, in sentences and as rows."""
+
+from collections.abc import Iterator
+
+from keyheat.analysis.changes import NOTABLE, Changes, Period
+from keyheat.numbers import NOTHING, UNITS, clock, measured, percent, rate, whole
+
+
+def changed_words(changes: Changes) -> str:
+    """What changed in a sentence or two: the demand, then capacity, mode, maximum, indexes, operations."""
+    reference = changes.reference
+    if reference is None:
+        return "CloudWatch has no data from before."
+    return " ".join(_sentences(changes, reference))
+
+
+def _sentences(changes: Changes, reference: Period) -> Iterator[str]:
+    yield f"{_demand(changes, reference)}{_what_stayed(changes.now, reference)}."
+    yield from _capacity(changes, reference)
+    for name in changes.new_indexes:
+        yield f"Index {name} is new."
+    for operation, before, now in changes.shifted():
+        yield f"{operation} is {percent(now)} of the requests, and was {percent(before)}."
+
+
+def _demand(changes: Changes, reference: Period) -> str:
+    unit, who = UNITS[changes.resource.direction], f"{changes.resource.direction.capitalize()}s"
+    who += f" of {changes.resource.place}" if changes.resource.index is not None else ""
+    before, now = reference.demand_per_s or 0.0, changes.now.demand_per_s or 0.0
+    if abs(now - before) <= NOTABLE * max(before, now):
+        return f"{who} were at {rate(before, unit)} {reference.name} as well"
+    verb, least = "rose" if now > before else "fell", "at least " if changes.now.at_least else ""
+    since, throttled = (clock(at_s)[:5] for at_s in (changes.rose_s, changes.now.start_s))
+    burst = changes.now.provisioned_per_s is not None and now > changes.now.provisioned_per_s
+    which = "peak" if reference.busiest_s is not None else "median"
+    rise = f"{who} {verb} at {since}, from {rate(before, unit)} ({which}) {reference.name}"
+    rise += f" to {least}{rate(now, unit)}"
+    if changes.now.busiest_s is not None and (peak := clock(changes.now.busiest_s)[:5]) != since:
+        rise += f" at the peak, {peak}"
+    if throttled == since:
+        return rise
+    return f"{rise}; {'burst capacity served them until' if burst else 'they throttled from'} {throttled}"
+
+
+def _what_stayed(now: Period, reference: Period) -> str:
+    """That a limit is as it was, which is worth a word where the demand is not."""
+    if now.provisioned_per_s is not None and now.provisioned_per_s == reference.provisioned_per_s:
+        return "; capacity did not change"
+    if now.maximum_per_s is not None and now.maximum_per_s == reference.maximum_per_s:
+        return "; the on-demand maximum did not change"
+    return ""
+
+
+def _capacity(changes: Changes, reference: Period) -> Iterator[str]:
+    """What is different of capacity, mode and maximum, as far as both are known."""
+    unit, now = UNITS[changes.resource.direction], changes.now
+    if now.provisioned_per_s is None and reference.provisioned_per_s is not None:
+        yield f"It is on demand now, and had {whole(reference.provisioned_per_s)} {unit} provisioned."
+    elif reference.provisioned_per_s not in (None, now.provisioned_per_s):
+        yield _moved("Capacity", reference.provisioned_per_s, now.provisioned_per_s, unit)
+    if now.maximum_per_s != reference.maximum_per_s:
+        yield _moved("The on-demand maximum", reference.maximum_per_s, now.maximum_per_s, unit)
+
+
+def _moved(what: str, before: float | None, now: float | None, unit: str) -> str:
+    if before is None or now is None:
+        done = "set" if before is None else "removed"
+        return f"{what} of {whole(before or now)} {unit} was {done}."
+    return (
+        f"{what} was {'raised' if now > before else 'lowered'} from {whole(before)} to {whole(now)} {unit}."
+    )
+
+
+def changed_rows(changes: Changes) -> list[dict[str, str]]:
+    """A row for each measure, with a column for each time of which something is known."""
+    unit = UNITS[changes.resource.direction]
+    periods = [changes.now, *(period for period in changes.before if period.is_known)]
+    rows = {
+        f"demand, {unit}/s": [measured(column.demand_per_s) for column in periods],
+        f"provisioned, {unit}/s": [whole(column.provisioned_per_s) for column in periods],
+        f"maximum, {unit}/s": [whole(column.maximum_per_s) for column in periods],
+        "throttles": [whole(column.throttles) for column in periods],
+    }
+    for operation in sorted({name for column in periods for name in column.per_operation}):
+        rows[f"{operation} accepted/s"] = [
+            measured(column.per_operation.get(operation, 0.0)) for column in periods
+        ]
+    return [
+        {changes.resource.title: name, **dict(zip((column.name for column in periods), values, strict=True))}
+        for name, values in rows.items()
+        if set(values) != {NOTHING}
+    ]
+
+
+def not_held(changes: Changes) -> str | None:
+    """Name the earlier periods without CloudWatch data; None if all or no periods have data: then
+    `changed_words` says so.
+    """
+    if changes.reference is None:
+        return None
+    unknown = [period.name for period in changes.before if not period.is_known]
+    return f"CloudWatch has no data of it {', nor '.join(unknown)}." if unknown else None
