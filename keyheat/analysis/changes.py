@@ -31,6 +31,7 @@ class Period:
     at_least: bool = False  # the units of throttled requests are unknown
     throttles: float | None = None
     provisioned_per_s: float | None = None
+    provisioned_last_per_s: float | None = None
     maximum_per_s: float | None = None
     per_operation: Mapping[str, float]  # requests per second
     indexes: frozenset[str] = frozenset()  # with published metrics
@@ -151,6 +152,7 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
         at_least=bool(throttles) and track.asked_at_least(cells),
         throttles=throttles if cells or throttles else None,
         provisioned_per_s=_nearest(track.provisioned, cells, throttles),
+        provisioned_last_per_s=_nearest(track.provisioned, cells, 0.0),
         maximum_per_s=_nearest(track.maximum, cells, throttles),
         per_operation=_per_operation(evidence, resource.direction, spans),
         indexes=frozenset(

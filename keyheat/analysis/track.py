@@ -45,6 +45,7 @@ class EvidenceTrack:
     on_demand: bool | None
     described: bool = False  # by DescribeTable: it has no maximum and no index but those that are named
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
+    units_per_refused: float | None = None  # of an index: by its share of the table's writes
     scans: Cells = field(default_factory=dict)  # accepted ones of the table and its indexes, for reads
     throttled_request_units: Cells = field(default_factory=dict)
     """Units by cell of all throttled requests, where transactions, throttled as a whole, are among them."""
@@ -135,8 +136,12 @@ class EvidenceTrack:
 
     @property
     def units_of_refused(self) -> float:
-        """Units of a throttled request: the mean of accepted ones; of the smallest if unknown."""
-        return self.units_per_request or (limits.EVENTUAL_READ_FACTOR if self.direction == READ else 1.0)
+        """Units of a throttled request: the mean of accepted ones; of the smallest if unknown.
+
+        A write that an index refused takes as much as its share of the table's writes shows, if that is more.
+        """
+        least = limits.EVENTUAL_READ_FACTOR if self.direction == READ else 1.0
+        return max(self.units_per_request or least, self.units_per_refused or 0.0)
 
     def refused_units(self, cell: int) -> float:
         """Throttled units in a cell; a transaction's are those of all its parts."""

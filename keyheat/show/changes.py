@@ -44,7 +44,8 @@ def _demand(changes: Changes, reference: Period) -> str:
 
 def _what_stayed(now: Period, reference: Period) -> str:
     """That a limit is as it was, which is worth a word where the demand is not."""
-    if now.provisioned_per_s is not None and now.provisioned_per_s == reference.provisioned_per_s:
+    capacity = {now.provisioned_per_s, now.provisioned_last_per_s, reference.provisioned_per_s}
+    if len(capacity) == 1 and None not in capacity:
         return "; capacity did not change"
     if now.maximum_per_s is not None and now.maximum_per_s == reference.maximum_per_s:
         return "; the on-demand maximum did not change"
@@ -58,6 +59,8 @@ def _capacity(changes: Changes, reference: Period) -> Iterator[str]:
         yield f"It is on demand now, and had {whole(reference.provisioned_per_s)} {unit} provisioned."
     elif reference.provisioned_per_s not in (None, now.provisioned_per_s):
         yield _moved("Capacity", reference.provisioned_per_s, now.provisioned_per_s, unit)
+    if now.provisioned_per_s and now.provisioned_last_per_s not in (None, now.provisioned_per_s):
+        yield _moved("While it throttled, capacity", now.provisioned_per_s, now.provisioned_last_per_s, unit)
     if now.maximum_per_s != reference.maximum_per_s:
         yield _moved("The on-demand maximum", reference.maximum_per_s, now.maximum_per_s, unit)
 
@@ -77,7 +80,7 @@ def changed_rows(changes: Changes) -> list[dict[str, str]]:
     periods = [changes.now, *(period for period in changes.before if period.is_known)]
     rows = {
         f"demand, {unit}/s": [measured(column.demand_per_s) for column in periods],
-        f"provisioned, {unit}/s": [whole(column.provisioned_per_s) for column in periods],
+        f"provisioned, {unit}/s": [_provisioned(column) for column in periods],
         f"maximum, {unit}/s": [whole(column.maximum_per_s) for column in periods],
         "throttles": [whole(column.throttles) for column in periods],
     }
@@ -90,6 +93,12 @@ def changed_rows(changes: Changes) -> list[dict[str, str]]:
         for name, values in rows.items()
         if set(values) != {NOTHING}
     ]
+
+
+def _provisioned(period: Period) -> str:
+    """The capacity of a time, and the last one where it was changed."""
+    first, last = whole(period.provisioned_per_s), whole(period.provisioned_last_per_s)
+    return first if first == last else f"{first} → {last}"
 
 
 def not_held(changes: Changes) -> str | None:

@@ -183,13 +183,21 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
         return
     if _lacks_evidence(diagnosed) and not diagnosis.verdict.settled_by:
         cure = replace(cure, value="Get the missing evidence by the commands below")
-    beside = (*cure.beside, *_by_formula(diagnosed), *_unknown_scaling(diagnosed))
+    beside = (*cure.beside, *_unnamed_key(diagnosed), *_by_formula(diagnosed), *_unknown_scaling(diagnosed))
     cure = replace(cure, command=cure.command or _cure_command(diagnosed), beside=beside)
     if now is not None and diagnosis.cure is None and cures_now(diagnosis):
         others = other_cures(diagnosis)
         beside = (f"Or {others}",) if others else ()
         cure = replace(cure, name="For good", value=f"The same: {cure_of(diagnosis)}", beside=beside)
     yield cure
+
+
+def _unnamed_key(diagnosed: DiagnosedTable) -> Iterator[str]:
+    """That the cure is of one key, where no key is named, and what it is of several."""
+    diagnosis = diagnosed.run.diagnosis
+    cure = None if diagnosis.cure else first_cure(diagnosis)
+    if cure is not None and cure.action == "shard_writes" and not diagnosis.hot_keys:
+        yield "Assumed: one key fills the partition. If several do, use a partition key with more values"
 
 
 def _by_formula(diagnosed: DiagnosedTable) -> Iterator[str]:

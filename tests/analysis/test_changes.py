@@ -10,7 +10,7 @@ from keyheat.analysis.timeline import timeline
 from keyheat.evidence.earlier import EarlierRequest, fetch_earlier
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, Label, Series, TableFacts, Window
-from keyheat.show.changes import changed_words, not_held
+from keyheat.show.changes import changed_rows, changed_words, not_held
 from keyheat.words import WRITE, Capacity, Resource
 from tests.endpoint.asking import create
 from tests.endpoint.clients import service_app_at
@@ -132,6 +132,18 @@ def test_a_limit_that_changed_is_said(then: float, now: float | None, said: str)
     before = evidence([900] * 20, [0] * 20, start=START - DAY, provisioned=then)
     found = words(evidence([900] * 20, [6] * 20, provisioned=now), ("a day before", before), first=0)
     assert found == f"Writes were at 900 WCU/s a day before as well. {said}"
+
+
+def test_capacity_that_was_raised_while_it_throttled_did_change() -> None:
+    raised = evidence([310] * 10 + [1_900] * 10, [0] * 10 + [6] * 10, provisioned=600)
+    points = tuple((START + MINUTE * 5 * place, value) for place, value in enumerate((300, 300, 300, 600)))
+    capacity = Series(metric=metrics.provisioned(WRITE), statistic="Average", period_s=300, points=points)
+    kept = tuple(each for each in raised.series if each.metric != metrics.provisioned(WRITE))
+    raised = raised.model_copy(update={"series": (*kept, capacity)})
+    found = changes(raised, [label(10, 20)], WRITES, [])
+    assert found is not None
+    assert changed_words(found).endswith("While it throttled, capacity was raised from 300 to 600 WCU.")
+    assert changed_rows(found)[1]["while throttled"] == "300 → 600"
 
 
 def test_a_new_index_and_another_mix_of_operations_are_said() -> None:

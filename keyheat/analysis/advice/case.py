@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from math import ceil, inf, prod
 from typing import Any, Final
 
-from keyheat.analysis.advice.demand import MeasuredDemand, accepted_scans, demand, demand_of_all, with_scale
+from keyheat.analysis.advice.demand import (
+    MeasuredDemand,
+    accepted_scans,
+    demand,
+    demand_of_all,
+    one_key_per_s,
+    with_scale,
+)
 from keyheat.analysis.advice.schedule import Limit, Schedule, is_buffered, owners_of, policy_of
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN
@@ -60,6 +67,7 @@ class AdviceCase:
     scaled_by_hand: bool = False  # AWS says that its auto scaling is off
     scans_per_s: float = 0.0  # accepted pages of scans while it throttled
     scan_share: float = 0.0  # most that they can be of the units asked for
+    one_key_per_s: float | None = None  # asked for where one key, which is not named, fills a partition
     index_key: str | None = None  # the index's key attribute, by the scenario
     carried_s: float | None = None  # how long burst serves the demand beyond the limit; None: unknown
     counted: bool = True  # whether an index's keys were counted
@@ -258,6 +266,7 @@ class MeasuredRun:
             heat=heat.unscaled(scale) if heat else None,
             ceiling=planned.partition_per_s if planned else partition_ceiling(direction),
             quota=self.arranged.quota_of(direction) / scale,
+            one_key_per_s=_one_key_per_s(limit, label, track, heat),
             partitions_then=planned.partitions if planned else None,
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,
@@ -312,6 +321,16 @@ def _has_now(track: EvidenceTrack) -> float | None:
     setting = track.provisioned
     latest = setting.always or (setting.values[-1] if setting.values else None)
     return latest / track.scale if latest else None
+
+
+def _one_key_per_s(
+    limit: Limit, label: Label | None, track: EvidenceTrack | None, heat: RunHeat | None
+) -> float | None:
+    """What one key asks for if it alone throttles, units/s at scale 1; None where keys are known."""
+    if limit[0] != "partition" or label is None or track is None or (heat is not None and heat.hottest):
+        return None
+    per_s = one_key_per_s(track, label)
+    return per_s[0] / track.scale if per_s else None
 
 
 def _allowed(

@@ -44,7 +44,8 @@ class MeasuredDemand:
             return f"With the other steps of the cure {per_s} are consumed"
         if self.by == "client":
             return f"The client's demand was {per_s}"
-        return f"The demand was at least {per_s}, by consumption and throttle events"
+        least = "at least " if self.at_least else ""
+        return f"The demand was {least}{per_s}, by consumption and throttle events"
 
 
 def with_scale(units_per_s: float, direction: Direction, scale: float) -> str:
@@ -103,6 +104,19 @@ def accepted_scans(track: EvidenceTrack, labels: Sequence[Label]) -> tuple[float
         if scans and units_asked
         else (0.0, 0.0)
     )
+
+
+def one_key_per_s(track: EvidenceTrack, label: Label) -> tuple[float, float] | None:
+    """Return what one key would ask for that throttled a partition as in a label, and what all keys did.
+
+    Units/s of the cell that throttled most: the key has what its partition served and what was refused.
+    """
+    cells = range(track.cell_of(label.start.timestamp()), int(label.end.timestamp()), track.step_s)
+    worst = max(cells, key=track.refused)
+    used, refused = track.consumed_per_s(worst), track.refused_units(worst) / track.step_s
+    if used is None or not used + refused:
+        return None
+    return min(used, track.ceiling) + refused, used + refused
 
 
 def _spans(labels: Sequence[Label]) -> list[Span]:

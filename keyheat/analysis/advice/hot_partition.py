@@ -46,6 +46,8 @@ def hot_partition(case: AdviceCase) -> Iterator[Recommendation]:
     else:
         if case.heat is not None and case.heat.hottest:
             yield _shard_all(case, case.heat.hottest[0])
+        elif case.one_key_per_s is not None:
+            yield _shard_unnamed(case, case.one_key_per_s)
         yield _raise_cardinality(case)
 
 
@@ -114,6 +116,19 @@ def _shard_all(case: AdviceCase, key: HotKey) -> Recommendation:
         expected=f"With {count:,} shards of each key the hottest takes {units(of_each, 'write')}, "
         f"and partitions share the load evenly; reading one value back costs {count:,} queries. DynamoDB "
         "splits a hot partition between keys by itself, after minutes of such a load.",
+    )
+
+
+def _shard_unnamed(case: AdviceCase, per_s: float) -> Recommendation:
+    """Suffixes on the key that fills the partition, if it is one: which it is, no evidence says."""
+    count, of_each = _shards(case, per_s)
+    return case.advise(
+        "shard_writes",
+        shards=count,
+        why=f"No key is named. If one key fills the partition, it asks for {units(per_s, 'write')}, and a "
+        f"partition sustains {whole(case.ceiling)}. {_formula(case, per_s)}",
+        expected=f"Each of {count:,} keys then takes {units(of_each, 'write')}. Contributor Insights in "
+        "throttled-keys mode names the key; if several share the partition, more values of the key help.",
     )
 
 

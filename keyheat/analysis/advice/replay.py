@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from keyheat.analysis.advice.demand import one_key_per_s
 from keyheat.analysis.advice.table_then import as_it_was
 from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
@@ -118,7 +119,7 @@ def _asked_units(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) 
     cell = track.cell_of(second)
     peak = track.peak_ratio(cell)  # what came within a part of the cell is replayed within it
     lasts_s = min(1.0, max(0.0, track.step_s / peak - (second - cell)))
-    units_per_s = _units_per_s(arranged, track, cell) * peak * lasts_s
+    units_per_s = _units(arranged, track, cell) / track.step_s * peak * lasts_s
     return units_per_s / track.units_of_refused, track.units_of_refused
 
 
@@ -128,14 +129,14 @@ def asked_per_s(arranged: EvidenceTimeline, second: float) -> dict[Resource, flo
     for track in arranged.tracks:
         cell = track.cell_of(second)
         if cell in (track.consumed or {}):
-            per_s = _units_per_s(arranged, track, cell) / arranged.scale
+            per_s = _units(arranged, track, cell) / track.step_s / arranged.scale
             rates[Resource(track.index, track.direction)] = per_s
     return rates
 
 
-def _units_per_s(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
-    """Return the units/s of a cell that were consumed or throttled."""
-    return ((track.consumed or {}).get(cell, 0.0) + _throttled(arranged, track, cell)) / track.step_s
+def _units(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
+    """Return the units of a cell that were consumed or throttled."""
+    return (track.consumed or {}).get(cell, 0.0) + _throttled(arranged, track, cell)
 
 
 def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
@@ -168,13 +169,13 @@ def _masses(shares: tuple[tuple[str, float], ...]) -> Masses:
 def _entries(
     arranged: EvidenceTimeline, track: EvidenceTrack, heats: Sequence[RunHeat]
 ) -> tuple[IndexFlow, ...]:
-    """Return what the table's writes put into each index: index units per table unit, over all."""
-    table_units = sum((track.consumed or {}).values())
+    """Return what the table's writes put into each index: index units per table unit, as asked for."""
+    table_units = sum(_units(arranged, track, cell) for cell in track.consumed or ())
     if track.index is not None or track.direction != "write" or not table_units:
         return ()
     flows = []
     for index in arranged.indexes(WRITE):
-        units = sum((index.consumed or {}).values()) / table_units
+        units = sum(_units(arranged, index, cell) for cell in index.consumed or ()) / table_units
         if index.index is not None and units > 0:
             keys = _keys(heats, WRITE, index.index)
             flows.append(IndexFlow(index=index.index, units=units, keys=keys))
@@ -244,12 +245,8 @@ def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
     track = arranged.track(index_of(label.resource), label.direction)
     if track is None or label.constraint != "partition":
         return None
-    cells = range(track.cell_of(label.start.timestamp()), int(label.end.timestamp()), track.step_s)
-    worst = max(cells, key=track.refused)
-    used, refused = track.consumed_per_s(worst), track.refused_units(worst) / track.step_s
-    if used is None or not used + refused:
-        return None
-    return min(1.0, (track.ceiling + refused) / (used + refused))
+    per_s = one_key_per_s(track, label)
+    return per_s[0] / per_s[1] if per_s else None
 
 
 def with_assumed_key(
