@@ -75,8 +75,8 @@ def no_partition_words(bound: Bound, direction: Direction) -> str:
 
 def later_words(bound: Bound) -> str:
     return (
-        f"Burst was left: {whole(bound.more)} units beyond the refill were consumed afterwards, and at most "
-        f"{whole(bound.less)} are refilled while it throttles"
+        f"Burst was left: afterwards {whole(bound.more)} units above the capacity were consumed, and at most "
+        f"{whole(bound.less)} can have been refilled while it throttled"
     )
 
 

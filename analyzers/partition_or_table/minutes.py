@@ -141,7 +141,7 @@ class Minute:
     def consumed(self) -> str:
         """The consumption as the beginning of a sentence; a label quotes its heaviest minute."""
         used = of_provisioned(self.rate, self.capacity, self.track.direction)
-        return f"In the {self.track.cell_name} that throttled most, {used} were consumed on average"
+        return f"In the {self.track.cell_name} with the most throttles, {used} were consumed on average"
 
 
 def by_minutes(readings: tuple[MinuteReading, ...], cell: int) -> Opinion:

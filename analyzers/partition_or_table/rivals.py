@@ -16,7 +16,7 @@ from .bounds import PROVED
 from .consumption import Consumption
 from .ladder import LabelCandidate, cells_of, heaviest_cell, indexes_are_calm
 
-EXCLUDED: Final = "no unknown could make it the limit: consumption excludes it"
+EXCLUDED: Final = "ruled out by consumption, whatever is unknown"
 AT: Final = frozenset({"seconds-at-provisioned", "seconds-burst-spent", "minutes-at-provisioned"})
 
 

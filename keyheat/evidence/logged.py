@@ -179,7 +179,7 @@ class ThrottleLog:
     def _lines(self, number: int, left_out: Counter[str]) -> Iterator[str]:
         """Messages about records that do not count."""
         if rest := self.records - sum(self.counts.values()) - self.repeated:
-            yield f"log: {rest:,} of {some(self.records, 'record')} left out: not a throttle"
+            yield f"log: {rest:,} of {some(self.records, 'record')} are not throttles"
         for why, count in left_out.most_common():
             yield f"log: {some(count, 'throttle')} left out: {why}"
         if self.repeated:

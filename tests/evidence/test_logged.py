@@ -109,7 +109,7 @@ def test_what_is_of_another_table_region_or_time_is_left_out_and_said(tmp_path: 
     found = read_logs([path]).records_of("orders", "eu-west-1", ALWAYS)
     (row,) = found.throttles or ()
     assert (row.second, row.reason, row.count) == (datetime(2026, 11, 20, 12, 0, 1, tzinfo=UTC), KEY_RANGE, 1)
-    assert found.missing[0] == "log: 1 of 7 records left out: not a throttle"
+    assert found.missing[0] == "log: 1 of 7 records are not throttles"
     left = " ".join(found.missing)
     for why in ("of table carts", "of us-east-1, not", "outside", "without a time", "without a table"):
         assert f"1 throttle left out: {why}" in left
