@@ -26,8 +26,8 @@ from benchmarks._table import Row, show
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from tests.faults.account import asked_of, differences
+from tests.faults.kinds import at_random
 from tests.faults.process import FaultProxy
-from tests.faults.schedule import at_random
 
 ROOT = Path(__file__).parents[1]
 WARM_UP_MINUTES = 3

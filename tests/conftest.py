@@ -4,11 +4,12 @@ import gc
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import botocore.session
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from keyheat.cli.main import cli, main
+from keyheat.load.run import launch
 from keyheat.show.console import be_quiet, speak_json
 from tests.browsing import browser, new_page, opener, visit  # noqa: F401  # fixtures of every folder below
 from tests.load.forked import Load, LocustServer, clean_environment
@@ -179,12 +181,23 @@ def sample(made_samples: Path, tmp_path: Path) -> MakeRun:
     return make
 
 
+LOCUST_SERVER = LocustServer()
+
+
 @pytest.fixture(scope="session")
-def locust_server() -> Iterator[LocustServer]:
+def locust_server() -> LocustServer:
     """Locust, imported once for all loads."""
-    server = LocustServer()
-    yield server
-    server.stop()
+    return LOCUST_SERVER
+
+
+@pytest.fixture(scope="session", autouse=True)
+def launched_from_the_server() -> Iterator[None]:
+    """Loads that `keyheat run` starts in the tests' own process are forked from it, too."""
+    started = SimpleNamespace(PIPE=subprocess.PIPE, Popen=LOCUST_SERVER.launch)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launch, "subprocess", started)
+        yield
+    LOCUST_SERVER.stop()
 
 
 @pytest.fixture

@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
+import pyarrow.compute as pc
+
 from keyheat import runfiles
+from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
 
 PATIENCE_S = 600  # guards against hanging only: a busy machine takes its time
@@ -42,6 +45,28 @@ def get(url: str, body: bytes | None = None) -> str:
 def run_of(folder: Path) -> dict[str, Any]:
     """What `run.json` says."""
     return runfiles.read_json(folder / "run.json", runfiles.RUN)
+
+
+SEEN_BY_THE_CLIENT = {"seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"}
+
+
+def check_whole(folder: Path) -> dict[str, Any]:
+    """The files of a run are there, of the right format, and agree with each other; gives its totals."""
+    files = {path.name for path in folder.iterdir()}
+    assert files >= SEEN_BY_THE_CLIENT
+    assert not [name for name in files if name.endswith(".tmp")]
+    totals: dict[str, Any] = run_of(folder)["totals"]
+    seconds = parquet.read_table(folder / "seconds.parquet", runfiles.SECONDS)
+    requests = seconds.filter(pc.is_null(seconds["index"]))
+    for count in ("attempts", "accepted", "throttled", "errors"):
+        assert pc.sum(requests[count]).as_py() == totals[count], count
+    assert totals["attempts"] == totals["accepted"] + totals["throttled"] + totals["errors"]
+    throttles = parquet.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
+    assert throttles.num_rows == totals["throttled"] == sum(totals["by_reason"].values())
+    assert (folder / "latency.hdr").read_text().startswith(f"#[{runfiles.LATENCY}]\n")
+    keys = runfiles.read_json(folder / "keys.json", runfiles.KEYS)
+    assert sum(key["share"] for key in keys["overall"]["write"]) <= 1.000001
+    return totals
 
 
 def decided(url: str, table: str = "short-table") -> dict[str, int]:

@@ -114,11 +114,7 @@ def test_nothing_was_left_behind(verb: Verb, ddb: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--profile", "nobody"), "nobody"),
-        (("--region", "eu west"), "eu west"),
-    ],
+    ("options", "words"), [(("--profile", "nobody"), "nobody"), (("--region", "eu west"), "eu west")]
 )
 def test_what_cannot_be_asked_is_said(verb: Verb, ddb: Any, options: tuple[str, ...], words: str) -> None:
     said = verb("clean", "--orphans", *options)

@@ -39,34 +39,18 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]
         os.close(ours)
 
 
-def test_nobody_can_be_asked(verb: Verb, started: list[list[str]]) -> None:
-    said = verb("run", "hotkey", "--target", AWS)
-    assert said.code == 4
-    assert "--yes" in said.line
-    assert started == []
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["run", "hotkey", "--target", AWS],
-        ["whatif", "hotkey", "load", "--target", AWS],
-    ],
-)
-def test_a_service_without_any_input_is_refused_too(
-    verb: Verb,
-    started: list[list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    arguments: list[str],
+def test_nobody_can_be_asked_without_any_input(
+    verb: Verb, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that was started with its standard input closed has no `sys.stdin`."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.stdin", None)
-    said = verb(*arguments)
-    assert said.code == 4
-    assert "--yes" in said.err
-    assert started == []
+    with open(os.devnull, encoding="utf-8") as nobody:
+        for stdin in (nobody, None):
+            with monkeypatch.context() as patch:
+                patch.setattr("sys.stdin", stdin)
+                said = verb("run", "hotkey", "--target", AWS)
+            assert said.code == 4
+            assert "--yes" in said.line
+            assert started == []
 
 
 def test_yes_goes_on_and_is_passed_on_with_everything_else(verb: Verb, started: list[list[str]]) -> None:

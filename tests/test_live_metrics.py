@@ -7,7 +7,6 @@ queries, parsed as Prometheus would, against what a load exported.
 import csv
 import json
 import re
-import signal
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -30,7 +29,7 @@ from keyheat.metrics import Metric
 from tests.load.conftest import SHORT
 from tests.load.forked import LocustServer
 from tests.make import a_scenario_file
-from tests.outside import PATIENCE_S, a_readers_environment, eventually, free_port, get
+from tests.outside import a_readers_environment, eventually, free_port, get
 
 ROOT = Path(__file__).parents[1]
 GRAFANA = ROOT / "deploy/grafana"
@@ -128,6 +127,12 @@ def test_a_load_exports_every_metric_with_its_kind(loaded: Loaded) -> None:
     assert {name: one.type for name, one in loaded.after.items()} == {
         family_of(one): one.kind for one in LOAD_METRICS
     }
+    assert loaded.during["keyheat_load_loading"].samples[0].value == 1
+    ((throttle, _count),) = loaded.points("throttles").items()
+    assert dict(throttle) == {
+        "operation": "PutItem", "resource": "table", "direction": "write", "constraint": "partition",
+        "reason": "TableWriteKeyRangeThroughputExceeded",
+    }  # fmt: skip
     ((info, _always),) = loaded.points("info").items()
     assert (dict(info)["run"], dict(info)["table"]) == (loaded.run["run_id"], "watched-table")
 
@@ -153,24 +158,9 @@ def test_what_is_exported_at_the_end_is_what_the_run_came_to(loaded: Loaded) -> 
     assert dict(hottest[0]) == {"key": "hot", "resource": "table", "direction": "write"}
 
 
-@pytest.mark.opens
-def test_prometheus_reads_them_while_it_runs(loaded: Loaded) -> None:
-    families = loaded.during
-    assert families["keyheat_load_loading"].samples[0].value == 1
-    (throttle,) = (one for one in families["keyheat_load_throttles"].samples)
-    assert throttle.labels == {
-        "operation": "PutItem", "resource": "table", "direction": "write", "constraint": "partition",
-        "reason": "TableWriteKeyRangeThroughputExceeded",
-    }  # fmt: skip
-
-
-def panels() -> list[dict[str, Any]]:
-    return list(BOARD["panels"])
-
-
 def queries() -> list[str]:
     """The PromQL of all panels, with what Grafana puts in the place of its variables."""
-    found = [target["expr"] for panel in panels() for target in panel["targets"]]
+    found = [target["expr"] for panel in BOARD["panels"] for target in panel["targets"]]
     return [one.replace("$__rate_interval", "20s").replace("$instance", ".*") for one in found]
 
 
@@ -191,11 +181,6 @@ def test_the_dashboard_asks_for_what_a_load_exports_and_for_all_that_it_does(loa
         "keyheat_load_loading", "keyheat_load_backoff_seconds_total",
         "keyheat_load_held_back_seconds_total", "keyheat_load_hot_key_consumed_units",
     }  # fmt: skip
-
-
-def test_a_query_that_prometheus_would_refuse_is_seen() -> None:
-    with pytest.raises(ValueError, match="expected type"):
-        metrics_in("rate(keyheat_load_attempts_total)")
 
 
 def lost(mine: Any, known: Any, where: str = "$") -> Iterator[str]:
@@ -236,35 +221,3 @@ def test_the_list_names_the_labels_that_they_have(loaded: Loaded) -> None:
         for one in LOAD_METRICS
     }
     assert told == found
-
-
-@pytest.mark.opens
-def test_a_master_exports_what_its_workers_sent_and_they_export_nothing(
-    locust_server: LocustServer, tmp_path: Path
-) -> None:
-    a_scenario_file(tmp_path, SHORT, **WATCHED)
-    port, wired, web = free_port(), str(free_port()), str(free_port())
-    with ExitStack() as stack:
-        exported = ("--prometheus-port", str(port))
-        lead = (
-            *MADE, *exported, "--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", wired,
-            "--expect-workers", "2", "--web-port", web,
-        )  # fmt: skip
-        work = ("--worker", "--master-host", "127.0.0.1", "--master-port", wired, *exported)
-        children = [
-            locust_server.start((*HOTKEY, *words), tmp_path, a_readers_environment())
-            for words in (lead, work, work)
-        ]
-        for child in children:
-            stack.callback(child.close)
-        eventually(lambda: seen(port))
-        get(f"http://127.0.0.1:{web}/stop", b"")
-        run = eventually(lambda: over(tmp_path))
-        families = read(get(f"http://127.0.0.1:{port}/metrics"))
-        children[0].send_signal(signal.SIGINT)
-        ends = [child.communicate(timeout=PATIENCE_S)[1] for child in children]
-    attempts = points_of(families["keyheat_load_attempts"])
-    assert sum(attempts.values()) == run["totals"]["attempts"]
-    assert len(points_of(families["keyheat_load_cpu_ratio"])) == 2
-    assert f"metrics for Prometheus: http://127.0.0.1:{port}/metrics" in ends[0]
-    assert all("metrics for Prometheus" not in said for said in ends[1:])

@@ -7,22 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 import pytest
 
-from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.control import creation
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from keyheat.runs import parquet
 from tests.faults.account import asked_of, differences
-from tests.faults.kinds import FAULTS
+from tests.faults.kinds import FAULTS, in_turn
 from tests.faults.process import FaultProxy
-from tests.faults.schedule import in_turn
 from tests.load.forked import Load
 from tests.make import ON_DEMAND, a_scenario_file, a_spec
-from tests.outside import PATIENCE_S, eventually, run_of
+from tests.outside import PATIENCE_S, check_whole, eventually, run_of
 
 pytestmark = pytest.mark.opens
 
@@ -96,23 +92,7 @@ def behind(tmp_path: Path, start_locust: Callable[..., Load]) -> Iterator[Callab
         each.endpoint.stop()
 
 
-def check_whole(folder: Path) -> dict[str, Any]:
-    """The files of the run are there, and say the same; gives its totals."""
-    assert {path.name for path in folder.iterdir()} - {"partitions.parquet"} == {  # the network may lose it
-        "run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"
-    }  # fmt: skip
-    run = run_of(folder)
-    assert run["status"] == "interrupted"
-    seconds = parquet.read_table(folder / "seconds.parquet", runfiles.SECONDS)
-    for name in ("attempts", "accepted", "throttled", "errors"):
-        assert pc.sum(seconds[name]).as_py() == run["totals"][name]
-    totals: dict[str, Any] = run["totals"]
-    return totals
-
-
-def test_an_endpoint_that_hangs_makes_a_run_of_a_closed_loop_invalid(
-    behind: Callable[[str], Behind],
-) -> None:
+def test_an_endpoint_that_hangs_makes_a_run_of_a_closed_loop_invalid(behind: Callable[[str], Behind]) -> None:
     """Everybody waits and nobody sends: what was asked for is what the scenario asks all the same."""
     hung = behind("hung")
     hung.proxy.plan(dict.fromkeys(range(200, 10_000), "silence"))
@@ -143,7 +123,9 @@ def test_runs_through_every_fault(behind: Callable[[str], Behind]) -> None:
     for each, load, err in zip((signed, boto3), loads, said, strict=True):
         assert load.returncode == 130, err
         assert "Traceback" not in err
-        totals, counted = check_whole(each.folder / "run"), each.proxy.counts()
+        run, counted = each.folder / "run", each.proxy.counts()
+        totals = check_whole(run)
+        assert run_of(run)["status"] == "interrupted"
         asked = each.asked_before + asked_of(each.endpoint.url)
         wrong = {what: number for what, number in differences(totals, counted, asked).items() if number}
         assert not wrong, (totals, counted, err)

@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from threading import Lock
+from typing import IO, Any, Self
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +29,7 @@ class Load:
 
     args: Sequence[str]
     stdout: IO[str]
-    stderr: IO[str]
+    stderr: IO[str] | None
     status: IO[bytes]
     pid: int
     returncode: int | None = None
@@ -53,11 +54,18 @@ class Load:
         if self.status.closed:
             return "", ""
         with ThreadPoolExecutor(2) as pool:
-            out, err = pool.map(lambda pipe: pipe.read(), (self.stdout, self.stderr))
+            out, err = pool.map(lambda pipe: pipe.read() if pipe else "", (self.stdout, self.stderr))
         self.wait(timeout)
         for pipe in (self.stdout, self.stderr, self.status):
-            pipe.close()
+            if pipe:
+                pipe.close()
         return out, err
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.communicate()
 
     def send_signal(self, number: int) -> None:
         """Send a signal, unless it has ended."""
@@ -79,9 +87,13 @@ class Load:
 
 
 class LocustServer:
-    """The server, as a child process of the tests."""
+    """The server, as a child process of the tests: it begins with the first load."""
 
     def __init__(self) -> None:
+        self._lock = Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def _begin(self) -> None:
         self._channel, theirs = socket.socketpair()
         command = [sys.executable, "-m", "tests.load.forked", str(theirs.fileno())]
         self._child = subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()])
@@ -89,30 +101,48 @@ class LocustServer:
 
     def start(
         self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], *, module: str = "locust",
-        new_session: bool = False, file_bytes: int | None = None,
+        new_session: bool = False, file_bytes: int | None = None, stderr: IO[str] | None = None,
     ) -> Load:  # fmt: skip
         """Start `python -m MODULE ARGUMENTS` in a folder, or a file of Python.
 
-        `file_bytes` bounds each file that it writes.
+        `file_bytes` bounds each file that it writes; `stderr` is a file for it in place of a pipe.
         """
-        pipes = [os.pipe() for _ in range(3)]
+        out, err, status = (os.pipe() for _ in range(3))
+        theirs = [out[1], stderr.fileno() if stderr else err[1], status[1]]
         order = {
             "module": module, "arguments": list(arguments), "folder": str(folder), "env": dict(env),
             "new_session": new_session, "file_bytes": file_bytes,
         }  # fmt: skip
         text = json.dumps(order).encode()
-        socket.send_fds(self._channel, [len(text).to_bytes(4)], [write for _read, write in pipes])
-        self._channel.sendall(text)
-        for _read, write in pipes:
-            os.close(write)
-        out, err, status = (read for read, _write in pipes)
-        told = os.fdopen(status, "rb", buffering=0)
-        return Load(arguments, os.fdopen(out), os.fdopen(err), told, pid=int(told.readline()))
+        with self._lock:
+            if self._child is None:
+                self._begin()
+            socket.send_fds(self._channel, [len(text).to_bytes(4)], theirs)
+            self._channel.sendall(text)
+        for pipe in (out, err, status):
+            os.close(pipe[1])
+        told, said = os.fdopen(status[0], "rb", buffering=0), os.fdopen(err[0])
+        load = Load(arguments, os.fdopen(out[0], errors="replace"), said, told, pid=int(told.readline()))
+        if stderr:
+            said.close()
+            load.stderr = None
+        return load
+
+    def launch(
+        self, command: Sequence[str], *, stderr: IO[str], env: Mapping[str, str], **streams: Any
+    ) -> "Load | subprocess.Popen[str]":
+        """Start what `keyheat run` starts as it does by `subprocess.Popen`."""
+        _python, option, module, *arguments = command
+        if option != "-m":
+            return subprocess.Popen(command, stderr=stderr, env=env, **streams)
+        sys.audit("subprocess.Popen", module, arguments, None, env)
+        return self.start(arguments, Path.cwd(), env, module=module, stderr=stderr)
 
     def stop(self) -> None:
         """End the server; loads go on."""
-        self._channel.close()
-        self._child.wait()
+        if self._child:
+            self._channel.close()
+            self._child.wait()
 
 
 def clean_environment(tmp_path: Path) -> dict[str, str]:
@@ -174,6 +204,8 @@ def become(order: dict[str, Any]) -> None:
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["env"])
+    if PARENT in os.environ:
+        os.environ[PARENT] = str(os.getppid())  # its keeper takes the place of whoever launches it
     sys.argv[1:] = order["arguments"]
 
 
@@ -184,6 +216,7 @@ if __name__ == "__main__":
 
     import keyheat.load.run.finish
     import keyheat.load.run.session  # noqa: F401  # what a load test comes to import
+    from keyheat.load.guard.signals import PARENT
 
     order = serve(monkey.get_original("socket", "socket")(fileno=int(sys.argv[1])))
     if order["module"].endswith(".py"):

@@ -1,10 +1,12 @@
 """A server that answers what a script says, whatever it is asked."""
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from time import sleep
 
 HANG, HANG_UP, RESET = b"hang", b"hang up", b"reset"
@@ -27,8 +29,11 @@ def answered(status: str, body: bytes, *headers: str) -> bytes:
 class ScriptedServer:
     """Answers one request after the other with what the script says."""
 
-    def __init__(self, script: Iterable[Answer]) -> None:
+    def __init__(self, script: Iterable[Answer], tls: Path | None = None) -> None:
         self._script = iter(script)
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if tls else None
+        if self._tls and tls:
+            self._tls.load_cert_chain(tls)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.requests: list[bytes] = []
@@ -49,10 +54,12 @@ class ScriptedServer:
                 connection.close()
                 return
             self.connections += 1
-            self._current = connection
-            with connection, suppress(OSError):
-                self._answer_all(connection)
+            with suppress(OSError), self._secured(connection) as self._current:
+                self._answer_all(self._current)
             self.hung_up = True
+
+    def _secured(self, connection: socket.socket) -> socket.socket:
+        return self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
 
     def _answer_all(self, connection: socket.socket) -> None:
         while request := self._request(connection):
@@ -103,8 +110,9 @@ class ScriptedServer:
 
 
 @contextmanager
-def serving(*script: Answer) -> Iterator[ScriptedServer]:
-    server = ScriptedServer(script)
+def serving(*script: Answer, tls: Path | None = None) -> Iterator[ScriptedServer]:
+    """`tls` is a file with a certificate and its key."""
+    server = ScriptedServer(script, tls)
     try:
         yield server
     finally:

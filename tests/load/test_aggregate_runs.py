@@ -1,7 +1,6 @@
 """Sales per product and day, kept in three ways by load tests as they are: the totals are the orders."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,35 +9,13 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from tests.load.conftest import Loaded
+from tests.make import SCENARIOS
 from tests.outside import free_port, run_of
 
-ROOT = Path(__file__).parents[2]
 SECONDS = {"scan": 5, "transaction": 5, "stream": 12}  # a consumer looks for new shards every 10 s
 
 
-def small(way: str, folder: Path) -> Path:
-    """The way's own scenario, with fewer orders and for a moment."""
-    text = (ROOT / "configs" / "scenarios" / f"aggregate-{way}.toml").read_text()
-    smaller = {
-        "requests_per_s = 1_000": "requests_per_s = 120",
-        "duration_s = 50": f"duration_s = {SECONDS[way]}",
-    }
-    for old, new in smaller.items():
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / f"{way}.toml"
-    path.write_text(text)
-    return path
-
-
 Totals = Counter[tuple[str, str]]
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    """A local table that outlives the runs, so that what they left can be read."""
-    with EndpointProcess.start() as process:
-        yield process.url
 
 
 def totals_in(url: str, table: str, run_id: str) -> tuple[Totals, Totals]:
@@ -56,17 +33,18 @@ def totals_in(url: str, table: str, run_id: str) -> tuple[Totals, Totals]:
 
 @pytest.mark.parametrize(("way", "processes"), [("scan", 1), ("transaction", 1), ("stream", 2)])
 def test_the_totals_are_what_the_orders_come_to(
-    load_run: Loaded, tmp_path: Path, endpoint: str, way: str, processes: int
+    load_run: Loaded, tmp_path: Path, endpoint: EndpointProcess, way: str, processes: int
 ) -> None:
     """A consumer counts no order twice, and lacks at most what came after its last flush."""
     folder, port = tmp_path / "run", str(free_port())
     workers = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
-    options = ("--host", endpoint, "--keep-table", "--share", *(workers if processes > 1 else ()))
-    load_run(f"aggregate_{way}.py", small(way, tmp_path), *options)
+    smaller = ("--set", "load.requests_per_s=120", "--set", f"load.duration_s={SECONDS[way]}")
+    options = ("--host", endpoint.url, "--keep-table", "--share", *(workers if processes > 1 else ()))
+    load_run(f"aggregate_{way}.py", SCENARIOS / f"aggregate-{way}.toml", *smaller, *options)
     run = run_of(folder)
     counted, consumed = run["counted"], run["totals"]["consumed_units"]
     placed, table = counted["orders.placed"], run["table"]["name"]
-    truth, kept = totals_in(endpoint, table, run["run_id"])
+    truth, kept = totals_in(endpoint.url, table, run["run_id"])
     assert placed == truth.total() > 0
     beside = {name: number for name, number in counted.items() if name.endswith(".write_units")}
     assert counted["orders.units"] == consumed["write"] + consumed["read"] + sum(beside.values())
@@ -75,7 +53,7 @@ def test_the_totals_are_what_the_orders_come_to(
     elif way == "scan":
         assert counted["totals.reports"] >= 1
     else:
-        _none, kept = totals_in(endpoint, f"{table}-totals", run["run_id"])
+        _none, kept = totals_in(endpoint.url, f"{table}-totals", run["run_id"])
         assert kept <= truth
         assert kept.total() == counted["orders.counted"]
         if "totals.updates" in counted:
@@ -83,10 +61,3 @@ def test_the_totals_are_what_the_orders_come_to(
         else:  # a machine too slow to come to a flush
             assert (kept, beside, run["generator"]["bound"]) == (Totals(), {}, True)
     assert not [line for line in run["generator"]["checks"] if "stream" in line or "total" in line]
-
-
-def test_a_scenario_without_a_stream_is_refused(load_run: Loaded, tmp_path: Path) -> None:
-    err = load_run("aggregate_stream.py", small("scan", tmp_path), code=2)
-    for where in ("$.table.stream", "$.companions"):
-        assert f"@ {where}" in err
-    assert not (tmp_path / "run").exists()

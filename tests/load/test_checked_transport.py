@@ -5,17 +5,13 @@ from typing import Any
 import orjson
 import pytest
 
-from keyheat.load.record.record import Record
-from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import CheckedTransport
-from keyheat.load.users.outcomes import Batch, Note, Request, RequestPart, Transaction, note_answer
 
 PAGE = b"<html><body>Please log in</body></html>"
 UNITS = {"TableName": "t", "CapacityUnits": 2.0}
 KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
 ITEM = {**KEY, "filler": {"S": "x"}}
-PARTS = [RequestPart("a", "1", 1.0), RequestPart("b", "1", 1.0)]
 ASKED: dict[str, dict[str, Any]] = {
     "PutItem": {"Item": ITEM},
     "DeleteItem": {"Key": KEY},
@@ -147,31 +143,6 @@ def test_an_item_that_was_asked_for_is_there() -> None:
     said = {"ConsumedCapacity": UNITS}
     assert judged("UpdateItem", said).accepted
     assert judged("UpdateItem", said, ReturnValues="ALL_NEW").failure == "not_an_answer"
-
-
-NOTES: dict[str, Note | None] = {
-    "PutItem": None,
-    "BatchWriteItem": Batch(PARTS, "pk", "sk"),
-    "BatchGetItem": Batch(PARTS, "pk", "sk"),
-    "TransactWriteItems": Transaction(PARTS),
-}
-
-
-@pytest.mark.parametrize("operation", NOTES)
-@pytest.mark.parametrize("units", [b"-5", b"1e308", b"NaN", b'"2"', b"true"])
-def test_the_record_stays_whole(operation: str, units: bytes) -> None:
-    record, sent = Record(), Request(operation, b"", "a", "write", 1.0, None, NOTES[operation])
-    bad = orjson.dumps(GOOD[operation]).replace(b"2.0", units)
-    good = orjson.dumps({"ConsumedCapacity": GOOD[operation]["ConsumedCapacity"]})
-    for body in (bad, good):
-        note_answer(record, sent, judged(operation, body), 1_000.0, 0)
-    for _ in record.heat["write"].close_windows(2_000.0):
-        pass
-    total = record.seconds.total()
-    assert total[ATTEMPTS] == total[ACCEPTED] + total[ERRORS]
-    assert total[ERRORS] == record.errors_by_kind["not_an_answer"] == total[ACCEPTED]
-    assert total[CONSUMED] == record.heat["write"].sketch.total_units == 2.0
-    assert Record.from_wire(record.to_wire()).seconds.total() == total
 
 
 def test_refusals_with_nonsense_in_them_have_a_name() -> None:

@@ -1,4 +1,7 @@
-"""A sharded collection is read back as if it had never been sharded."""
+"""A sharded collection is read back as if it had never been sharded.
+
+The cache lets one read of a key through per lifetime, and nothing that was not found.
+"""
 
 import gevent
 import orjson
@@ -7,7 +10,17 @@ from gevent.event import Event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.users.collections import Item, Page, Query, read_collection
+from keyheat.load.users.collections import (
+    Collected,
+    Item,
+    Page,
+    Query,
+    ReadThroughCache,
+    copies_of,
+    read_collection,
+)
+from keyheat.scenario.spec.part import CacheSpec
+from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
 
 PAGE = 3
 ORDER = Query(table="orders", partition_key="pk", sort_key="sk")
@@ -28,7 +41,7 @@ def stored(values: list[tuple[int, str]]) -> Shards:
     return shards
 
 
-class Table:
+class ShardedTable:
     """Answers queries page by page, as DynamoDB does."""
 
     def __init__(self, shards: Shards, asked: Query, page_items: int = PAGE) -> None:
@@ -67,7 +80,7 @@ def test_shards_merge_into_one_order(
     at_once: int,
 ) -> None:
     shards, asked = stored(values), query(limit, descending=descending, prefix=prefix)
-    table = Table(shards, asked, page_items)
+    table = ShardedTable(shards, asked, page_items)
     found = read_collection(tuple(shards), asked, table.page, at_once=at_once)
     everything = sorted(
         (value for _shard, value in set(values) if value.startswith(prefix or "")),
@@ -79,13 +92,14 @@ def test_shards_merge_into_one_order(
 
 
 def test_no_page_is_read_beyond_the_limit() -> None:
-    table = Table(stored([(0, f"{number:03d}") for number in range(100)]), query(5))
-    read_collection(("hot#0", "hot#1"), query(5), table.page)
+    table = ShardedTable(stored([(0, f"{number:03d}") for number in range(100)]), query(5))
+    read_collection(("hot#0", "hot#1", "hot#2", "hot#3"), query(5), table.page)
     assert table.pages.count("hot#0") == 2
+    assert table.most_in_flight == 4, "all shards are asked at once"
 
 
 def test_what_a_query_raises_is_raised_and_no_further_page_is_asked_for() -> None:
-    table = Table(stored([(0, f"{number:03d}") for number in range(100)]), ORDER)
+    table = ShardedTable(stored([(0, f"{number:03d}") for number in range(100)]), ORDER)
 
     def refused(shard: str, start: Item | None) -> Page:
         if shard == "hot#1":
@@ -143,7 +157,96 @@ def test_numbers_are_in_order_of_their_values() -> None:
     assert [item["views"]["N"] for item in found] == ["100", "9", "-1.5e1"]
 
 
-def test_all_shards_are_asked_at_once() -> None:
-    table = Table(stored([]), ORDER)
-    read_collection(("hot#0", "hot#1", "hot#2", "hot#3"), ORDER, table.page)
-    assert table.most_in_flight == 4
+KEY = ("hot", None)
+
+
+class Table:
+    """Answers reads after a while, and counts them."""
+
+    def __init__(self, answer: Collected | None = None) -> None:
+        self.reads = 0
+        self.now_s = 100.0
+        self._answer = answer or Collected([{"pk": {"S": "hot"}}], True, 1, 4.0)
+
+    def read(self) -> Collected:
+        self.reads += 1
+        gevent.sleep(0)
+        return self._answer
+
+    def cache(self, ttl_s: float = 1.0, items: int = 10) -> ReadThroughCache:
+        return ReadThroughCache(CacheSpec(ttl_s=ttl_s, items=items), now=lambda: self.now_s)
+
+
+def test_an_item_is_read_once_per_lifetime() -> None:
+    table = Table()
+    cache = table.cache(ttl_s=2.0)
+    cached, found = cache.get(KEY, table.read)
+    assert cached is None
+    assert found is not None
+    table.now_s += 1.9
+    cached, found = cache.get(KEY, table.read)
+    assert found is None
+    assert cached is not None
+    assert (cached.units, cached.read_s) == (4.0, 100.0)
+    table.now_s += 0.1
+    cache.get(KEY, table.read)
+    assert table.reads == 2
+
+
+def test_those_who_miss_at_the_same_time_share_one_read() -> None:
+    table = Table()
+    cache = table.cache()
+    users = [gevent.spawn(cache.get, KEY, table.read) for _ in range(20)]
+    gevent.joinall(users, raise_error=True)
+    assert table.reads == 1
+    assert sum(user.value[0] is not None for user in users) == 19
+
+
+def test_copies_are_global_indexes_with_the_same_keys_and_all_attributes() -> None:
+    capacity = CapacityPair(read=1, write=1)
+
+    def index(name: str, **more: object) -> IndexSpec:
+        fields: dict[str, object] = {"partition_key": "pk", "sort_key": "sk", "provisioned": capacity}
+        return IndexSpec.model_validate({"name": name, **fields, **more})
+
+    indexes = (
+        index("copy"),
+        index("other-key", partition_key="country"),
+        index("no-sort-key", sort_key=None),
+        index("half", projection="KEYS_ONLY"),
+        index("local", local=True, sort_key="other", provisioned=None),
+    )
+    table = TableSpec(name="orders", sort_key="sk", provisioned=capacity, indexes=indexes)
+    assert copies_of(table) == (None, "copy")
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_what_was_not_found_is_not_kept(complete: bool) -> None:
+    """An absent item may be written at any time, and a throttled read found nothing out."""
+    table = Table(Collected([], complete, 1, 0.5))
+    cache = table.cache()
+    for _ in range(3):
+        cache.get(KEY, table.read)
+    assert table.reads == 3
+
+
+def test_a_read_that_breaks_leaves_nobody_waiting() -> None:
+    table = Table()
+    cache = table.cache()
+
+    def breaks() -> Collected:
+        gevent.sleep(0)
+        raise LookupError
+
+    first, second = gevent.spawn(cache.get, KEY, breaks), gevent.spawn(cache.get, KEY, table.read)
+    gevent.joinall([first, second], timeout=600)
+    assert isinstance(first.exception, LookupError)
+    assert second.value[1] is not None
+
+
+def test_it_holds_so_many_items_and_no_more() -> None:
+    table = Table()
+    cache = table.cache(items=2)
+    for name in ("a", "b", "c", "a"):
+        cache.get((name, None), table.read)
+    assert table.reads == 4

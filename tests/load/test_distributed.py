@@ -6,15 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 import pytest
 
-from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
 from tests.load.forked import Load
-from tests.outside import OR_TOO_SLOW, PATIENCE_S, check_verdict, decided, eventually, free_port, run_of
+from tests.outside import (
+    OR_TOO_SLOW,
+    PATIENCE_S,
+    check_verdict,
+    check_whole,
+    decided,
+    eventually,
+    free_port,
+    run_of,
+)
 
 LATE = """
 import gevent, locust
@@ -65,20 +71,13 @@ def test_the_master_has_all_that_the_workers_sent(
     assert master.returncode == 0, err
     assert [worker.wait(PATIENCE_S) for worker in workers] == [0, 0]
 
-    run = run_of(folder)
-    totals = run["totals"]
+    run, totals = run_of(folder), check_whole(folder)
     assert {name: totals[name] for name in ("accepted", "throttled")} == decided(endpoint.url)
     assert totals["throttled"] > 0 or run["generator"]["bound"]  # a machine too slow to get that far
     assert totals["errors"] == 0
     assert (run["status"], run["processes"], run["users"]) == ("finished", 2, 10)
     assert (run["generator"]["missing"], against_workers(run)) == ([], [])
-    throttles = parquet.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
-    assert throttles.num_rows == totals["throttled"]
-    seconds = parquet.read_table(folder / "seconds.parquet", runfiles.SECONDS)
-    requests = seconds.filter(pc.is_null(seconds["index"]))
-    assert pc.sum(requests["attempts"]).as_py() == totals["attempts"] > 0, (
-        "the time counts from a worker's begin"
-    )
+    assert totals["attempts"] > 0, "the time counts from a worker's begin"
 
 
 @pytest.mark.nightly
@@ -143,21 +142,3 @@ def test_a_worker_that_goes_and_one_that_joins_lose_nothing(
     assert set(totals["errors_by_kind"]) <= {"still_in_flight_at_stop"}
     answered = totals["accepted"] + totals["throttled"]
     assert answered <= sum(decided(endpoint.url).values()) <= answered + totals["errors"]
-
-
-@pytest.mark.nightly
-def test_a_run_that_loses_every_worker_ends_and_is_not_valid(
-    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
-) -> None:
-    folder = tmp_path / "run"
-    master, *workers = start_all(start_locust, scenario_file, folder, endpoint.url, "--run-time", "300s")
-    eventually(lambda: (folder / "run.json").exists() and sum(decided(endpoint.url).values()) > 100)
-    for worker in workers:
-        worker.kill()
-    _out, err = master.communicate(timeout=PATIENCE_S)
-    assert master.returncode == 0, err
-    run = run_of(folder)
-    assert len(run["generator"]["missing"]) == 2
-    assert run["generator"]["bound"]
-    assert any("no worker was left" in check for check in run["generator"]["checks"])
-    assert verb("analyze", folder).code == 3

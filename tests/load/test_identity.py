@@ -1,12 +1,10 @@
-"""Whatever botocore finds signs requests: a profile, a program, and a service that renews what it gave.
+"""Whatever botocore finds signs requests: a profile, and a service that renews what it gave.
 
 The service is one on loopback, in the shape of a container's. It numbers the keys that it gives, so that a
 renewal is seen; botocore renews ahead of time what ends soon.
 """
 
 import json
-import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,18 +24,6 @@ def ends() -> str:
     return f"{datetime.now(UTC) + SOON:%Y-%m-%dT%H:%M:%SZ}"
 
 
-@pytest.fixture
-def container() -> Iterator[str]:
-    """The URL of a container's credentials, which are others each time."""
-
-    def keys(number: int) -> bytes:
-        own = {"AccessKeyId": f"container-{number}", "SecretAccessKey": "secret", "Token": "token"}
-        return answered("200 OK", json.dumps(own | {"Expiration": ends()}).encode(), "Connection: close")
-
-    with serving(*(keys(number) + HANG_UP for number in range(10))) as server:
-        yield server.url
-
-
 @pytest.fixture(autouse=True)
 def home(no_account: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -45,38 +31,19 @@ def home(no_account: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> P
     return tmp_path
 
 
-def two_keys() -> tuple[AccessKeys, AccessKeys]:
-    """What signs a request, and what signs one later."""
-    present = credentials_for(TARGET)
-    return present(), present()
+def test_a_container_gives_other_keys_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def keys(number: int) -> bytes:
+        own = {"AccessKeyId": f"container-{number}", "SecretAccessKey": "secret", "Token": "token"}
+        return answered("200 OK", json.dumps(own | {"Expiration": ends()}).encode(), "Connection: close")
 
-
-def is_renewed(name: str) -> None:
-    first, later = two_keys()
-    assert first.access_key.startswith(name)
+    with serving(*(keys(number) + HANG_UP for number in range(10))) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{server.url}/container")
+        present = credentials_for(TARGET)
+        first, later = present(), present()
     assert (first.secret_key, first.token) == ("secret", "token")
-    assert later.access_key.startswith(name)
+    assert first.access_key.startswith("container-")
+    assert later.access_key.startswith("container-")
     assert later.access_key != first.access_key
-
-
-def test_a_program_that_gives_credentials(home: Path) -> None:
-    program = home / "give.py"
-    program.write_text(
-        "import json, pathlib\n"
-        f"place = pathlib.Path({str(home / 'given')!r})\n"
-        "n = int(place.read_text()) + 1 if place.exists() else 1\n"
-        "place.write_text(str(n))\n"
-        f"ends = {ends()!r}\n"
-        "print(json.dumps({'Version': 1, 'AccessKeyId': f'process-{n}', 'SecretAccessKey': 'secret',"
-        " 'SessionToken': 'token', 'Expiration': ends}))\n"
-    )
-    (home / "config").write_text(f"[default]\ncredential_process = {sys.executable} {program}\n")
-    is_renewed("process")
-
-
-def test_a_container(container: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{container}/container")
-    is_renewed("container")
 
 
 def test_a_profile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +52,7 @@ def test_a_profile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "[load]\naws_access_key_id = of-profile\naws_secret_access_key = secret\n"
     )
     monkeypatch.setenv("AWS_PROFILE", "load")
-    assert two_keys()[0] == AccessKeys("of-profile", "secret")
+    assert credentials_for(TARGET)() == AccessKeys("of-profile", "secret")
 
 
 def test_somebody_who_is_not_logged_in_is_told_so_before_anything_starts() -> None:

@@ -41,9 +41,8 @@ def test_one_that_cannot_be_imported_is_said_with_its_line(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("quick", [[], ["--no-collect"]])
 def test_one_that_breaks_in_the_middle_broke_no_threshold(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: list[str]
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "run"
 
@@ -54,7 +53,7 @@ def test_one_that_breaks_in_the_middle_broke_no_threshold(
         return Launched(1, "MemoryError of something\n", content["run_id"])
 
     monkeypatch.setattr(launch, "launch", breaks)
-    said = verb("run", "hotkey", "--out", place, *quick)
+    said = verb("run", "hotkey", "--out", place)
     assert said.code == 3
     assert "MemoryError of something" in said.err
     assert "failed during the run" in said.err

@@ -1,6 +1,6 @@
 """The ledger knows what a read must find: what was acknowledged, and is neither changed nor in flight.
 
-Writes that overlap are drawn at random in `test_ledger_races`.
+Writes that overlap are drawn at random in `test_wrong_reads`.
 """
 
 from collections.abc import Callable
@@ -117,14 +117,6 @@ def test_where_all_of_some_overlapping_writes_leave_an_item_it_is_required() -> 
     assert writer.on_index("a") == writer.on_index("b") == []
 
 
-def test_only_what_was_acknowledged_before_the_read_is_required() -> None:
-    writer = Writer()
-    writer.put("hot#0", "a")  # at 1 s
-    writer.put("hot#0", "b")
-    assert writer.on_table("hot#0", before_s=0.5) == []
-    assert writer.on_table("hot#0", before_s=1.0) == ["hot#0/a"]
-
-
 def test_only_what_lies_before_the_last_item_of_a_limited_read_is_required() -> None:
     writer = Writer()
     for sort_key in "abc":
@@ -148,14 +140,6 @@ def test_only_what_begins_with_the_prefix_is_required(prefix: str, descending: b
     assert writer.required(asked, ("hot#0",)) == [f"hot#0/{name}" for name in wanted]
 
 
-def test_what_was_deleted_is_not_required() -> None:
-    writer = Writer()
-    writer.put("hot#0", "a")
-    writer.send("DeleteItem", {"TableName": "images", "Key": key("hot#0", "a")})
-    assert writer.on_table("hot#0") == writer.on_index("a") == []
-    assert len(writer.ledger) == 0
-
-
 def test_a_change_that_was_refused_or_lost_leaves_what_it_would_not_have_changed() -> None:
     writer = Writer()
     writer.put("hot#0", "a")
@@ -165,34 +149,6 @@ def test_a_change_that_was_refused_or_lost_leaves_what_it_would_not_have_changed
         assert writer.on_index("a") == []
     writer.send("DeleteItem", {"TableName": "images", "Key": key("hot#0", "a")}, NOTHING)
     assert writer.on_table("hot#0") == []
-
-
-def during(writer: Writer, operation: str, request: dict[str, Any], look: Callable[[], None]) -> None:
-    """Look at the ledger while a write is in flight."""
-
-    def in_flight() -> Answer:
-        look()
-        return OK
-
-    NotedTransport(Answering(in_flight), writer.ledger).send(operation, orjson.dumps(request))
-
-
-def put_of(pk: str, sk: str, slot: str, views: str) -> dict[str, Any]:
-    return {"TableName": "images", "Item": image(pk, sk, slot, views)}
-
-
-def test_an_item_that_is_being_replaced_is_required_where_it_was_and_will_be() -> None:
-    writer = Writer()
-    writer.put("hot#0", "a", views="5")
-
-    def look() -> None:
-        assert writer.on_table("hot#0", before_s=1.0) == ["hot#0/a"]
-        assert writer.on_index("a") == []
-
-    during(writer, "PutItem", put_of("hot#0", "a", "a", "6"), look)
-    assert writer.on_table("hot#0", before_s=1.0) == ["hot#0/a"]
-    assert writer.on_index("a", before_s=1.0) == []
-    assert writer.on_index("a", before_s=2.0, last=7) == ["hot#0/a"]
 
 
 @pytest.mark.parametrize(
@@ -243,13 +199,6 @@ def test_memory_is_bounded_and_the_oldest_are_forgotten() -> None:
     writer.put("hot#0", "c")  # acknowledged once more: it is the newest now
     writer.put("hot#1", "f")
     assert writer.on_table("hot#0") == ["hot#0/c", "hot#0/e"]
-
-
-@pytest.mark.parametrize("answer", [THROTTLED, NOTHING])
-def test_what_was_not_acknowledged_is_not_required(answer: Answer) -> None:
-    writer = Writer()
-    writer.put("hot#0", "a", answer=answer)
-    assert writer.on_table("hot#0") == []
 
 
 def test_one_exact_sort_key() -> None:

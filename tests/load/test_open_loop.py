@@ -1,5 +1,9 @@
-"""An open loop against a real endpoint: units steered by what comes back, and every retry on record."""
+"""An open loop against a real endpoint: units steered by what comes back, and every retry on record.
 
+A trace is sent as it stands, by several processes.
+"""
+
+import json
 from math import sqrt
 from pathlib import Path
 from statistics import mean, pstdev
@@ -7,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from keyheat import runfiles
+from keyheat.endpoint.process import EndpointProcess
+from keyheat.runs import parquet
 from keyheat.runs.latencies import read_latencies
 from tests.load.conftest import Loaded
 from tests.make import a_scenario_file
-from tests.outside import run_of
+from tests.outside import free_port, get, run_of
 
 COSTS = (1, 4, 10)  # write units of the three sizes below
 OPEN = {
@@ -79,3 +86,58 @@ def test_what_an_adaptive_client_holds_back_is_not_said_to_be_sent(load_run: Loa
     sent = f"sent {health['achieved_per_s']:.0f} of {health['asked_per_s']:.0f} requests/s of demand"
     (said,) = [check for check in health["checks"] if check.startswith(sent)]
     assert f", {health['held_back_per_s']:.0f} held back by the client's own rate" in said
+
+
+AGAIN = {
+    "name": "again",
+    "loadtest": "replay",
+    "table": {"name": "again-table", "sort_key": "sk", "provisioned": {"read": 2_000, "write": 2_000}},
+    "keys": {"kind": "replay", "trace": "traces/again.csv", "speed": 4},
+    "load": {"arrivals": "trace", "users": 10, "duration_s": 10},
+}
+
+
+def written(folder: Path, lines: list[str]) -> Path:
+    (folder / "traces").mkdir()
+    header = "time,operation,key,sort_key,size_bytes\n"
+    (folder / "traces" / "again.csv").write_text(header + "".join(f"{line}\n" for line in lines))
+    return a_scenario_file(folder, AGAIN)
+
+
+LINES = [
+    f"{number / 50:.3f},{operation},key-{number % 7},item-{number % 3},{size}"
+    for number in range(80)
+    for operation, size in (("put", 2_500), ("get", ""), ("update", 5_000), ("delete", ""), ("query", ""))
+]
+
+
+def test_every_row_is_sent_once_with_its_size_by_two_processes(
+    load_run: Loaded, endpoint: EndpointProcess, tmp_path: Path
+) -> None:
+    port = str(free_port())
+    several = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
+    load_run("replay.py", written(tmp_path, LINES), "--show-keys", "--host", endpoint.url, *several)
+    run = run_of(tmp_path / "run")
+    dropped = run["counted"]["arrivals.dropped"]
+    assert run["totals"]["attempts"] + dropped == len(LINES)
+    rows = json.loads(get(f"{endpoint.url}/_keyheat/decisions?table=again-table"))
+    assert run["totals"]["accepted"] == sum(row["accepted"] for row in rows) > 0
+    assert dropped < 0.05 * len(LINES) or run["generator"]["bound"]  # it stood still, and says so
+    seconds = parquet.read_table(tmp_path / "run" / "seconds.parquet", runfiles.SECONDS).to_pylist()
+    assert {row["operation"] for row in seconds} == {
+        "PutItem",
+        "GetItem",
+        "UpdateItem",
+        "DeleteItem",
+        "Query",
+    }
+    puts = [row for row in seconds if row["operation"] == "PutItem"]
+    accepted = sum(row["accepted"] for row in puts)
+    units = sum(row["consumed_units"] for row in puts)
+    assert 3 * accepted < units < 5 * accepted, "of 2,500 bytes, or in the place of 5,000"
+    writes = sum(row["consumed"] for row in rows if row["direction"] == "write")
+    assert run["totals"]["consumed_units"]["write"] == writes
+    keys = runfiles.read_json(tmp_path / "run" / "keys.json", runfiles.KEYS)["overall"]["write"]
+    assert {key["shown"] for key in keys} == {f"key-{number}" for number in range(7)}
+    assert "trace" in run["scenario"]["keys"]
+    assert str(tmp_path) not in json.dumps(run["scenario"])

@@ -78,10 +78,15 @@ AWS = "https://dynamodb.eu-west-1.amazonaws.com"
         ({"scenario": "/no/such.toml"}, "/no/such.toml"),
         ({"settings": ["keys.share=2", "x"]}, "'x' is not PATH=VALUE"),
         ({"out": "/dev/null"}, "not a folder"),
+        ({"prices": "/no/such.toml"}, "--prices: "),
+        ({"max_minutes": -1.0}, "--max-minutes"),
+        ({"settings": ["table.sort_key="]}, "a sort_key @ $.table.sort_key"),
+        ({"settings": ["cache={ttl_s=1}"]}, "no user of this load test reads through a cache @ $.cache"),
+        ({"settings": [f"table.sort_key='{'s' * 60}'", "load.item_bytes=90"]}, "$.load.item_bytes"),
     ],
 )
 def test_mistakes(said: dict[str, Any], problem: str) -> None:
-    assert problem in errors_of(options(**said), locustfiles=["hotkey.py"])
+    assert problem in errors_of(options(**said), locustfiles=["hotkey.py"], users=[SORTED])
 
 
 def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
@@ -98,9 +103,17 @@ def test_several_locustfiles_need_a_word_on_the_scenario() -> None:
     assert "--scenario SCENARIO" in said
 
 
-def test_a_load_that_needs_a_sort_key_says_so(tmp_path: Path) -> None:
-    said = options(scenario=str(a_scenario_file(tmp_path, SHORT, table={"sort_key": None})))
-    assert "$.table.sort_key" in errors_of(said, locustfiles=["sharded.py"], users=[SORTED])
+def test_options_go_before_the_scenario(tmp_path: Path) -> None:
+    path = str(a_scenario_file(tmp_path, SCALED))
+    there = {"table": "orders", "target": "http://127.0.0.1:8000"}  # which scales as it does
+    said = options(scenario=path, max_dollars=0.5, run_time=30, settings=["keys.keys=7"], **there)
+    plan = check_options(said, locustfiles=["hotkey.py"])
+    assert (plan.guards.table, plan.budget.dollars, plan.scenario.keys.keys) == ("orders", 0.5, 7)
+    assert plan.duration_s == 30
+    said.headless = False
+    assert check_options(said, locustfiles=["hotkey.py"]).duration_s is None, (
+        "whoever is at a web page ends it"
+    )
 
 
 def test_numbers_that_are_not_said_come_from_the_scenario(scenario_file: Path) -> None:
@@ -122,60 +135,16 @@ def test_no_run_of_a_row_writes_where_another_one_wrote(tmp_path: Path) -> None:
             (again.folder / "run.json").touch()
 
 
-def test_a_single_run_goes_where_it_was_told_to_or_nowhere(tmp_path: Path) -> None:
+def test_a_single_run_goes_where_it_was_told_to_or_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    untold = check_options(options(), locustfiles=["hotkey.py"])
+    for expected in ("hotkey-20261121T060000Z", "hotkey-20261121T060000Z-2"):
+        assert run_folder(untold, NOW).folder == tmp_path / "reports" / "out" / expected
     said = options(out=str(tmp_path / "run"))
     plan = check_options(said, locustfiles=["hotkey.py"])
     with run_folder(plan, NOW) as claimed:
         assert claimed.folder == tmp_path / "run"
         with pytest.raises(Taken, match="another run is being made there now"):
             run_folder(plan, NOW)
-
-
-def test_runs_are_named_for_the_scenario_and_the_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    plan = check_options(options(), locustfiles=["hotkey.py"])
-    for expected in ("hotkey-20261121T060000Z", "hotkey-20261121T060000Z-2"):
-        assert run_folder(plan, NOW).folder == tmp_path / "reports" / "out" / expected
-
-
-@pytest.mark.parametrize(
-    ("said", "duration_s"), [({}, 50.0), ({"run_time": 30}, 30), ({"headless": False, "run_time": 30}, None)]
-)
-def test_a_duration_is_known_where_nobody_is_at_a_web_page(said: dict[str, Any], duration_s: float) -> None:
-    plan = check_options(options(**said), locustfiles=["hotkey.py"])
-    assert plan.duration_s == duration_s
-
-
-def test_auto_scaling_of_the_scenarios_table_is_nothing_to_a_table_that_is_there(tmp_path: Path) -> None:
-    said = options(
-        scenario=str(a_scenario_file(tmp_path, SCALED)), table="orders", target="http://127.0.0.1:8000"
-    )
-    assert check_options(said, locustfiles=["hotkey.py"]).guards.table == "orders"
-
-
-def test_items_too_small_for_their_keys_are_said(tmp_path: Path) -> None:
-    path = a_scenario_file(tmp_path, SHORT, table={"sort_key": "s" * 60}, load={"item_bytes": 100})
-    assert "$.load.item_bytes" in errors_of(options(scenario=str(path)), locustfiles=["hotkey.py"])
-
-
-def test_a_budget_on_the_command_line_goes_before_that_of_the_scenario() -> None:
-    plan = check_options(options(max_dollars=0.5), locustfiles=["hotkey.py"])
-    assert (plan.budget.dollars, plan.budget.units) == (0.5, None)
-
-
-def test_a_price_list_that_is_not_there_is_said(tmp_path: Path) -> None:
-    assert "--prices" in errors_of(options(prices=str(tmp_path / "no.toml")), locustfiles=["hotkey.py"])
-
-
-def test_a_budget_of_nothing_is_refused() -> None:
-    said = errors_of(options(max_dollars=0.0, max_minutes=-1.0), locustfiles=["hotkey.py"])
-    assert "--max-dollars" in said
-    assert "--max-minutes" in said
-
-
-def test_settings_are_those_of_every_verb() -> None:
-    said = options(scenario="hotkey", settings=["load.duration_s=7", "keys.share=0.5"])
-    plan = check_options(said, locustfiles=["anything.py"])
-    assert (plan.scenario.load.duration_s, plan.scenario.keys.share, plan.scenario.expects) == (7, 0.5, None)

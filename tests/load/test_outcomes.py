@@ -7,20 +7,24 @@ import pytest
 
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
-from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED
+from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed, note_single
+from keyheat.load.users.outcomes import (
+    Batch,
+    Conditional,
+    Note,
+    RequestPart,
+    Transaction,
+    consumed,
+    note_single,
+)  # fmt: skip
 from keyheat.scenario.keys import digest_of
 
 ATTEMPT = Attempt("BatchWriteItem", "write", "a", 1_000.5, 10, 2_000)
 PARTS = [RequestPart("a", "1", 1.0), RequestPart("a", "2", 3.0), RequestPart("b", "1", 1.0)]
 CAPACITY = [
-    {
-        "TableName": "t",
-        "CapacityUnits": 12.0,
-        "GlobalSecondaryIndexes": {"gsi": {"CapacityUnits": 2.0}},
-    }
+    {"TableName": "t", "CapacityUnits": 12.0, "GlobalSecondaryIndexes": {"gsi": {"CapacityUnits": 2.0}}}
 ]
 
 
@@ -30,6 +34,14 @@ def answer(status: int = 200, **content: Any) -> Answer:
 
 def error(code: str, **content: Any) -> Answer:
     return answer(400, __type=f"com.amazonaws.dynamodb.v20120810#{code}", message="m", **content)
+
+
+def cancelled(*codes: str) -> Answer:
+    reasons = [{"Code": code} | ({"Message": "m"} if code != "None" else {}) for code in codes]
+    return error("TransactionCanceledException", CancellationReasons=reasons)
+
+
+NO_ANSWER = Answer(0, b"", 0.1, failure="timeout")
 
 
 def totals(record: Record) -> tuple[float, float, float, float]:
@@ -50,15 +62,6 @@ def put_request(key: str, sort_key: str) -> dict[str, Any]:
 
 def batch(*, sort_key: str | None = "sk") -> Batch:
     return Batch(PARTS, "pk", sort_key)
-
-
-def test_every_item_of_a_batch_is_an_attempt_and_the_request_is_timed_once() -> None:
-    record = Record()
-    assert batch()(record, ATTEMPT, answer(UnprocessedItems={}, ConsumedCapacity=CAPACITY)) is None
-    assert totals(record) == (3, 0, 0, 12.0)
-    assert record.seconds.counts(1_000, "gsi", "write", None)[CONSUMED] == pytest.approx(2.0)
-    assert record.latencies["BatchWriteItem.accepted"].counts().sum() == 1
-    assert record.counted == {"batch.requests": 1, "batch.items": 3, "batch.unprocessed": 0}
 
 
 def test_unprocessed_items_are_throttles_without_a_reason() -> None:
@@ -95,16 +98,26 @@ def test_a_batch_of_which_nothing_was_done_is_throttled_whole_for_the_reason_tha
     assert record.latencies["BatchWriteItem.throttled"].counts().sum() == 1
 
 
-def cancelled(*codes: str) -> Answer:
-    reasons = [{"Code": code} | ({"Message": "m"} if code != "None" else {}) for code in codes]
-    return error("TransactionCanceledException", CancellationReasons=reasons)
-
-
-def test_a_transaction_that_is_done_is_divided_among_its_items() -> None:
+@pytest.mark.parametrize(
+    ("note", "came", "told", "counts"),
+    [
+        (Batch(PARTS, "pk", "sk"), NO_ANSWER, "timeout", (0, 0, 3, 0.0)),
+        (Transaction(PARTS), NO_ANSWER, "timeout", (0, 0, 3, 0.0)),
+        (Transaction(PARTS), error("ThrottlingException"), "ThrottlingException", (0, 3, 0, 0.0)),
+        (
+            Transaction(PARTS),
+            cancelled("TransactionConflict", "None", "ThrottlingError"),
+            "ThrottlingError",
+            (0, 1, 0, 0.0),
+        ),
+    ],
+)
+def test_what_is_refused_or_lost_whole(
+    note: Note, came: Answer, told: str, counts: tuple[float, ...]
+) -> None:
     record = Record()
-    assert Transaction(PARTS)(record, ATTEMPT, answer(ConsumedCapacity=CAPACITY)) is None
-    assert totals(record) == (3, 0, 0, 12.0)
-    assert record.counted == {"transactions.requests": 1}
+    assert note(record, ATTEMPT, came) == told
+    assert totals(record) == counts
 
 
 @pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded"])
@@ -125,18 +138,6 @@ def test_a_conflict_is_an_error_that_is_counted_and_no_throttle() -> None:
     assert totals(record) == (0, 0, 1, 0.0)
     assert record.errors_by_kind == {"TransactionConflict": 1}
     assert (record.counted["transactions.cancelled"], record.counted["transactions.conflicts"]) == (1, 1)
-
-
-def test_a_throttle_within_a_conflict_is_a_throttle() -> None:
-    record = Record()
-    Transaction(PARTS)(record, ATTEMPT, cancelled("TransactionConflict", "None", "ThrottlingError"))
-    assert totals(record) == (0, 1, 0, 0.0)
-
-
-def test_a_transaction_refused_before_its_items_were_asked_is_throttled_whole() -> None:
-    record = Record()
-    assert Transaction(PARTS)(record, ATTEMPT, error("ThrottlingException")) == "ThrottlingException"
-    assert totals(record) == (0, 3, 0, 0.0)
 
 
 def test_a_failed_condition_was_admitted_and_costs_what_is_documented() -> None:
@@ -174,13 +175,6 @@ def test_the_keys_on_which_writers_met_are_kept_merged_and_sent() -> None:
     assert record.meetings == {}
     whole.merge(Record(meetings={"conflicts": whole.meetings["conflicts"]}))
     assert whole.meetings["conflicts"].weight(digest_of("b")) == 4.0
-
-
-def test_a_batch_that_got_no_answer_failed_whole() -> None:
-    record = Record()
-    assert batch()(record, ATTEMPT, Answer(0, b"", 0.1, failure="timeout")) == "timeout"
-    assert totals(record) == (0, 0, 3, 0.0)
-    assert record.errors_by_kind == {"timeout": 3}
 
 
 def test_a_condition_that_holds_or_is_throttled_is_as_any_other_write() -> None:

@@ -1,7 +1,6 @@
 """Nothing on this machine is asked through a proxy; elsewhere only the SDK goes through one."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from botocore.exceptions import BotoCoreError
@@ -24,7 +23,6 @@ TUNNEL = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
 pytestmark = pytest.mark.usefixtures("some_account")
-both = pytest.mark.parametrize("make", ["signed", "boto3"])
 
 
 def proxied(monkeypatch: pytest.MonkeyPatch, url: str, *, past: str = "") -> None:
@@ -43,37 +41,23 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
 
 
 @pytest.mark.opens
-@both
-def test_a_local_load_goes_past_the_proxy(make: str, proxy: ScriptedServer) -> None:
-    with serving(OK) as server:
-        transport = a_transport(make, target_at(server.url, region="us-east-1"))
-        assert transport.send("PutItem", REQUEST).accepted
-        transport.close()
-    assert b"AKIA" not in server.requests[0]
-    assert proxy.connections == 0
-
-
-@pytest.mark.opens
-def test_local_control_calls_go_past_the_proxy(proxy: ScriptedServer) -> None:
-    with serving(LISTED, LISTED) as server:
+def test_nothing_on_this_machine_is_asked_through_the_proxy(proxy: ScriptedServer) -> None:
+    with serving(OK, OK, LISTED, LISTED, *[HEALTH] * 4) as server:
         target = target_at(server.url, region="us-east-1")
+        for kind in ("signed", "boto3"):
+            transport = a_transport(kind, target)
+            assert transport.send("PutItem", REQUEST).accepted
+            transport.close()
         for client in (make_client(target), boto3_clients(endpoint_url=server.url, local=True)("dynamodb")):
             assert client.list_tables()["TableNames"] == []
             client.close()
-    assert not any(b"AKIA" in request for request in server.requests)
-    assert proxy.connections == 0
-
-
-@pytest.mark.opens
-def test_looks_at_a_local_endpoint_go_past_the_proxy(proxy: ScriptedServer) -> None:
-    with serving(*[HEALTH] * 4) as server:
-        target = target_at(server.url)
-        assert scale_at(target) == 0.5
-        assert endpoint_at(target) == "keyheat"
+        assert (scale_at(target), endpoint_at(target)) == (0.5, "keyheat")
         with pytest.raises(PageUnavailable):
             partitions_of(target, "t", 0.0, 1.0)
         assert LocalDynamoDB(server.url)._page("health") == {"scale": 0.5}
-    assert (server.connections, proxy.connections) == (4, 0)
+    assert b"AKIA" not in b"".join(server.requests)
+    assert (len(server.requests), proxy.connections) == (8, 0)
+    assert [scale_at(target_at(url)) for url in (server.url, AWS)] == [None, None], "of nobody who says it"
 
 
 @pytest.mark.opens
@@ -111,17 +95,13 @@ def test_control_calls_and_metrics_of_an_account_go_through_a_tunnel_that_sees_n
     assert b"AKIA" not in b"".join(server.requests)
 
 
-def test_a_host_that_no_proxy_names_is_reached_straight(monkeypatch: pytest.MonkeyPatch) -> None:
-    proxied(monkeypatch, "http://proxy.example:3128", past="tables.example")
-    for url in (ELSEWHERE, IN_TLS):
-        a_transport("signed", target_at(url, region="us-east-1")).close()
-
-
 def test_a_program_under_test_goes_past_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "tables.example")
     said = LocalDynamoDB("http://127.0.0.1:8000").environment()
     assert said["NO_PROXY"] == said["no_proxy"] == "tables.example,127.0.0.1"
 
 
-def test_what_counts_as_elsewhere_is_decided_once() -> None:
-    assert replace(target_at("http://127.0.0.1:8000"), loopback=False).local is False
+def test_a_host_that_no_proxy_names_is_reached_straight(monkeypatch: pytest.MonkeyPatch) -> None:
+    proxied(monkeypatch, "http://proxy.example:3128", past="tables.example")
+    for url in (ELSEWHERE, IN_TLS):
+        a_transport("signed", target_at(url, region="us-east-1")).close()

@@ -1,23 +1,30 @@
-"""Records merge in any order and grouping, through the wire or not, and nothing is lost."""
+"""Records merge in any order and grouping, through the wire or not, and nothing is lost.
+
+The log of their latencies is one that HdrHistogram's own reader reads.
+"""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.heavyhitters import SKETCH_KEYS, HeavyHitters
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
-from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
+from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED, Latency, write_log
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.run.finish import keys_of
 from keyheat.runs.folder import keys_json
 from keyheat.scenario.keys import digest_of
 
 EVERYTHING_S = float("inf")
+SECRET = Attempt("PutItem", "write", "a-secret", 5.0, 0, 1, outcome="throttled", units=1.0)
 
 reasons = [None, "TableWriteKeyRangeThroughputExceeded", "IndexWriteProvisionedThroughputExceeded"]
 units = st.integers(1, 40).map(lambda halves: halves / 2)
@@ -135,20 +142,15 @@ def test_every_attempt_is_counted_once(log: list[Attempt]) -> None:
     assert record.seconds.table().num_rows == len(record.seconds.rows)
 
 
-def test_what_a_table_beside_consumes_is_paid_for_too() -> None:
-    record = Record()
-    record.add(Attempt("PutItem", "write", "k", 0.0, 0, 1, "beside", units=2.0))
-    record.add(Attempt("GetItem", "read", "k", 0.0, 0, 1, units=0.5))
-    assert (record.consumed.write_units, record.consumed.read_units) == (2.0, 0.5)
-
-
 def test_keys_are_shown_where_that_is_asked() -> None:
     for show_keys, shown in ((False, None), (True, "a-secret")):
         record = Record(heat={"read": KeyHeat(), "write": KeyHeat(show_keys=show_keys)})
-        record.add(Attempt("PutItem", "write", "a-secret", 5.0, 0, 1, units=1.0))
+        record.add(SECRET)
         list(record.heat["write"].close_windows(EVERYTHING_S))
         hottest = keys_json(keys_of(record))["overall"]["write"][0]
         assert (hottest["key"], hottest["shown"]) == (digest_of("a-secret"), shown)
+        assert record.throttles.table()["key"].to_pylist() == [digest_of("a-secret")]
+        assert show_keys or "a-secret" not in repr(view(record))
 
 
 def test_a_sketch_bounds_its_memory_and_keeps_the_hot_key() -> None:
@@ -235,15 +237,6 @@ def test_what_many_workers_keep_of_a_window_is_bounded_once_it_has_settled() -> 
     assert all(named[digest_of("hot")][0] == 36.0 for named in master.windows.values())
 
 
-SECRET = Attempt("PutItem", "write", "a-secret", 5.0, 0, 1, outcome="throttled", units=1.0)
-
-
-def test_keys_appear_as_digests_only() -> None:
-    record = record_of([SECRET])
-    assert "a-secret" not in repr(view(record))
-    assert record.throttles.table()["key"].to_pylist() == [digest_of("a-secret")]
-
-
 @pytest.mark.slow
 def test_a_million_throttles_are_affordable() -> None:
     one = record_of([SECRET]).throttles
@@ -263,3 +256,22 @@ def test_the_counts_of_a_second_are_found_without_the_others() -> None:
         assert one.seconds.in_second(7)[ATTEMPTS] == 2
         assert {row.resource for row, _ in one.seconds.of_second(7)} == {None, "by-day"}
         assert (one.seconds.of_second(6), one.seconds.last()) == ([], 7)
+
+
+def test_the_log_is_read_by_the_histogram_library(tmp_path: Path) -> None:
+    path, latencies = (
+        tmp_path / "latency.hdr",
+        {"PutItem.accepted": Latency(), "PutItem.throttled": Latency()},
+    )
+    for tag, us in (("PutItem.accepted", 500), ("PutItem.accepted", 700), ("PutItem.throttled", 90)):
+        latencies[tag].add(us)
+    with path.open("wb") as file:
+        write_log(file, latencies, start_s=1_795_000_000.0, end_s=1_795_000_060.0)
+    assert path.read_text().startswith("#[keyheat.latency/1]\n")
+    reader = HistogramLogReader(str(path), HdrHistogram(1, 3_600_000_000, 3))
+    found = [reader.get_next_interval_histogram() for _ in range(2)]
+    reader.close()
+    assert {histogram.get_tag(): histogram.get_total_count() for histogram in found} == {
+        "PutItem.accepted": 2,
+        "PutItem.throttled": 1,
+    }

@@ -17,12 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.retries import (
-    LOOK_AGAIN_S,
-    PolicyRetries,
-    RetriedCall,
-    given_up,
-)
+from keyheat.load.transport.retries import LOOK_AGAIN_S, PolicyRetries, RetriedCall, given_up
 from keyheat.model.retries import policy_of
 
 pytestmark = pytest.mark.opens
@@ -163,17 +158,6 @@ def test_the_same_answers_are_retried_after_the_same_time(
     assert seen[0] == len(ours) + 1
 
 
-def test_the_quota_of_a_client_is_used_up_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = 60
-    with server([THROTTLED]) as (url, _):
-        theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
-    retries = published()
-    ends = [delays_of_ours(retries, [answer_of(THROTTLED)]) for _ in range(calls)]
-    assert [len(delays) for delays, _ in ends] == theirs
-    assert all(given_up(answer) for _, answer in ends)
-    assert sum(theirs) == 100  # 500 tokens, of which a retry of a throttled request takes 5
-
-
 BROKEN, WORSE = error("InternalServerError", 500), (502, b"", {})
 
 
@@ -191,6 +175,7 @@ def waiting(asked: str) -> Reply:
         ({"attempts": 5}, [[BROKEN]], [[0.025, 0.05, 0.1, 0.2]]),
         ({"attempts": 8}, [[THROTTLED]], [[1, 2, 4, 8, 16, 20, 20]]),
         ({"quota_tokens": 14}, [[BROKEN]], [[0.025]]),
+        ({"quota_tokens": 28}, [[SILENT]], [[0.025, 0.05]]),  # it was 10 of them before 2026
         ({"quota_tokens": 20}, [[BROKEN, WORSE]], [[0.025]]),
         (
             {"quota_tokens": 30},
@@ -294,20 +279,18 @@ def test_credentials_that_are_gone_are_not_retried() -> None:
     assert not given_up(gone)
 
 
-def test_answers_that_do_not_come_in_time_use_it_up_alike() -> None:
-    retries = published()
-    ends = [len(delays_of_ours(retries, [answer_of(SILENT)])[0]) for _ in range(60)]
-    assert sum(ends) == 500 // 14  # as of every error that is no throttle; it was 10 before 2026
-
-
-def test_the_quota_comes_back_with_accepted_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_quota_of_a_client_is_used_up_and_comes_back_with_accepted_answers_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     script = [THROTTLED] * 140 + [GOOD]
     calls = 160
     with server(script) as (url, _):
         theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
     retries, ours, left = published(), list[int](), [answer_of(reply) for reply in script]
-    for _ in range(calls):
-        delays, _end = delays_of_ours(retries, left)
+    for number in range(calls):
+        delays, end = delays_of_ours(retries, left)
         left = left[len(delays) + 1 :] or [answer_of(GOOD)]
         ours.append(len(delays))
+        assert given_up(end) is (number < 40)
     assert ours == theirs
+    assert sum(ours) == 100  # 500 tokens, of which a retry of a throttled request takes 5

@@ -1,17 +1,22 @@
-"""The timeline of a real run: UpdateTable at its moments, waited for, refused, and kept in run.json."""
+"""The timeline of a real run: UpdateTable at its moments, waited for, refused, and kept in run.json.
+
+What is looked up after the load is in the record, or the record says that it is not.
+"""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.load.record.record import Record
+from keyheat.load.run.load import Load, LookFailed
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.boto import make_client
-from keyheat.load.transport.target import Target, target_at
+from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import Scenario
 from tests.load.conftest import SHORT, Loaded
 from tests.make import a_scenario, a_scenario_file
@@ -28,27 +33,27 @@ TABLE = {
 }
 
 
-@pytest.fixture
-def target() -> Iterator[Target]:
-    """An endpoint on which UpdateTable takes a moment."""
-    with EndpointProcess.start(more=("--update-s", str(UPDATE_S))) as process:
-        yield target_at(process.url)
-
-
 def scenario(*steps: dict[str, Any]) -> Scenario:
     return a_scenario(table=TABLE, timeline=list(steps))
 
 
-def test_steps_are_asked_at_their_moments_and_wait_for_an_active_table(target: Target) -> None:
+def test_steps_are_asked_at_their_moments_and_wait_for_an_active_table() -> None:
+    """On an endpoint where UpdateTable takes a moment."""
     made = scenario(
         {"at_s": 0.2, "provisioned": {"write": 5_000}},
         {"at_s": 0.2, "index": "by-day", "provisioned": {"write": 90}},
         {"at_s": 0.3, "billing_mode": "PAY_PER_REQUEST"},
     )
-    RunTables(target=target, run_id="run", alone=True).prepare(made.table)
-    said: list[str] = []
-    timeline = TableTimeline(made, target, time.time(), said.append, time.time)
-    timeline.follow()
+    with EndpointProcess.start(more=("--update-s", str(UPDATE_S))) as process:
+        target = target_at(process.url)
+        RunTables(target=target, run_id="run", alone=True).prepare(made.table)
+        said: list[str] = []
+        timeline = TableTimeline(made, target, time.time(), said.append, time.time)
+        timeline.follow()
+        client = make_client(target)
+        table = client.describe_table(TableName="short-table")["Table"]
+        assert table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+        client.close()
     raised, lowered, switched = timeline.log
     assert (raised.what, raised.before, raised.after) == ("provisioned.write", 4_000, 5_000)
     assert (lowered.index, lowered.what, lowered.after) == ("by-day", "provisioned.write", 90)
@@ -64,11 +69,6 @@ def test_steps_are_asked_at_their_moments_and_wait_for_an_active_table(target: T
     assert raised.in_force_s is not None
     assert switched.at_s >= raised.in_force_s
     assert (said, timeline.problems) == ([], [])
-    client = make_client(target)
-    assert client.describe_table(TableName="short-table")["Table"]["BillingModeSummary"]["BillingMode"] == (
-        "PAY_PER_REQUEST"
-    )
-    client.close()
 
 
 def test_a_refusal_is_said_and_kept(endpoint: EndpointProcess) -> None:
@@ -110,8 +110,15 @@ def test_a_run_changes_its_table_and_says_when(load_run: Loaded, tmp_path: Path)
     assert event["refused"] is None
 
 
-def test_auto_scaling_is_not_for_a_real_run(load_run: Loaded, tmp_path: Path) -> None:
-    scaled = {"auto_scaling": {"write": {"min": 5, "max": 40_000}}}
-    err = load_run("hotkey.py", a_scenario_file(tmp_path, SHORT, table=scaled), code=2)
-    assert "auto scaling is simulated only (keyheat simulate)" in err
-    assert not (tmp_path / "run").exists()
+def test_a_last_look_that_fails_is_said_and_the_others_are_taken() -> None:
+    record = Record(heat={})
+
+    def blind() -> None:
+        raise LookFailed("how many there were is not known: no answer")
+
+    looks = [blind, lambda: record.count("shards.ended_with", 3)]
+    order = SimpleNamespace(url="http://localhost:8000")
+    load = SimpleNamespace(record=record, order=order, last_looks=looks)
+    Load.look_back(load)  # type: ignore[arg-type]
+    assert record.health.problems == ["how many there were is not known: no answer"]
+    assert record.counted["shards.ended_with"] == 3

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 import pytest
@@ -13,46 +12,21 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs import parquet
 from tests.load.conftest import Loaded
 from tests.load.forked import Load
-from tests.outside import PATIENCE_S, decided, free_port, run_of
+from tests.outside import PATIENCE_S, check_whole, decided, free_port, run_of
 
 Locust = Callable[..., "tuple[int, str, str]"]
 Start = Callable[..., Load]
-NO_REPORT = ("--no-report",)
-LONG_ENOUGH = ("--run-time", "4s")  # for throttles, although a busy machine begins late and sends little
-CLIENT_FILES = {"run.json", "seconds.parquet", "throttles.parquet", "latency.hdr", "keys.json"}
-
-
-def files_in(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
-
-
-def check_whole(folder: Path) -> dict[str, Any]:
-    """The run's files are there, of the right format, and agree with each other; gives the totals."""
-    assert files_in(folder) >= CLIENT_FILES
-    assert not [name for name in files_in(folder) if name.endswith(".tmp")]
-    totals: dict[str, Any] = run_of(folder)["totals"]
-    seconds = parquet.read_table(folder / "seconds.parquet", runfiles.SECONDS)
-    requests = seconds.filter(pc.is_null(seconds["index"]))
-    for count in ("attempts", "accepted", "throttled", "errors"):
-        assert pc.sum(requests[count]).as_py() == totals[count], count
-    assert totals["attempts"] == totals["accepted"] + totals["throttled"] + totals["errors"]
-    throttles = parquet.read_table(folder / "throttles.parquet", runfiles.THROTTLES)
-    assert throttles.num_rows == totals["throttled"] == sum(totals["by_reason"].values())
-    assert (folder / "latency.hdr").read_text().startswith(f"#[{runfiles.LATENCY}]\n")
-    keys = runfiles.read_json(folder / "keys.json", runfiles.KEYS)
-    assert sum(key["share"] for key in keys["overall"]["write"]) <= 1.000001
-    return totals
 
 
 def settings(scenario: Path, folder: Path, *more: str) -> tuple[str, ...]:
-    return ("--scenario", str(scenario), "--out", str(folder), *NO_REPORT, *more)
+    return ("--scenario", str(scenario), "--out", str(folder), "--no-report", *more)
 
 
 def test_the_record_is_what_the_endpoint_decided(
     load_run: Loaded, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    load_run("hotkey.py", scenario_file, "--host", endpoint.url, *LONG_ENOUGH)
+    load_run("hotkey.py", scenario_file, "--host", endpoint.url, "--run-time", "4s")
     totals = check_whole(folder)
     # A machine too slow to get that far says so.
     assert totals["throttled"] > 0 or run_of(folder)["generator"]["bound"]
@@ -85,26 +59,6 @@ def test_it_starts_its_own_endpoint_and_takes_users_and_time_from_the_scenario(
     assert {"elapsed_s", "accepted_per_s", "throttled_per_s", "errors_per_s"} == set(lines[-1])
     assert any(line.get("accepted_per_s") for line in lines)
     assert "leaked" not in err
-
-
-BAD_INPUT = {
-    "a target that does not answer": (("--target", "http://127.0.0.1:1"), ["http://127.0.0.1:1"]),
-    "every mistake in the scenario": (
-        ("--set", "keys.share=1.5", "--set", "load.requests_per_s=-1"),
-        ["$.keys.share", "$.load.requests_per_s"],
-    ),
-}
-
-
-@pytest.mark.parametrize("mistake", BAD_INPUT)
-def test_bad_input_is_said_before_anything_starts(
-    load_run: Loaded, scenario_file: Path, tmp_path: Path, mistake: str
-) -> None:
-    options, said = BAD_INPUT[mistake]
-    err = load_run("hotkey.py", scenario_file, *options, code=2)
-    assert all(words in err for words in said), err
-    assert "Traceback" not in err
-    assert not (tmp_path / "run").exists()
 
 
 SLOW = """
@@ -140,28 +94,15 @@ def test_a_test_that_starts_by_itself_ends_although_it_was_prepared_for_longer_t
     assert run_of(tmp_path / "run")["status"] == "finished"
 
 
-def wait_until_loading(child: Load, folder: Path) -> None:
-    """Until the run has been counting for a second or so, as its progress says."""
-    for line in child.stdout:
-        if json.loads(line).get("accepted_per_s", 0) > 0:
-            assert run_of(folder)["status"] == "running"
-            return
-    raise AssertionError(child.communicate()[1])
-
-
-def started(start: Start, scenario: Path, folder: Path, *more: str) -> Load:
-    options = (*settings(scenario, folder, "--progress", *more), "--headless", "--only-summary")
-    child = start("hotkey.py", *options, "--run-time", "300s")
-    wait_until_loading(child, folder)
-    return child
-
-
 def test_a_run_that_is_told_to_end_keeps_whole_files(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     """By SIGTERM, as Kubernetes does with a pod. What Ctrl-C leaves is held in `faults.test_runs`."""
     folder = tmp_path / "run"
-    child = started(start_locust, scenario_file, folder, "--host", endpoint.url)
+    options = settings(scenario_file, folder, "--progress", "--host", endpoint.url, "--run-time", "300s")
+    child = start_locust("hotkey.py", *options, "--headless", "--only-summary")
+    assert any(json.loads(line).get("accepted_per_s") for line in child.stdout), child.communicate()[1]
+    assert run_of(folder)["status"] == "running"
     child.terminate()
     _out, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 130, err
@@ -175,7 +116,7 @@ def test_a_full_disk_is_one_clear_line(load_run: Loaded, scenario_file: Path, tm
     folder = tmp_path / "run"
     err = load_run("hotkey.py", scenario_file, code=2, file_bytes=4_000)  # run.json fits, others do not
     assert len([line for line in err.splitlines() if line.startswith("keyheat: cannot write")]) == 1
-    assert not [name for name in files_in(folder) if name.endswith(".tmp")]
+    assert not list(folder.glob("*.tmp"))
     assert run_of(folder)["status"] == "running"
 
 
@@ -187,10 +128,14 @@ def test_our_options_have_a_help_of_their_own(run_locust: Locust) -> None:
     assert "--run-time" not in out
 
 
-def test_a_folder_with_another_run_is_left_alone(
+def test_every_mistake_is_said_before_anything_starts_and_another_run_is_left_alone(
     load_run: Loaded, scenario_file: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text("another run")
-    assert "is not empty" in load_run("hotkey.py", scenario_file, code=2)
-    assert files_in(tmp_path / "run") == {"run.json"}
+    settings = ("--set", "keys.share=1.5", "--set", "load.requests_per_s=-1")
+    err = load_run("hotkey.py", scenario_file, *settings, code=2)
+    for words in ("is not empty", "$.keys.share", "$.load.requests_per_s"):
+        assert words in err
+    assert "Traceback" not in err
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["run.json"]

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
-from keyheat.load.transport.endpoint_pages import scale_at
 from keyheat.load.transport.signed import SignedTransport
 from keyheat.load.transport.target import LOCAL_KEYS, TargetError, aws_target, credentials_for, target_at
 
@@ -49,11 +47,6 @@ def test_what_is_not_a_target(url: str, problem: str) -> None:
         target_at(url)
 
 
-def test_a_name_that_leads_elsewhere_is_not_this_machine() -> None:
-    assert target_at("http://a.localhost:8000", resolve=lambda _host: ["127.0.0.1"]).local
-    assert not target_at("http://a.localhost:8000", resolve=lambda _host: ["203.0.113.5"]).local
-
-
 class Elsewhere:
     """A connection that leads to another machine, and its pool."""
 
@@ -77,14 +70,6 @@ def test_a_name_that_led_here_is_not_followed_elsewhere() -> None:
     elsewhere = Elsewhere()
     answer = SignedTransport(target, lambda: LOCAL_KEYS, pool=elsewhere).send("PutItem", b"{}")
     assert (answer.failure, elsewhere.closed) == ("connection_failed", True)
-
-
-@pytest.mark.opens
-def test_our_endpoint_says_its_scale() -> None:
-    with EndpointProcess.start(scale=0.25) as endpoint:
-        assert scale_at(target_at(endpoint.url)) == 0.25
-    assert scale_at(target_at(endpoint.url)) is None
-    assert scale_at(target_at("https://dynamodb.eu-west-1.amazonaws.com")) is None
 
 
 @pytest.mark.slow
@@ -121,6 +106,9 @@ def test_aws_needs_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
         aws_target()
     monkeypatch.setenv("AWS_REGION", "eu-north-1")
     assert aws_target().url == "https://dynamodb.eu-north-1.amazonaws.com"
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(TargetError, match="nobody"):
+        aws_target()
 
 
 @pytest.mark.parametrize(
@@ -147,12 +135,11 @@ def test_in_aws_each_service_has_an_address_of_its_own(host: str) -> None:
     assert streams.meta.endpoint_url == "https://streams.dynamodb.eu-west-1.amazonaws.com"
 
 
-def test_a_profile_that_does_not_exist_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_PROFILE", "nobody")
-    with pytest.raises(TargetError, match="nobody"):
-        aws_target()
-
-
 def test_the_endpoint_of_an_account_is_that_of_its_region() -> None:
     target = target_at("https://123456789012.ddb.eu-west-1.amazonaws.com")
     assert (target.url, target.region) == ("https://dynamodb.eu-west-1.amazonaws.com", "eu-west-1")
+
+
+def test_a_name_that_leads_elsewhere_is_not_this_machine() -> None:
+    assert target_at("http://a.localhost:8000", resolve=lambda _host: ["127.0.0.1"]).local
+    assert not target_at("http://a.localhost:8000", resolve=lambda _host: ["203.0.113.5"]).local

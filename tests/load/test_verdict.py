@@ -59,6 +59,7 @@ def opened(offered: float, *, demand: float = 1_000.0, arrivals: int = 1_000, **
         ),
         (health(offered=900, held_s=24), False, "users waited for answers"),
         (health(offered=1_000, problems=["3 times a user failed"]), True, "3 times a user failed"),
+        (health(offered=1_000, missing=["worker a was lost"]), False, "sent 100 of 100"),
     ],
 )
 def test_verdicts_on_a_closed_loop(noted: Health, bound: bool, said: str) -> None:
@@ -125,11 +126,6 @@ def test_what_is_sent_and_what_is_held_back_are_what_was_begun() -> None:
     assert verdict(opened(990, sent=985), arrivals="constant").held_back_per_s == 0.0
 
 
-def test_what_is_the_generators_fault_is_said_first() -> None:
-    found = verdict(health(offered=900, demand=1_100, cpu=99, lag_ms=300))
-    assert [check[:9] for check in found.checks[:2]] == ["sent 90 o", "the event"]
-
-
 @pytest.mark.parametrize(
     ("noted", "bound", "fell_behind"),
     [
@@ -158,6 +154,12 @@ def test_each_of_several_processes_may_be_an_arrival_behind() -> None:
     assert not verdict(noted, arrivals="constant", processes=4).bound
 
 
+def test_what_is_the_generators_fault_is_said_first() -> None:
+    found = verdict(health(offered=900, demand=1_100, cpu=99, lag_ms=300))
+    assert [check[:9] for check in found.checks[:2]] == ["sent 90 o", "the event"]
+    assert verdict(health(), attempts=0).bound, "a run that sent nothing says nothing"
+
+
 def test_health_survives_the_wire_and_merges() -> None:
     one, other = opened(500, unanswered=2, starved_s=1), opened(300, cpu=50.0, missing=["b"], no_user=4)
     one.merge(Health.from_wire(other.to_wire()))
@@ -165,12 +167,3 @@ def test_health_survives_the_wire_and_merges() -> None:
     assert (one.no_user, one.unanswered, one.missing) == (4, 2, ["b"])
     assert (one.began_s, one.ended_s, one.cpu_percent_max, one.starved_s) == (100.0, 110.0, 50.0, 1)
     assert one.lag.counts().sum() == 200
-
-
-def test_a_run_that_sent_nothing_says_nothing() -> None:
-    assert verdict(health(), attempts=0).bound
-
-
-def test_what_is_missing_leaves_the_rest_valid() -> None:
-    found = verdict(health(offered=1_000, missing=["worker a was lost"]))
-    assert (found.bound, found.missing) == (False, ("worker a was lost",))

@@ -83,36 +83,19 @@ def test_a_generator_that_is_throttled_makes_the_run_invalid(
     assert (diagnosis.generator.bound, diagnosis.verdict.valid) == (True, False)
 
 
-def lacked_cpu(generator: dict[str, Any]) -> bool:
-    """Whether this machine gave the generator no CPU in time: then nobody else can be found to be slow."""
-    return bool((generator["cpu_starved_share"] or 0.0) > 0.1 or generator["loop_lag_ms_max"] > 100.0)
-
-
-@pytest.mark.parametrize(
-    ("users", "bound", "said"),
-    [(60, False, "sent 100 of 100"), (5, True, "all 5 users were under way")],
-)
-def test_a_slow_endpoint_leaves_the_run_valid_where_there_are_users_enough(
-    begin: Begin,
-    endpoint: EndpointProcess,
-    tmp_path: Path,
-    users: int,
-    bound: bool,
-    said: str,
+def test_a_slow_endpoint_leaves_the_run_valid(
+    begin: Begin, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     with LocalDynamoDB(endpoint.url).faults(operations=["PutItem"], delay_ms=DELAY_MS):
-        load = begin(arrivals="constant", users=users, requests_per_s=100)
+        load = begin(arrivals="constant", users=60, requests_per_s=100)
         _, err = load.communicate(timeout=PATIENCE_S)
     assert load.returncode == 0, err
-    run, latencies = run_of(tmp_path / "run"), read_latencies(tmp_path / "run" / "latency.hdr")
+    generator, latencies = (
+        run_of(tmp_path / "run")["generator"],
+        read_latencies(tmp_path / "run" / "latency.hdr"),
+    )
     assert latencies["PutItem.accepted"].get_value_at_percentile(50) >= DELAY_MS * 1e3
-    generator = run["generator"]
-    assert generator["bound"] or not bound, generator
-    if lacked_cpu(generator):
-        return
-    assert generator["bound"] is bound, generator
-    assert any(said in check for check in generator["checks"]), generator
-    if bound:
-        assert run["counted"]["arrivals.dropped"] > 50
-    slower = latencies["PutItem.response"].get_value_at_percentile(50) - DELAY_MS * 1e3
-    assert (slower > 500_000) == bound  # arrivals waited for a user, which the service time does not show
+    if (generator["cpu_starved_share"] or 0.0) > 0.1 or generator["loop_lag_ms_max"] > 100.0:
+        return  # this machine gave the generator no CPU in time: nobody else can be found to be slow
+    assert not generator["bound"], generator
+    assert any("sent 100 of 100" in check for check in generator["checks"]), generator

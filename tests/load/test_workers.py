@@ -14,30 +14,13 @@ from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.record.wire import Piece
 from keyheat.load.run import workers
 from keyheat.load.run.load import Order
-from keyheat.load.run.workers import (
-    GONE_SILENCE_S,
-    HALT,
-    ORDER,
-    PIECE,
-    SILENCE_S,
-    Gatherer,
-    Worker,
-    WorkerProgress,
-    order_for,
-)
+from keyheat.load.run.workers import HALT, ORDER, PIECE, Gatherer, Worker, WorkerProgress, order_for
 from tests.make import a_scenario, an_attempt
 
 
 def order(url: str = "http://127.0.0.1:1") -> Order:
-    return Order(
-        run_id="run-1",
-        scenario=a_scenario(),
-        url=url,
-        region="us-east-1",
-        transport="signed",
-        show_keys=False,
-        users=4,
-    )
+    sender = {"url": url, "region": "us-east-1", "transport": "signed", "show_keys": False, "users": 4}
+    return Order(run_id="run-1", scenario=a_scenario(), **sender)
 
 
 @dataclass
@@ -104,13 +87,6 @@ def test_the_time_of_a_load_counts_from_when_a_worker_sends() -> None:
     waits.join()
 
 
-def test_a_worker_without_users_reports_too() -> None:
-    gatherer, _worker, _environment = connected(order())
-    gatherer.end()
-    assert gatherer.record.health.problems == []
-    assert gatherer.workers["a"].whole
-
-
 def test_a_worker_that_is_halted_twice_reports_once() -> None:
     gatherer, worker, environment = connected(order())
     worker.begin()
@@ -160,17 +136,6 @@ def test_a_worker_that_goes_by_itself_is_named_but_nothing_of_it_is_lost() -> No
     (line,) = gatherer.record.health.missing
     assert line.startswith("worker a left the run at ")
     assert "nothing that it sent is missing" in line
-
-
-def test_no_long_wait_for_a_worker_that_locust_gave_up() -> None:
-    gatherer, worker, environment = connected(order())
-    worker.begin()
-    assert gatherer._awaited(GONE_SILENCE_S, SILENCE_S)
-    environment.runner.clients["a"].state = "missing"
-    assert not gatherer._awaited(GONE_SILENCE_S, SILENCE_S)
-    environment.runner.clients.clear()  # what Locust does a minute later
-    assert not gatherer._awaited(GONE_SILENCE_S, SILENCE_S)
-    worker.end()
 
 
 def test_pieces_of_another_run_are_not_taken() -> None:
@@ -294,14 +259,12 @@ def test_a_piece_that_cannot_be_read_is_not_counted_and_the_run_says_nothing(
     assert capsys.readouterr().err == f"keyheat: {problem}\n", "it is said once"
 
 
-def test_orders_survive_the_wire() -> None:
-    assert Order.from_wire(msgpack.unpackb(msgpack.packb(order().to_wire()))) == order()
-
-
-def test_a_run_without_any_worker_says_nothing() -> None:
-    gatherer = Gatherer(
-        SimpleNamespace(runner=Wire(clients={}), parsed_options=SimpleNamespace()), order(), Record()
-    )
-    gatherer.give_order()
-    gatherer.end()
-    assert "no worker was left" in gatherer.record.health.problems[0]
+def test_no_long_wait_for_a_worker_that_locust_gave_up() -> None:
+    gatherer, worker, environment = connected(order())
+    worker.begin()
+    assert gatherer._awaited(workers.GONE_SILENCE_S, workers.SILENCE_S)
+    environment.runner.clients["a"].state = "missing"
+    assert not gatherer._awaited(workers.GONE_SILENCE_S, workers.SILENCE_S)
+    environment.runner.clients.clear()  # what Locust does a minute later
+    assert not gatherer._awaited(workers.GONE_SILENCE_S, workers.SILENCE_S)
+    worker.end()

@@ -35,14 +35,6 @@ THEIRS = {
 MINE = {"name": "mine", "provisioned": {"read": 5, "write": 7}}
 
 
-def described_at(target: Target, table: TableSpec) -> dict[str, Any]:
-    """A new table, as it is described."""
-    with closing(make_client(target)) as client:
-        client.create_table(**creation(table))
-        description: dict[str, Any] = client.describe_table(TableName=table.name)["Table"]
-        return description
-
-
 class Writer:
     needs_sort_key = True
 
@@ -114,15 +106,6 @@ def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
     assert scenario_from_dict(plan.scenario.model_dump(mode="json"), "run.json") == plan.scenario
 
 
-def test_a_table_of_ours_is_loaded_without_marks(there: Target) -> None:
-    plan = adapt(plan_of(there, "mine"))
-    assert (plan.marked, "items_marked" in existing_fields(plan), existing_fields(plan)["existing"]) == (
-        False,
-        False,
-        True,
-    )
-
-
 def test_a_table_needs_a_place_where_it_is(there: Target) -> None:
     with pytest.raises(InputError, match="--target aws or --target URL"):
         preflight(plan_of(None, "theirs"))
@@ -135,12 +118,7 @@ def test_everything_that_is_in_the_way_is_said_at_once(there: Target) -> None:
     indexed = {**MINE, "indexes": [{**MINE, "name": "by-day", "partition_key": "day"}]}
     said = errors_of(plan_of(there, "theirs", table=indexed, timeline=timeline), Watcher)
     assert all(words.startswith("--table theirs: ") for words in said)
-    for part in (
-        "reads the whole table",
-        "$.timeline",
-        "begins with some text",
-        "reads index by-day",
-    ):
+    for part in ("reads the whole table", "$.timeline", "begins with some text", "reads index by-day"):
         assert any(part in words for words in said), part
 
 
@@ -168,9 +146,9 @@ def test_what_is_looked_through_to_clean_up_counts_against_the_budget(
 ) -> None:
     """Ten terabytes of somebody else's cost far more to look through than the run does."""
     big = {**THEIRS, "name": "big", "billing_mode": "PAY_PER_REQUEST", "provisioned": None}
-    description = {
-        **described_at(there, TableSpec.model_validate(big)), "TableSizeBytes": 10**13,
-    }  # fmt: skip
+    with closing(make_client(there)) as client:
+        client.create_table(**creation(TableSpec.model_validate(big)))
+        description = client.describe_table(TableName="big")["Table"] | {"TableSizeBytes": 10**13}
     monkeypatch.setattr("keyheat.load.tables.ownership.describe_table", lambda _client, _name: description)
     named = plan_of(elsewhere, "big")
     ready = replace(adapt(named, Writer), duration_s=60.0, guards=Guards(table="big", yes=True))

@@ -9,21 +9,15 @@ import pytest
 from keyheat.answer_shape import DamagedAnswer
 from keyheat.load.tables import cleaning
 from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, page_items
+from tests.endpoint.account import attributes, on_demand, schema
 from tests.endpoint.clients import service_app_at
 
 MINE, OTHER = "a" * 12, "b" * 12
-TABLE = {
-    "TableName": "theirs",
-    "BillingMode": "PAY_PER_REQUEST",
-    "AttributeDefinitions": [
-        {"AttributeName": "customer", "AttributeType": "N"},
-        {"AttributeName": "at", "AttributeType": "B"},
-    ],
-    "KeySchema": [
-        {"AttributeName": "customer", "KeyType": "HASH"},
-        {"AttributeName": "at", "KeyType": "RANGE"},
-    ],
-}
+TABLE = on_demand(
+    "theirs",
+    AttributeDefinitions=[*attributes("customer", kind="N"), *attributes("at", kind="B")],
+    KeySchema=schema("customer", "at"),
+)
 
 
 class InTurn:

@@ -1,15 +1,22 @@
-"""A table that is there becomes the scenario's: all of it that a load test has to do with."""
+"""A table that is there becomes the scenario's: all of it that a load test has to do with.
 
+What auto scaling may do to it is asked of AWS, and where it cannot be asked that is said.
+"""
+
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
+from botocore.stub import Stubber
 
-from keyheat.load.tables.control import creation
+from keyheat.intake.scaling_of_aws import auto_scaling_of
+from keyheat.load.tables.control import auto_scaling_at, creation
 from keyheat.load.tables.existing import lacking, not_spared, table_of, unloadable
+from keyheat.load.transport.target import target_at
+from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.scenario.spec.tables import TableSpec
-from tests.endpoint.clients import service_app_at
+from tests.endpoint.clients import service_app_at, unasked_client
 from tests.make import a_scenario
 
 PAIR = {"read": 5, "write": 7}
@@ -23,32 +30,19 @@ SPECS: dict[str, dict[str, Any]] = {
         "sort_key_type": "N",
     },
     "with indexes": {
-        "provisioned": PAIR,
-        "sort_key": "sk",
-        "stream": "NEW_AND_OLD_IMAGES",
+        "provisioned": PAIR, "sort_key": "sk", "stream": "NEW_AND_OLD_IMAGES",
         "indexes": [
             {
-                "name": "by-day",
-                "partition_key": "pk",
-                "sort_key": "day",
-                "sort_key_type": "N",
-                "sort_key_in_items": True,
-                "local": True,
-                "projection": "INCLUDE",
-                "include": ["filler"],
+                "name": "by-day", "partition_key": "pk", "sort_key": "day", "sort_key_type": "N",
+                "sort_key_in_items": True, "local": True, "projection": "INCLUDE", "include": ["filler"],
             },
             {
-                "name": "by-land",
-                "partition_key": "land",
-                "partition_key_type": "N",
-                "sort_key": "sk",
-                "sort_key_in_items": True,
-                "projection": "KEYS_ONLY",
-                "provisioned": {"read": 1, "write": 2},
+                "name": "by-land", "partition_key": "land", "partition_key_type": "N", "sort_key": "sk",
+                "sort_key_in_items": True, "projection": "KEYS_ONLY", "provisioned": {"read": 1, "write": 2},
             },
         ],
     },
-}
+}  # fmt: skip
 
 
 def described(spec: TableSpec) -> dict[str, Any]:
@@ -131,21 +125,62 @@ def test_a_table_of_somebody_elses_is_spared() -> None:
     assert "it reads the whole table" in said[0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", SPECS)
-def test_an_endpoint_that_others_wrote_is_understood(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    spec = spec_of(**SPECS[kind])
-    bare = spec.model_copy(update={"max_on_demand": None, "warm": None})  # moto has none of them
-    with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
-        client.create_table(**creation(bare))
-        found = TableSpec.model_validate(table_of(client.describe_table(TableName="theirs")["Table"]))
-    assert found.key_types() == spec.key_types()
-    assert (found.billing_mode, found.provisioned, found.stream) == (
-        spec.billing_mode, spec.provisioned, spec.stream,
-    )  # fmt: skip
-    assert [(one.name, one.local, one.include) for one in found.indexes] == [
-        (one.name, one.local, one.include) for one in spec.indexes
-    ]
+AWS = "https://dynamodb.us-east-1.amazonaws.com"
+TABLE = TableSpec.model_validate(
+    {
+        "name": "theirs",
+        "provisioned": PAIR,
+        "indexes": [{"name": "by-day", "partition_key": "day", "provisioned": PAIR}],
+    }
+)
+WRITE, READ = "dynamodb:table:WriteCapacityUnits", "dynamodb:index:ReadCapacityUnits"
+
+
+FOUND = [
+    ScalingRange(index="by-day", side="read", min=5, max=1_000, target=None),
+    ScalingRange(index=None, side="write", min=5, max=1_000, target=0.7),
+]
+TARGETS = [
+    {"ServiceNamespace": "dynamodb", "ResourceId": resource, "ScalableDimension": dimension}
+    for resource, dimension in (("table/theirs", WRITE), ("table/theirs/index/by-day", READ))
+]
+BOUNDS = {"MinCapacity": 5, "MaxCapacity": 1_000}
+POLICY = {
+    "PolicyName": "writes",
+    "PolicyType": "TargetTrackingScaling",
+    "TargetTrackingScalingPolicyConfiguration": {
+        "TargetValue": 70.0,
+        "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBWriteCapacityUtilization"},
+    },
+}
+
+
+def test_bounds_and_targets_are_found_and_a_denied_question_is_said() -> None:
+    client = unasked_client("application-autoscaling")
+    made = {"CreationTime": datetime(2026, 11, 20, tzinfo=UTC)}
+    named = {"ServiceNamespace": "dynamodb", "ResourceIds": ["table/theirs", "table/theirs/index/by-day"]}
+    ask = partial(auto_scaling_of, lambda: client, "theirs", ["by-day"])
+    with Stubber(client) as stubber:
+        stubber.add_response("describe_scalable_targets", {"ScalableTargets": []}, named)
+        assert ask() == AutoScaling()
+        targets = [{**target, **BOUNDS, **made, "RoleARN": "role"} for target in TARGETS]
+        stubber.add_response("describe_scalable_targets", {"ScalableTargets": targets}, named)
+        policies = [{**TARGETS[0], **POLICY, **made, "PolicyARN": "policy"}]
+        stubber.add_response("describe_scaling_policies", {"ScalingPolicies": policies})
+        stubber.add_response("describe_scaling_policies", {"ScalingPolicies": []})
+        found = ask()
+        stubber.add_client_error("describe_scalable_targets", "AccessDeniedException", "no")
+        denied = ask()
+    assert (sorted(found.scaled, key=lambda scaled: scaled.side), found.why) == (FOUND, None)
+    assert "writes of the table: 5 to 1,000 units per second, steered for 70%" in " ".join(found.in_words())
+    assert denied.why == "AccessDeniedException for DescribeScalableTargets"
+    (words,) = denied.in_words()
+    assert "is not known" in words
+
+
+def test_elsewhere_and_on_demand_nobody_is_asked() -> None:
+    here = auto_scaling_at(target_at("http://127.0.0.1:8000"), TABLE)
+    assert here.why is not None
+    on_demand = TableSpec.model_validate({"name": "theirs", "billing_mode": "PAY_PER_REQUEST"})
+    assert auto_scaling_at(target_at(AWS), on_demand) == AutoScaling()
+    assert AutoScaling().in_words() == []

@@ -1,7 +1,7 @@
 """docs/aws.md: its commands, on a table of other keys than the scenario's, with items in it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from tests.docs.page import commands_of
+from tests.endpoint.account import attributes, schema, table, units
 from tests.make import a_scenario_file
 
 pytestmark = pytest.mark.opens
@@ -25,46 +26,21 @@ SHORT = {
     "keys": {"kind": "uniform", "keys": 20},
     "load": {"users": 5, "requests_per_s": 100, "duration_s": 2, "item_bytes": 400},
 }
-ORDERS = {
-    "TableName": "orders",
-    "ProvisionedThroughput": {"ReadCapacityUnits": 5_000, "WriteCapacityUnits": 5_000},
-    "AttributeDefinitions": [
-        {"AttributeName": name, "AttributeType": kind}
-        for name, kind in (("customer", "N"), ("at", "N"), ("status", "B"))
-    ],
-    "KeySchema": [
-        {"AttributeName": "customer", "KeyType": "HASH"},
-        {"AttributeName": "at", "KeyType": "RANGE"},
-    ],
-    "LocalSecondaryIndexes": [
+ORDERS = table(
+    ProvisionedThroughput=units(5_000, 5_000),
+    AttributeDefinitions=[*attributes("customer", "at", kind="N"), *attributes("status", kind="B")],
+    KeySchema=schema("customer", "at"),
+    LocalSecondaryIndexes=[
         {
-            "IndexName": "by-status",
-            "KeySchema": [
-                {"AttributeName": "customer", "KeyType": "HASH"},
-                {"AttributeName": "status", "KeyType": "RANGE"},
-            ],
+            "IndexName": "by-status", "KeySchema": schema("customer", "status"),
             "Projection": {"ProjectionType": "ALL"},
         }
     ],
-}
+)  # fmt: skip
 THEIRS = [
     {"customer": {"N": str(number)}, "at": {"N": "1"}, "name": {"S": "keyheat_run"}} for number in range(20)
 ]
 Verb = Callable[..., Any]
-
-
-@pytest.fixture
-def orders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[Any, str]]:
-    """The reader's table, where it is, and the folder in which the reader stands."""
-    a_scenario_file(tmp_path, SHORT)
-    monkeypatch.chdir(tmp_path)
-    with EndpointProcess.start() as process:
-        client = make_client(target_at(process.url))
-        client.create_table(**ORDERS)
-        for item in THEIRS:
-            client.put_item(TableName="orders", Item=item)
-        yield client, process.url
-        client.close()
 
 
 def items_of(client: Any) -> list[dict[str, Any]]:
@@ -72,11 +48,21 @@ def items_of(client: Any) -> list[dict[str, Any]]:
     return sorted(items, key=lambda item: int(item["customer"]["N"]))
 
 
-def test_a_table_is_loaded_as_it_is_and_left_as_it_was(orders: tuple[Any, str], verb: Verb) -> None:
+def test_a_table_is_loaded_as_it_is_and_left_as_it_was(
+    endpoint: EndpointProcess, home: Path, verb: Verb
+) -> None:
     """As the page says, but for the port, a shorter scenario, and cleaning up at once."""
-    client, url = orders
+    a_scenario_file(home, SHORT)
+    client = make_client(target_at(endpoint.url))
+    client.create_table(**ORDERS)
+    for item in THEIRS:
+        client.put_item(TableName="orders", Item=item)
     load, clean = (command for command in commands_of("aws.md") if "reports/out/mine" in command)
-    words = load.replace("http://127.0.0.1:8000", url).replace("run hotkey", "run scenario.json").split()[1:]
+    words = (
+        load.replace("http://127.0.0.1:8000", endpoint.url)
+        .replace("run hotkey", "run scenario.json")
+        .split()[1:]
+    )
     said = verb(*words, "--clean-up")
     assert said.code in (0, 3), said.err  # 3: this machine could not send all of it, and the run says so
     run = json.loads(Path("reports/out/mine/run.json").read_bytes())

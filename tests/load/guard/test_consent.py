@@ -1,13 +1,11 @@
 """Somebody agrees to a run that is not on this machine, within its budget, or nothing is started."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import TextIO
 
 import pytest
 
-from keyheat.load.guard.consent import Undertaking, agrees, announced
+from keyheat.load.guard.consent import Undertaking, agrees
 from keyheat.load.guard.options import Guards
 from keyheat.load.guard.watch import caps_of
 from keyheat.load.run.plan import LoadPlan
@@ -29,17 +27,16 @@ def plan_of(name: str = "hotkey", **said: object) -> LoadPlan:
     return a_plan(scenario, **known | said)
 
 
-@pytest.fixture
-def nobody() -> Iterator[TextIO]:
-    """An input that is no terminal."""
-    with open(os.devnull, encoding="utf-8") as stdin:
-        yield stdin
-
-
-@pytest.mark.parametrize("target", [None, LOCAL])
-def test_what_is_on_this_machine_asks_nobody(nobody: TextIO, target: None) -> None:
-    plan = plan_of(target=target, budget=BudgetSpec(dollars=1e-9, units=1))
-    assert consented(plan, nobody) is plan
+def test_what_is_on_this_machine_asks_nobody_and_elsewhere_the_budget_is_held() -> None:
+    small = BudgetSpec(dollars=1e-9, units=1)
+    with open(os.devnull, encoding="utf-8") as nobody:  # no terminal
+        for target in (None, LOCAL):
+            plan = plan_of(target=target, budget=small)
+            assert consented(plan, nobody) is plan
+        endless = plan_of(yes=True, duration_s=None, budget=BudgetSpec(units=1))
+        assert consented(endless, nobody) is endless, "the caps hold while it runs"
+        with pytest.raises(TableRefused, match=r"may cost .* --max-dollars"):  # its table's first hour
+            consented(replace(endless, budget=small), nobody)
 
 
 def said_of(plan: LoadPlan, **more: object) -> str:
@@ -85,25 +82,11 @@ def test_a_run_that_ends_in_time_is_not_stopped_for_its_minutes() -> None:
     assert caps_of(plan, local=False, duration_s=121.0).minutes == 2
 
 
-def test_where_nobody_knows_how_long_it_lasts_the_caps_hold_while_it_runs(nobody: TextIO) -> None:
-    plan = plan_of(yes=True, duration_s=None, budget=BudgetSpec(units=1))
-    assert consented(plan, nobody) is plan
-    with pytest.raises(TableRefused, match=r"may cost .* --max-dollars"):  # its table's first hour
-        consented(replace(plan, budget=BudgetSpec(dollars=1e-3)), nobody)
-
-
 def test_a_run_for_another_time_than_the_scenarios_costs_accordingly() -> None:
     plan = plan_of()
     twice = replace(plan, duration_s=2 * plan.scenario.load.duration_s)
     assert planned_bill(twice).write_units == pytest.approx(2 * planned_bill(plan).write_units, rel=0.02)
     assert lasting(plan.scenario, None) is plan.scenario
-
-
-def test_several_are_summed_up() -> None:
-    plan = plan_of()
-    bill = planned_bill(plan)
-    one = Undertaking(scenario=plan.scenario, target=AWS, bill=bill, budget=plan.budget, duration_s=50.0)
-    assert f"2 runs, together at most {2 * bill.dollars:,.2f} dollars" in announced([one, one])
 
 
 def test_an_end_of_the_input_is_a_no() -> None:

@@ -2,17 +2,15 @@
 
 import json
 import re
-import signal
-import threading
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
+from urllib.request import HTTPCookieProcessor, OpenerDirector, Request, build_opener
 
 import pytest
 from flask import Blueprint, Flask
@@ -21,31 +19,13 @@ from psutil import CONN_LISTEN, Process
 from keyheat import runfiles
 from keyheat.addresses import Hosts
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.live.callers import FOREIGN, HEADER, Callers, keep_out
+from keyheat.load.live.callers import HEADER, Callers, keep_out
 from keyheat.load.run.arguments import add_options
 from tests.load.forked import Load
 from tests.load.live.test_page import Web, finished
 from tests.outside import PATIENCE_S, eventually, run_of
 
 HERE = "127.0.0.1:8089"
-EVIL = """<!doctype html><title>attack</title><script>
-const form = new URLSearchParams({ user_count: 5, spawn_rate: 5 });
-const ways = ["no-cors", "cors"].flatMap(mode => ["swarm", "stop", "stats/reset", "user"].map(async path => {
-  const how = { method: "POST", mode, credentials: "include", body: path === "user" ? "{}" : form };
-  try { return (await fetch(`TARGET/${path}`, how)).status; } catch (error) { return "refused"; }
-}));
-const read = ["", "keyheat/now", "logs"].map(async path => {
-  try { return (await (await fetch(`TARGET/${path}`)).text()).slice(0, 99); }
-  catch (error) { return "refused"; }
-});
-Promise.all([...ways, ...read]).then(said => {
-  window.said = said;
-  const sent = document.createElement("form");
-  Object.assign(sent, { method: "POST", action: "TARGET/swarm", target: "_self" });
-  sent.innerHTML = '<input name="user_count" value="5"><input name="spawn_rate" value="5">';
-  window.submit = () => { document.body.append(sent); sent.submit(); };
-});
-</script><body></body>"""
 
 
 # ---- the rule
@@ -168,68 +148,6 @@ def paid(
     )  # fmt: skip
 
 
-@pytest.fixture
-def evil() -> Iterator[Callable[[str], str]]:
-    """A page of somebody else's, on a server of this machine that is not Locust's."""
-    target = ""
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(EVIL.replace("TARGET", target).encode())
-
-        def log_message(self, *_said: Any) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Page)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-
-    def aimed_at(url: str) -> str:
-        nonlocal target
-        target = url
-        return f"127.0.0.1:{server.server_port}"
-
-    yield aimed_at
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@pytest.mark.browser
-def test_a_foreign_page_starts_nothing_and_the_genuine_one_does(
-    paid: Callable[..., Any], evil: Callable[[str], str], visit: Any
-) -> None:
-    web = paid()
-    genuine = visit(web.url)
-    elsewhere = evil(web.url)
-    for place in (elsewhere, elsewhere.replace("127.0.0.1", "localhost")):
-        genuine.goto(f"http://{place}/", wait_until="load")  # in the same browser, with the page's cookie
-        outcome = eventually(lambda: genuine.evaluate("window.said"))
-        assert set(outcome) <= {0, 403, FOREIGN[:99], "refused"}  # 0: an answer that it cannot read
-        with genuine.expect_navigation():
-            genuine.evaluate("window.submit()")
-        assert "its own requests alone" in genuine.text_content("body")
-    assert web.now()["state"] == "none"
-    assert listening(web) == {"127.0.0.1"}
-
-    genuine.goto(web.url, wait_until="load")
-    genuine.fill("input[name=userCount]", "5")
-    genuine.fill("input[name=spawnRate]", "5")
-    genuine.click("text=Advanced options")
-    genuine.fill("input[name=runTime]", "600")
-    genuine.click("button:has-text('Start')")
-    web.until(lambda now: now["state"] == "loading")
-    genuine.click("button:has-text('Stop')")
-    web.until(lambda now: now["state"] == "ended")
-    web.process.send_signal(signal.SIGTERM)
-    _out, err = web.process.communicate(timeout=PATIENCE_S)
-    told = re.findall(r"refused: '.*' from '(.*)'; said once", err)
-    assert sorted(told) == [f"http://{elsewhere}", f"http://localhost:{elsewhere[10:]}"]
-
-
 def listening(web: Web) -> set[str]:
     """The addresses at which others reach the page."""
     port = urlsplit(web.url).port
@@ -237,10 +155,17 @@ def listening(web: Web) -> set[str]:
     return {one.laddr.ip for one in sockets if one.status == CONN_LISTEN and one.laddr.port == port}
 
 
-def test_all_starts_of_a_process_share_one_budget(paid: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_foreign_start_is_refused_and_all_others_share_one_budget(
+    paid: Callable[..., Any], tmp_path: Path
+) -> None:
     web = paid("--max-units", "8000", "--max-dollars", "100")  # each start pays for an hour of its table
+    assert listening(web) == {"127.0.0.1"}
+    foreign = Request(f"{web.url}/swarm", b"user_count=5&spawn_rate=5", {"Origin": "http://evil.example"})
     ours = build_opener(HTTPCookieProcessor())
     ours.open(web.url)
+    with pytest.raises(HTTPError, match="403"):
+        ours.open(foreign)  # in the same browser, with the page's cookie
+    assert web.now()["state"] == "none"
     assert swarmed(ours, web)["success"]
     web.until(lambda now: sum(row["consumed"] for row in now.get("capacity", ())) > 2_000)
     ours.open(f"{web.url}/stop", b"")
@@ -259,6 +184,7 @@ def test_all_starts_of_a_process_share_one_budget(paid: Callable[..., Any], tmp_
     web.process.terminate()
     _out, err = web.process.communicate(timeout=PATIENCE_S)
     assert f" and {8_000 - used[0]:,.0f} units are left" in err
+    assert "refused: 'POST /swarm' from 'http://evil.example'; said once" in err
     assert not (tmp_path / "run-3").exists()
 
 

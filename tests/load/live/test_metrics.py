@@ -1,13 +1,21 @@
-"""What is exported of a record: every count by its labels, keys by digests, and a bounded number of them."""
+"""What is exported of a record: every count by its labels, keys by digests, and a bounded number of them.
+
+Where Prometheus reads it: on this machine alone, and mistakes are said before the load.
+"""
+
+from argparse import Namespace
+from typing import Any
 
 import pytest
+from werkzeug.test import Client
 
-from keyheat.load.live.prometheus import BOUNDS_S, LOAD_METRICS, load_metrics
+from keyheat.addresses import Hosts
+from keyheat.load.live.prometheus import BOUNDS_S, MetricsPort, load_metrics, metrics_page, metrics_port
 from keyheat.load.live.readings import TOP_KEYS
+from keyheat.load.live.run import LiveRun
 from keyheat.load.live.view import LiveView
-from keyheat.load.record.record import Record, heat_of
+from keyheat.load.record.record import Record
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
-from keyheat.load.record.sketch import KeyHeat
 from keyheat.metrics import Distribution, Metric
 from keyheat.scenario.keys import digest_of
 from tests import make
@@ -143,15 +151,53 @@ def test_keys_are_digests_and_only_the_hottest() -> None:
     assert max(found["hot_key_throttles"].values()) == 39  # type: ignore[type-var]
 
 
-def test_each_metric_is_declared_once_and_nothing_else_is_exported() -> None:
-    names = [one.name for one in LOAD_METRICS]
-    assert len(names) == len(set(names))
-    declared: dict[str, Metric] = {one.name.removeprefix("keyheat_load_"): one for one in LOAD_METRICS}
-    assert measured(a_record()).keys() <= declared.keys()
+USERS = Metric(name="keyheat_load_users", says="users", points=(({}, 3.0),))
 
 
-def test_a_run_that_shows_keys_shows_them() -> None:
-    record = Record(heat={"write": KeyHeat(show_keys=True), heat_of("write", "i"): KeyHeat(show_keys=True)})
-    record.add(an_attempt(1, "sensor-1", units=1.0))
-    (labels,) = measured(record)["hot_key_asked_units"]
-    assert dict(labels)["key"] == "sensor-1"
+class Live(LiveRun):
+    """A run that stands still."""
+
+    def __init__(self) -> None:
+        super().__init__(environment=None)
+
+    def metrics(self) -> tuple[Metric, ...]:
+        return (USERS,)
+
+
+def port_of(**options: Any) -> tuple[MetricsPort | None, list[str]]:
+    """What options come to, and the mistakes in them."""
+    errors = list[str]()
+    given = {"prometheus_host": None, "prometheus_port": None, "allow_host": [], **options}
+    return metrics_port(Namespace(**given), errors), errors
+
+
+def test_it_is_on_this_machine_alone_unless_somebody_says_where() -> None:
+    at, errors = port_of(prometheus_port=9464)
+    assert at is not None
+    assert (at.host, at.port, errors) == ("127.0.0.1", 9464, [])
+    at, _errors = port_of(prometheus_port=0, prometheus_host="0.0.0.0", allow_host=["proxy.example"])
+    assert at is not None
+    assert at.host == "0.0.0.0"
+    assert "proxy.example" in at.names
+
+
+def test_mistakes_are_said_with_what_to_do() -> None:
+    assert port_of() == (None, []), "nothing is served unless a port is said"
+    assert "1 to 65535" in port_of(prometheus_port=99_999)[1][0]
+    assert "add --prometheus-port 9464" in port_of(prometheus_host="0.0.0.0")[1][0]
+
+
+def answer(page: Any, path: str, **headers: str) -> tuple[int, str]:
+    response = Client(page).get(path, headers={"Host": "127.0.0.1:9464", **headers})
+    return response.status_code, response.text
+
+
+def test_the_page_answers_to_its_own_name_alone() -> None:
+    page = metrics_page(Live().metrics, Hosts(frozenset({"proxy.example"})))
+    status, body = answer(page, "/metrics")
+    assert status == 200
+    assert "keyheat_load_users 3.0" in body
+    assert answer(page, "/metrics", Host="proxy.example")[0] == 200
+    assert answer(page, "/metrics", Host="evil.example")[0] == 403
+    assert answer(page, "/metrics", Origin="http://evil.example")[0] == 403
+    assert answer(page, "/") == (404, "keyheat: the metrics are at /metrics\n")

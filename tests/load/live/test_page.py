@@ -3,15 +3,12 @@
 import json
 import re
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.transport.boto import make_client
-from keyheat.load.transport.target import target_at
 from keyheat.show.style import DARK, LIGHT
 from tests.load.conftest import SHORT
 from tests.load.forked import Load
@@ -62,13 +59,14 @@ def finished(folder: Path) -> dict[str, Any] | None:
 def test_a_master_shows_what_its_workers_sent(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
-    folder, port = tmp_path / "run", str(free_port())
+    folder, port, metrics = tmp_path / "run", str(free_port()), str(free_port())
     wired = ("--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port)
-    web = Web(start_locust, scenario_file, folder, endpoint.url, *wired)
+    exported = ("--prometheus-port", metrics)
+    web = Web(start_locust, scenario_file, folder, endpoint.url, *wired, *exported)
     before = web.now()
     assert (before["state"], before["sentence"]["about"]) == ("none", "idle")
     workers = [
-        start_locust("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port)
+        start_locust("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port, *exported)
         for _ in range(2)
     ]
     eventually(lambda: json.loads(get(f"{web.url}/worker-count"))["worker_count"] == 2)
@@ -101,8 +99,14 @@ def test_a_master_shows_what_its_workers_sent(
     assert re.search(r"(^|table\. |this much\. )Ended after", over["sentence"]["text"])
     hottest = json.loads((folder / "keys.json").read_text())["by_throttles"]["write"][0]
     assert over["keys"]["by_throttles"][0]["key"] == hottest["shown"]
+    counted = re.findall(
+        r"\nkeyheat_load_attempts_total{.*} (\S+)", get(f"http://127.0.0.1:{metrics}/metrics")
+    )
+    assert sum(map(float, counted)) == run["totals"]["attempts"], "of all workers, which export nothing"
     web.process.terminate()
     assert web.process.wait(PATIENCE_S) == 0
+    workers[1].kill()
+    assert "metrics for Prometheus" not in workers[1].communicate()[1]
 
 
 def test_the_pages_colours_are_those_of_the_reports() -> None:
@@ -111,17 +115,6 @@ def test_the_pages_colours_are_those_of_the_reports() -> None:
         colours = dict(re.findall(r"--([a-z_]+):(#[0-9a-f]{6})", text))
         assert len(colours) >= 14
         assert {name: palette[name] for name in colours} == colours
-
-
-def test_a_budget_below_the_first_hour_of_the_table_makes_no_table(
-    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
-) -> None:
-    web = Web(start_locust, scenario_file, tmp_path / "run", endpoint.url, "--max-dollars", "0.0001")
-    web.swarm()
-    web.until(lambda now: "--max-dollars" in json.dumps(now))
-    with closing(make_client(target_at(endpoint.url))) as client:
-        assert client.list_tables()["TableNames"] == []
-    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.browser

@@ -1,6 +1,6 @@
 """An account with no table yet, as ours and as somebody else's endpoint show it, both in this process."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,8 +11,11 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from keyheat.endpoint.options import Durations
+from keyheat.load.guard.options import Guards
+from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.target import Target
 from tests.endpoint.clients import START_S, service_app_at
+from tests.make import a_spec
 
 ELSEWHERE = Target("http://in.process", "in.process", 80, False, "us-east-1")
 """A target that is not on this machine."""
@@ -93,3 +96,42 @@ def refuses(operation: str, code: str = "AccessDeniedException", message: str = 
         raise ClientError({"Error": {"Code": code, "Message": message}}, operation)
 
     return refuse
+
+
+HOUR_S = 3600.0
+
+
+class Heard(RunTables):
+    """The tables of a run, and what a person was told of them."""
+
+    lines: list[str]
+    phases: list[str]
+
+    @property
+    def last(self) -> str:
+        return self.lines[-1]
+
+    def begins(self) -> "Heard":
+        """With a table `made`."""
+        self.prepare(a_spec())
+        return self
+
+    def met(self) -> list[str]:
+        """Runs that loaded it at the same time."""
+        return [other["run"] for other in self.company()[0]]
+
+
+def run_of(
+    account: Account, run_id: str = "run-1", *, instead: Mapping[str, Callable[..., Any]] | None = None,
+    target: Target = ELSEWHERE, lasts_s: float = HOUR_S, alone: bool = False, **guards: Any,
+) -> Heard:  # fmt: skip
+    """A run's tables; some methods of its client are others `instead`."""
+    lines, phases = list[str](), list[str]()
+    tables = Heard(
+        target=target, run_id=run_id, guards=Guards(**guards), lasts_s=lasts_s, alone=alone,
+        say=lines.append, phase=lambda name, _words: phases.append(name),
+        sleep=account.sleep, now_s=account.now_s,
+        connect=lambda _target: replacing(account.ddb, **instead) if instead else account.ddb,
+    )  # fmt: skip
+    tables.lines, tables.phases = lines, phases
+    return tables

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -43,8 +42,9 @@ def found_in(search: OrphanSearch) -> OrphanSearchResult:
     return search.find(search.names())
 
 
-def reasons(found: OrphanSearchResult) -> dict[str, str | None]:
-    return {orphan.name: orphan.kept for orphan in found.orphans}
+def kept_for(account: Account, client: Any = None) -> dict[str, str]:
+    """Why tables are kept whose time is over."""
+    return {orphan.name: orphan.kept or "" for orphan in found_in(search_in(account, 2, client)).orphans}
 
 
 def test_a_table_is_found_once_its_time_is_over(account: Account) -> None:
@@ -68,12 +68,6 @@ def test_it_is_deleted_and_nothing_else_is(account: Account) -> None:
     assert search.see_gone(orphan, TablePatience(sleep=account.sleep, clock=account.now_s)) is None
     assert account.names() == ["orders"]
     assert found_in(search) == OrphanSearchResult()
-
-
-def kept_for(account: Account, change: Callable[[Account], object], hours_later: float = 2.0) -> str | None:
-    leave_behind(account)
-    change(account)
-    return reasons(found_in(search_in(account, hours_later)))["left"]
 
 
 def tag(key: str, value: str) -> Callable[[Account], object]:
@@ -109,7 +103,19 @@ def tag(key: str, value: str) -> Callable[[Account], object]:
 def test_what_may_not_be_deleted_is_listed_with_the_reason(
     account: Account, change: Callable[[Account], object], words: str
 ) -> None:
-    assert words in (kept_for(account, change) or "")
+    leave_behind(account)
+    change(account)
+    assert words in kept_for(account)["left"]
+
+
+def test_what_is_being_changed_or_may_have_backups_is_kept() -> None:
+    account = ours(update_s=500.0)
+    leave_behind(account)
+    client = replacing(account.ddb, describe_continuous_backups=refuses("DescribeContinuousBackups"))
+    assert "dynamodb:DescribeContinuousBackups is missing" in kept_for(account, client)["left"]
+    change = {"ReadCapacityUnits": 9, "WriteCapacityUnits": 9}
+    account.ddb.update_table(TableName="left", ProvisionedThroughput=change)
+    assert kept_for(account)["left"] == "its status is UPDATING"
 
 
 @pytest.mark.slow
@@ -152,29 +158,7 @@ def test_many_tables_are_looked_at_slowly_and_what_is_denied_does_not_end_the_se
     }
 
 
-def test_backups_that_cannot_be_read_keep_a_table() -> None:
-    account = ours()
-    leave_behind(account)
-
-    client = replacing(account.ddb, describe_continuous_backups=refuses("DescribeContinuousBackups"))
-    (orphan,) = found_in(search_in(account, 2, client)).orphans
-    assert "dynamodb:DescribeContinuousBackups is missing" in (orphan.kept or "")
-
-
 ACCOUNT = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "LOGNAME": "ann"}
-
-
-def options(tmp_path: Path, endpoint: EndpointProcess) -> tuple[str, ...]:
-    """Those of a run for which no target is on this machine."""
-    where = (
-        "--scenario",
-        str(a_scenario_file(tmp_path, SHORT)),
-        "--out",
-        str(tmp_path / "run"),
-        "--host",
-        endpoint.url,
-    )
-    return (*where, "--headless", "--no-report", "--yes", "--no-align")
 
 
 Begin = Callable[[EndpointProcess], Load]
@@ -182,33 +166,20 @@ Begin = Callable[[EndpointProcess], Load]
 
 @pytest.fixture
 def begin(start_locust: Callable[..., Load], tmp_path: Path) -> Begin:
-    """Begins such a run, until its table is being made."""
+    """Begins a run for which no target is on this machine, until its table is being made."""
 
     def run(endpoint: EndpointProcess) -> Load:
-        own = {"module": "tests.as_remote", "new_session": True, "env": ACCOUNT}
-        load = start_locust("hotkey.py", *options(tmp_path, endpoint), **own)
+        load = start_locust(
+            "hotkey.py", "--scenario", str(a_scenario_file(tmp_path, SHORT)), "--out", str(tmp_path / "run"),
+            "--host", endpoint.url, "--headless", "--no-report", "--yes", "--no-align",
+            module="tests.as_remote", new_session=True, env=ACCOUNT,
+        )  # fmt: skip
         client = make_client(target_at(endpoint.url))
         eventually(lambda: client.list_tables()["TableNames"] or load.poll() is not None)
         assert load.poll() is None, load.communicate()[1]
         return load
 
     return run
-
-
-@pytest.mark.nightly
-@pytest.mark.opens
-def test_a_run_that_was_killed_leaves_a_table_that_is_found(begin: Begin) -> None:
-    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
-        child = begin(endpoint)
-        os.killpg(child.pid, signal.SIGKILL)
-        child.communicate()
-        client = make_client(target_at(endpoint.url))
-        later = datetime.now(UTC) + timedelta(hours=25)  # the scenario says nothing: a day
-        search = OrphanSearch(client=client, now=later, prices=PRICES, sleep=time.sleep, pace_s=0.0)
-        (orphan,) = eventually(lambda: found_in(search).removable)  # it is still being made
-        assert (orphan.name, orphan.owner) == ("short-table", "ann")
-        assert search.delete(orphan) is None
-        assert client.list_tables()["TableNames"] == []
 
 
 @pytest.mark.opens
@@ -255,13 +226,6 @@ def test_tags_that_no_run_writes_do_not_end_the_search() -> None:
     client = replacing(
         account.ddb, get_paginator=lambda name: tags if name == "list_tags_of_resource" else paginator(name)
     )
-    kept = reasons(found_in(search_in(account, 2, client)))
-    assert kept["left"] is None
-    assert "its tag keyheat-expires cannot be read" in (kept["odd"] or "")
-
-
-def test_a_table_that_is_being_changed_is_not_deleted() -> None:
-    account = ours(update_s=500.0)
-    change = {"ReadCapacityUnits": 9, "WriteCapacityUnits": 9}
-    why = kept_for(account, lambda one: one.ddb.update_table(TableName="left", ProvisionedThroughput=change))
-    assert why == "its status is UPDATING"
+    kept = kept_for(account, client)
+    assert kept["left"] == ""
+    assert "its tag keyheat-expires cannot be read" in kept["odd"]

@@ -1,6 +1,5 @@
 """A run's tables: made with tags, waited for, deleted or kept; somebody else's are left alone."""
 
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,42 +16,15 @@ from keyheat.load.tables.ownership import TableError, TableRefused, as_text
 from keyheat.load.transport.target import target_at
 from keyheat.runs.table_facts import table_facts
 from keyheat.words import Capacity
-from tests.load.tables.conftest import ELSEWHERE, Account, ours, refuses, replacing
+from tests.load.tables.conftest import ELSEWHERE, HOUR_S, Account, ours, refuses, run_of
 from tests.make import a_spec
 
-HOUR_S = 3600.0
-KEEP = Guards(keep_table=True)
-
-
-@dataclass(slots=True)
-class Heard:
-    """What a person was told."""
-
-    lines: list[str] = field(default_factory=list)
-    phases: list[str] = field(default_factory=list)
-
-    def say(self, words: str) -> None:
-        self.lines.append(words)
-
-    def phase(self, name: str, _words: str) -> None:
-        self.phases.append(name)
-
-    @property
-    def last(self) -> str:
-        return self.lines[-1]
-
-
-def run_of(account: Account, run_id: str = "run-1", heard: Heard | None = None, **more: Any) -> RunTables:
-    heard = heard or Heard()
-    return RunTables(
-        target=ELSEWHERE, run_id=run_id, say=heard.say, phase=heard.phase,
-        sleep=account.sleep, now_s=account.now_s, connect=account.connect, **more,
-    )  # fmt: skip
+NO_BACKUPS = {"describe_continuous_backups": refuses("DescribeContinuousBackups")}
 
 
 def earlier(account: Account, **spec: Any) -> str:
     """A run that is over has kept its table; gives the table's ARN."""
-    tables = run_of(account, guards=KEEP)
+    tables = run_of(account, keep_table=True)
     arn: str = tables.prepare(a_spec(**spec))["TableArn"]
     tables.leave()
     return arn
@@ -84,31 +56,29 @@ def test_a_table_says_whose_it_is_and_until_when(account: Account, monkeypatch: 
 
 
 def test_a_table_is_deleted_after_the_run_that_made_it(account: Account) -> None:
-    heard = Heard()
-    tables = run_of(account, heard=heard)
+    tables = run_of(account)
     for name in ("made", "beside"):
         tables.prepare(a_spec(name=name))
     assert sorted(account.names()) == ["beside", "made"]
     tables.leave()
     assert account.names() == []
-    assert (heard.phases, heard.last) == (
+    assert (tables.phases, tables.last) == (
         ["deleting", "deleting"],
         "table made, which this run made, is deleted",
     )
     tables.leave()
-    assert len(heard.phases) == 2, "once"
+    assert len(tables.phases) == 2, "once"
 
 
 @pytest.mark.parametrize(("keep", "on_end"), [(True, "delete"), (False, "keep")])
 def test_a_table_is_kept_where_somebody_says_so(account: Account, keep: bool, on_end: str) -> None:
-    heard = Heard()
-    tables = run_of(account, heard=heard, guards=Guards(keep_table=keep))
+    tables = run_of(account, keep_table=keep)
     tables.prepare(a_spec(on_end=on_end, provisioned={"read": 10, "write": 1_000}))
     tables.leave()
     assert account.names() == ["made"]
-    assert "$0.6513 an hour, $15.63 a day" in heard.last
-    assert "aws dynamodb delete-table --table-name made --region us-east-1" in heard.last
-    assert account.tags("made")["keyheat-expires"] in heard.last
+    assert "$0.6513 an hour, $15.63 a day" in tables.last
+    assert "aws dynamodb delete-table --table-name made --region us-east-1" in tables.last
+    assert account.tags("made")["keyheat-expires"] in tables.last
 
 
 def test_a_table_that_was_there_before_is_never_deleted(account: Account) -> None:
@@ -122,8 +92,7 @@ def test_a_table_that_was_there_before_is_never_deleted(account: Account) -> Non
 
 @pytest.mark.parametrize("changed", ["protected", "recovered"])
 def test_a_table_that_somebody_protects_is_left_alone(account: Account, changed: str) -> None:
-    heard = Heard()
-    tables = run_of(account, heard=heard)
+    tables = run_of(account)
     tables.prepare(a_spec())
     if changed == "recovered":
         account.recover("made")
@@ -131,16 +100,15 @@ def test_a_table_that_somebody_protects_is_left_alone(account: Account, changed:
         account.ddb.update_table(TableName="made", DeletionProtectionEnabled=True)
     tables.leave()
     assert account.names() == ["made"]
-    assert "is not deleted: " in heard.last
-    assert "aws dynamodb delete-table" in heard.last
+    assert "is not deleted: " in tables.last
+    assert "aws dynamodb delete-table" in tables.last
 
 
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("changed", ["replaced", "retagged", "untagged"])
 def test_a_table_that_is_another_one_by_now_is_left_alone(account: Account, changed: str, keep: bool) -> None:
     """Nobody is told how to delete what is somebody else's."""
-    heard = Heard()
-    tables = run_of(account, heard=heard, guards=Guards(keep_table=keep))
+    tables = run_of(account, keep_table=keep)
     arn = tables.prepare(a_spec())["TableArn"]
     if changed == "replaced":
         account.ddb.delete_table(TableName="made")
@@ -153,28 +121,23 @@ def test_a_table_that_is_another_one_by_now_is_left_alone(account: Account, chan
         account.ddb.untag_resource(ResourceArn=arn, TagKeys=["keyheat"])
     tables.leave()
     assert account.names() == ["made"]
-    assert any("table made is another one by now, and left alone" in line for line in heard.lines)
-    assert "delete-table" not in "".join(heard.lines)
-    assert "which this run made" not in "".join(heard.lines)
+    assert any("table made is another one by now, and left alone" in line for line in tables.lines)
+    assert "delete-table" not in "".join(tables.lines)
+    assert "which this run made" not in "".join(tables.lines)
 
 
 def test_a_deletion_that_is_denied_is_said_with_the_command_that_does_it() -> None:
-    account, heard = ours(), Heard()
-    tables = run_of(account, heard=heard)
-    tables.connect = lambda _target: replacing(account.ddb, delete_table=refuses("DeleteTable"))
+    tables = run_of(ours(), instead={"delete_table": refuses("DeleteTable")})
     tables.prepare(a_spec())
     tables.leave()
-    assert "AccessDeniedException" in heard.last
-    assert "Delete it with: aws dynamodb delete-table --table-name made" in heard.last
-    assert "keyheat clean --orphans" in heard.last
+    assert "AccessDeniedException" in tables.last
+    assert "Delete it with: aws dynamodb delete-table --table-name made" in tables.last
+    assert "keyheat clean --orphans" in tables.last
 
 
 def test_own_tables_are_deleted_where_backups_cannot_be_read() -> None:
     account = ours()
-    tables = run_of(account)
-    tables.connect = lambda _target: replacing(
-        account.ddb, describe_continuous_backups=refuses("DescribeContinuousBackups")
-    )
+    tables = run_of(account, instead=NO_BACKUPS)
     tables.prepare(a_spec())
     tables.leave()
     assert account.names() == []
@@ -182,33 +145,31 @@ def test_own_tables_are_deleted_where_backups_cannot_be_read() -> None:
 
 def test_what_else_protects_a_table_holds_where_backups_cannot_be_read() -> None:
     """Somebody has replicated it meanwhile: the other Regions' copies are not the run's to break."""
-    account, heard = ours(), Heard()
-    tables = run_of(account, heard=heard)
-    tables.prepare(a_spec())
+    account, protected = ours(), list[bool]()
 
     def describe_table(**request: Any) -> Any:
         answer = account.ddb.describe_table(**request)
-        answer["Table"]["Replicas"] = [{"RegionName": "eu-west-1"}]
+        if protected:
+            answer["Table"]["Replicas"] = [{"RegionName": "eu-west-1"}]
         return answer
 
-    tables.connect = lambda _target: replacing(
-        account.ddb,
-        describe_table=describe_table,
-        describe_continuous_backups=refuses("DescribeContinuousBackups"),
-    )
+    tables = run_of(account, instead={"describe_table": describe_table, **NO_BACKUPS})
+    tables.prepare(a_spec())
+    protected.append(True)
     tables.leave()
     assert account.names() == ["made"]
-    assert "it is a global table" in heard.last
+    assert "it is a global table" in tables.last
 
 
 def test_a_run_that_is_interrupted_while_it_waits_deletes_what_it_asked_for() -> None:
     """DynamoDB deletes no table that is still being made, so that it is waited for all the same."""
-    account, heard = ours(create_s=60.0, delete_s=10.0), Heard()
+    account = ours(create_s=60.0, delete_s=10.0)
 
     def interrupted(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    tables = replace(run_of(account, heard=heard, guards=KEEP), sleep=interrupted)
+    tables = run_of(account, keep_table=True)
+    tables.sleep = interrupted
     with pytest.raises(KeyboardInterrupt):
         tables.prepare(a_spec())
     assert account.describe("made")["TableStatus"] == "CREATING"
@@ -217,7 +178,7 @@ def test_a_run_that_is_interrupted_while_it_waits_deletes_what_it_asked_for() ->
     tables.sleep = account.sleep
     tables.leave()
     assert (account.names(), tables.left_behind()) == ([], [])
-    assert "waiting for table made to be made, at most 597 s more" in heard.lines
+    assert "waiting for table made to be made, at most 597 s more" in tables.lines
 
 
 def test_a_table_whose_answer_was_lost_is_deleted_too() -> None:
@@ -232,10 +193,7 @@ def test_a_table_whose_answer_was_lost_is_deleted_too() -> None:
     def describe_table(**request: Any) -> Any:
         return account.ddb.describe_table(**request if next(looks, True) else {"TableName": "not-yet"})
 
-    tables = run_of(account)
-    tables.connect = lambda _target: replacing(
-        account.ddb, create_table=create_table, describe_table=describe_table
-    )
+    tables = run_of(account, instead={"create_table": create_table, "describe_table": describe_table})
     with pytest.raises(KeyboardInterrupt):
         tables.prepare(a_spec())
     tables.leave()
@@ -250,8 +208,7 @@ def test_a_table_that_the_sdk_asked_for_twice_is_deleted_too() -> None:
         account.ddb.create_table(**request)
         return account.ddb.create_table(**request)
 
-    tables = run_of(account)
-    tables.connect = lambda _target: replacing(account.ddb, create_table=create_table)
+    tables = run_of(account, instead={"create_table": create_table})
     assert tables.prepare(a_spec())["TableStatus"] == "ACTIVE"
     assert "delete-table --table-name made" in "".join(tables.left_behind())
     tables.leave()
@@ -260,18 +217,17 @@ def test_a_table_that_the_sdk_asked_for_twice_is_deleted_too() -> None:
 
 def test_a_table_that_somebody_made_a_moment_before_is_not_ours() -> None:
     account = ours()
-    heard = Heard()
-    tables = run_of(account, heard=heard)
+    tables = run_of(account)
 
     def create_table(**request: Any) -> Any:
         account.ddb.create_table(**{**request, "Tags": [{"Key": "team", "Value": "shop"}]})
         return account.ddb.create_table(**request)
 
-    tables.connect = lambda _target: replacing(account.ddb, create_table=create_table)
+    tables = run_of(account, instead={"create_table": create_table})
     with pytest.raises(TableRefused, match="--allow-table made"):
         tables.prepare(a_spec())
     tables.leave()
-    assert (account.names(), heard.lines) == (["made"], [])
+    assert (account.names(), tables.lines) == (["made"], [])
 
 
 def test_somebody_elses_table_is_refused(account: Account) -> None:
@@ -281,7 +237,7 @@ def test_somebody_elses_table_is_refused(account: Account) -> None:
     for refused in (lambda: look(account, "made"), lambda: run_of(account, "run-2").prepare(a_spec())):
         with pytest.raises(TableRefused, match=r"not created by a run of ours.*--allow-table made"):
             refused()
-    run_of(account, "run-2", guards=Guards(allow_table=("made",))).prepare(a_spec())
+    run_of(account, "run-2", allow_table=("made",)).prepare(a_spec())
     assert "keyheat" not in account.tags("made"), "it does not become ours"
 
 
@@ -328,7 +284,8 @@ def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> Non
 
 def test_a_creation_that_never_ends_is_given_up() -> None:
     account = ours(create_s=10_000.0)
-    tables = replace(run_of(account), sleep=lambda seconds: account.sleep(100 * seconds))
+    tables = run_of(account)
+    tables.sleep = lambda seconds: account.sleep(100 * seconds)
     with pytest.raises(TableError, match="not active in 600 s"):
         tables.prepare(a_spec())
 

@@ -1,10 +1,14 @@
-"""What shards and capacity tell of partitions: splits and roll-overs, estimates, and where to stop."""
+"""What is known of a table: what shards and capacity tell of its partitions, and what DescribeTable answers.
+
+What is not there is None, however an endpoint says so.
+"""
 
 from typing import Any
 
 import pytest
 
 from keyheat.runs.partitions import TooManyShards, all_shards, created_s, estimated, is_open, split_times_s
+from keyheat.runs.table_facts import table_facts
 from keyheat.words import Capacity
 
 NOON_MS = 1_795_176_000_000  # 2026-11-20T12:00:00Z
@@ -90,6 +94,46 @@ class Paged:
         return {"StreamDescription": told}
 
 
-def test_a_stream_without_end_is_given_up() -> None:
+def test_all_pages_of_a_stream_are_read_and_one_without_end_is_given_up() -> None:
+    shards = all_shards(Paged(30, 10), "arn", pages=3)
+    assert sorted(one["ShardId"] for one in shards) == Paged(30, 10).names
     with pytest.raises(TooManyShards, match="more than the 30 shards"):
         all_shards(Paged(1_000, 10), "arn", pages=3)
+
+
+TABLE: dict[str, Any] = {
+    "TableName": "orders",
+    "TableArn": "arn:aws:dynamodb:eu-west-1:111122223333:table/orders",
+    "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 7},
+}
+ON_DEMAND = {"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}
+
+
+def test_a_table_as_it_is_described() -> None:
+    index = {
+        "IndexName": "by_day",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 2},
+    }
+    warm = {"WarmThroughput": {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000}}
+    facts = table_facts({**TABLE, **warm, "GlobalSecondaryIndexes": [index], "LocalSecondaryIndexes": [{}]})
+    assert (facts.name, facts.billing_mode, facts.has_lsi) == ("orders", "PROVISIONED", True)
+    assert (facts.provisioned, facts.warm) == (Capacity(5, 7), Capacity(12_000, 4_000))
+    assert [(one.name, one.provisioned) for one in facts.indexes] == [("by_day", Capacity(1, 2))]
+    assert "111122223333" not in (facts.arn or "")
+    assert facts.model_dump(mode="json")["provisioned"] == {"read": 5, "write": 7}
+
+
+@pytest.mark.parametrize(
+    ("said", "maximum"),
+    [
+        ({}, None),
+        ({"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": -1}, None),
+        ({"MaxReadRequestUnits": 0, "MaxWriteRequestUnits": 0}, None),
+        ({"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 100}, Capacity(None, 100)),
+        ({"MaxWriteRequestUnits": 100}, Capacity(None, 100)),
+    ],
+)
+def test_a_rate_that_is_not_set_is_none_and_never_zero(
+    said: dict[str, int], maximum: Capacity | None
+) -> None:
+    assert table_facts({**TABLE, **ON_DEMAND, "OnDemandThroughput": said}).max_on_demand == maximum
