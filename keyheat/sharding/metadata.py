@@ -63,6 +63,11 @@ class Shards:
         """Shards that may hold items, those of a higher number in the past included."""
         return max(self.number, *(change.number for change in self.history))
 
+    @property
+    def dated_after_lowering(self) -> bool:
+        """Whether who made the last change had read that readers look at more shards than are written to."""
+        return max(self.history).number > self.number
+
     def changed(self, number: int, now_s: float, *, keep: int) -> "Shards":
         """Another number of shards; `keep` bounds the history."""
         return self._next(number, number, self.history, now_s, keep)

@@ -129,6 +129,7 @@ class ShardShrinker:
             after = shards.changed(number, self._clock(), keep=self._policy.history)
             if self._metadata.replace(key, shards, after):
                 self._note("shards.shrinks", 1)
+                self._date(key, after)
                 return True
             self._note("shards.conflicts", 1)
 
@@ -140,7 +141,12 @@ class ShardShrinker:
         metadata changed while we asked; try again later.
         """
         shards = self._metadata.read(key)
-        if shards is None or self._clock() - shards.updated_s < self._policy.settle_s:
+        if shards is None or shards.to_read == shards.number:
+            return 0
+        if not shards.dated_after_lowering:
+            self._date(key, shards)
+            return 0
+        if self._clock() - shards.updated_s < self._policy.settle_s:
             return 0
         number = _in_use(key, shards, is_empty)
         if number == shards.to_read:
@@ -151,6 +157,16 @@ class ShardShrinker:
             return shards.to_read - number
         self._note("shards.conflicts", 1)
         return 0
+
+    def _date(self, key: str, shards: Shards) -> None:
+        """Date a lower number of shards by a moment at which it was in force.
+
+        The request that lowered it was dated before it was sent, and may have taken longer than `settle_s`.
+        Where somebody changed the metadata meanwhile, `forget` does it.
+        """
+        if shards.to_read > shards.number:
+            after = shards.remembered(shards.to_read, self._clock(), keep=self._policy.history)
+            self._metadata.replace(key, shards, after)
 
 
 def empty_in(client: Client, table: str, *, partition_key: str = "pk") -> Callable[[str], bool]:

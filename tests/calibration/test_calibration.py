@@ -1,13 +1,11 @@
 """The model against what others measured on real tables; the table of docs is what the command makes."""
 
-import json
 from dataclasses import fields
 from typing import Any
 from urllib.parse import urlparse
 
 import pytest
 
-from keyheat.cli.main import main
 from keyheat.model.behaviour import Behaviour
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.capacity import capacity_of
@@ -96,13 +94,6 @@ def small() -> Simulated:
     """One item put 546 times a second for five seconds."""
     (case,) = (case for case in SIMULATED if case.id == "mapbox-5s-hammer")
     return next(runs(case))
-
-
-def test_a_scenario_of_a_case_goes_through_the_command(tmp_path, capsys):
-    path, out = FOLDER / "qyjohn-hotkey-shards.toml", tmp_path / "run"
-    assert main(["simulate", str(path), "--out", str(out), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)
-    assert (out / "run.json").is_file()
 
 
 def test_every_metric_has_words():

@@ -5,6 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.endpoint.account import BOTH, N, S, attributes, index, local, on_demand, schema
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -30,47 +32,33 @@ class Operation:
         return Operation(self.name, {"TableName": table, **request})
 
 
-S, N, B = (lambda text: {"S": text}), (lambda number: {"N": number}), (lambda raw: {"B": raw})
 PARTITIONS = [S("a"), S("b"), S("ä")]
 SORTS = [N("-10"), N("-1.5"), N("0"), N("2"), N("10"), N("1E3")]
 GROUPS = [S("g1"), S("g2"), S("g")]
 KEYS = st.builds(lambda pk, sk: {"pk": pk, "sk": sk}, st.sampled_from(PARTITIONS), st.sampled_from(SORTS))
 
 
-def attributes(names: str) -> list[dict[str, str]]:
-    return [{"AttributeName": name, "AttributeType": "N" if name == "sk" else "S"} for name in names.split()]
+def table_named(name: str) -> dict[str, Any]:
+    """The CreateTable request."""
+    keys_only = {"ProjectionType": "KEYS_ONLY"}
+    include = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x"]}
+    return on_demand(
+        name,
+        AttributeDefinitions=[*attributes("pk", "g", "l"), *attributes("sk", kind="N")],
+        KeySchema=BOTH,
+        GlobalSecondaryIndexes=[
+            index("all", KeySchema=schema("g", "sk"), ProvisionedThroughput=None),
+            index("keys", "g", Projection=keys_only, ProvisionedThroughput=None),
+        ],
+        LocalSecondaryIndexes=[local("local", "l", Projection=include)],
+    )
 
-
-def schema(partition: str, sort: str) -> list[dict[str, str]]:
-    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
-
-
-TABLE = {
-    "BillingMode": "PAY_PER_REQUEST",
-    "AttributeDefinitions": attributes("pk sk g l"),
-    "KeySchema": schema("pk", "sk"),
-    "GlobalSecondaryIndexes": [
-        {"IndexName": "all", "KeySchema": schema("g", "sk"), "Projection": {"ProjectionType": "ALL"}},
-        {
-            "IndexName": "keys",
-            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "KEYS_ONLY"},
-        },
-    ],
-    "LocalSecondaryIndexes": [
-        {
-            "IndexName": "local",
-            "KeySchema": schema("pk", "l"),
-            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x"]},
-        }
-    ],
-}
 
 scalars = st.one_of(
     st.builds(S, st.text("abé", max_size=6)),
     st.builds(S, st.sampled_from(["x" * 900, "y" * 1500, "z" * 4200])),
     st.builds(N, st.sampled_from(["0", "7", "-7", "3.50", "1e3", "0.001", "12345678901234567890", "100"])),
-    st.builds(B, st.binary(max_size=5)),
+    st.builds(lambda raw: {"B": raw}, st.binary(max_size=5)),
     st.builds(lambda flag: {"BOOL": flag}, st.booleans()),
     st.just({"NULL": True}),
     st.builds(lambda texts: {"SS": texts}, st.lists(st.sampled_from("abc"), min_size=1, unique=True)),

@@ -19,7 +19,7 @@ from keyheat.endpoint.service import Context, Service
 from keyheat.endpoint.shapes import shapes_of
 from tests.endpoint.account import Account, attributes, index, indexed, on_demand, table, units
 from tests.endpoint.clients import FakeClock
-from tests.endpoint.generated import TABLE, Operation, operations
+from tests.endpoint.generated import Operation, operations, table_named
 from tests.endpoint.test_refusals import fitting
 
 NAMES = {xform_name(name): name for name in DATA}
@@ -75,7 +75,7 @@ def damaged(request: Any, chance: random.Random) -> Any:
 def a_service() -> Service:
     clock = FakeClock()
     service = Service(clock=clock, scale=1e6)
-    CONTROL["CreateTable"](Context(service, service.clock()), {"TableName": "orders", **copy.deepcopy(TABLE)})
+    CONTROL["CreateTable"](Context(service, service.clock()), table_named("orders"))
     clock.advance(60)
     return service
 

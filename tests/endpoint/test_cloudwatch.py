@@ -5,20 +5,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keyheat.addresses import OPEN_MINUTE
-from keyheat.endpoint.cloudwatch.metrics import statistic, together
-from keyheat.model.minutes import Datapoint
 from tests.endpoint.asking import ORDERS, PUTS, START, create, error_of, get, query, values, with_orders
 from tests.endpoint.clients import ServiceApp, service_app_at, taken_apart
 
 
-@pytest.fixture
-def app(service_app: ServiceApp) -> ServiceApp:
-    """Three minutes of a table `orders`."""
-    return with_orders(service_app)
+@pytest.fixture(scope="module")
+def app() -> ServiceApp:
+    """Three minutes of a table `orders`, to be looked at."""
+    return with_orders(service_app_at())
 
 
 def test_datapoints_come_newest_first(app: ServiceApp) -> None:
@@ -81,8 +77,9 @@ def test_a_window_since_ever_is_answered_at_once(app: ServiceApp) -> None:
     assert [result["Values"] for result in found["MetricDataResults"]] == [[10.0, 10.0, 10.0], [50.0]]
 
 
-def test_a_minute_that_goes_on_is_shown_to_who_asks_for_it(app: ServiceApp) -> None:
+def test_a_minute_that_goes_on_is_shown_to_who_asks_for_it(service_app: ServiceApp) -> None:
     """Nothing is added to it any more, so what it says so far is what it says once it has ended."""
+    app = with_orders(service_app)
     app.service.catalog.get("orders").model.admit_write(b"12345678", 7.0, app.clock())
     app.clock.advance(3.5)
     app.cloudwatch.meta.events.register(
@@ -138,13 +135,16 @@ def test_get_metric_statistics_counts_periods_from_the_start(app: ServiceApp) ->
     ]
 
 
-def test_user_errors_are_counted_for_the_account(app: ServiceApp) -> None:
+def test_user_errors_are_counted_for_the_account(service_app: ServiceApp) -> None:
+    app = with_orders(service_app)
     error_of(app.ddb.describe_table, TableName="no-such-table")
     app.clock.advance(60)
     assert values(app, query("UserErrors", dimensions=[]), minutes=20) == [1.0]
 
 
-def test_metrics_are_listed_and_filtered(app: ServiceApp) -> None:
+def test_metrics_are_listed_and_filtered(service_app: ServiceApp) -> None:
+    app = with_orders(service_app)
+
     def names(**asked: Any) -> set[str]:
         return {metric["MetricName"] for metric in app.cloudwatch.list_metrics(**asked)["Metrics"]}
 
@@ -201,11 +201,3 @@ def test_garbage_is_refused(
     target = {b"x-amz-target": b"GraniteServiceVersion20100801." + operation}
     raw = app.router.answer(b"POST", b"/", {**SIGNED, **target, **headers}, body)
     assert taken_apart(raw)[0] == status
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30))
-def test_statistics_of_points_together_are_those_of_their_values(numbers: list[float]) -> None:
-    whole = together([Datapoint(0, number, 1, number, number) for number in numbers], 0)
-    assert statistic(whole, "Sum") == pytest.approx(sum(numbers), abs=1e-6)
-    assert (statistic(whole, "Minimum"), statistic(whole, "Maximum")) == (min(numbers), max(numbers))
-    assert statistic(whole, "p50") is None

@@ -2,19 +2,18 @@
 
 import pytest
 
-from tests.endpoint.account import (
-    BOTH,
-    NOON_S,
-    Account,
-    attributes,
-    index,
-    local,
-    on_demand,
-    table,
-    units,
-)
+from keyheat.endpoint.errors import ServiceError
+from tests.endpoint.account import BOTH, NOON_S, Account, attributes, index, local, on_demand, table, units
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
+
+
+@pytest.fixture
+def account():
+    """An account with a provisioned table `orders`."""
+    account = Account()
+    account.create()
+    return account
 
 
 def test_an_on_demand_table_starts_with_the_published_warm_throughput():
@@ -27,11 +26,8 @@ def test_an_on_demand_table_starts_with_the_published_warm_throughput():
     }
     assert described["ProvisionedThroughput"] == units(0, 0) | {"NumberOfDecreasesToday": 0}
     assert described["OnDemandThroughput"] == {"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 50}
-    assert described["WarmThroughput"] == {
-        "ReadUnitsPerSecond": 12_000,
-        "WriteUnitsPerSecond": 4_000,
-        "Status": "ACTIVE",
-    }
+    warm = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000, "Status": "ACTIVE"}
+    assert described["WarmThroughput"] == warm
 
 
 def test_settings_that_do_not_throttle_are_accepted_and_shown():
@@ -39,27 +35,45 @@ def test_settings_that_do_not_throttle_are_accepted_and_shown():
     account.create(
         TableClass="STANDARD_INFREQUENT_ACCESS",
         DeletionProtectionEnabled=True,
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
         SSESpecification={"Enabled": True, "SSEType": "KMS"},
         Tags=[{"Key": "team", "Value": "shop"}],
     )
     described = account.describe()
     assert described["TableClassSummary"] == {"TableClass": "STANDARD_INFREQUENT_ACCESS"}
     assert described["DeletionProtectionEnabled"] is True
-    assert described["StreamSpecification"] == {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
     assert described["SSEDescription"]["Status"] == "ENABLED"
     assert account.call("ListTagsOfResource", ResourceArn=ARN)["Tags"] == [{"Key": "team", "Value": "shop"}]
 
 
-def test_a_deleted_table_is_shown_once_more_and_gone():
-    account = Account()
-    account.create()
+def test_a_deleted_table_is_shown_once_more_and_gone(account):
     assert account.call("DeleteTable", TableName="orders")["TableDescription"]["TableStatus"] == "DELETING"
     refusal = account.refusal("DescribeTable", TableName="orders")
     assert refusal.code == "ResourceNotFoundException"
     assert refusal.message == "Requested resource not found: Table: orders not found"
     account.create()
     assert account.describe()["TableStatus"] == "ACTIVE"
+
+
+def test_items_of_a_table_being_created_or_deleted_are_not_found():
+    account = Account(create_s=5.0, delete_s=5.0)
+    catalog = account.service.catalog
+
+    def hidden(name):
+        with pytest.raises(ServiceError) as caught:
+            catalog.get(name)
+        return caught.value.code == "ResourceNotFoundException"
+
+    assert hidden("orders")
+    account.create()
+    assert hidden("orders")
+    account.clock.advance(5.0)
+    assert catalog.get("orders") is catalog.get(ARN)
+    account.call("DeleteTable", TableName="orders")
+    assert hidden("orders")
+    assert hidden(ARN)
+    assert catalog.names() == ["orders"]
+    account.clock.advance(5.0)
+    assert catalog.names() == []
 
 
 def test_a_protected_table_stays_until_the_protection_is_taken_away():
@@ -83,10 +97,7 @@ def test_tables_are_listed_in_pages():
     assert rest == {"TableNames": ["cc-c"]}
 
 
-def test_recovery_to_a_point_in_time_is_kept_and_shown():
-    account = Account()
-    account.create()
-
+def test_recovery_to_a_point_in_time_is_kept_and_shown(account):
     def shown(answer):
         described = answer["ContinuousBackupsDescription"]
         assert described["ContinuousBackupsStatus"] == "ENABLED"  # on every table
@@ -108,10 +119,7 @@ def test_recovery_to_a_point_in_time_is_kept_and_shown():
     assert missing.code == "TableNotFoundException"
 
 
-def test_time_to_live_is_kept_and_shown():
-    account = Account()
-    account.create()
-
+def test_time_to_live_is_kept_and_shown(account):
     def switch(enabled, attribute="expires"):
         wanted = {"Enabled": enabled, "AttributeName": attribute}
         return {"TableName": "orders", "TimeToLiveSpecification": wanted}
@@ -133,9 +141,7 @@ def test_time_to_live_is_kept_and_shown():
     assert account.refusal("UpdateTimeToLive", **switch(False)).message == "TimeToLive is already disabled"
 
 
-def test_tags_are_added_replaced_taken_away_and_listed_in_pages():
-    account = Account()
-    account.create()
+def test_tags_are_added_replaced_taken_away_and_listed_in_pages(account):
     tags = [{"Key": f"k{number:02}", "Value": "a"} for number in range(12)]
     account.call("TagResource", ResourceArn=ARN, Tags=tags)
     account.call("TagResource", ResourceArn=ARN, Tags=[{"Key": "k00", "Value": "b"}])
@@ -158,25 +164,22 @@ def test_all_provisioned_tables_together_have_a_quota():
 
 def test_a_provisioned_table_is_described_in_full():
     account = Account()
-    account.create(
-        AttributeDefinitions=attributes("pk", "sk"), KeySchema=BOTH, ProvisionedThroughput=units(7, 8)
-    )
+    keys = {"AttributeDefinitions": attributes("pk", "sk"), "KeySchema": BOTH}
+    account.create(**keys, ProvisionedThroughput=units(7, 8))
     described = account.describe()
+    assert len(described.pop("TableId")) == 36
     assert described == {
         "TableName": "orders",
         "TableArn": ARN,
-        "TableId": described["TableId"],
         "TableStatus": "ACTIVE",
         "CreationDateTime": NOON_S,
-        "AttributeDefinitions": attributes("pk", "sk"),
-        "KeySchema": BOTH,
+        **keys,
         "ItemCount": 0,
         "TableSizeBytes": 0,
         "ProvisionedThroughput": units(7, 8) | {"NumberOfDecreasesToday": 0},
         "WarmThroughput": {"ReadUnitsPerSecond": 7, "WriteUnitsPerSecond": 8, "Status": "ACTIVE"},
         "DeletionProtectionEnabled": False,
     }
-    assert len(described["TableId"]) == 36
 
 
 def test_indexes_are_described_with_their_own_capacity():
@@ -189,31 +192,22 @@ def test_indexes_are_described_with_their_own_capacity():
         LocalSecondaryIndexes=[by_day],
         GlobalSecondaryIndexes=[index(Projection=include, ProvisionedThroughput=units(3, 4))],
     )
-    described = account.describe()
-    assert described["LocalSecondaryIndexes"] == [
-        by_day | {"IndexArn": f"{ARN}/index/by_day", "ItemCount": 0, "IndexSizeBytes": 0}
-    ]
+    described, empty = account.describe(), {"ItemCount": 0, "IndexSizeBytes": 0}
+    assert described["LocalSecondaryIndexes"] == [by_day | {"IndexArn": f"{ARN}/index/by_day"} | empty]
+    capacity = {
+        "IndexStatus": "ACTIVE",
+        "ProvisionedThroughput": units(3, 4) | {"NumberOfDecreasesToday": 0},
+        "WarmThroughput": {"ReadUnitsPerSecond": 3, "WriteUnitsPerSecond": 4, "Status": "ACTIVE"},
+    }
     assert described["GlobalSecondaryIndexes"] == [
-        index(Projection=include)
-        | {
-            "IndexArn": f"{ARN}/index/by_city",
-            "ItemCount": 0,
-            "IndexSizeBytes": 0,
-            "IndexStatus": "ACTIVE",
-            "ProvisionedThroughput": units(3, 4) | {"NumberOfDecreasesToday": 0},
-            "WarmThroughput": {"ReadUnitsPerSecond": 3, "WriteUnitsPerSecond": 4, "Status": "ACTIVE"},
-        }
+        index(Projection=include) | {"IndexArn": f"{ARN}/index/by_city"} | empty | capacity
     ]
 
 
-@pytest.mark.parametrize("operation", ["DescribeTable", "DeleteTable", "UpdateTable", "DescribeTimeToLive"])
-def test_a_table_is_found_by_its_arn_too(operation):
-    account = Account()
-    account.create()
-    account.describe()
-    account.call(
-        operation, TableName=ARN, **({"TableClass": "STANDARD"} if operation == "UpdateTable" else {})
-    )
+def test_a_table_is_found_by_its_arn_too(account):
+    account.call("UpdateTable", TableName=ARN, TableClass="STANDARD")
+    for operation in ("DescribeTable", "DescribeTimeToLive", "DeleteTable"):
+        account.call(operation, TableName=ARN)
 
 
 def test_the_quotas_are_those_of_a_new_account():

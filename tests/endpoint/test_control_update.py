@@ -1,11 +1,8 @@
 """UpdateTable: what changes, when, and how often it may."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from keyheat.model.resources import next_decrease_s
-from tests.endpoint.account import NOON_S, Account, attributes, index, indexed, on_demand, table, units
+from tests.endpoint.account import NOON_S, Account, attributes, index, indexed, on_demand, units
 
 HOUR_S = 3_600.0
 DAY_S = 86_400.0
@@ -19,9 +16,22 @@ def make_index(**changes):
     }
 
 
+def index_units(read, write, name="by_city"):
+    """What changes the capacity of an index."""
+    update = {"IndexName": name, "ProvisionedThroughput": units(read, write)}
+    return {"GlobalSecondaryIndexUpdates": [{"Update": update}]}
+
+
+DROP_INDEX = {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by_city"}}]}
+
+
 def throughput(description):
     shown = description["ProvisionedThroughput"]
     return shown["ReadCapacityUnits"], shown["WriteCapacityUnits"]
+
+
+def decreases(description):
+    return description["ProvisionedThroughput"]["NumberOfDecreasesToday"]
 
 
 def test_capacity_changes_when_the_update_ends():
@@ -35,7 +45,7 @@ def test_capacity_changes_when_the_update_ends():
     account.clock.advance(0.1)
     described = account.describe()
     assert described["TableStatus"] == "ACTIVE"
-    assert throughput(described) == (10, 20)
+    assert (throughput(described), decreases(described)) == ((10, 20), 0)
     assert described["ProvisionedThroughput"]["LastIncreaseDateTime"] == NOON_S
     assert account.service.catalog.get("orders").model.capacity.provisioned.write == 20
 
@@ -61,6 +71,7 @@ def test_four_decreases_come_free_and_then_one_an_hour():
     account.create(ProvisionedThroughput=units(100, 100))
     for write in (99, 98, 97, 96):
         account.update(ProvisionedThroughput=units(100, write))
+    account.clock.advance(HOUR_S - 1)
     refusal = account.refusal("UpdateTable", TableName="orders", ProvisionedThroughput=units(100, 95))
     assert refusal.code == "LimitExceededException"
     assert refusal.message.startswith(
@@ -68,12 +79,16 @@ def test_four_decreases_come_free_and_then_one_an_hour():
     )
     assert "Number of decreases today: 4." in refusal.message
     assert refusal.message.endswith("Next decrease can be made at Friday, November 20, 2026 1:00:00 AM UTC")
-    for write in range(95, 72, -1):
+    account.clock.advance(1)
+    account.update(ProvisionedThroughput=units(100, 95))
+    for write in range(94, 72, -1):
         account.clock.advance(HOUR_S)
         account.update(ProvisionedThroughput=units(100, write))
-    assert account.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 27
-    account.clock.advance(HOUR_S)
-    assert account.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+    assert decreases(account.describe()) == 27
+    account.clock.advance(HOUR_S - 1)
+    assert account.refusal("UpdateTable", TableName="orders", ProvisionedThroughput=units(100, 1))
+    account.clock.advance(1)
+    assert decreases(account.describe()) == 0
     account.update(ProvisionedThroughput=units(100, 1))
 
 
@@ -82,56 +97,29 @@ def test_a_refused_decrease_counts_for_nothing():
     account.create(ProvisionedThroughput=units(100, 100), **indexed(index(ProvisionedThroughput=units(9, 9))))
     for write in (99, 98, 97, 96):
         account.update(ProvisionedThroughput=units(100, write))
-    both = {
-        "ProvisionedThroughput": units(100, 95),
-        "GlobalSecondaryIndexUpdates": [
-            {"Update": {"IndexName": "by_city", "ProvisionedThroughput": units(9, 8)}}
-        ],
-    }
+    both = {"ProvisionedThroughput": units(100, 95), **index_units(9, 8)}
     assert account.refusal("UpdateTable", TableName="orders", **both).code == "LimitExceededException"
     described = account.describe()
-    assert described["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 4
-    assert described["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+    assert (decreases(described), decreases(described["GlobalSecondaryIndexes"][0])) == (4, 0)
 
 
-@given(st.lists(st.floats(0.0, 4 * HOUR_S), max_size=60))
-def test_no_day_ever_has_more_than_27_decreases(waits_s):
-    now_s, made = MIDNIGHT_S, []
-    for wait_s in waits_s:
-        now_s += wait_s
-        today = [at_s for at_s in made if at_s >= now_s // DAY_S * DAY_S]
-        allowed_s = next_decrease_s(today, now_s)
-        assert allowed_s >= now_s
-        if allowed_s == now_s:
-            assert len(today) < 4 or now_s - today[-1] >= HOUR_S
-            made.append(now_s)
-            assert len(today) + 1 <= 27
-
-
-def test_a_table_goes_to_on_demand_four_times_in_24_hours():
+@pytest.mark.parametrize(
+    ("on_demand_at_first", "switches"), [(False, 4), (True, 3)], ids=["provisioned", "on demand"]
+)
+def test_a_table_goes_to_on_demand_four_times_in_24_hours_and_its_creation_counts(
+    on_demand_at_first, switches
+):
     account = Account()
-    account.create()
-    for _ in range(4):
-        account.update(BillingMode="PAY_PER_REQUEST")
-        account.clock.advance(60.0)
-        account.update(BillingMode="PROVISIONED", ProvisionedThroughput=units(5, 5))
-    refusal = account.refusal("UpdateTable", TableName="orders", BillingMode="PAY_PER_REQUEST")
-    assert refusal.code == "LimitExceededException"
-    assert "Update to PayPerRequest mode are limited to 4 times in 1 day(s)" in refusal.message
-    account.clock.advance(DAY_S - 240.0)
-    account.update(BillingMode="PAY_PER_REQUEST")
-
-
-def test_a_table_made_on_demand_has_one_switch_less_on_its_first_day():
-    account = Account()
-    account.call("CreateTable", **on_demand())
-    for _ in range(3):
-        account.clock.advance(60.0)
-        account.update(BillingMode="PROVISIONED", ProvisionedThroughput=units(5, 5))
+    account.call("CreateTable", **on_demand()) if on_demand_at_first else account.create()
+    for switch in range(switches):
+        if switch or on_demand_at_first:
+            account.clock.advance(60.0)
+            account.update(BillingMode="PROVISIONED", ProvisionedThroughput=units(5, 5))
         account.update(BillingMode="PAY_PER_REQUEST")
     account.update(BillingMode="PROVISIONED", ProvisionedThroughput=units(5, 5))
     refusal = account.refusal("UpdateTable", TableName="orders", BillingMode="PAY_PER_REQUEST")
     assert refusal.code == "LimitExceededException"
+    assert "Update to PayPerRequest mode are limited to 4 times in 1 day(s)" in refusal.message
     account.clock.advance(DAY_S - 180.0)
     account.update(BillingMode="PAY_PER_REQUEST")
 
@@ -148,8 +136,7 @@ def test_a_switch_of_mode_shows_in_the_description_and_in_the_model():
     back = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": units(7, 7)}
     without_index = account.refusal("UpdateTable", TableName="orders", **back)
     assert "ProvisionedThroughput is not specified for index: by_city" in without_index.message
-    capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(6, 6)}
-    account.update(**back, GlobalSecondaryIndexUpdates=[{"Update": capacity}])
+    account.update(**back, **index_units(6, 6))
     described = account.describe()
     assert throughput(described) == (7, 7)
     assert throughput(described["GlobalSecondaryIndexes"][0]) == (6, 6)
@@ -162,13 +149,12 @@ def test_warm_throughput_is_raised_and_never_lowered():
     account.update(WarmThroughput={"WriteUnitsPerSecond": 8_000})
     warm = account.describe()["WarmThroughput"]
     assert (warm["ReadUnitsPerSecond"], warm["WriteUnitsPerSecond"]) == (12_000, 8_000)
-    refusal = account.refusal(
-        "UpdateTable", TableName="orders", WarmThroughput={"WriteUnitsPerSecond": 7_999}
-    )
+    less = {"WarmThroughput": {"WriteUnitsPerSecond": 7_999}}
+    refusal = account.refusal("UpdateTable", TableName="orders", **less)
     assert refusal.message.endswith("current WarmThroughput, decreasing WarmThroughput is not supported")
 
 
-def test_a_new_index_is_creating_backfilling_and_then_active():
+def test_a_new_index_is_creating_backfilling_and_then_active_and_a_dropped_one_deleting_and_then_gone():
     account = Account(update_s=30.0)
     account.create()
     [creating] = account.update(**make_index(ProvisionedThroughput=units(2, 3)))["GlobalSecondaryIndexes"]
@@ -178,50 +164,34 @@ def test_a_new_index_is_creating_backfilling_and_then_active():
     assert (made["IndexStatus"], throughput(made)) == ("ACTIVE", (2, 3))
     assert account.describe()["AttributeDefinitions"] == attributes("pk", "city")
     assert account.service.catalog.get("orders").model.partition_count("by_city") == 1
-
-
-def test_a_dropped_index_is_deleting_and_then_gone():
-    account = Account(update_s=30.0)
-    account.create(**indexed())
-    drop = {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by_city"}}]}
-    assert account.update(**drop)["GlobalSecondaryIndexes"][0]["IndexStatus"] == "DELETING"
+    assert account.update(**DROP_INDEX)["GlobalSecondaryIndexes"][0]["IndexStatus"] == "DELETING"
     account.clock.advance(30.0)
     described = account.describe()
     assert "GlobalSecondaryIndexes" not in described
     assert described["AttributeDefinitions"] == attributes("pk")
 
 
-def test_an_index_made_again_starts_a_new_history():
+def test_an_index_and_a_table_made_again_start_a_new_history():
     account = Account()
     account.create(**indexed())
-    capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(4, 4)}
-    account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
-    account.update(GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by_city"}}])
+    account.update(**index_units(4, 4))
+    account.update(**DROP_INDEX)
     account.update(**make_index())
-    [made] = account.describe()["GlobalSecondaryIndexes"]
-    assert made["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
+    assert decreases(account.describe()["GlobalSecondaryIndexes"][0]) == 0
+    account.update(ProvisionedThroughput=units(4, 4))
+    account.call("DeleteTable", TableName="orders")
+    account.create()
+    assert account.describe()["ProvisionedThroughput"] == units(5, 5) | {"NumberOfDecreasesToday": 0}
 
 
 def test_an_index_has_decreases_of_its_own():
     account = Account()
     account.create(**indexed())
-    for read, write in ((5, 4), (5, 3), (5, 2), (5, 1)):
-        capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(read, write)}
-        account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
-    capacity = {"IndexName": "by_city", "ProvisionedThroughput": units(1, 1)}
-    refusal = account.refusal(
-        "UpdateTable", TableName="orders", GlobalSecondaryIndexUpdates=[{"Update": capacity}]
-    )
+    for write in (4, 3, 2, 1):
+        account.update(**index_units(5, write))
+    refusal = account.refusal("UpdateTable", TableName="orders", **index_units(1, 1))
     assert refusal.code == "LimitExceededException"
     account.update(ProvisionedThroughput=units(4, 4))
-
-
-def test_raising_is_never_limited():
-    account = Account()
-    account.create()
-    for write in range(6, 40):
-        account.update(ProvisionedThroughput=units(5, write))
-    assert account.describe()["ProvisionedThroughput"]["NumberOfDecreasesToday"] == 0
 
 
 def test_an_on_demand_maximum_is_set_side_by_side_and_taken_away_with_minus_one():
@@ -238,16 +208,6 @@ def test_an_on_demand_maximum_is_set_side_by_side_and_taken_away_with_minus_one(
 def test_an_index_of_which_the_capacity_changes_is_updating():
     account = Account(update_s=30.0)
     account.create(**indexed(index("by_city"), index("by_day", "day")))
-    capacity = {"IndexName": "by_day", "ProvisionedThroughput": units(9, 9)}
-    updating = account.update(GlobalSecondaryIndexUpdates=[{"Update": capacity}])
+    updating = account.update(**index_units(9, 9, "by_day"))
     statuses = {index["IndexName"]: index["IndexStatus"] for index in updating["GlobalSecondaryIndexes"]}
     assert statuses == {"by_city": "ACTIVE", "by_day": "UPDATING"}
-
-
-def test_a_table_created_again_starts_a_new_history():
-    account = Account()
-    account.create()
-    account.update(ProvisionedThroughput=units(4, 4))
-    account.call("DeleteTable", TableName="orders")
-    account.call("CreateTable", **table())
-    assert account.describe()["ProvisionedThroughput"] == units(5, 5) | {"NumberOfDecreasesToday": 0}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.endpoint.account import on_demand
-from tests.endpoint.clients import ServiceApp, posted
+from tests.endpoint.clients import ServiceApp, posted, service_app_at
 
 KEY = {"pk": {"S": "a"}}
 TOO_MANY = "The expression contains too many operators; operator count: 301"
@@ -14,12 +14,12 @@ NESTED = "Nesting Levels have exceeded supported limits"
 Answer = tuple[int, dict[str, Any]]
 
 
-@pytest.fixture
-def orders(service_app: ServiceApp) -> ServiceApp:
-    """A service with an empty table `orders`."""
-    service_app.ddb.create_table(**on_demand())
-    service_app.ddb.describe_table(TableName="orders")
-    return service_app
+@pytest.fixture(scope="module")
+def orders() -> ServiceApp:
+    """A service with a table `orders`, which has at most the item of `KEY`."""
+    app = service_app_at()
+    app.ddb.create_table(**on_demand())
+    return app
 
 
 def asked(app: ServiceApp, operation: str, request: Any) -> Answer:
@@ -35,7 +35,6 @@ def invalid(answer: Answer, message: str) -> None:
     assert message in body["message"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -88,7 +87,7 @@ def test_a_document_path_has_32_levels_at_most(orders: ServiceApp, step: str) ->
     assert asked(orders, "GetItem", whole)[0] == 200
 
 
-@pytest.mark.parametrize("levels", [33, 200, 480, 1000, 10_000])
+@pytest.mark.parametrize("levels", [33, 1000, 10_000])
 @pytest.mark.parametrize(("opening", "closing"), [(b'{"L":[', b"]}"), (b'{"M":{"a":', b"}}")], ids=["L", "M"])
 def test_a_value_has_32_levels_at_most(
     orders: ServiceApp, levels: int, opening: bytes, closing: bytes

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from tests.endpoint import clients
-from tests.endpoint.generated import TABLE, Operation, operations
+from tests.endpoint.generated import Operation, operations, table_named
 from tests.outside import PATIENCE_S, eventually, free_port
 
 pytestmark = [pytest.mark.opens, pytest.mark.nightly]
@@ -177,7 +177,7 @@ EVERYTHING = Operation("scan", {"ConsistentRead": True})
 def test_both_answer_alike(service_app: Any, dynoxide: Any, requests: list[Operation]) -> None:
     name = f"generated-{next(numbers)}"
     for client in (service_app.ddb, dynoxide):
-        client.create_table(TableName=name, **TABLE)
+        client.create_table(**table_named(name))
     service_app.clock.advance(600)
     for operation in (one.on(name) for one in [*requests, EVERYTHING]):
         service_app.clock.advance(10)

@@ -8,8 +8,6 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 
 from keyheat.endpoint.faults.injection import Faults
 from keyheat.endpoint.faults.rules import checked_rules
-from keyheat.model.resources import REASONS, Cause, parse_reason
-from keyheat.words import Direction
 from tests.endpoint.account import index, indexed, on_demand, table, units
 from tests.endpoint.clients import ServiceApp, service_app_at
 
@@ -87,33 +85,42 @@ def strikes(app: ServiceApp, send: Callable[[], Any]) -> bool:
 # Throttles.
 
 
-@pytest.mark.parametrize("mode", ["provisioned", "on demand"])
-@pytest.mark.parametrize("reason", REASONS)
-def test_every_reason_comes_as_the_exception_of_the_table_s_mode(reason: str, mode: str) -> None:
-    app = service_app_at()
-    provisioned = mode == "provisioned"
-    request = table(ProvisionedThroughput=units(5, 5)) if provisioned else on_demand()
-    request |= indexed(index(ProvisionedThroughput=units(5, 5) if provisioned else None))
-    app.ddb.create_table(**request)
-    parsed = parse_reason(reason)
-    assert parsed is not None
-    of_index, direction, cause = parsed
+EXCEEDED, THROTTLING = "ProvisionedThroughputExceededException", "ThrottlingException"
+
+
+@pytest.mark.parametrize(
+    ("reason", "mode", "code"),
+    [
+        ("TableWriteProvisionedThroughputExceeded", "provisioned", EXCEEDED),
+        ("TableWriteProvisionedThroughputExceeded", "on demand", None),
+        ("IndexReadKeyRangeThroughputExceeded", "provisioned", EXCEEDED),
+        ("IndexReadKeyRangeThroughputExceeded", "on demand", THROTTLING),
+        ("IndexWriteMaxOnDemandThroughputExceeded", "provisioned", None),
+        ("IndexWriteMaxOnDemandThroughputExceeded", "on demand", THROTTLING),
+        ("TableReadAccountLimitExceeded", "provisioned", None),
+        ("TableReadAccountLimitExceeded", "on demand", "RequestLimitExceeded"),
+    ],
+)
+def test_a_reason_comes_as_the_exception_of_the_table_s_mode_if_that_has_it(
+    reason: str, mode: str, code: str | None
+) -> None:
+    app, of_index = service_app_at(), reason.startswith("Index")
+    capacity = units(5, 5) if mode == "provisioned" else None
+    request = table() if mode == "provisioned" else on_demand()
+    app.ddb.create_table(**request | indexed(index(ProvisionedThroughput=capacity)))
     set_rules(app, {"throttle": reason, **({"index": "by_city"} if of_index else {})})
-    reads = {True: lambda: query(app, "rome", "by_city"), False: lambda: get(app, "a")}
-    send = reads[of_index] if direction is Direction.READ else lambda: put(app)
-    if (cause is Cause.PROVISIONED) > provisioned or (
-        cause in (Cause.ACCOUNT, Cause.MAX_ON_DEMAND) and provisioned
-    ):
-        assert header(send()) is None  # no table of that mode has such a reason
+
+    def send() -> Any:
+        if "Write" in reason:
+            return put(app)
+        return query(app, "rome", "by_city") if of_index else get(app, "a")
+
+    if code is None:
+        assert header(send()) is None
         assert [(row["struck"], row["unfit"]) for row in rows(app)] == [(0, 1)]
         return
-    code = "ThrottlingException"
-    if provisioned:
-        code = "ProvisionedThroughputExceededException"
-    elif cause is Cause.ACCOUNT:
-        code = "RequestLimitExceeded"
     answer = refused(send, code)
-    member = "throttlingReasons" if code == "ThrottlingException" else "ThrottlingReasons"
+    member = "throttlingReasons" if code == THROTTLING else "ThrottlingReasons"
     resource = f"{ARN}/index/by_city" if of_index else ARN
     assert answer[member] == [{"reason": reason, "resource": resource}]
     assert header(answer) == "rule-1"
@@ -240,24 +247,17 @@ def test_what_dynamodb_refuses_as_invalid_is_refused_as_that(app: ServiceApp) ->
         ({"cut": "middle"}, ConnectionClosedError, True),
     ],
 )
-@pytest.mark.parametrize("send", ["put", "batch", "transaction"])
+@pytest.mark.parametrize("send", ["put", "transaction"])
 def test_a_write_is_done_or_not_as_the_rule_says(
     app: ServiceApp, rule: Rule, failure: type[Exception], done: bool, send: str
 ) -> None:
     sends = {
         "put": lambda: put(app),
-        "batch": lambda: app.ddb.batch_write_item(
-            RequestItems={"orders": [{"PutRequest": {"Item": {"pk": {"S": "hot"}}}}]}
-        ),
         "transaction": lambda: app.ddb.transact_write_items(
             TransactItems=[{"Put": {"TableName": "orders", "Item": {"pk": {"S": "hot"}}}}]
         ),
     }
     set_rules(app, rule)
-    if send == "batch" and "conflict" in rule:  # which meets no transaction
-        sends[send]()
-        assert struck(app) == [0]
-        return
     with pytest.raises(failure):
         sends[send]()
     assert struck(app) == [1]
@@ -293,13 +293,6 @@ def test_cloudwatch_counts_what_aws_would_and_the_model_s_own_record_has_nothing
     assert metric(app, "ThrottledRequests", Operation="PutItem") == 3.0
     assert metric(app, "SystemErrors", Operation="GetItem") == 1.0
     assert struck(app) == [3, 1]
-
-
-def test_without_rules_nothing_is_in_the_way(app: ServiceApp) -> None:
-    set_rules(app, {"error": 500})
-    refused(lambda: put(app), "InternalServerError")
-    app.router.dynamodb.regions.set_faults(None)
-    assert header(put(app)) is None
 
 
 def test_a_number_is_named_by_its_digits(app: ServiceApp) -> None:

@@ -76,11 +76,10 @@ def wire(endpoint: EndpointProcess) -> Iterator[Wire]:
     connection.socket.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def narrow() -> Iterator[EndpointProcess]:
-    """An endpoint that permits little."""
-    flags = "--max-body-bytes 1000 --max-head-bytes 1000 --max-connections 2 --idle-s 3"
-    with EndpointProcess.start(more=flags.split()) as process:
+    """An endpoint that reads little."""
+    with EndpointProcess.start(more=["--max-body-bytes", "1000", "--max-head-bytes", "1000"]) as process:
         yield process
 
 
@@ -236,16 +235,17 @@ def test_a_long_head_is_refused_and_hung_up_on(narrow: EndpointProcess, head: by
     wire.socket.close()
 
 
-def test_connections_are_counted_and_silent_ones_closed(narrow: EndpointProcess) -> None:
-    first, second = Wire(narrow.url), Wire(narrow.url)
-    lives_on(first)
-    lives_on(second)
-    third = Wire(narrow.url)
-    assert third.response()[0] == 503
-    first.send(request()[:50])  # half a request is silence too
-    assert first.ended()
-    assert second.ended()
-    fourth = Wire(narrow.url)
-    lives_on(fourth)
-    for wire in (first, second, third, fourth):
-        wire.socket.close()
+def test_connections_are_counted_and_silent_ones_closed() -> None:
+    with EndpointProcess.start(more=["--max-connections", "2", "--idle-s", "3"]) as crowded:
+        first, second = Wire(crowded.url), Wire(crowded.url)
+        lives_on(first)
+        lives_on(second)
+        third = Wire(crowded.url)
+        assert third.response()[0] == 503
+        first.send(request()[:50])  # half a request is silence too
+        assert first.ended()
+        assert second.ended()
+        fourth = Wire(crowded.url)
+        lives_on(fourth)
+        for wire in (first, second, third, fourth):
+            wire.socket.close()

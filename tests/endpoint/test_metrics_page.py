@@ -1,19 +1,7 @@
 """`/_keyheat/metrics` as Prometheus reads it: what was asked, consumed and refused, by table and index."""
 
 from tests.endpoint.account import index, indexed, table, units
-from tests.endpoint.clients import ServiceApp, read_by_prometheus, service_app_at, taken_apart
-
-HOST = {b"host": b"127.0.0.1:8000"}
-
-
-def written(app: ServiceApp) -> ServiceApp:
-    """A table with an index, and three items of two units in each."""
-    request = table(ProvisionedThroughput=units(20, 40))
-    app.ddb.create_table(**request | indexed(index(ProvisionedThroughput=units(10, 30))))
-    for number in range(3):
-        item = {"pk": {"S": f"k{number}"}, "city": {"S": "c"}, "fill": {"B": bytes(1_500)}}
-        app.ddb.put_item(TableName="orders", Item=item)
-    return app
+from tests.endpoint.clients import ServiceApp, read_by_prometheus, service_app_at
 
 
 def by_labels(app: ServiceApp, name: str, *labels: str) -> dict[tuple[str, ...], float]:
@@ -24,7 +12,13 @@ def by_labels(app: ServiceApp, name: str, *labels: str) -> dict[tuple[str, ...],
 
 
 def test_it_tells_of_each_table_and_index_what_was_asked_and_consumed() -> None:
-    app = written(service_app_at(scale=0.5))
+    """A table with an index, and three items of two units in each."""
+    app = service_app_at(scale=0.5)
+    request = table(ProvisionedThroughput=units(20, 40))
+    app.ddb.create_table(**request | indexed(index(ProvisionedThroughput=units(10, 30))))
+    for number in range(3):
+        item = {"pk": {"S": f"k{number}"}, "city": {"S": "c"}, "fill": {"B": bytes(1_500)}}
+        app.ddb.put_item(TableName="orders", Item=item)
     consumed = by_labels(app, "keyheat_local_consumed_units", "table", "resource", "direction")
     assert consumed == {
         ("orders", "table", "write"): 6, ("orders", "table", "read"): 0,
@@ -42,8 +36,3 @@ def test_it_tells_of_each_table_and_index_what_was_asked_and_consumed() -> None:
     asked = by_labels(app, "keyheat_local_requests", "operation")
     assert (asked["PutItem",], asked["GetItem",]) == (3, 1)
     assert read_by_prometheus(app, "keyheat_local_throttles") == []
-
-
-def test_only_looking_is_answered() -> None:
-    app = service_app_at()
-    assert taken_apart(app.router.answer(b"POST", b"/_keyheat/metrics", HOST, b""))[0] == 405

@@ -7,13 +7,12 @@ from botocore.exceptions import ClientError
 
 from tests.endpoint import asking
 from tests.endpoint.account import N, S, attributes, index, on_demand, schema
-from tests.endpoint.clients import ServiceApp
+from tests.endpoint.clients import ServiceApp, service_app_at
 
 NO_KEY = "Where clause does not contain a mandatory equality on all key attributes"
 
 
-@pytest.fixture
-def app(service_app: ServiceApp) -> ServiceApp:
+def filled(service_app: ServiceApp) -> ServiceApp:
     """A table `music` with keys `artist` and `song`, an index by genre, and seven items in it."""
     by_genre = index("by-genre", "genre", ProvisionedThroughput=None)
     keys, types = schema("artist", "song"), attributes("artist", "song", "genre")
@@ -32,6 +31,17 @@ def app(service_app: ServiceApp) -> ServiceApp:
     }  # fmt: skip
     service_app.ddb.put_item(TableName="music", Item=rich)
     return service_app
+
+
+@pytest.fixture
+def app(service_app: ServiceApp) -> ServiceApp:
+    return filled(service_app)
+
+
+@pytest.fixture(scope="module")
+def music() -> ServiceApp:
+    """The same, to be read."""
+    return filled(service_app_at())
 
 
 def run(app: ServiceApp, statement: str, *parameters: Any, **more: Any) -> Any:
@@ -81,8 +91,8 @@ def item_of(app: ServiceApp, artist: str, song: str) -> dict[str, Any] | None:
         ("WHERE artist = 'ab''ba'", []),
     ],
 )
-def test_where_finds(app: ServiceApp, where: str, found: list[str]) -> None:
-    assert songs(app, where) == found
+def test_where_finds(music: ServiceApp, where: str, found: list[str]) -> None:
+    assert songs(music, where) == found
 
 
 def test_parameters_stand_for_values_of_any_type(app: ServiceApp) -> None:
@@ -95,26 +105,26 @@ def test_parameters_stand_for_values_of_any_type(app: ServiceApp) -> None:
         assert error_of(app, "SELECT * FROM music WHERE artist = ?", *given) == unlike
 
 
-def test_an_index_is_read_by_its_keys_or_whole(app: ServiceApp) -> None:
+def test_an_index_is_read_by_its_keys_or_whole(music: ServiceApp) -> None:
     found = run(
-        app, 'SELECT * FROM "music"."by-genre" WHERE genre = \'rock\'', ReturnConsumedCapacity="INDEXES"
+        music, 'SELECT * FROM "music"."by-genre" WHERE genre = \'rock\'', ReturnConsumedCapacity="INDEXES"
     )
     assert {item["artist"]["S"] for item in found["Items"]} == {"abba", "acme"}
     assert found["ConsumedCapacity"]["GlobalSecondaryIndexes"] == {"by-genre": {"CapacityUnits": 0.5}}
-    assert len(run(app, "SELECT * FROM music.\"by-genre\" WHERE artist = 'abba'")["Items"]) == 3
+    assert len(run(music, "SELECT * FROM music.\"by-genre\" WHERE artist = 'abba'")["Items"]) == 3
     statement = 'SELECT * FROM "music"."by-genre"'
-    assert error_of(app, statement, ConsistentRead=True)[1].startswith("Consistent reads are not supported")
-    assert "does not have the specified index: nope" in error_of(app, 'SELECT * FROM "music"."nope"')[1]
+    assert error_of(music, statement, ConsistentRead=True)[1].startswith("Consistent reads are not supported")
+    assert "does not have the specified index: nope" in error_of(music, 'SELECT * FROM "music"."nope"')[1]
 
 
 @pytest.mark.parametrize("where", ["", "WHERE artist IN ['rich', 'acme', 'abba']", "WHERE plays > 10"])
 @pytest.mark.parametrize("limit", [1, 2, 4])
-def test_pages_end_where_the_limit_is_and_go_on_there(app: ServiceApp, where: str, limit: int) -> None:
-    all_at_once = songs(app, where)
+def test_pages_end_where_the_limit_is_and_go_on_there(music: ServiceApp, where: str, limit: int) -> None:
+    all_at_once = songs(music, where)
     found: list[str] = []
     token: dict[str, str] = {}
     for _ in range(20):
-        page = run(app, f"SELECT * FROM music {where}", Limit=limit, **token)
+        page = run(music, f"SELECT * FROM music {where}", Limit=limit, **token)
         assert len(page["Items"]) <= limit
         found += [f"{item['artist']['S']}/{item['song']['S']}" for item in page["Items"]]
         if "NextToken" not in page:
@@ -186,7 +196,7 @@ def test_update_and_delete_want_the_whole_key_and_a_condition_that_holds(app: Se
     assert "Cannot update attribute song. This attribute is part of the key" in part_of_key
 
 
-def test_deep_statements_are_refused(app: ServiceApp) -> None:
+def test_deep_statements_are_refused(music: ServiceApp) -> None:
     for statement in (
         "SELECT * FROM music WHERE " + "(" * 3000 + "a = 1" + ")" * 3000,
         "SELECT * FROM music WHERE " + " AND ".join(["a = 1"] * 800),
@@ -195,7 +205,7 @@ def test_deep_statements_are_refused(app: ServiceApp) -> None:
         "UPDATE music SET a = 1" + " + 1" * 1500,
         "SELECT * FROM music WHERE a" + ".a" * 500 + " = 1",
     ):
-        assert error_of(app, statement)[0] == "ValidationException"
+        assert error_of(music, statement)[0] == "ValidationException"
 
 
 def test_a_batch_says_of_each_statement_what_came_of_it(app: ServiceApp) -> None:
@@ -224,9 +234,9 @@ def test_a_batch_says_of_each_statement_what_came_of_it(app: ServiceApp) -> None
         app.ddb.batch_execute_statement(Statements=both)
 
 
-def test_a_batch_reads_single_items(app: ServiceApp) -> None:
+def test_a_batch_reads_single_items(music: ServiceApp) -> None:
     one = "SELECT * FROM music WHERE artist = ? AND song = 's1'"
-    answer = app.ddb.batch_execute_statement(
+    answer = music.ddb.batch_execute_statement(
         Statements=[
             {"Statement": one, "Parameters": [{"S": "abba"}], "ConsistentRead": True},
             {"Statement": one, "Parameters": [{"S": "none"}]},
@@ -235,7 +245,7 @@ def test_a_batch_reads_single_items(app: ServiceApp) -> None:
         ],
         ReturnConsumedCapacity="TOTAL",
     )["Responses"]
-    assert answer[0] == {"TableName": "music", "Item": item_of(app, "abba", "s1")}
+    assert answer[0] == {"TableName": "music", "Item": item_of(music, "abba", "s1")}
     assert answer[1] == {"TableName": "music"}
     wrong = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
     assert [one["Error"] for one in answer[2:]] == [{"Code": "ValidationError", "Message": wrong}] * 2
@@ -310,11 +320,11 @@ def test_metrics_are_by_operation_and_verb(app: ServiceApp) -> None:
     assert ("SuccessfulRequestLatency", "BatchExecuteStatement", "Write") in found
 
 
-def test_a_token_of_another_statement_is_refused(app: ServiceApp) -> None:
-    token = run(app, "SELECT * FROM music", Limit=1)["NextToken"]
+def test_a_token_of_another_statement_is_refused(music: ServiceApp) -> None:
+    token = run(music, "SELECT * FROM music", Limit=1)["NextToken"]
     for bad, statement in ((token, "SELECT * FROM music WHERE plays = 1"), ("x", "SELECT * FROM music")):
         wrong = ("ValidationException", "NextToken does not match request")
-        assert error_of(app, statement, NextToken=bad) == wrong
+        assert error_of(music, statement, NextToken=bad) == wrong
 
 
 def test_a_failed_condition_shows_the_item_where_that_is_wanted(app: ServiceApp) -> None:
@@ -325,8 +335,8 @@ def test_a_failed_condition_shows_the_item_where_that_is_wanted(app: ServiceApp)
     assert answer["Item"]["plays"] == {"N": "10"}
 
 
-def test_order_by_wants_a_partition_key_and_key_attributes(app: ServiceApp) -> None:
-    assert "Must have WHERE clause" in error_of(app, "SELECT * FROM music ORDER BY song")[1]
-    assert "hash key condition" in error_of(app, "SELECT * FROM music WHERE plays = 1 ORDER BY song")[1]
-    of_no_key = error_of(app, "SELECT * FROM music WHERE artist = 'a' ORDER BY plays")[1]
+def test_order_by_wants_a_partition_key_and_key_attributes(music: ServiceApp) -> None:
+    assert "Must have WHERE clause" in error_of(music, "SELECT * FROM music ORDER BY song")[1]
+    assert "hash key condition" in error_of(music, "SELECT * FROM music WHERE plays = 1 ORDER BY song")[1]
+    of_no_key = error_of(music, "SELECT * FROM music WHERE artist = 'a' ORDER BY plays")[1]
     assert "must be part of the primary key" in of_no_key

@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.endpoint.account import attributes, index
 from tests.endpoint.clients import service_app_at
@@ -13,10 +11,10 @@ from tests.endpoint.ordering import key, ordered, refused
 COUNT = 12
 
 
-@pytest.fixture
-def orders(service_app: Any) -> Any:
+@pytest.fixture(scope="module")
+def orders() -> Any:
     """Twelve orders of `a`, three of each other partition; every other one is in the indexes."""
-    ddb = ordered(service_app)
+    ddb = ordered(service_app_at())
     for number in range(COUNT):
         more = {"g": {"S": "g"}, "l": {"S": f"l{COUNT - number:02}"}} if number % 2 == 0 else {}
         ddb.put_item(TableName="orders", Item={**key("a", number), **more, "x": {"N": str(number)}})
@@ -56,7 +54,9 @@ def test_key_conditions(orders: Any, condition: str, values: dict[str, Any], fou
     assert sorts(query(orders, condition, {**A, **values}, ScanIndexForward=False)) == found[::-1]
 
 
-@pytest.mark.slow
+KEYS_OF = {None: set(), "by_group": {"g"}, "local": {"l"}}
+
+
 @pytest.mark.parametrize("forward", [True, False])
 @pytest.mark.parametrize("index", [None, "by_group", "local"])
 @pytest.mark.parametrize("limit", [1, 6, 100])
@@ -70,17 +70,10 @@ def test_pages_join_to_the_whole(orders: Any, forward: bool, index: str | None, 
         if "LastEvaluatedKey" not in answer:
             break
         assert len(answer["Items"]) == limit
+        assert answer["LastEvaluatedKey"].keys() == {"pk", "sk"} | KEYS_OF[index]
         more["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
     assert paged == whole
     assert len(whole) == (COUNT if index is None else COUNT // 2)
-
-
-def test_the_last_key_of_an_index_has_its_keys_and_the_table_s(orders: Any) -> None:
-    for name, attribute in (("by_group", "g"), ("local", "l")):
-        condition = "g = :p" if name == "by_group" else "pk = :p"
-        value = {":p": {"S": "g"}} if name == "by_group" else A
-        answer = query(orders, condition, value, IndexName=name, Limit=1)
-        assert answer["LastEvaluatedKey"].keys() == {"pk", "sk", attribute}
 
 
 def test_a_local_index_has_its_own_order_and_reads_the_table_for_the_rest(orders: Any) -> None:
@@ -146,15 +139,3 @@ def test_a_global_index_cannot_answer_with_more_than_it_has(service_app: Any) ->
     assert "its projection type is not ALL" in error["Message"]
     error = refused(ddb.query, TableName="orders", ProjectionExpression="y", **request)["Error"]
     assert "Global secondary index by_x does not project [y]" in error["Message"]
-
-
-@pytest.mark.slow
-@settings(max_examples=12, deadline=None)
-@given(sizes=st.lists(st.integers(0, 3000), min_size=1, max_size=20), consistent=st.booleans())
-def test_a_query_is_rounded_up_once(sizes: list[int], consistent: bool) -> None:
-    ddb = ordered(service_app_at())
-    for number, size in enumerate(sizes):
-        ddb.put_item(TableName="orders", Item={**key("a", number), "x": {"S": "x" * size}})
-    answer = query(ddb, "pk = :p", A, ConsistentRead=consistent)
-    total = sum(size + len("pkaskx") + (2 if number else 1) for number, size in enumerate(sizes))
-    assert answer["ConsumedCapacity"]["CapacityUnits"] == -(-total // 4096) * (1 if consistent else 0.5)

@@ -1,7 +1,6 @@
-"""What the server does around a handler: errors, metrics, admin pages, and the same answer to boto3."""
+"""What the server does around a handler: errors, metrics, admin pages."""
 
 import logging
-import random
 from typing import Any
 from zlib import crc32
 
@@ -9,16 +8,12 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from keyheat.endpoint.dynamodb import request_ids
 from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
 from keyheat.endpoint.service import Context, Handler, Service
-from tests.endpoint.account import on_demand, table, units
-from tests.endpoint.asking import query, values
+from tests.endpoint.account import on_demand
 from tests.endpoint.clients import FakeClock, ServiceApp, posted, taken_apart
-
-PUTS, LARGE = 200, {"S": "x" * 100_000}
 
 
 def broken(context: Context, request: dict[str, Any]) -> bytes:
@@ -104,14 +99,14 @@ def test_completed_requests_are_counted_for_every_table_they_name() -> None:
     assert counts(app, "ReturnedItemCount") == {"Query": (7.0, 1), "Scan": (3.0, 1)}
 
 
-def test_admin_pages(service_app: ServiceApp) -> None:
-    def page(method: bytes, url: bytes) -> tuple[int, Any]:
-        status, _, body = taken_apart(service_app.router.answer(method, url, {}, b""))
-        return status, orjson.loads(body)
-
+def test_admin_pages() -> None:
     app = app_with()
     app.service.catalog.get("orders").model.admit_write(b"12345678", 3.0, app.clock())
-    service_app.router = app.router
+
+    def page(method: bytes, url: bytes) -> tuple[int, Any]:
+        status, _, body = taken_apart(app.router.answer(method, url, {}, b""))
+        return status, orjson.loads(body)
+
     assert page(b"GET", b"/_keyheat/health") == (200, {"status": "ok", "scale": 1.0})
     status, rows = page(b"GET", b"/_keyheat/decisions?table=orders")
     assert status == 200
@@ -130,18 +125,8 @@ def test_admin_pages(service_app: ServiceApp) -> None:
     assert page(b"POST", b"/_keyheat/advances")[0] == 404
     which = {"error": "which table? Say ?table=T; tables are: orders"}
     assert page(b"GET", b"/_keyheat/decisions?tabel=orders") == (404, which)
-    assert page(b"POST", b"/_keyheat/health")[0] == 405
-
-
-def test_boto3_raises_a_throttle_of_a_running_endpoint(ddb: Any) -> None:
-    """An item of 390 KB leaves the bucket of a unit a second in debt for longer than a test takes."""
-    ddb.create_table(**table("in-debt", ProvisionedThroughput=units(1, 1)))
-    item = {"pk": {"S": "hot"}, "fill": {"B": bytes(390 * 1024)}}
-    ddb.put_item(TableName="in-debt", Item=item)
-    with pytest.raises(ddb.exceptions.ProvisionedThroughputExceededException) as caught:
-        ddb.put_item(TableName="in-debt", Item=item)
-    (reason,) = caught.value.response["ThrottlingReasons"]
-    assert reason["reason"] == "TableWriteProvisionedThroughputExceeded"
+    for name in (b"health", b"metrics"):
+        assert page(b"POST", b"/_keyheat/" + name)[0] == 405
 
 
 def test_old_objects_are_looked_at_only_in_quiet() -> None:
@@ -153,49 +138,3 @@ def test_old_objects_are_looked_at_only_in_quiet() -> None:
     for _ in range(5):
         housekeeping.sweep(20)
     assert collections == [0, 0, OLDEST]
-
-
-def test_a_throttle_is_seen_alike_by_client_decisions_and_metrics(service_app: ServiceApp) -> None:
-    app = service_app
-    app.ddb.create_table(**table("small", ProvisionedThroughput=units(20, 20)))
-    app.ddb.describe_table(TableName="small")
-    reasons, accepted = set(), 0
-    for number in range(PUTS):
-        app.clock.advance(0.1)  # so that one key range is not asked for too much in one second
-        try:
-            app.ddb.put_item(TableName="small", Item={"pk": {"S": f"{number}"}, "data": LARGE})
-            accepted += 1
-        except app.ddb.exceptions.ProvisionedThroughputExceededException as error:
-            reasons |= {reason["reason"] for reason in error.response["ThrottlingReasons"]}
-    assert reasons == {"TableWriteProvisionedThroughputExceeded"}
-    rows = app.service.catalog.get("small").model.decisions()
-    assert sum(row["accepted"] for row in rows) == accepted > 0
-    app.clock.advance(60)
-    assert minute_of(app, "WriteThrottleEvents") == PUTS - accepted
-    assert minute_of(app, "WriteProvisionedThroughputThrottleEvents") == PUTS - accepted
-    assert minute_of(app, "ConsumedWriteCapacityUnits") == sum(row["consumed"] for row in rows)
-    assert minute_of(app, "ThrottledRequests", Operation="PutItem") == PUTS - accepted
-
-
-def minute_of(app: ServiceApp, metric: str, **dimensions: str) -> float:
-    """The sum of a metric of the table `small`, over its one minute."""
-    named = [{"Name": name, "Value": value} for name, value in {"TableName": "small", **dimensions}.items()]
-    (value,) = values(app, query(metric, dimensions=named))
-    return value
-
-
-def test_request_ids_are_long_and_never_alike() -> None:
-    ids = request_ids(random.Random(1))
-    some = [next(ids) for _ in range(1000)]
-    assert len(set(some)) == 1000
-    assert {len(one) for one in some} == {52}
-
-
-def test_boto3_puts_and_gets_on_a_running_endpoint(ddb: Any) -> None:
-    ddb.create_table(**on_demand("put-and-got"))
-    item = {"pk": {"S": "schlüssel"}, "data": {"B": b"\x00\xff"}, "n": {"N": "1.50"}}
-    answer = ddb.put_item(TableName="put-and-got", Item=item, ReturnConsumedCapacity="TOTAL")
-    assert answer["ConsumedCapacity"]["CapacityUnits"] == 1.0
-    assert ddb.get_item(TableName="put-and-got", Key={"pk": item["pk"]})["Item"]["data"] == item["data"]
-    with pytest.raises(ddb.exceptions.ResourceNotFoundException):
-        ddb.get_item(TableName="no-such-table", Key={"pk": {"S": "a"}})

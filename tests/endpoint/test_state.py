@@ -18,31 +18,26 @@ from keyheat.endpoint.state.beginning import CannotBegin, fill
 from keyheat.endpoint.state.descriptions import creation_of, described_tables
 from keyheat.endpoint.state.snapshot import NoSnapshot, restore, snapshot
 from keyheat.endpoint.tables.describe import describe
+from tests.endpoint.account import attributes, index, on_demand, table, units
 
-INDEX = {
-    "IndexName": "by-day",
-    "KeySchema": [{"AttributeName": "day", "KeyType": "HASH"}],
-    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]},
-}
-UNITS = {"ReadCapacityUnits": 10, "WriteCapacityUnits": 20}
-ORDERS: dict[str, Any] = {
-    "TableName": "orders",
-    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "day")],
-    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-    "ProvisionedThroughput": UNITS,
-    "GlobalSecondaryIndexes": [{**INDEX, "ProvisionedThroughput": UNITS}],
-    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
-    "DeletionProtectionEnabled": True,
-    "Tags": [{"Key": "team", "Value": "shop"}],
-}
-ON_DEMAND = {
-    **{name: ORDERS[name] for name in ("AttributeDefinitions", "KeySchema")},
-    "TableName": "events",
-    "BillingMode": "PAY_PER_REQUEST",
-    "TableClass": "STANDARD_INFREQUENT_ACCESS",
-    "OnDemandThroughput": {"MaxReadRequestUnits": 100, "MaxWriteRequestUnits": 50},
-    "GlobalSecondaryIndexes": [INDEX],
-}
+INCLUDE = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]}
+INDEX = index("by-day", "day", Projection=INCLUDE, ProvisionedThroughput=None)
+TYPES = attributes("pk", "day")
+ORDERS = table(
+    AttributeDefinitions=TYPES,
+    ProvisionedThroughput=units(10, 20),
+    GlobalSecondaryIndexes=[{**INDEX, "ProvisionedThroughput": units(10, 20)}],
+    StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+    DeletionProtectionEnabled=True,
+    Tags=[{"Key": "team", "Value": "shop"}],
+)
+ON_DEMAND = on_demand(
+    "events",
+    AttributeDefinitions=TYPES,
+    TableClass="STANDARD_INFREQUENT_ACCESS",
+    OnDemandThroughput={"MaxReadRequestUnits": 100, "MaxWriteRequestUnits": 50},
+    GlobalSecondaryIndexes=[INDEX],
+)
 NOW_S = 1_800_000_000.0
 
 
@@ -73,15 +68,15 @@ def filled(service: Service) -> Service:
 def shown(service: Service) -> list[dict[str, Any]]:
     """Every table as it is described, but for what says when it was made."""
     changing = ("CreationDateTime", "TableId", "LatestStreamArn", "LatestStreamLabel", "BillingModeSummary")
-    described = (describe(table, NOW_S) for table in service.catalog)
+    described = (describe(one, NOW_S) for one in service.catalog)
     return [{name: value for name, value in one.items() if name not in changing} for one in described]
 
 
 def test_a_described_table_is_created_as_it_was(service: Service) -> None:
     before = shown(filled(service))
     again = Service(clock=service.clock)
-    for table in service.catalog:
-        CONTROL["CreateTable"](at(again), creation_of(describe(table, NOW_S)))
+    for one in service.catalog:
+        CONTROL["CreateTable"](at(again), creation_of(describe(one, NOW_S)))
     unfilled = [{**one, "ItemCount": 0, "TableSizeBytes": 0} for one in before]
     after = shown(again)
     for one in (*unfilled, *after):
@@ -91,7 +86,7 @@ def test_a_described_table_is_created_as_it_was(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("members", "said"),
     [
         ({"BillingMod": "PROVISIONED"}, "unknown field, did you mean BillingMode? @ $[0].BillingMod"),
         ({"Zzz": 1}, "unknown field, there are AttributeDefinitions, TableName, "),
@@ -103,9 +98,9 @@ def test_a_described_table_is_created_as_it_was(service: Service) -> None:
         ({"TableArn": 7}, "no ARN of a table: 7 @ $[0].TableArn"),
     ],
 )
-def test_a_member_that_the_api_does_not_know_is_a_mistake(table: dict[str, Any], said: str) -> None:
+def test_a_member_that_the_api_does_not_know_is_a_mistake(members: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
-        described_tables({**ORDERS, **table})
+        described_tables({**ORDERS, **members})
 
 
 @pytest.mark.parametrize(
@@ -211,10 +206,10 @@ def test_items_are_there_from_the_beginning_for_nothing(
 ) -> None:
     lines = b'{"pk": {"S": "a"}, "day": {"S": "d"}}\n\n{"Item": {"pk": {"S": "b"}}}\n'
     fill(regions, files(tmp_path, gzip.compress(lines) if packed else lines))
-    table = service.catalog.find("orders")
-    assert (len(table.items), len(table.items.index("by-day"))) == (2, 1)
-    assert table.stream is not None
-    assert not list(table.model.decisions())
+    filled_table = service.catalog.find("orders")
+    assert (len(filled_table.items), len(filled_table.items.index("by-day"))) == (2, 1)
+    assert filled_table.stream is not None
+    assert not list(filled_table.model.decisions())
 
 
 def test_every_line_that_is_no_item_is_named(regions: Regions, tmp_path: Path) -> None:

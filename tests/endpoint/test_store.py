@@ -66,7 +66,7 @@ def as_set(items: list[Item]) -> list[bytes]:
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(writes)
 def test_the_store_holds_what_was_written(writes: list[tuple[bool, Item]]) -> None:
     store, plain = ItemStore(SCHEMA), {}
@@ -88,7 +88,7 @@ def test_the_store_holds_what_was_written(writes: list[tuple[bool, Item]]) -> No
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(writes)
 def test_an_index_made_later_is_the_one_kept_all_along(writes: list[tuple[bool, Item]]) -> None:
     always, later = ItemStore(SCHEMA), ItemStore(TableSchema(name="orders", keys=KEYS))
@@ -104,7 +104,7 @@ def test_an_index_made_later_is_the_one_kept_all_along(writes: list[tuple[bool, 
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.lists(items, max_size=30), st.booleans())
 def test_a_partition_comes_in_the_order_of_its_sort_key(items: list[Item], descending: bool) -> None:
     store = ItemStore(SCHEMA)

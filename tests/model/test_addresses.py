@@ -1,9 +1,21 @@
-"""Whose machine a host is of, held against the partitions that botocore knows."""
+"""Whose machine a host is of, held against the partitions that botocore knows; and who agrees to a host.
+
+A host that only a file names: somebody on a terminal is asked about it, and nobody else can agree.
+"""
 
 import pytest
 from botocore.loaders import create_loader
 
-from keyheat.addresses import in_aws, known_host, on_this_machine, region_of, without_account
+from keyheat.addresses import (
+    UnknownEndpoint,
+    endpoint_of,
+    in_aws,
+    known_host,
+    on_this_machine,
+    region_of,
+    without_account,
+)
+from keyheat.cli.guards import SafetyRefusal, at_known_endpoint
 
 PARTITIONS = create_loader().load_data("partitions")["partitions"]
 SUFFIXES = sorted(
@@ -99,3 +111,38 @@ def test_only_names_of_this_machine_are_looked_up() -> None:
 )
 def test_whom_nobody_needs_to_be_asked_about(url: str, known: bool) -> None:
     assert known_host(url) == known
+
+
+URL = "http://collector.example:8000"
+
+
+def asked_at(given: str | None) -> str | None:
+    return endpoint_of(URL, given, file="run.json", option="--endpoint-url")
+
+
+def test_what_somebody_gives_goes_before_the_file() -> None:
+    assert at_known_endpoint(asked_at, "http://other.example") == "http://other.example"
+    assert endpoint_of("http://127.0.0.1:1", None, file="run.json", option="--o") == "http://127.0.0.1:1"
+    assert endpoint_of(None, None, file="run.json", option="--o") is None
+
+
+def test_a_yes_is_enough_and_a_no_or_nobody_there_is_a_refusal() -> None:
+    assert at_known_endpoint(asked_at, None, person=lambda: lambda _question: "y") == URL
+    with pytest.raises(SafetyRefusal, match="say --endpoint-url"):
+        at_known_endpoint(asked_at, None, person=lambda: None)
+    for answer in ("n", "", "no"):
+        with pytest.raises(SafetyRefusal, match="no request was sent"):
+            at_known_endpoint(asked_at, None, person=lambda: lambda _question: answer)  # noqa: B023
+
+
+def test_a_name_of_this_machine_that_a_file_gives_is_asked_about() -> None:
+    """What it leads to is somebody's answer, and may be another one when it is asked."""
+    with pytest.raises(UnknownEndpoint):
+        endpoint_of("http://tables.localhost:8000", None, file="run.json", option="--endpoint-url")
+
+
+def test_what_a_file_names_is_shown_plainly() -> None:
+    with pytest.raises(UnknownEndpoint) as caught:
+        endpoint_of(f"http://\x1b[2J{'x' * 10_000}", None, file="run.json", option="--endpoint-url")
+    assert "\x1b" not in str(caught.value)
+    assert len(str(caught.value)) < 600

@@ -61,15 +61,15 @@ def test_throttle_metrics_appear_only_where_there_are_throttles() -> None:
 
 def test_back_pressure_counts_on_the_index_alone() -> None:
     table = model(40_000, index_write=1)
-    for n in range(20_000):
-        table.admit_write(position(b"%d" % n), 1.0, T0, (IndexWrite("by_tag", position(b"%d" % n), 1.0),))
+    for n in range(5_000):
+        table.admit_write(position(b"%d" % n), 4.0, T0, (IndexWrite("by_tag", position(b"%d" % n), 4.0),))
     series = table.minutes.series("orders", T0, T0 + 60)
     (refused,) = points(series, "WriteThrottleEvents", INDEX) or ()
     assert refused.sum > 0
     assert points(series, "WriteThrottleEvents", TABLE) is None
     (table_units,) = points(series, "ConsumedWriteCapacityUnits", TABLE) or ()
     (index_units,) = points(series, "ConsumedWriteCapacityUnits", INDEX) or ()
-    assert table_units.sum == index_units.sum == 20_000 - refused.sum
+    assert table_units.sum == index_units.sum == 4 * (5_000 - refused.sum)
 
 
 def test_account_throttles_of_index_writes_are_listed_under_the_table() -> None:

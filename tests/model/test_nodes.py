@@ -43,11 +43,11 @@ def test_a_node_with_any_token_admits_a_large_request_and_then_owes() -> None:
     assert small.allows(350, 10.0)
 
 
-@pytest.mark.parametrize("rate", [0.5, 1, 5, 12, 24.9, 25, 100])
-@pytest.mark.parametrize("connections", [1, 4, 40])
+@pytest.mark.parametrize("rate", [0.5, 5, 24.9, 25])
+@pytest.mark.parametrize("connections", [1, 40])
 def test_a_steady_load_below_the_capacity_is_never_refused(rate: float, connections: int) -> None:
     model = TableModel(TableCapacity(provisioned=Capacity(1, rate)), now_s=0.0)
-    for number in range(6_000):
+    for number in range(3_000):
         at_s, connection = number / (0.9 * rate), number % connections
         assert model.admit_write(position(b"one"), 1.0, at_s, connection=connection) is None
 

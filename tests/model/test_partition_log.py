@@ -6,13 +6,11 @@ from random import Random
 import pyarrow.compute as pc
 import pytest
 
-from keyheat import runfiles
 from keyheat.model import partitions
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.keyspace import position
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
-from keyheat.runs import parquet
 from keyheat.runs.partitions import partitions_in, partitions_table
 from keyheat.words import Capacity
 
@@ -91,10 +89,3 @@ def test_a_long_record_joins_steps_and_keeps_every_unit(monkeypatch):
     table = table_of(model, 40)
     assert set(table["seconds"].to_pylist()) == {said[0]["step_s"]}
     assert total(table, "write_units") == counted["written"]
-
-
-def test_what_is_written_is_read_again(tmp_path):
-    model, _ = loaded(3)
-    table, path = table_of(model, 3), tmp_path / "partitions.parquet"
-    parquet.write_table(path, runfiles.PARTITIONS, table)
-    assert parquet.read_table(path, runfiles.PARTITIONS).equals(table)

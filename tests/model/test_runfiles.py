@@ -8,7 +8,7 @@ from typing import IO, Any
 import orjson
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat import runfiles
@@ -33,7 +33,7 @@ json_values = st.recursive(
 )
 
 
-@pytest.mark.slow
+@settings(max_examples=20)
 @given(content=st.dictionaries(st.text(max_size=5).filter(lambda k: k != "format"), json_values, max_size=4))
 def test_json_comes_back_as_it_was(tmp_path_factory: Any, content: dict[str, Any]) -> None:
     path = tmp_path_factory.mktemp("run") / "run.json"

@@ -4,8 +4,6 @@ import base64
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keyheat.model import limits
 from keyheat.model.units import attribute_bytes, item_bytes, number_bytes, read_units, write_units
@@ -83,13 +81,6 @@ def test_a_read_costs_what_it_evaluates(
     total_bytes: int, consistent: bool, transactional: bool, units: float
 ) -> None:
     assert read_units(total_bytes, consistent=consistent, transactional=transactional) == units
-
-
-@pytest.mark.slow
-@given(sizes=st.lists(st.integers(0, limits.MAX_ITEM_BYTES), min_size=1, max_size=20))
-def test_a_query_never_costs_more_than_its_items_one_by_one(sizes: list[int]) -> None:
-    together = read_units(sum(sizes), consistent=True)
-    assert together <= sum(read_units(size, consistent=True) for size in sizes)
 
 
 def test_an_item_weighs_its_names_and_values() -> None:

@@ -18,19 +18,6 @@ def test_a_reason_says_what_it_was_made_of(index: str | None, direction: Directi
     assert parse_reason(refusal.reason) == (index is not None, direction, cause)
 
 
-@pytest.mark.parametrize(
-    ("refusal", "reason"),
-    [
-        (Refusal(None, Direction.WRITE, Cause.KEY_RANGE), "TableWriteKeyRangeThroughputExceeded"),
-        (Refusal("i", Direction.READ, Cause.ACCOUNT), "IndexReadAccountLimitExceeded"),
-        (Refusal("i", Direction.WRITE, Cause.MAX_ON_DEMAND), "IndexWriteMaxOnDemandThroughputExceeded"),
-        (Refusal(None, Direction.READ, Cause.PROVISIONED), "TableReadProvisionedThroughputExceeded"),
-    ],
-)
-def test_reasons_are_spelled_as_dynamodb_spells_them(refusal: Refusal, reason: str) -> None:
-    assert refusal.reason == reason
-
-
 def test_a_step_begins_with_a_capital_though_it_has_a_hyphen() -> None:
     assert capital_first("pre-warm the table") == "Pre-warm the table"
 

@@ -8,7 +8,7 @@ from tests.trial.worlds import observed
 from tools.trial.judgement import SHOWS, Judgement, judged
 from tools.trial.scenarios import NAMES
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("trial")]  # which keeps the simulations
 at_night = partial(pytest.param, marks=pytest.mark.nightly)
 
 

@@ -26,7 +26,7 @@ RUN_SMALL, OTHERWISE = "python -m tools.trial", "keyheat local --port 8000 --beh
 ON_IT = "python -m tools.trial --target http://127.0.0.1:8000 --only burst-spent"
 AGAIN = "python -m tools.trial --from trial.json"
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home"), pytest.mark.xdist_group("trial")]
 
 
 @pytest.fixture
