@@ -1,32 +1,27 @@
-"""Synthetic runs with known truth: the table model under a virtual clock, a CloudWatch of its minutes."""
+"""A simulated run under a virtual clock, what AWS answers of it, and diagnoses by the shipped numbers."""
 
-from collections import Counter, defaultdict
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
-from random import Random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand
 from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds, load_thresholds
-from keyheat.evidence.cloudwatch import LOCAL_PACE, MetricSource
-from keyheat.evidence.collection import _gather
-from keyheat.model.keyspace import position
-from keyheat.model.minutes import MetricSeries
-from keyheat.model.resources import TableCapacity
+from keyheat.evidence import collection
+from keyheat.evidence.simulated import evidence_of
 from keyheat.model.table import TableModel
-from keyheat.runs.client import ClientFiles, Records
-from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, ThrottleCount, Window
-from keyheat.runs.manifest import Keys
-from keyheat.runs.table_facts import table_facts
-from keyheat.scenario.keys import random_suffix
-from keyheat.scenario.scenario import Scenario
-from keyheat.words import Capacity
-from tests.make import START, a_shipped
+from keyheat.runs.client import ClientFiles
+from keyheat.runs.formats import Diagnosis, Evidence
+from keyheat.simulator.folder import write_run
+from keyheat.simulator.simulate import Simulation, simulate
+from tests.make import a_shipped
 
 
 @dataclass
@@ -34,18 +29,32 @@ class Clock:
     """A clock that only `sleep` moves."""
 
     now_s: float
-    slept_s: list[float] = field(default_factory=list)
 
     def __call__(self) -> float:
         return self.now_s
 
     def sleep(self, seconds: float) -> None:
-        self.slept_s.append(seconds)
         self.now_s += seconds
 
 
+class Account:
+    """DynamoDB and CloudWatch of an account of which nothing special is known."""
+
+    def factory(self, _service: str) -> Any:
+        return self
+
+    def describe_limits(self) -> dict[str, Any]:
+        return {}
+
+    def describe_contributor_insights(self, **_asked: Any) -> dict[str, Any]:
+        return {"ContributorInsightsStatus": "DISABLED"}
+
+    def get_metric_data(self, **_asked: Any) -> dict[str, Any]:
+        return {"MetricDataResults": []}
+
+
 @dataclass
-class FakeAws:
+class FakeAws(Account):
     """DynamoDB's and CloudWatch's answers for one table; a minute is published `delay_s` after it closed."""
 
     model: TableModel
@@ -55,18 +64,8 @@ class FakeAws:
     calls: list[dict[str, Any]] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
 
-    def factory(self, service: str) -> "FakeAws":
-        assert service in ("dynamodb", "cloudwatch")
-        return self
-
     def describe_table(self, *, TableName: str) -> dict[str, Any]:
         return {"Table": self.described}
-
-    def describe_limits(self) -> dict[str, Any]:
-        return {"TableMaxReadCapacityUnits": 40_000, "TableMaxWriteCapacityUnits": 40_000}
-
-    def describe_contributor_insights(self, **named: str) -> dict[str, Any]:
-        return {"ContributorInsightsStatus": "DISABLED"}
 
     def get_metric_data(self, **request: Any) -> dict[str, Any]:
         self.calls.append(request)
@@ -85,7 +84,8 @@ class FakeAws:
     def _points(self, request: dict[str, Any]) -> Iterator[tuple[str, datetime, float]]:
         start_s, end_s = request["StartTime"].timestamp(), request["EndTime"].timestamp()
         published_s = min(end_s, self.clock() - self.delay_s) // 60 * 60
-        found = {(s.metric, frozenset(s.dimensions)): s for s in self._series(start_s, published_s)}
+        published = self.model.minutes.series(self.described["TableName"], start_s, published_s)
+        found = {(s.metric, frozenset(s.dimensions)): s for s in published}
         for query in request["MetricDataQueries"]:
             stat = query["MetricStat"]
             dimensions = frozenset((d["Name"], d["Value"]) for d in stat["Metric"]["Dimensions"])
@@ -95,161 +95,47 @@ class FakeAws:
                 value |= {"Minimum": point.minimum, "Maximum": point.maximum}
                 yield query["Id"], datetime.fromtimestamp(point.start_s, UTC), float(value[stat["Stat"]])
 
-    def _series(self, start_s: float, end_s: float) -> list[MetricSeries]:
-        return self.model.minutes.series(self.described["TableName"], start_s, end_s)
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run under a virtual clock: the model that decided, and what the client saw."""
-
-    model: TableModel
-    described: dict[str, Any]
-    start: datetime
-    end: datetime
-    throttles: tuple[ThrottleCount, ...]
-    seconds: tuple[SecondCount, ...]
-    keys: Keys
-
-    @property
-    def window(self) -> Window:
-        start = self.start.replace(second=0)
-        return Window(start=start, end=self.end.replace(second=0) + timedelta(minutes=1))
-
-    def aws(self, **options: Any) -> FakeAws:
-        return FakeAws(self.model, self.described, Clock(self.end.timestamp()), **options)
-
-
-def demo_run(scenario: Scenario, *, offset_s: int = 7, duration_s: float | None = None) -> Run:
-    """Send the scenario's load evenly through the model, `offset_s` seconds after a full minute."""
-    start = START + timedelta(seconds=offset_s)
-    table, load = scenario.table, scenario.load
-    assert table.provisioned is not None
-    capacity = TableCapacity(provisioned=Capacity(table.provisioned.read, table.provisioned.write))
-    model = TableModel(capacity, now_s=start.timestamp() - 5, seed=scenario.seed)
-    rng, pattern = Random(scenario.seed), scenario.keys.pattern()
-    units = load.mean_write_units
-    counts: defaultdict[int, list[float]] = defaultdict(lambda: [0, 0, 0.0])
-    reasons: Counter[tuple[int, str]] = Counter()
-    windows: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(
-        lambda: defaultdict(lambda: [0.0, 0])
-    )
-    duration_s = duration_s or load.duration_s
-    for number in range(int(duration_s * load.requests_per_s)):
-        at_s = number / load.requests_per_s
-        now_s = start.timestamp() + at_s
-        key = pattern.draw(rng, at_s)
-        if scenario.keys.shards > 1:
-            key = random_suffix(key, scenario.keys.shards, rng)
-        refusal = model.admit_write(position(key.encode(), str(number).encode()), units, now_s)
-        count, heat = counts[int(now_s)], windows[int(now_s) // 5 * 5][key]
-        count[0] += 1
-        heat[0] += units
-        if refusal is None:
-            count[2] += units
-        else:
-            count[1] += 1
-            heat[1] += 1
-            reasons[int(now_s), refusal.reason] += 1
-    return Run(
-        model=model,
-        described=described(scenario),
-        start=start,
-        end=start + timedelta(seconds=duration_s),
-        throttles=tuple(
-            ThrottleCount(second=_moment(second), direction="write", reason=reason, count=count)
-            for (second, reason), count in reasons.items()
-        ),
-        seconds=tuple(
-            SecondCount(second=_moment(s), direction="write", attempts=int(a), throttled=int(t), consumed=c)
-            for s, (a, t, c) in counts.items()
-        ),
-        keys=Keys.model_validate(_keys(windows)),
-    )
-
-
-def described(scenario: Scenario) -> dict[str, Any]:
-    """What DescribeTable answers for the scenario's table."""
-    pair = scenario.table.provisioned
-    assert pair is not None
-    throughput = {"ReadCapacityUnits": pair.read, "WriteCapacityUnits": pair.write}
-    return {
-        "TableName": scenario.table.name,
-        "TableArn": "arn:aws:dynamodb:x",
-        "ProvisionedThroughput": throughput,
-    }
-
-
-def _keys(windows: Any) -> dict[str, Any]:
-    overall: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0])
-    for heats in windows.values():
-        for key, (units, throttles) in heats.items():
-            overall[key][0] += units
-            overall[key][1] += throttles
-    total = sum(units for units, _ in overall.values())
-    hottest = sorted(overall.items(), key=lambda item: -item[1][0])[:20]
-    return {
-        "overall": {
-            "write": [{"key": k, "units": u, "throttles": t, "share": u / total} for k, (u, t) in hottest]
-        },
-        "windows": [
-            {
-                "start": _moment(second),
-                "seconds": 5,
-                "direction": "write",
-                "top": [
-                    {"key": key, "units": units, "throttles": throttles}
-                    for key, (units, throttles) in sorted(heats.items(), key=lambda item: -item[1][0])[:20]
-                ],
-            }
-            for second, heats in windows.items()
-        ],
-    }
-
-
-def _moment(second: int) -> datetime:
-    return datetime.fromtimestamp(second, UTC)
-
-
-def evidence_of(run: Run) -> Evidence:
-    """All evidence of a run, as `collect` gathers it."""
-    aws = run.aws()
-    source = MetricSource(client_factory=aws.factory, pace=LOCAL_PACE, clock=aws.clock, sleep=aws.clock.sleep)
-    records = Records(throttles=run.throttles, seconds=run.seconds, missing=())
-    return _gather(source, table_facts(run.described), run.window, records, (), 1.0)
-
-
-def hide_reasons(evidence: Evidence) -> Evidence:
-    """As an old SDK saw it: every throttle without a reason."""
-    rows = tuple(row.model_copy(update={"reason": None}) for row in evidence.throttles or ())
-    return evidence.model_copy(update={"throttles": rows})
-
-
-def hide_causes(evidence: Evidence) -> Evidence:
-    """As CloudWatch was before cause-specific metrics: throttle events of any cause only."""
-    series = tuple(
-        s
-        for s in evidence.series
-        if not s.metric.endswith(("ThroughputThrottleEvents", "LimitThrottleEvents"))
-    )
-    return hide_reasons(evidence).model_copy(update={"series": series})
-
-
-def hide_client(evidence: Evidence) -> Evidence:
-    """As for a table that others load: CloudWatch's minutes alone."""
-    return hide_causes(evidence).model_copy(update={"throttles": None, "seconds": None})
-
 
 @cache
-def _demo(name: str) -> tuple[Run, Evidence]:
-    run = demo_run(a_shipped(name))
+def hot_run() -> tuple[Simulation, Evidence]:
+    """A run of `hotkey` and all that is known of it."""
+    run = simulate(a_shipped("hotkey"))
     return run, evidence_of(run)
 
 
-@pytest.fixture(scope="session")
-def demo() -> Callable[[str], tuple[Run, Evidence]]:
-    """A demo scenario's run and its whole evidence, made once."""
-    return _demo
+def aws_of(run: Simulation, *indexes: str, **options: Any) -> FakeAws:
+    """AWS at the moment when the run ends; `indexes` are described, and nothing was sent to them."""
+    table = run.scenario.table
+    assert table.provisioned is not None
+    described = {
+        "TableName": table.name,
+        "ProvisionedThroughput": {
+            "ReadCapacityUnits": table.provisioned.read, "WriteCapacityUnits": table.provisioned.write,
+        },
+        "GlobalSecondaryIndexes": [{"IndexName": name} for name in indexes],
+    }  # fmt: skip
+    return FakeAws(run.model, described, Clock(run.ended_s), **options)
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    """The run directory of `hotkey`, as a load on a local table leaves it."""
+    write_run(hot_run()[0], tmp_path)
+    change_manifest(tmp_path, target="local")
+    return tmp_path
+
+
+def change_manifest(folder: Path, **changes: Any) -> None:
+    path = folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def collect(run_dir: Path, aws: FakeAws, progress: Callable[[str, float], None] | None = None) -> Evidence:
+    """What `keyheat collect` gathers, without waiting."""
+    return collection.collect(
+        run_dir, client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.sleep,
+        progress=progress or (lambda _what, _left_s: None),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -265,3 +151,13 @@ def diagnosed(
     return diagnose(
         found, client=client, thresholds=numbers, scenario=None, replay_s=MOST_S if simulate else 0
     )
+
+
+def advice_case(numbers: Thresholds, **facts: Any) -> AdviceCase:
+    """What advice is given of: a hot partition of a table, unless `facts` say otherwise."""
+    known: dict[str, Any] = {
+        "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
+        "demand": MeasuredDemand(2_000), "limit": None, "warm": 4_000, "heat": None,
+        "ceiling": 1_000, "quota": 40_000,
+    }  # fmt: skip
+    return AdviceCase(**known | facts, numbers=numbers.recommend)

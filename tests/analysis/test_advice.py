@@ -14,13 +14,17 @@ from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import timeline
+from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import HotKey, Recommendation
-from keyheat.runs.manifest import Manifest
+from keyheat.runs.manifest import Keys, Manifest
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.shipped import shipped
+from keyheat.simulator.folder import keys_of, manifest_of
+from keyheat.simulator.simulate import simulate
 from keyheat.words import TITLES, Constraint
-from tests.make import START, consumed
+from tests.analysis.conftest import advice_case
+from tests.make import START, a_shipped, consumed
 from tests.make import an_evidence as evidence
 
 SCENARIOS = shipped("configs") / "scenarios"
@@ -31,21 +35,12 @@ def hot(units_per_s: float, *, moved: tuple[str, ...] = (), share: float = 0.9) 
     return RunHeat("write", (key,), moved)
 
 
-def case(numbers: Thresholds, **facts: Any) -> AdviceCase:
-    known: dict[str, Any] = {
-        "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
-        "demand": MeasuredDemand(2_000), "limit": None, "warm": 4_000, "heat": None,
-        "ceiling": 1_000, "quota": 40_000,
-    }  # fmt: skip
-    return AdviceCase(**{**known, **facts}, numbers=numbers.recommend)
-
-
 @pytest.mark.parametrize(("demand", "is_told"), [(28_000, False), (28_100, True)])
 def test_capacity_beyond_the_accounts_quota_says_what_has_to_come_first(
     demand: float, is_told: bool, numbers: Thresholds
 ) -> None:
     """At a utilisation of 70 %, 28,000 WCU/s take the 40,000 that one table may have."""
-    too_small = case(numbers, constraint="table", demand=MeasuredDemand(demand), limit=20_000)
+    too_small = advice_case(numbers, constraint="table", demand=MeasuredDemand(demand), limit=20_000)
     first = "The account allows one table 40,000 WCU/s: ask Service Quotas for more before."
     assert (first in advised(too_small)["raise_capacity"].why) is is_told
 
@@ -56,9 +51,7 @@ def advised(found: AdviceCase) -> dict[str, Recommendation]:
 
 SHARDS = [
     # units/s of the key, shards with the margin of 1.5
-    (1_870, 3),
     (1_000, 2),
-    (700, 2),
     (10_000, 15),
     (10_001, 16),
 ]
@@ -66,7 +59,7 @@ SHARDS = [
 
 @pytest.mark.parametrize(("units_per_s", "count"), SHARDS)
 def test_shards_by_the_formula(units_per_s: float, count: int, numbers: Thresholds) -> None:
-    advice = advised(case(numbers, heat=hot(units_per_s)))["shard_writes"]
+    advice = advised(advice_case(numbers, heat=hot(units_per_s)))["shard_writes"]
     assert advice.shards == count
     assert f"{units_per_s:,.0f} WCU/s" in advice.why
     assert f"Each of {count} keys then takes {units_per_s / count:,.0f} WCU/s" in advice.expected
@@ -112,7 +105,7 @@ CASES: list[tuple[str, dict[str, Any], set[str]]] = [
 def test_advice_for_each_case(
     story: str, facts: dict[str, Any], actions: set[str], numbers: Thresholds
 ) -> None:
-    found = recommend(case(numbers, **facts))
+    found = recommend(advice_case(numbers, **facts))
     assert {advice.action for advice in found} == actions
     kinds = [advice.kind for advice in found]
     assert kinds == sorted(kinds, reverse=True), "mitigations come before cures"
@@ -199,7 +192,7 @@ def test_the_advice_fits_what_happened(
     unsaid: tuple[str, ...],
     numbers: Thresholds,
 ) -> None:
-    found = advised(case(numbers, **facts))
+    found = advised(advice_case(numbers, **facts))
     text = f"{TITLES[action]} {found[action].why} {found[action].expected}"
     for part in said:
         assert part in text
@@ -227,7 +220,7 @@ WAITING: list[tuple[str, dict[str, Any], str | None]] = [
 def test_a_client_that_retries_is_not_told_to(
     story: str, facts: dict[str, Any], action: str | None, numbers: Thresholds
 ) -> None:
-    found = advised(case(numbers, heat=hot(1_800), **facts))
+    found = advised(advice_case(numbers, heat=hot(1_800), **facts))
     assert found.keys() & {"back_off", "queue_writes"} == ({action} if action else set())
     if action == "queue_writes":
         assert "still gives up 40 % of its requests" in found[action].why
@@ -283,7 +276,7 @@ def test_a_key_range_is_never_answered_with_capacity(
     from keyheat.analysis.thresholds import load_thresholds
 
     facts = {"direction": direction, "resource": resource, "heat": hot(units) if known else None}
-    found = recommend(case(load_thresholds(), **facts))
+    found = recommend(advice_case(load_thresholds(), **facts))
     actions = {advice.action for advice in found}
     assert actions <= TITLES.keys()
     assert not actions & {"raise_capacity", "auto_scaling", "on_demand"}
@@ -298,17 +291,12 @@ def test_the_chance_that_two_shards_meet(count: int, partitions: int, chance: fl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["hotkey", "datekey"])
-def test_the_demo_gets_the_shards_that_work(name: str, demo: Any, numbers: Thresholds) -> None:
-    run, evidence = demo(name)
-    manifest = Manifest(started_at=run.start, ended_at=run.end, table=evidence.table)
-    client = ClientFiles(keys=run.keys, manifest=manifest)
-    found = diagnose(evidence, client=client, thresholds=numbers, scenario=None)
-    action = {"hotkey": "shard_writes", "datekey": "shard_date_key"}[name]
+def test_a_date_as_key_gets_the_shards_that_work(numbers: Thresholds) -> None:
+    run = simulate(a_shipped("datekey"))
+    keys, manifest = Keys.model_validate(keys_of(run)), Manifest.model_validate(manifest_of(run))
+    client = ClientFiles(keys=keys, manifest=manifest)
+    found = diagnose(evidence_of(run), client=client, thresholds=numbers, scenario=None)
     (advice,) = [advice for advice in found.recommendations if advice.kind == "cure"]
-    assert advice.action == action
-    assert advice.shards == {"hotkey": 4, "datekey": 3}[name]
-    simulated = {"hotkey": "= 3 shards; simulated, 4 are enough.", "datekey": "= 3 shards."}[name]
-    assert simulated in advice.why
-    assert found.hot_keys[0].key == {"hotkey": "hot", "datekey": "2026-11-20"}[name]
-    assert found.hot_keys[0].units_per_s == pytest.approx({"hotkey": 1_800, "datekey": 2_000}[name], rel=0.15)
+    assert (advice.action, advice.shards) == ("shard_date_key", 3)
+    assert "= 3 shards." in advice.why
+    assert found.hot_keys[0].units_per_s == pytest.approx(2_000, rel=0.15)

@@ -87,37 +87,36 @@ def test_demand_that_burst_capacity_served_rose_before_the_first_throttle() -> N
     )
 
 
-def test_capacity_that_changed_within_five_minutes_is_one_number_before_and_one_after() -> None:
-    """CloudWatch's average of the period, 282.5, was never in force; consumption tells the minute."""
-    now = evidence([401, 525, 465, 465], [0, 205, 305, 304])
-    points = {"Average": 282.5, "Minimum": 100.0, "Maximum": 465.0}
+def raised(now: Evidence, least: float, mean: float, most: float) -> Evidence:
+    """With another capacity within its one period of five minutes, as CloudWatch publishes that."""
+    kept = tuple(one for one in now.series if one.metric != metrics.provisioned(WRITE))
     capacity = tuple(
         Series(metric=metrics.provisioned(WRITE), statistic=name, period_s=300, points=((START, value),))
-        for name, value in points.items()
+        for name, value in {"Average": mean, "Minimum": least, "Maximum": most}.items()
     )
-    kept = tuple(one for one in now.series if one.metric != metrics.provisioned(WRITE))
-    table = now.table.model_copy(update={"provisioned": Capacity(read=5.0, write=465.0)})
-    now = now.model_copy(update={"series": (*kept, *capacity), "table": table})
+    return now.model_copy(update={"series": (*kept, *capacity)})
+
+
+def capacity_by_minute(now: Evidence) -> list[float | None]:
     track = timeline(now).track(None, WRITE)
     assert track is not None
-    seconds = [START.timestamp() + 60 * minute for minute in range(4)]
-    assert [track.provisioned.at(second) for second in seconds] == [100, 465, 465, 465]
+    minutes = int((now.window.end - START) / MINUTE)
+    return [track.provisioned.at(START.timestamp() + 60 * minute) for minute in range(minutes)]
+
+
+def test_capacity_that_changed_within_five_minutes_is_one_number_before_and_one_after() -> None:
+    """CloudWatch's average of the period, 282.5, was never in force; consumption tells the minute."""
+    now = raised(evidence([401, 525, 465, 465], [0, 205, 305, 304]), 100.0, 282.5, 465.0)
+    table = now.table.model_copy(update={"provisioned": Capacity(read=5.0, write=465.0)})
+    now = now.model_copy(update={"table": table})
+    assert capacity_by_minute(now) == [100, 465, 465, 465]
     assert "Capacity was raised from 100 to 465 WCU." in words(now, first=1)
 
 
 def test_a_throttled_minute_that_burst_served_does_not_show_that_capacity_was_raised() -> None:
     """882 of 300 WCU/s: 600, which were provisioned three minutes later, are no nearer to that."""
-    now = evidence([882, 300, 308, 600, 600], [20, 600, 600, 300, 300])
-    points = {"Average": 450.0, "Minimum": 300.0, "Maximum": 600.0}
-    capacity = tuple(
-        Series(metric=metrics.provisioned(WRITE), statistic=name, period_s=300, points=((START, value),))
-        for name, value in points.items()
-    )
-    kept = tuple(one for one in now.series if one.metric != metrics.provisioned(WRITE))
-    track = timeline(now.model_copy(update={"series": (*kept, *capacity)})).track(None, WRITE)
-    assert track is not None
-    seconds = [START.timestamp() + 60 * minute for minute in range(5)]
-    assert [track.provisioned.at(second) for second in seconds] == [300, 300, 300, 600, 600]
+    now = raised(evidence([882, 300, 308, 600, 600], [20, 600, 600, 300, 300]), 300.0, 450.0, 600.0)
+    assert capacity_by_minute(now) == [300, 300, 300, 600, 600]
 
 
 @pytest.mark.parametrize(

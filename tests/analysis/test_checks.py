@@ -72,32 +72,33 @@ def test_wrong_reads_are_the_first_thing_said() -> None:
     )
 
 
-def test_every_mistake_in_the_labelling_numbers_is_named(tmp_path: Path) -> None:
-    text = (
-        DEFAULT.read_text()
-        .replace("gap_s = 60.0", "gap_s = -1")
-        .replace("client_share = 0.5", "client_share = 8")
-    )
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {
+                "gap_s = 60.0": "gap_s = -1",
+                "client_share = 0.5": "client_share = 8",
+                "[noise]": "[noise]\nloud = true",
+            },
+            ["3 errors", "$.spans.gap_s", "$.inferred.client_share", "$.noise.loud"],
+        ),
+        ({"cause_metric = 0.98": "cause_metric = 1.0"}, ["confidence must not grow"]),
+        (
+            {"minutes-burst-spent =": "minutes-fully-spent ="},
+            ["unknown rules: minutes-fully-spent; rules without a number: minutes-burst-spent"],
+        ),
+    ],
+    ids=["several", "a worse grade is surer", "a number without a rule"],
+)
+def test_every_mistake_in_the_labelling_numbers_is_named(
+    changes: dict[str, str], said: list[str], tmp_path: Path
+) -> None:
+    text = DEFAULT.read_text()
+    for old, new in changes.items():
+        text = text.replace(old, new)
     path = tmp_path / "thresholds.toml"
-    path.write_text(text.replace("[noise]", "[noise]\nloud = true"))
-    with pytest.raises(FileProblem, match="3 errors") as problem:
-        load_thresholds(path)
-    for place in ("$.spans.gap_s", "$.inferred.client_share", "$.noise.loud"):
-        assert place in str(problem.value)
-
-
-def test_confidence_does_not_grow_with_a_worse_grade(tmp_path: Path) -> None:
-    path = tmp_path / "thresholds.toml"
-    path.write_text(DEFAULT.read_text().replace("cause_metric = 0.98", "cause_metric = 1.0"))
-    with pytest.raises(FileProblem, match="confidence must not grow"):
-        load_thresholds(path)
-
-
-def test_every_measured_rule_has_its_number_and_no_other(tmp_path: Path) -> None:
-    path = tmp_path / "thresholds.toml"
-    path.write_text(DEFAULT.read_text().replace("minutes-burst-spent =", "minutes-fully-spent ="))
+    path.write_text(text)
     with pytest.raises(FileProblem) as problem:
         load_thresholds(path)
-    assert "unknown rules: minutes-fully-spent; rules without a number: minutes-burst-spent" in str(
-        problem.value
-    )
+    assert [words for words in said if words not in str(problem.value)] == []

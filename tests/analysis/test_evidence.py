@@ -1,6 +1,5 @@
 """Evidence: paging, waiting, missing files and failing services; clients and clocks are passed in."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -8,90 +7,57 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from keyheat import runfiles
-from keyheat.analysis.diagnosis import analyze_run, diagnosed
+from keyheat.analysis.diagnosis import analyze_run
 from keyheat.evidence import collection
 from keyheat.runs import metrics
 from keyheat.runs.formats import TableFacts, Window, write_evidence
 from keyheat.runs.manifest import Manifest, run_window
 from keyheat.runs.plausibility import read_evidence
-from tests.analysis.runs import collect, write_run
+from tests.analysis.conftest import aws_of, change_manifest, collect, hot_run
 
 DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetMetricData")
 
 
-@pytest.fixture
-def run_dir(tmp_path: Path, demo: Any) -> Path:
-    """The run directory of the hot key demo, as a load test leaves it."""
-    run, _ = demo("hotkey")
-    write_run(tmp_path, run)
-    return tmp_path
-
-
 @pytest.mark.slow
-def test_a_collected_run_holds_everything(run_dir: Path, demo: Any) -> None:
-    run, expected = demo("hotkey")
+def test_a_collected_run_holds_everything(run_dir: Path) -> None:
+    run, expected = hot_run()
     told: list[tuple[str, float]] = []
-    found = collect(run_dir, run.aws(), told)
-    assert found.window == Window(start=run.start.replace(second=0), end=run.window.end)
-    assert found.series == expected.series
-    assert sorted(found.throttles, key=lambda r: r.second) == sorted(run.throttles, key=lambda r: r.second)
-    assert found.seconds == run.seconds
-    assert found.missing == ()
-    assert [what for what, _ in told].count("the last minute of the run to close") == 3
-    assert told[0][1] == pytest.approx(3.0)
-
-
-def test_evidence_survives_its_file(run_dir: Path, demo: Any) -> None:
-    run, _ = demo("hotkey")
-    found = collect(run_dir, run.aws())
+    aws = aws_of(run, delay_s=8)
+    found = collect(run_dir, aws, lambda what, left_s: told.append((what, left_s)))
+    assert (found.window, found.series, found.missing) == (expected.window, expected.series, ())
+    assert (found.throttles, found.seconds) == (expected.throttles, expected.seconds)
+    assert told[0] == ("the last minute of the run to close", pytest.approx(10.0))
+    assert 8 <= aws.clock() - found.window.end.timestamp() <= 11, "as late as it is published"
     write_evidence(run_dir / "evidence.json", found)
     assert read_evidence(run_dir / "evidence.json") == found
-    assert diagnosed(read_evidence(run_dir / "evidence.json")).verdict.constraint == "partition"
 
 
-def test_no_call_asks_for_more_than_500_series(demo: Any) -> None:
-    run, _ = demo("hotkey")
-    indexes = [{"IndexName": f"index{n}"} for n in range(60)]
-    run_with_indexes = run.__class__(
-        **{**vars(run), "described": {**run.described, "GlobalSecondaryIndexes": indexes}}
-    )
-    aws = run_with_indexes.aws()
+def test_no_call_asks_for_more_than_500_series() -> None:
+    run, evidence = hot_run()
+    indexes = [f"index{n}" for n in range(60)]
+    aws = aws_of(run, *indexes)
     found = collection.collect_table(
-        TableFacts(name="keyheat-hotkey"), run.window,
+        TableFacts(name="keyheat-hotkey"), evidence.window,
         client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.sleep,
     )  # fmt: skip
     asked = [len(call["MetricDataQueries"]) for call in aws.calls]
     assert max(asked) == 500
-    assert len(found.series) == len(metrics.series_keys([i["IndexName"] for i in indexes]))
-
-
-def test_it_waits_until_the_last_minute_is_published(run_dir: Path, demo: Any) -> None:
-    run, expected = demo("hotkey")
-    aws = run.aws(delay_s=8)
-    found = collect(run_dir, aws)
-    assert found.series == expected.series
-    assert found.missing == ()
-    assert 8 <= aws.clock() - run.window.end.timestamp() <= 11
+    assert len(found.series) == len(metrics.series_keys(indexes))
 
 
 @pytest.mark.slow
-def test_it_goes_on_with_what_there_is_after_the_limit(run_dir: Path, demo: Any) -> None:
-    run, _ = demo("hotkey")
-    aws = run.aws(delay_s=10_000)
+def test_it_goes_on_with_what_there_is_after_the_limit(run_dir: Path) -> None:
+    aws = aws_of(hot_run()[0], delay_s=10_000)
     found = collect(run_dir, aws)
     assert found.missing == ("CloudWatch: the last minute was not published 20 s after it closed",)
     assert found.throttles
-    assert aws.clock() - run.window.end.timestamp() == pytest.approx(20)
+    assert aws.clock() - found.window.end.timestamp() == pytest.approx(20)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("failure", [DENIED, EndpointConnectionError(endpoint_url="http://127.0.0.1:1")])
-def test_without_cloudwatch_the_clients_files_are_the_evidence(
-    failure: Exception, run_dir: Path, demo: Any
-) -> None:
-    run, _ = demo("hotkey")
-    found = collect(run_dir, run.aws(failures=[failure] * 99))
+def test_without_cloudwatch_the_clients_files_are_the_evidence(failure: Exception, run_dir: Path) -> None:
+    found = collect(run_dir, aws_of(hot_run()[0], failures=[failure] * 99))
     assert found.series == ()
     assert [line for line in found.missing if line.startswith("CloudWatch: ")]
     write_evidence(run_dir / "evidence.json", found)
@@ -99,20 +65,29 @@ def test_without_cloudwatch_the_clients_files_are_the_evidence(
 
 
 @pytest.mark.slow
-def test_a_killed_run_ends_now(run_dir: Path, demo: Any) -> None:
-    run, _ = demo("hotkey")
+def test_a_killed_run_ends_now(run_dir: Path) -> None:
+    run, expected = hot_run()
     for name in ("seconds.parquet", "throttles.parquet", "keys.json"):
         (run_dir / name).unlink()
-    content = json.loads((run_dir / "run.json").read_text())
-    del content["format"]
-    runfiles.write_json(
-        run_dir / "run.json", runfiles.RUN, {**content, "status": "running", "ended_at": None}
-    )
-    found = collect(run_dir, run.aws())
-    assert found.window.end == run.window.end
+    change_manifest(run_dir, status="running", ended_at=None)
+    found = collect(run_dir, aws_of(run))
+    assert found.window.end == expected.window.end
     assert "the end of the run: in run.json its status is running" in found.missing
     write_evidence(run_dir / "evidence.json", found)
     assert analyze_run(run_dir).verdict.grade == "cause_metric"
+
+
+@pytest.mark.parametrize("skew_s", [42.4, -75.2])
+def test_metrics_of_a_run_are_awaited_by_the_services_clock(skew_s: float, run_dir: Path) -> None:
+    """The clock of this machine is off; the files of the run have the service's time."""
+    run, expected = hot_run()
+    change_manifest(run_dir, clock_skew_s=skew_s)
+    aws = aws_of(run)
+    found = collection.collect(
+        run_dir, client_factory=aws.factory, clock=lambda: aws.clock.now_s - skew_s, sleep=aws.clock.sleep
+    )
+    assert (found.window, found.series, found.seconds) == (expected.window, expected.series, expected.seconds)
+    assert found.missing == ()
 
 
 WINDOWS: list[tuple[str, str | None, str, str]] = [

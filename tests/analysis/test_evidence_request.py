@@ -26,8 +26,9 @@ from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
 from keyheat.runs.plausibility import read_evidence, sound
 from keyheat.words import Capacity
+from tests.analysis.conftest import Account
 from tests.endpoint.asking import START, with_orders
-from tests.endpoint.clients import ServiceApp, service_app_at
+from tests.endpoint.clients import service_app_at
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 ORDERS = TableFacts(name="orders")
@@ -43,7 +44,7 @@ SHAPE = (
 
 
 @dataclass
-class Kept:
+class Kept(Account):
     """CloudWatch as it keeps a table's points: minutes 15 days, five minutes 63 days, hours 455 days.
 
     A query with a Period that is no multiple of what is kept for its StartTime is answered without a point.
@@ -54,17 +55,8 @@ class Kept:
     page_points: int = 100_800
     calls: list[dict[str, Any]] = field(default_factory=list)
 
-    def factory(self, _service: str) -> "Kept":
-        return self
-
     def describe_table(self, **_asked: Any) -> Any:
         return {"Table": {"TableName": "orders", "ProvisionedThroughput": {"WriteCapacityUnits": 50}}}
-
-    def describe_limits(self) -> Any:
-        return {}
-
-    def describe_contributor_insights(self, **_asked: Any) -> Any:
-        return {"ContributorInsightsStatus": "DISABLED"}
 
     def get_metric_data(self, **request: Any) -> dict[str, Any]:
         assert not VALIDATOR.validate(request, SHAPE).has_errors()
@@ -135,12 +127,11 @@ AGES = [
 
 
 @pytest.mark.parametrize(("age", "length", "period_s"), AGES)
-@pytest.mark.parametrize("page_points", [100_800, 997])
 def test_every_window_is_answered_in_the_period_that_is_kept_for_it(
-    age: timedelta, length: timedelta, period_s: int, page_points: int
+    age: timedelta, length: timedelta, period_s: int
 ) -> None:
     start = NOW - age
-    aws = Kept(NOW, page_points)
+    aws = Kept(NOW, page_points=997)
     found = collected(aws, start, start + length, NOW)
     series = consumption(found)
     assert series.period_s == period_s
@@ -155,8 +146,8 @@ def test_every_window_is_answered_in_the_period_that_is_kept_for_it(
     assert sound(found) == found
 
 
-def test_a_table_that_was_deleted_meanwhile(service_app: ServiceApp) -> None:
-    app = with_orders(service_app)
+def test_a_table_that_was_deleted_meanwhile() -> None:
+    app = with_orders(service_app_at())
     app.ddb.delete_table(TableName="orders")
     app.clock.advance(3_600)
 
@@ -174,12 +165,6 @@ def test_a_table_that_was_deleted_meanwhile(service_app: ServiceApp) -> None:
     named = collect(TableFacts(name="orders", indexes=(IndexFacts(name="by_day"),)))
     assert {one.index for one in named.series} == {None, "by_day"}
     assert not any("--index" in line for line in named.missing)
-
-
-@pytest.fixture
-def service_app() -> ServiceApp:
-    """An endpoint in this process, under a clock of its own."""
-    return service_app_at()
 
 
 def test_what_is_refused_half_way_is_said() -> None:
@@ -233,27 +218,22 @@ def test_a_window_that_cannot_be_had_is_refused_with_what_can(
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "last", "window"),
-    [
-        (NOW - 30 * MINUTE, None, None, (NOW - 30 * MINUTE, NOW - 2 * MINUTE)),
-        (None, None, 10 * MINUTE, (NOW - 10 * MINUTE, NOW - 2 * MINUTE)),
-    ],
+    "asked", [{"start": NOW - 30 * MINUTE}, {"last": 30 * MINUTE}], ids=["start", "last"]
 )
 def test_a_window_that_goes_on_ends_with_the_newest_minute(
-    start: datetime | None, end: datetime | None, last: timedelta | None, window: tuple[datetime, datetime],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Minutes are published two minutes late, and nothing is waited for."""
     aws = Kept(NOW - 2 * MINUTE)
     monkeypatch.setattr(collection, "boto3_clients", lambda **_of: aws.factory)
-    asked = EvidenceRequest(table="orders", start=start, end=end, last=last)
-    found = evidence_for(asked, clock=(NOW + timedelta(seconds=20)).timestamp, progress=pytest.fail)
-    assert (found.window.start, found.window.end) == window
+    request, now = EvidenceRequest(table="orders", **asked), NOW + timedelta(seconds=20)
+    found = evidence_for(request, clock=now.timestamp, progress=pytest.fail)
+    assert (found.window.start, found.window.end) == (NOW - 30 * MINUTE, NOW - 2 * MINUTE)
     assert sound(found) == found
 
 
-def test_a_mistyped_table_is_told_those_that_there_are(service_app: ServiceApp) -> None:
-    app = with_orders(service_app)
+def test_a_mistyped_table_is_told_those_that_there_are() -> None:
+    app = with_orders(service_app_at())
     found = collection.collect_table(
         TableFacts(name="order"), Window(start=START, end=START + 3 * MINUTE), client_factory=app.client,
         clock=lambda: START.timestamp() + 180, sleep=lambda _: pytest.fail("nothing is to be waited for"),
@@ -291,34 +271,23 @@ THEN = Window(start=NOW - DAY, end=NOW - DAY + MINUTE)
 BEFORE, AFTER = NOW - 30 * DAY, NOW - MINUTE
 
 
+INCREASED = {"ProvisionedThroughput": {"WriteCapacityUnits": 50, "LastIncreaseDateTime": at(AFTER)}}
+SWITCHED = {"BillingModeSummary": on_demand_since(AFTER)}
+
+
 @pytest.mark.parametrize(
     ("change", "field", "value", "said"),
     [
         ({}, "billing_mode", "PROVISIONED", ""),
         ({"CreationDateTime": at(AFTER)}, "provisioned", None, "this one was created at"),
         ({"CreationDateTime": AFTER.timestamp()}, "billing_mode", None, "this one was created at"),
-        (
-            {"BillingModeSummary": on_demand_since(AFTER)},
-            "billing_mode", None, "the billing mode: it was changed",
-        ),
-        (
-            {"BillingModeSummary": on_demand_since(AFTER)},
-            "on_demand_since", AFTER, "the billing mode: it was changed",
-        ),
-        (
-            {"BillingModeSummary": on_demand_since(BEFORE)},
-            "billing_mode", "PAY_PER_REQUEST", "",
-        ),
-        (
-            {"ProvisionedThroughput": {"WriteCapacityUnits": 50, "LastIncreaseDateTime": at(AFTER)}},
-            "provisioned", None, "provisioned capacity",
-        ),
-        (
-            {"ProvisionedThroughput": {"WriteCapacityUnits": 50, "LastIncreaseDateTime": at(AFTER)}},
-            "provisioned_now", Capacity(write=50), "provisioned capacity",
-        ),
+        (SWITCHED, "billing_mode", None, "the billing mode: it was changed"),
+        (SWITCHED, "on_demand_since", AFTER, "the billing mode: it was changed"),
+        ({"BillingModeSummary": on_demand_since(BEFORE)}, "billing_mode", "PAY_PER_REQUEST", ""),
+        (INCREASED, "provisioned", None, "provisioned capacity"),
+        (INCREASED, "provisioned_now", Capacity(write=50), "provisioned capacity"),
     ],
-)  # fmt: skip
+)
 def test_a_description_counts_as_far_as_it_held_then(change: Any, field: str, value: Any, said: str) -> None:
     facts, lines = facts_during({**PROVISIONED_ON, **change}, THEN, ORDERS)
     assert getattr(facts, field) == value
@@ -399,13 +368,9 @@ def test_a_time_is_taken_as_people_type_it(typed: str, after: datetime | None, m
     assert in_utc(a_time.convert(typed, None, None), NOW, after=after) == meant
 
 
-def test_a_time_later_than_now_is_not_taken_for_yesterday() -> None:
+def test_a_time_later_than_now_is_not_taken_for_yesterday_nor_an_end_before_its_start() -> None:
     with pytest.raises(click.UsageError, match=r'12:40 is later than now, 12:30 UTC; .* "2026-11-19 12:40"'):
         in_utc(a_time.convert("12:40", None, None), NOW)
-
-
-def test_an_end_before_its_start_is_refused_as_typed() -> None:
-    """12:10 would be yesterday's, and the window nearly a day long."""
     start, end = (a_time.convert(typed, None, None) for typed in ("12:20", "12:10"))
     with pytest.raises(click.UsageError, match=r"--end 12:10 is not after --start 12:20; write"):
         TimeWindow(start=start, end=end).at(NOW)

@@ -1,29 +1,25 @@
 """What advice would come to: the same demand on the simulator, believed only where it repeats the run."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import pytest
 
-from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.rerun import Rerun, rerun_of
 from keyheat.analysis.advice.search import cured
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import timeline
+from keyheat.evidence.simulated import evidence_of
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Recommendation
+from keyheat.runs.formats import Diagnosis, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario
 from keyheat.show.advice import outlook
-from keyheat.simulator.alterations import divided
-from keyheat.simulator.masses import masses_of_shares
-from keyheat.simulator.rows import seconds_table
-from keyheat.simulator.simulate import Simulation, simulate
+from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.whatif import shards_enough
+from tests.analysis.conftest import advice_case
 from tests.make import START, a_scenario, an_evidence
 
 HOT_KEY: dict[str, Any] = {
@@ -38,62 +34,16 @@ TOO_SMALL = {
 }
 
 
-def evidence_of(made: Simulation, **table: Any) -> Evidence:
-    """What the client of a simulated run saw, and what the table is."""
-    capacity = made.scenario.table
-    rows = seconds_table(made).to_pylist()
-    seconds = [
-        {
-            "second": row["second"], "direction": row["direction"], "consumed": row["consumed_units"],
-            "attempts": row["attempts"], "throttled": row["throttled"],
-        }
-        for row in rows
-    ]  # fmt: skip
-    kept = made.client.throttles
-    throttles = [
-        {
-            "second": datetime.fromtimestamp(second, UTC),
-            "direction": "write",
-            "reason": reason,
-            "count": count,
-        }
-        for second, reason, count in zip(kept.columns[0], kept.columns[3], kept.columns[7], strict=True)
-    ]
-    facts = {
-        "name": capacity.name,
-        "billing_mode": capacity.billing_mode,
-        "provisioned": capacity.provisioned and capacity.provisioned.model_dump(),
-        **table,
-    }
-    window = {
-        "start": datetime.fromtimestamp(made.started_s, UTC),
-        "end": datetime.fromtimestamp(made.ended_s, UTC),
-    }
-    return Evidence.model_validate(
-        {"table": facts, "window": window, "series": (), "seconds": seconds, "throttles": throttles}
-    )
-
-
-def diagnosis_of(
-    raw: dict[str, Any], numbers: Thresholds, *, with_scenario: bool = True, **table: Any
-) -> tuple[Diagnosis, Scenario]:
+def diagnosis_of(raw: dict[str, Any], numbers: Thresholds, *, with_scenario: bool = True) -> Diagnosis:
+    """By what the client of a simulated run saw, without a metric."""
     scenario = a_scenario(**raw)
-    evidence = evidence_of(simulate(scenario), **table)
+    evidence = evidence_of(simulate(scenario)).model_copy(update={"series": ()})
     known = scenario if with_scenario else None
-    return diagnose(evidence, client=None, thresholds=numbers, scenario=known), scenario
+    return diagnose(evidence, client=None, thresholds=numbers, scenario=known)
 
 
 def advice(diagnosis: Diagnosis, action: str) -> Recommendation:
     return next(one for one in diagnosis.recommendations if one.action == action)
-
-
-def case_for(numbers: Thresholds, **facts: Any) -> AdviceCase:
-    known: dict[str, Any] = {
-        "constraint": "partition", "resource": "table", "direction": "write", "rule": "reason-key-range",
-        "demand": None, "limit": None, "warm": 4_000, "heat": None, "ceiling": 1_000,
-        "quota": 40_000,
-    }  # fmt: skip
-    return AdviceCase(**known | facts, numbers=numbers.recommend)
 
 
 def rerun_for(scenario: Scenario, *, measured: float | None = None, by_schedule: bool = False) -> Rerun:
@@ -103,18 +53,12 @@ def rerun_for(scenario: Scenario, *, measured: float | None = None, by_schedule:
     )  # fmt: skip
 
 
-def rerun_as_sent(scenario: Scenario) -> Rerun:
-    """The run is what the simulator makes of it."""
-    rerun = rerun_for(scenario, by_schedule=True)
-    return replace(rerun, measured=rerun.simulated().share())
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("with_scenario", [True, False], ids=["by scenario", "by evidence"])
-def test_capacity_for_the_demand_ends_the_throttling_and_is_paid_for(
+def test_capacity_for_the_demand_ends_the_throttling_and_is_paid_for_and_auto_scaling_is_late(
     with_scenario: bool, numbers: Thresholds
 ) -> None:
-    diagnosis, _ = diagnosis_of(TOO_SMALL, numbers, with_scenario=with_scenario)
+    diagnosis = diagnosis_of(TOO_SMALL, numbers, with_scenario=with_scenario)
     raised = advice(diagnosis, "raise_capacity")
     assert raised.foreseen is not None
     assert raised.bill is not None
@@ -125,6 +69,9 @@ def test_capacity_for_the_demand_ends_the_throttling_and_is_paid_for(
     assert per_unit == pytest.approx(0.00065 * 730, rel=0.02)
     assert raised.bill.after_dollars_per_month > 10 * raised.bill.before_dollars_per_month
     assert "no attempt would be throttled" in outlook(raised)
+    late = advice(diagnosis, "auto_scaling").foreseen
+    assert late is not None
+    assert late.throttle_share_after == pytest.approx(late.throttle_share_before, abs=0.02)
 
 
 def test_a_month_is_priced_with_the_indexes_before_anything_is_simulated() -> None:
@@ -134,18 +81,11 @@ def test_a_month_is_priced_with_the_indexes_before_anything_is_simulated() -> No
     assert rerun.dollars(None) == pytest.approx(2 * (15 * 0.00065 + 50 * 0.00013) * 730)
 
 
-def test_auto_scaling_is_seen_to_be_late(numbers: Thresholds) -> None:
-    diagnosis, _ = diagnosis_of(TOO_SMALL, numbers)
-    late = advice(diagnosis, "auto_scaling").foreseen
-    assert late is not None
-    assert late.throttle_share_after == pytest.approx(late.throttle_share_before, abs=0.02)
-
-
 @pytest.mark.slow
 def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds) -> None:
     scenario = a_scenario(**HOT_KEY)
     hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=1_800.0, direction="write")
-    case = case_for(numbers, heat=RunHeat("write", (hot,), ()))
+    case = advice_case(numbers, demand=None, heat=RunHeat("write", (hot,), ()))
     rerun = rerun_for(scenario, measured=0.4)
     advised, cure = cured([case], rerun, lambda _limit: None)
     sharded = next(one for one in advised if one.action == "shard_writes")
@@ -175,8 +115,10 @@ def test_a_short_run_is_advised_as_many_prefixes_of_an_index_as_are_enough_for_e
     )
     hot = HotKey(key="dhl", share=0.95, throttles=9, units_per_s=3_420.0, direction="write")
     heat = RunHeat("write", (hot,), ())
-    case = case_for(numbers, resource="by-carrier", warm=8_000, heat=heat, index_key="carrier")
-    rerun = rerun_as_sent(scenario)
+    of_index = {"resource": "by-carrier", "index_key": "carrier", "warm": 8_000}
+    case = advice_case(numbers, demand=None, heat=heat, **of_index)
+    rerun = rerun_for(scenario, by_schedule=True)
+    rerun = replace(rerun, measured=rerun.simulated().share())  # what the simulator makes of it
     _advised, cure = cured([case], rerun, lambda _limit: None)
     assert cure is not None
     assert [(step.action, step.shards) for step in cure.steps] == [
@@ -197,15 +139,3 @@ def test_a_demand_that_no_scenario_asks_for_is_not_repeated(
         billing=Billing(load_prices()),
     )  # fmt: skip
     assert (found is not None) == is_repeated
-
-
-def test_hot_keys_are_divided_and_cold_ones_stay() -> None:
-    keys = masses_of_shares({"hot": 0.9, **{f"key-{n}": 0.1 / 1_000 for n in range(1_000)}})
-    parts = divided(keys, 3)
-    assert parts.shares.sum() == pytest.approx(1.0)
-    assert (np.diff(parts.points.astype(float)) >= 0).all()
-    named = {parts.name(n): share for n, share in enumerate(parts.shares)}
-    assert len(named) == 1_003
-    assert [named[f"hot#{n}"] for n in range(3)] == pytest.approx([0.3] * 3)
-    assert named["key-7"] == pytest.approx(0.0001)
-    assert divided(keys, 1) is keys

@@ -11,24 +11,8 @@ from keyheat.analysis.summarize import read_summary
 from keyheat.show.charts.heat import partition_resources
 from keyheat.words import WRITE, Resource, index_of, label_of, whose
 from tests.conftest import Said
+from tests.make import a_scenario_file
 
-ROOT = Path(__file__).parents[2]
-SCENARIO = ROOT / "configs" / "scenarios" / "country-index.toml"
-WRITES = '''"""Invoices by country."""
-
-from locust import task
-
-from keyheat.load.users.user import TableUser
-
-
-class InvoiceUser(TableUser):
-    """Writes invoices under ids that are even; their entries in the index meet on the large country."""
-
-    @task
-    def put_invoice(self) -> None:
-        invoice = f"{self.rng.getrandbits(64):x}"
-        self.put(invoice, attributes={"country": self.draw_key(), "invoiced_at": self.next_sort_key()})
-'''
 BOTH = {Resource(None, WRITE), Resource("table", WRITE)}
 
 
@@ -38,16 +22,20 @@ def test_a_label_says_which_of_the_two_it_means() -> None:
     assert (whose(label_of(None)), whose(label_of("table"))) == ("the table", "index table")
 
 
-@pytest.mark.opens
+@pytest.mark.slow
 def test_it_is_measured_diagnosed_and_shown_beside_the_table(
     verb: Callable[..., Said], tmp_path: Path
 ) -> None:
-    (tmp_path / "invoices.py").write_text(WRITES)
-    scenario, folder = tmp_path / "invoices.toml", tmp_path / "run"
-    said = (
-        SCENARIO.read_text().replace('"by-country"', '"table"').replace('"country_index"', '"./invoices.py"')
+    has = {"read": 500, "write": 4_000}
+    index = {"name": "table", "partition_key": "country", "provisioned": has}
+    scenario = a_scenario_file(
+        tmp_path,
+        {"keys": {"kind": "uniform", "keys": 1_000_000}, "load": {"duration_s": 50, "item_bytes": 900}},
+        table={"name": "invoices", "provisioned": has, "indexes": [index]},
+        attributes={"country": {"values": {"large": 80, "small": 20}}},
+        tasks=[{"operation": "put", "per_s": 3_000}],
     )
-    scenario.write_text(said)
+    folder = tmp_path / "run"
     assert verb("simulate", scenario, "--out", folder).code == 0
 
     run, shown = keyheat.load_run(folder), load_run(folder)

@@ -92,7 +92,7 @@ def reports(aws: SimpleNamespace, values: dict[str, dict[datetime, float]], **as
     aws.cloudwatch.add_response("get_insight_rule_report", answer, expected | asked)
 
 
-def test_a_rules_keys_become_digests(aws: SimpleNamespace) -> None:
+def test_a_rules_keys_become_digests_and_are_shown_where_asked(aws: SimpleNamespace) -> None:
     describes(aws, "PKC", "SKC", "PKT", "SKT")
     reports(aws, {"ann": {START: 9.0, START + MINUTE: 6.0}, "bob": {START: 3.0}}, RuleName=name("PKC"))
     reports(aws, {}, RuleName=name("PKT"), StartTime=WINDOW.start, EndTime=WINDOW.end)
@@ -107,14 +107,11 @@ def test_a_rules_keys_become_digests(aws: SimpleNamespace) -> None:
     )
     assert (throttled.counts, throttled.keys) == ("throttled", ())
     assert "ann" not in found.contributors[0].model_dump_json()
-
-
-def test_keys_are_shown_where_asked(aws: SimpleNamespace) -> None:
     describes(aws, "PKT")
     reports(aws, {"ann": {START: 9.0}})
-    found = read(aws, show_keys=True)
-    assert found.contributors is not None
-    assert found.contributors[0].keys[0].shown == "ann"
+    shown = read(aws, show_keys=True)
+    assert shown.contributors is not None
+    assert shown.contributors[0].keys[0].shown == "ann"
 
 
 def test_a_long_window_is_asked_for_day_by_day_and_by_the_hour(aws: SimpleNamespace) -> None:
@@ -156,12 +153,20 @@ def counted(counts: Any, values: dict[str, float], total: float | None = None) -
     )
 
 
-def evidence(*rules: Contributors, **sums: float) -> Evidence:
-    series = tuple(
-        Series(metric=metric, statistic="Sum", period_s=60, points=((START, value),))
-        for metric, value in sums.items()
-    )
+def of_minutes(metric: str, *values: float, **more: Any) -> Series:
+    points = tuple((START + n * MINUTE, value) for n, value in enumerate(values))
+    return Series(**{"metric": metric, "statistic": "Sum", "period_s": 60, "points": points} | more)
+
+
+def evidence(*rules: Contributors, **sums: float | tuple[float, ...]) -> Evidence:
+    """Ten minutes of which the first ones are known; a sum alone is that of the first."""
+    values = {metric: (value,) if isinstance(value, float) else value for metric, value in sums.items()}
+    series = tuple(of_minutes(metric, *by_minute) for metric, by_minute in values.items())
     return Evidence(table=TABLE, window=WINDOW, series=series, contributors=rules or None)
+
+
+def with_more(found: Evidence, *series: Series, **changes: Any) -> Evidence:
+    return found.model_copy(update={"series": (*found.series, *series), **changes})
 
 
 EVEN = {f"k{n}": 10.0 for n in range(25)}
@@ -209,14 +214,8 @@ def test_a_rule_that_began_within_a_minute_gives_shares_and_cloudwatch_the_throt
         total=300.0,
         keys=(Contributor(key="hot", value=270.0, points=((second, 270.0),)),),
     )
-    points = {"ConsumedWriteCapacityUnits": (60_000.0, 60_000.0), "WriteThrottleEvents": (1_200.0, 900.0)}
-    series = tuple(
-        Series(
-            metric=name, statistic="Sum", period_s=60, points=tuple(zip((START, second), values, strict=True))
-        )
-        for name, values in points.items()
-    )
-    (heat,) = insight_heats(Evidence(table=TABLE, window=WINDOW, series=series, contributors=(rule,)))
+    sums = {"ConsumedWriteCapacityUnits": (60_000.0, 60_000.0), "WriteThrottleEvents": (1_200.0, 900.0)}
+    (heat,) = insight_heats(evidence(rule, **sums))
     assert heat.hottest[0].units_per_s == pytest.approx(0.9 * (60_000 + 1_200) / 60)
     assert heat.hottest[0].share == pytest.approx(0.9)
 
@@ -294,10 +293,9 @@ def accepted(direction: Direction, **counts: float) -> list[Series]:
     asked += [pair for pair in metrics.SINGLE_REQUESTS[direction] if pair[1]]
     asked += [(operation, None) for operation in counts if operation not in SINGLE[direction]]
     return [
-        Series(
-            metric=metrics.LATENCY, statistic="SampleCount", period_s=60,
-            operation=operation, dimension=further,
-            points=((START, counts[operation]),) if counts.get(operation) else (),
+        of_minutes(
+            metrics.LATENCY, *([counts[operation]] if counts.get(operation) else []),
+            statistic="SampleCount", operation=operation, dimension=further,
         )
         for operation, further in asked
     ]  # fmt: skip
@@ -317,9 +315,7 @@ def test_where_throttles_alone_are_counted_a_key_has_its_part_of_what_one_partit
 ) -> None:
     rule = counted("throttled", {"hot": 0.98 * 1_260, "k": 0.02 * 1_260})
     sums = {"ConsumedWriteCapacityUnits": consumed, "WriteThrottleEvents": 1_260.0, "ReadThrottleEvents": 0.0}
-    seen = evidence(rule, **sums)
-    requests = accepted(WRITE, PutItem=consumed / 17)
-    (heat,) = insight_heats(seen.model_copy(update={"series": (*seen.series, *requests)}))
+    (heat,) = insight_heats(with_more(evidence(rule, **sums), *accepted(WRITE, PutItem=consumed / 17)))
     assert (heat.direction, heat.pinned) == ("write", "hot")
     assert heat.hottest[0].units_per_s == pytest.approx(per_s)
     assert heat.hottest[0].share == pytest.approx(share)
@@ -356,41 +352,23 @@ def test_what_a_request_takes_is_known_if_each_was_counted(
 def test_a_refused_transaction_asked_for_all_its_parts(
     accepted_requests: dict[str, float], asked_per_s: float
 ) -> None:
-    refused = Series(
-        metric=metrics.THROTTLED_REQUESTS, statistic="Sum", period_s=60, operation="TransactWriteItems",
-        points=((START, 30.0 if accepted_requests["PutItem"] == 0 else 10.0),),
-    )  # fmt: skip
+    count = 30.0 if accepted_requests["PutItem"] == 0 else 10.0
+    refused = of_minutes(metrics.THROTTLED_REQUESTS, count, operation="TransactWriteItems")
     seen = evidence(ConsumedWriteCapacityUnits=600.0, WriteThrottleEvents=45.0)
-    seen = seen.model_copy(update={"series": (*seen.series, *accepted(WRITE, **accepted_requests), refused)})
-    track = timeline(seen).track(None, WRITE)
+    track = timeline(with_more(seen, *accepted(WRITE, **accepted_requests), refused)).track(None, WRITE)
     assert track is not None
     assert track.asked_per_s([int(START.timestamp())]) == pytest.approx(asked_per_s)
-
-
-def of_minutes(direction: Direction, table: TableFacts, **values: tuple[float, ...]) -> Evidence:
-    """Metrics of a table by minute; those of one operation are named `Scan_SuccessfulRequestLatency`."""
-    series = []
-    for name, by_minute in values.items():
-        metric, _, operation = name.partition("_")[::-1] if "_" in name else (name, "", "")
-        series.append(
-            Series(
-                metric=metric, statistic="SampleCount" if operation else "Sum", period_s=60,
-                operation=operation or None,
-                points=tuple((START + n * MINUTE, value) for n, value in enumerate(by_minute)),
-            )
-        )  # fmt: skip
-    return Evidence(table=table, window=WINDOW, series=(*series, *accepted(direction)))
 
 
 def test_a_demand_that_filled_a_part_of_a_minute_is_that_of_the_part() -> None:
     """70 writes of 3 units a second for 15 s: 636 were admitted by a maximum of 120, 410 were not."""
     capacity = Capacity(None, 120)
     table = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST", max_on_demand=capacity)
-    seen = of_minutes(
-        WRITE, table, ConsumedWriteCapacityUnits=(0.0, 1_909.0), WriteThrottleEvents=(0.0, 410.0),
+    seen = evidence(
+        ConsumedWriteCapacityUnits=(0.0, 1_909.0), WriteThrottleEvents=(0.0, 410.0),
         WriteMaxOnDemandThroughputThrottleEvents=(0.0, 410.0),
     )  # fmt: skip
-    seen = seen.model_copy(update={"series": (*seen.series[:3], *accepted(WRITE, PutItem=1_909 / 3))})
+    seen = with_more(seen, *accepted(WRITE, PutItem=1_909 / 3), table=table)
     diagnosis = diagnosed(seen)
     run = evidence_alone(seen, diagnosis)
     at_least = 120 * (1_909 + 3 * 410) / 1_909
@@ -405,11 +383,12 @@ def test_a_demand_that_filled_a_part_of_a_minute_is_that_of_the_part() -> None:
 def test_scans_of_the_minutes_after_a_burst_are_not_hidden_by_the_burst() -> None:
     table = TableFacts(name="orders", billing_mode="PROVISIONED", provisioned=Capacity(160, 160))
     throttled = (0.0, 20.0, 30.0, 30.0)
-    seen = of_minutes(
-        READ, table, ConsumedReadCapacityUnits=(0.0, 50_000.0, 9_600.0, 9_600.0),
+    seen = evidence(
+        ConsumedReadCapacityUnits=(0.0, 50_000.0, 9_600.0, 9_600.0),
         ReadThrottleEvents=throttled, ReadProvisionedThroughputThrottleEvents=throttled,
-        Scan_SuccessfulRequestLatency=(0.0, 400.0, 75.0, 75.0),
     )  # fmt: skip
+    scans = of_minutes(metrics.LATENCY, 0.0, 400.0, 75.0, 75.0, operation="Scan", statistic="SampleCount")
+    seen = with_more(seen, scans, *accepted(READ), table=table)
     advised = {advice.action: advice for advice in diagnosed(seen).recommendations}
     assert list(advised)[:2] == ["raise_capacity", "slow_scans"]
     assert "Accepted: 183 Scans a minute" in advised["slow_scans"].why
@@ -422,17 +401,10 @@ def incident(consumed: float, throttles: float, cause: str, *rules: Contributors
         "ConsumedWriteCapacityUnits": consumed, "WriteThrottleEvents": throttles, cause: throttles,
         "ConsumedReadCapacityUnits": 0.0, "ReadThrottleEvents": 0.0,
     }  # fmt: skip
-    series = [
-        Series(
-            metric=metric, statistic="Sum", period_s=60,
-            points=tuple((START + n * MINUTE, value) for n in range(10)),
-        )
-        for metric, value in values.items()
-    ]  # fmt: skip
+    seen = evidence(*rules, **{metric: (value,) * 10 for metric, value in values.items()})
     capacity = Capacity(100, has)
     table = TableFacts(name="orders", billing_mode="PROVISIONED", provisioned=capacity, warm=capacity)
-    requests = accepted(WRITE, PutItem=10 * consumed / 17)
-    return Evidence(table=table, window=WINDOW, series=(*series, *requests), contributors=rules or None)
+    return with_more(seen, *accepted(WRITE, PutItem=10 * consumed / 17), table=table)
 
 
 @pytest.mark.slow

@@ -2,23 +2,16 @@
 
 from collections import Counter
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds
+from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence
-from keyheat.scenario.spec.tables import CapacityPair
-from tests.analysis.conftest import (
-    demo_run,
-    evidence_of,
-    hide_causes,
-    hide_client,
-    hide_reasons,
-)
-from tests.make import a_shipped
+from tests.make import SCENARIOS, a_shipped
+from tests.one_by_one import asked_one_by_one
 
 pytestmark = pytest.mark.slow
 
@@ -28,61 +21,72 @@ SITUATIONS = [
     ("sharded", "none"),
     ("too-small", "table"),
 ]
+TRUTH = {"KeyRangeThroughputExceeded": "partition", "ProvisionedThroughputExceeded": "table"}
+
+
+def hide_reasons(evidence: Evidence) -> Evidence:
+    """As an old SDK saw it: every throttle without a reason."""
+    rows = tuple(row.model_copy(update={"reason": None}) for row in evidence.throttles or ())
+    return evidence.model_copy(update={"throttles": rows})
+
+
+def hide_causes(evidence: Evidence) -> Evidence:
+    """As CloudWatch was before cause-specific metrics: throttle events of any cause only."""
+    causes = ("ThroughputThrottleEvents", "LimitThrottleEvents")
+    series = tuple(one for one in evidence.series if not one.metric.endswith(causes))
+    return hide_reasons(evidence).model_copy(update={"series": series})
+
+
+def hide_client(evidence: Evidence) -> Evidence:
+    """As for a table that others load: CloudWatch's minutes alone."""
+    return hide_causes(evidence).model_copy(update={"throttles": None, "seconds": None})
+
+
 GRADES = [
     # what is hidden, and the best grade that is left
-    ("nothing", "reason"),
-    ("reasons", "cause_metric"),
-    ("causes", "inferred"),
-    ("client", "inferred"),
+    (lambda evidence: evidence, "reason"),
+    (hide_reasons, "cause_metric"),
+    (hide_causes, "inferred"),
+    (hide_client, "inferred"),
 ]
 
 
-TRUTH = {"KeyRangeThroughputExceeded": "partition", "ProvisionedThroughputExceeded": "table"}
-HIDE = {
-    "nothing": lambda evidence: evidence,
-    "reasons": hide_reasons,
-    "causes": hide_causes,
-    "client": hide_client,
-}
-
-
-def diagnosed(evidence: Evidence, hidden: str, numbers: Thresholds) -> Diagnosis:
-    return diagnose(HIDE[hidden](evidence), client=ClientFiles(), thresholds=numbers, scenario=None)
+def diagnosed(evidence: Evidence, numbers: Thresholds) -> Diagnosis:
+    return diagnose(evidence, client=ClientFiles(), thresholds=numbers, scenario=None)
 
 
 @pytest.mark.parametrize(("name", "constraint"), SITUATIONS)
 def test_labels_are_what_the_model_decided_and_worse_evidence_is_never_surer(
-    name: str, constraint: str, demo: Any, numbers: Thresholds
+    name: str, constraint: str, numbers: Thresholds
 ) -> None:
-    run, evidence = demo(name)
+    run = asked_one_by_one(a_shipped(name), SCENARIOS)
+    evidence = evidence_of(run)
     refused: Counter[str] = Counter()
     for row in run.model.decisions():
         refused.update(row["refused"])
     assert constraint == (TRUTH[refused.most_common(1)[0][0]] if refused else "none")
     sure = []
-    for hidden, grade in GRADES:
-        found = diagnosed(evidence, hidden, numbers)
-        assert (found.verdict.constraint, found.verdict.valid) == (constraint, True), hidden
+    for hide, grade in GRADES:
+        found = diagnosed(hide(evidence), numbers)
+        assert (found.verdict.constraint, found.verdict.valid) == (constraint, True), grade
         assert found.verdict.grade == ("none" if constraint == "none" else grade)
-        assert sum(label.throttles for label in found.labels) == refused.total(), hidden
+        assert sum(label.throttles for label in found.labels) == refused.total(), grade
         sure.append(found.verdict.confidence)
     assert constraint == "none" or (sure == sorted(sure, reverse=True) and sure[0] >= 0.97)
 
 
-@pytest.mark.parametrize("hidden", ["nothing", "causes"])
-def test_each_second_has_its_constraint(hidden: str, numbers: Thresholds) -> None:
-    """2,000 even writes/s on a table of 100: its one partition holds the burst back, then the table does."""
-    scenario = a_shipped("too-small")
-    small = scenario.table.model_copy(update={"provisioned": CapacityPair(read=100, write=100)})
-    load = scenario.load.model_copy(update={"requests_per_s": 2_000, "duration_s": 50})
-    run = demo_run(scenario.model_copy(update={"table": small, "load": load}))
-    labels = diagnosed(evidence_of(run), hidden, numbers).labels
-    wrong = total = 0
-    for row in run.model.decisions():
-        for cause, count in row["refused"].items():
-            moment = datetime.fromtimestamp(row["second"], UTC)
-            said = {label.constraint for label in labels if label.start <= moment < label.end}
-            total += count
-            wrong += 0 if TRUTH[cause] in said else count
-    assert [label.constraint for label in labels] == ["partition", "table"]
-    assert wrong <= 0.02 * total
+def test_each_second_has_its_constraint(numbers: Thresholds) -> None:
+    """2,000 even WCU/s on a table of 100: its one partition holds the burst back, then the table does."""
+    settings = ("table.provisioned={read=100, write=100}", "load.requests_per_s=250")
+    run = asked_one_by_one(a_shipped("too-small", *settings), SCENARIOS)
+    for hide in (lambda evidence: evidence, hide_causes):
+        labels = diagnosed(hide(evidence_of(run)), numbers).labels
+        wrong = total = 0
+        for row in run.model.decisions():
+            for cause, count in row["refused"].items():
+                moment = datetime.fromtimestamp(row["second"], UTC)
+                said = {label.constraint for label in labels if label.start <= moment < label.end}
+                total += count
+                wrong += 0 if TRUTH[cause] in said else count
+        assert [label.constraint for label in labels] == ["partition", "table"]
+        assert wrong <= 0.02 * total

@@ -1,20 +1,15 @@
 """What is known of a table's partitions, and clocks that differ: in evidence, in a label, in a report."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.evidence import collection
-from keyheat.runs.formats import (
-    PartitionFacts,
-    TableFacts,
-    Window,
-)
+from keyheat.runs.formats import PartitionFacts, TableFacts, Window
 from keyheat.show.report import partition_words
-from tests.analysis.runs import write_run
+from tests.analysis.conftest import Account
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 SPLIT = NOON + timedelta(minutes=3, seconds=7)
@@ -39,29 +34,17 @@ def test_what_is_known_in_a_sentence(facts: PartitionFacts, said: str | None) ->
     assert partition_words(facts) == said
 
 
-class Others:
+class Others(Account):
     """A table that others load, with a stream: two shards were open, one rolled over, the other split."""
 
     def __init__(self, error: Exception | None = None, prefix: str = "shardId-") -> None:
         self.error, self.prefix = error, prefix
-
-    def factory(self, service: str) -> "Others":
-        return self
 
     def describe_table(self, **_asked: Any) -> dict[str, Any]:
         stream = {"StreamSpecification": {"StreamEnabled": True}, "LatestStreamArn": "arn"}
         return {"Table": {"TableName": "orders", "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
                           "WarmThroughput": {"ReadUnitsPerSecond": 6_000, "WriteUnitsPerSecond": 2_000},
                           **stream}}  # fmt: skip
-
-    def describe_limits(self) -> dict[str, Any]:
-        return {}
-
-    def describe_contributor_insights(self, **_asked: Any) -> dict[str, Any]:
-        return {"ContributorInsightsStatus": "DISABLED"}
-
-    def get_metric_data(self, **_asked: Any) -> dict[str, Any]:
-        return {"MetricDataResults": []}
 
     def describe_stream(self, **_asked: Any) -> dict[str, Any]:
         if self.error:
@@ -86,21 +69,23 @@ def of_others(aws: Others, *, minutes: int = 5, later_s: float = 3_600) -> colle
     )  # fmt: skip
 
 
-def test_the_shards_of_a_table_that_others_load() -> None:
-    facts = of_others(Others()).partitions
+@pytest.mark.parametrize(
+    ("prefix", "window", "splits"),
+    [
+        ("shardId-", {}, (SPLIT,)),
+        ("shardId-", {"minutes": 2}, ()),  # before it
+        ("shardId-", {"later_s": 90_000}, None),  # shards of then are not kept
+        ("shard/", {}, None),  # shards whose names tell no time
+    ],
+)
+def test_the_shards_of_a_table_that_others_load(
+    prefix: str, window: dict[str, Any], splits: tuple[datetime, ...] | None
+) -> None:
+    facts = of_others(Others(prefix=prefix), **window).partitions
     assert facts is not None
-    assert facts.estimated == 2
-    assert facts.open_shards == 3
-    assert facts.splits == (SPLIT,)
-    before = of_others(Others(), minutes=2).partitions
-    assert before is not None
-    assert before.splits == ()
-    long_ago = of_others(Others(), later_s=90_000).partitions
-    assert long_ago is not None
-    assert long_ago.splits is None  # shards of then are not kept
-    untimed = of_others(Others(prefix="shard/")).partitions
-    assert untimed is not None
-    assert (untimed.open_shards, untimed.splits) == (3, None)
+    assert (facts.estimated, facts.splits) == (2, splits)
+    if "later_s" not in window:
+        assert facts.open_shards == 3
 
 
 def test_a_stream_that_may_not_be_described_is_said() -> None:
@@ -111,16 +96,3 @@ def test_a_stream_that_may_not_be_described_is_said() -> None:
     assert any(
         line.startswith("the shards of the table's stream") and "not you" in line for line in found.missing
     )
-
-
-@pytest.mark.parametrize("skew_s", [42.4, -75.2])
-def test_metrics_of_a_run_are_awaited_by_the_services_clock(skew_s: float, tmp_path: Path, demo: Any) -> None:
-    """The clock of this machine is off; the files of the run have the service's time."""
-    run, expected = demo("hotkey")
-    write_run(tmp_path, run, clock_skew_s=skew_s)
-    aws = run.aws()
-    found = collection.collect(
-        tmp_path, client_factory=aws.factory, clock=lambda: aws.clock.now_s - skew_s, sleep=aws.clock.sleep
-    )
-    assert (found.window, found.series, found.seconds) == (expected.window, expected.series, run.seconds)
-    assert found.missing == ()

@@ -1,5 +1,6 @@
-"""How measures are taken: from rows of seconds that are written down here, and from scenarios."""
+"""How measures are taken: from rows of seconds that add up by hand, and from scenarios."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -10,7 +11,7 @@ from hdrh.histogram import HdrHistogram
 
 from keyheat.analysis.measurement import TAKEN, Measured, RunMeasured
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence
-from keyheat.analysis.run_result import traffic_of
+from keyheat.analysis.run_result import measure, traffic_of
 from keyheat.runs.formats import IndexFacts, TableFacts
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
@@ -18,7 +19,7 @@ from keyheat.runs.parquet import SECONDS_SCHEMA
 from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import WRITE, Capacity
-from tests.make import a_shipped
+from tests.make import a_manifest, a_shipped
 
 START_S = 1_800_000_000
 UNITS = 100.0  # accepted in each second below
@@ -31,21 +32,25 @@ def row(second: int, *, index: str | None = None, direction: str = "write", **mo
     }  # fmt: skip
 
 
-def run_of(*rows: dict[str, Any], scenario: Scenario | Absence = "no_file", **manifest: Any) -> RunMeasured:
+def seconds_of(rows: Sequence[dict[str, Any]]) -> Any:
+    return of_rows("seconds", pa.Table.from_pylist(list(rows), schema=SECONDS_SCHEMA))
+
+
+def manifest_of(rows: Sequence[dict[str, Any]], **changes: Any) -> Manifest:
     """A load that began and ended within its first and its last second: these are not whole."""
     last = max((one["second"] for one in rows), default=START_S)
-    made = Manifest(
-        started_at=datetime.fromtimestamp(START_S + 0.3, UTC),
-        ended_at=datetime.fromtimestamp(last + 0.7, UTC),
-        **{"table": TableFacts(name="orders"), "target": "local", **manifest},
-    )
-    traffic = traffic_of(made, of_rows("seconds", pa.Table.from_pylist(list(rows), schema=SECONDS_SCHEMA)))
-    return RunMeasured(
-        manifest=made,
-        scenario=scenario,
-        traffic=traffic if rows else "not_sent",
-        accepted="not_simulated",
-    )
+    known = {"started_at": moment(START_S + 0.3), "ended_at": moment(last + 0.7)}
+    return a_manifest(**known | changes)
+
+
+def moment(epoch_s: float) -> datetime:
+    return datetime.fromtimestamp(epoch_s, UTC)
+
+
+def run_of(*rows: dict[str, Any], scenario: Scenario | Absence = "no_file", **manifest: Any) -> RunMeasured:
+    made = manifest_of(rows, **manifest)
+    traffic = traffic_of(made, seconds_of(rows)) if rows else "not_sent"
+    return RunMeasured(manifest=made, scenario=scenario, traffic=traffic, accepted="not_simulated")
 
 
 def drawn(picture: str) -> RunMeasured:
@@ -58,6 +63,36 @@ def test_every_measure_of_the_catalogue_is_taken_and_every_absence_has_words() -
     assert TAKEN.keys() == MEASURES.keys()
     assert ABSENCES.keys() == set(get_args(Absence))
     assert all(name == measure.name for name, measure in MEASURES.items())
+
+
+def test_units_are_those_of_the_table_and_its_indexes_and_attempts_are_the_tables() -> None:
+    refused = {"accepted": 60, "throttled": 40, "consumed_units": 60.0}
+    rows = row(0), row(1), row(1, index="by-day"), row(2, direction="read", **refused)
+    ten_seconds = {"started_at": moment(START_S), "ended_at": moment(START_S + 10)}
+    found = measure(manifest_of(rows, **ten_seconds), seconds_of(rows))
+    assert (found.write.attempts, found.write.units, found.write.units_per_s) == (200, 300, 30)
+    assert (found.read.attempts, found.read.accepted, found.read.throttled_share) == (100, 60, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("counted", "per_read"),
+    [
+        ({"reads.units": 60.0, "reads.checked": 20.0}, 3.0),
+        ({"simulated.read_units": 60.0, "simulated.reads": 20.0}, 3.0),
+        ({"reads.units": 60.0, "reads.checked": 0.0}, None),
+        ({}, None),
+    ],
+)
+def test_what_one_read_took(counted: dict[str, float], per_read: float | None) -> None:
+    assert measure(manifest_of([row(0)], counted=counted), seconds_of([row(0)])).units_per_read == per_read
+
+
+@pytest.mark.parametrize("ended_s", [10, None])
+def test_a_run_that_sent_nothing_has_no_second_before_it_began(ended_s: int | None) -> None:
+    ended_at = None if ended_s is None else moment(START_S + ended_s)
+    found = measure(manifest_of([], started_at=moment(START_S), ended_at=ended_at), seconds_of([]))
+    assert found.write.attempts == 0
+    assert len(found.write.seconds) == (ended_s or 1)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +194,8 @@ def test_what_scales_is_measured_against_the_maximum_of_its_policy(most: int, us
     simulated = run_of(*rows, table=table, scenario=scenario_from_dict(raw, "scaled"))
     noted = AutoScaling(scaled=(ScalingRange(side=WRITE, min=40, max=most),))
     existing = run_of(*rows, table=table, auto_scaling=noted)
-    measure = TAKEN["capacity_used.write"]
-    assert measure(simulated) == measure(existing) == pytest.approx(used)
+    used_of = TAKEN["capacity_used.write"]
+    assert used_of(simulated) == used_of(existing) == pytest.approx(used)
 
 
 def test_what_is_on_demand_is_measured_against_its_maximum() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.charges import Line, Tariff, hours_begun
-from keyheat.plan.prices import Prices, load_prices
+from keyheat.plan.prices import Prices, WarmPrices, load_prices
 from keyheat.scenario.scenario import Scenario
 from tests.make import SCENARIOS, a_shipped, shipped_on_demand
 
@@ -29,6 +29,7 @@ def test_provisioned_capacity_is_paid_for_the_hour_that_has_begun() -> None:
     assert bill.hours == 1
     assert bill.dollars == pytest.approx(4_000 * 0.00065 + 500 * 0.00013)
     assert (bill.write_units, bill.read_units, bill.known) == (100_000, 0, True)
+    assert billed("country-index").write_units == pytest.approx(2 * 147_000), "those of the index, too"
 
 
 @pytest.mark.parametrize(("seconds", "hours"), [(0, 1), (3_600, 1), (3_601, 2), (7_200, 2)])
@@ -41,13 +42,34 @@ def test_a_load_of_an_hour_takes_a_second_one_for_what_is_around_it() -> None:
     assert billed("auto-scaling-ramp").hours == 2
 
 
-def test_an_index_is_paid_for_beside_its_table() -> None:
-    bill = billed("country-index")
-    assert line(bill, "4,000 WCU/s provisioned, index by-country").dollars == pytest.approx(2.6)
-    assert (
-        bill.write_units
-        == 2 * line(billed(shipped_on_demand("country-index")), "WCU consumed on demand, table").quantity
-    )
+@pytest.mark.parametrize(
+    ("name", "words", "quantity", "each"),
+    [
+        ("country-index", "4,000 WCU/s provisioned, index by-country", 4_000, 0.00065),
+        # A companion, in its own mode
+        (
+            "table-per-period-on-demand",
+            "16,000 WCU/s provisioned, table keyheat-events-2026-11",
+            16_000,
+            0.00065,
+        ),
+        (
+            "table-per-period-on-demand",
+            "WCU consumed on demand, table keyheat-events-2026-12",
+            None,
+            0.625e-6,
+        ),
+        # A table that goes on demand, both ways
+        ("on-demand-switch", "40 WCU/s provisioned", 40, 0.00065),
+        ("on-demand-switch", "WCU consumed on demand", None, 0.625e-6),
+        # Whoever follows a stream
+        ("aggregate-stream", "GetRecords", 8 * 5 * (50 + 60), 0.2e-6),
+    ],
+)
+def test_what_is_paid_for(name: str, words: str, quantity: float | None, each: float) -> None:
+    found = line(billed(name), words)
+    assert found.quantity == quantity or quantity is None
+    assert found.dollars == pytest.approx(found.quantity * each)
 
 
 def test_on_demand_units_are_paid_for_one_by_one_those_of_index_entries_too() -> None:
@@ -62,50 +84,19 @@ def test_a_transaction_costs_twice() -> None:
     assert billed("aggregate-transaction").write_units == 2 * 2 * 50_000  # the order and its total
 
 
-def test_a_companion_is_paid_for_in_its_own_mode() -> None:
-    bill = billed("table-per-period-on-demand")
-    assert line(bill, "16,000 WCU/s provisioned, table keyheat-events-2026-11").dollars == pytest.approx(10.4)
-    written = line(bill, "WCU consumed on demand, table keyheat-events-2026-12")
-    assert written.dollars == pytest.approx(written.quantity * 0.625e-6)
-
-
-def test_a_table_that_goes_on_demand_is_paid_for_both_ways() -> None:
-    whats = [one.what for one in billed("on-demand-switch").lines]
-    assert whats[0].startswith("40 WCU/s provisioned")
-    assert any(what.startswith("WCU consumed on demand") for what in whats)
-
-
 def test_pre_warming_without_a_price_is_said_and_not_taken_for_free() -> None:
     bill = billed("pre-warmed")
     assert bill.unpriced == ("pre-warming to 8,000 WCU/s, table keyheat-pre-warmed",)
     assert line(bill, "pre-warming").quantity == 4_000  # beyond what an on-demand table starts with
-    priced = load_prices().model_copy(update={"warm": _warm(0.001, 0.0002)})
+    priced = load_prices().model_copy(update={"warm": WarmPrices(write_once=0.001, read_once=0.0002)})
     assert line(billed("pre-warmed", priced), "pre-warming").dollars == pytest.approx(4.0)
     assert billed("pre-warmed", priced).dollars == pytest.approx(bill.dollars + 4.0)
 
 
-def _warm(write: float, read: float) -> Any:
-    from keyheat.plan.prices import WarmPrices
-
-    return WarmPrices(write_once=write, read_once=read)
-
-
-def test_what_is_asked_of_cloudwatch_is_on_the_bill() -> None:
-    bill = billed("hotkey", metric_requests=4_000)
-    assert line(bill, "GetMetricData").dollars == pytest.approx(0.04)
-
-
-def test_whoever_follows_a_stream_pays_for_it() -> None:
-    reads = line(billed("aggregate-stream"), "GetRecords")
-    assert reads.quantity == 8 * 5 * (50 + 60)
-    assert reads.dollars == pytest.approx(reads.quantity * 0.2e-6)
-
-
-def test_a_list_without_a_price_leaves_it_out_of_the_sum() -> None:
-    bare = load_prices().model_copy(update={"cloudwatch": None})
-    bill = billed("hotkey", bare, metric_requests=4_000)
-    assert bill.dollars == pytest.approx(2.665)
-    assert bill.unpriced == ("CloudWatch GetMetricData",)
+def test_what_is_asked_of_cloudwatch_is_on_the_bill_and_left_out_of_the_sum_without_a_price() -> None:
+    assert line(billed("hotkey", metric_requests=4_000), "GetMetricData").dollars == pytest.approx(0.04)
+    bill = billed("hotkey", load_prices().model_copy(update={"cloudwatch": None}), metric_requests=4_000)
+    assert (bill.dollars, bill.unpriced) == (pytest.approx(2.665), ("CloudWatch GetMetricData",))
 
 
 def test_a_load_test_that_nobody_knows_is_taken_to_write_with_every_request() -> None:

@@ -1,7 +1,6 @@
 """What AWS would refuse of a scenario, by the quotas of an account."""
 
 from keyheat.plan.quotas import DEFAULT_QUOTAS, over_quota, quotas_of
-from keyheat.words import Capacity
 from tests.make import a_shipped
 
 ANSWER = {
@@ -10,12 +9,6 @@ ANSWER = {
     "TableMaxReadCapacityUnits": 40_000,
     "TableMaxWriteCapacityUnits": 3_000,
 }
-
-
-def test_an_answer_of_aws_is_read() -> None:
-    found = quotas_of(ANSWER)
-    assert (found.table, found.account) == (Capacity(40_000, 3_000), Capacity(80_000, 5_000))
-    assert (found.source, found.problem) == ("account", None)
 
 
 def test_a_table_counts_together_with_its_indexes() -> None:

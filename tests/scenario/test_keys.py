@@ -13,7 +13,6 @@ from keyheat.scenario.keys import (
     DateKey,
     HotSet,
     KeyPattern,
-    Period,
     Sequence,
     SingleHotKey,
     Uniform,
@@ -78,22 +77,24 @@ def test_the_share_of_the_hottest_key_is_known(pattern: KeyPattern, share: float
     assert pattern.hottest_share == pytest.approx(share)
 
 
-def test_a_sequence_gives_each_number_once() -> None:
+def test_a_sequence_gives_each_number_once_and_two_processes_have_none_in_common() -> None:
     pattern = Sequence("order")
     assert [pattern.draw(Random(1), 0.0) for _ in range(7)] == [f"order-{n}" for n in range(1, 8)]
-
-
-def test_the_sequences_of_two_processes_have_no_number_in_common() -> None:
-    first, second = Sequence.of_worker(0), Sequence.of_worker(1)
-    assert first.draw(Random(1), 0.0) == "key-1"
-    assert second.draw(Random(1), 0.0) == f"key-{NUMBERS_PER_WORKER + 1}"
+    first, second = (Sequence.of_worker(worker).draw(Random(1), 0.0) for worker in (0, 1))
+    assert (first, second) == ("key-1", f"key-{NUMBERS_PER_WORKER + 1}")
 
 
 @pytest.mark.parametrize(
-    ("at_s", "key"), [(0, "2026-01-01"), (19.999, "2026-01-01"), (20, "2026-01-02"), (20 * 31, "2026-02-01")]
+    ("pattern", "at_s", "key"),
+    [
+        (DateKey(day_s=20.0), 19.999, "2026-01-01"),
+        (DateKey(day_s=20.0), 20, "2026-01-02"),
+        (DateKey(day_s=20.0), 20 * 31, "2026-02-01"),
+        (DateKey(day_s=20.0, rounded_to="hour", prefix="device"), 20 * 25, "device-2026-01-02T01"),
+        (DateKey(day_s=20.0, rounded_to="minute", prefix="device"), 20 * 61, "device-2026-01-01T01:01"),
+    ],
 )
-def test_the_date_rolls_over(at_s: float, key: str) -> None:
-    pattern = DateKey(day_s=20.0)
+def test_the_date_rolls_over(pattern: DateKey, at_s: float, key: str) -> None:
     assert pattern.draw(Random(1), at_s) == key
 
 
@@ -104,16 +105,3 @@ def test_a_suffixed_key_is_one_of_the_shard_keys(key: str, shards: int, attribut
     assert random_suffix(key, shards, Random(seed)) in every
     assert calculated_suffix(key, attribute, shards) in every
     assert calculated_suffix(key, attribute, shards) == calculated_suffix(key, attribute, shards)
-
-
-@pytest.mark.parametrize(
-    ("rounded_to", "at_s", "key"),
-    [
-        ("hour", 0, "device-2026-01-01T00"),
-        ("hour", 20 * 25, "device-2026-01-02T01"),
-        ("minute", 20 * 61, "device-2026-01-01T01:01"),
-    ],
-)
-def test_a_date_may_be_rounded_to_less_than_a_day(rounded_to: Period, at_s: float, key: str) -> None:
-    pattern = DateKey(day_s=20.0, rounded_to=rounded_to, prefix="device")
-    assert pattern.draw(Random(1), at_s) == key

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.scenario import shape
@@ -23,6 +23,7 @@ SHAPES: dict[str, LoadShape] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("made", SHAPES.values(), ids=SHAPES)
+@settings(max_examples=25)
 @given(t_s=st.floats(0, 60), width_s=st.floats(0.001, 5))
 def test_the_total_is_the_integral_of_the_rate(made: LoadShape, t_s: float, width_s: float) -> None:
     parts = 2_000

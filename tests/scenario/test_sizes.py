@@ -12,9 +12,7 @@ SIZES: list[ItemSize] = [
     FixedSize(1_000),
     FixedSize(1_025),
     UniformSize(900, 1_100),
-    UniformSize(100, 100),
     LognormalSize(800, 1.0, 100, 20_000),
-    LognormalSize(3_000, 0.4, 1_000, 5_000),
     LognormalSize(150, 2.0, 120, 400 * 1024),
     ChoiceSize((200, 2_000, 9_000), (8, 1, 1)),
 ]
@@ -35,17 +33,8 @@ def test_the_means_are_those_of_what_is_drawn(size: ItemSize) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=repr)
-@pytest.mark.parametrize("mark", [99, 100, 500, 1_000, 1_024, 4_999, 5_000, 8_999, 9_000])
+@pytest.mark.parametrize("mark", [99, 100, 1_000, 1_024, 8_999, 9_000])
 def test_the_part_above_a_size_is_that_of_what_is_drawn(size: ItemSize, mark: int) -> None:
     rng = Random(2)
     above = sum(size.draw(rng) > mark for _ in range(20_000)) / 20_000
     assert size.above(mark) == pytest.approx(above, abs=0.015)
-
-
-def test_the_mean_of_the_units_is_not_the_units_of_the_mean() -> None:
-    half = ChoiceSize((100, 1_100), (1, 1))
-    assert write_units(0, round(half.mean_bytes)) == 1
-    assert mean_units(half, WRITE_UNIT_BYTES) == pytest.approx(1.5)
-    mostly_small = ChoiceSize((100, 10_000), (3, 1))
-    assert write_units(0, round(mostly_small.mean_bytes)) == 3
-    assert mean_units(mostly_small, WRITE_UNIT_BYTES) == pytest.approx(3.25)

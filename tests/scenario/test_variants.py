@@ -1,11 +1,11 @@
-"""The same scenario with another number of shards: a whole file, on a table of its own."""
+"""The same scenario with another number of shards, another size or demand; and in what two differ."""
 
 from pathlib import Path
 
 import pytest
 
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario
-from keyheat.scenario.variants import at_scale, with_shards, write_scenario
+from keyheat.scenario.variants import at_scale, changes, with_demand, with_shards, write_scenario
 from tests.make import a_shipped
 
 
@@ -46,3 +46,31 @@ def test_a_scenario_that_finds_its_number_itself_is_refused() -> None:
 def test_a_derived_scenario_is_a_file_that_can_be_read_again(sharded: Scenario, tmp_path: Path) -> None:
     derived = with_shards(sharded, 16)
     assert load_scenario(write_scenario(tmp_path / "shards-16.json", derived)) == derived
+
+
+def test_a_demand_is_constant_on_a_table_that_nobody_changes() -> None:
+    made = with_demand(a_shipped("auto-scaling-ramp"), 123, 30)
+    assert (made.load.target_per_s, made.load.duration_s, made.load.shape) == (123, 30, None)
+    assert (made.timeline, made.table.scaled, made.expects) == ((), False, None)
+
+
+@pytest.mark.parametrize(("field", "unit"), [("write_units_per_s", "WCU"), ("read_units_per_s", "RCU")])
+def test_a_demand_is_in_the_unit_of_the_target(field: str, unit: str) -> None:
+    steered = ('load.arrivals="constant"', "load.requests_per_s=", f"load.{field}=300")
+    made = with_demand(a_shipped("too-small", *steered), 40.5, 60)
+    assert (made.load.target_per_s, made.load.target_unit) == (40.5, unit)
+
+
+def test_differences_are_fields_with_their_paths() -> None:
+    before = a_shipped("country-index")
+    after = a_shipped(
+        "country-index", "table.indexes[0].provisioned.write=800", "keys.shards=4", "cache.ttl_s=1.5",
+        'name="other"',
+    )  # fmt: skip
+    assert {one.path: (one.before, one.after) for one in changes(before, after)} == {
+        "table.indexes[0].provisioned.write": ("4,000", "800"),
+        "keys.shards": ("1", "4"),
+        "cache.ttl_s": ("–", "1.5"),
+        "cache.items": ("–", "10,000"),
+    }
+    assert changes(before, before) == ()
