@@ -121,10 +121,8 @@ def test_a_hot_key_stands_in_the_first_sentence_with_its_demand(verb: Verb) -> N
 def test_a_small_table_is_eased_by_a_command_that_can_be_pasted(verb: Verb) -> None:
     said = diagnose(verb, "audit", "--last", "15m")
     assert said.code == 1
-    assert (
-        "update-table --table-name audit --region us-east-1 --endpoint-url http://127.0.0.1:8000 \\\n"
-        in said.out
-    )
+    command = "update-table --table-name audit --region us-east-1 --endpoint-url http://127.0.0.1:8000"
+    assert f"{command} \\\n" in said.out
     assert "--provisioned-throughput ReadCapacityUnits=50,WriteCapacityUnits=" in said.out
     assert said.says("$11.86 → $")
 
@@ -142,30 +140,23 @@ def test_a_healthy_table_is_no_alarm_though_it_is_younger_than_the_window(verb: 
 
 
 @pytest.mark.usefixtures("app")
-@pytest.mark.parametrize("table", ["orders", "audit", "sessions"])
-def test_the_page_of_a_table_says_what_the_terminal_says(verb: Verb, table: str) -> None:
+@pytest.mark.parametrize(("table", "constraint"), [("orders", "partition"), ("sessions", "none")])
+def test_programs_tickets_and_the_page_are_told_the_same(verb: Verb, table: str, constraint: str) -> None:
+    words, ticket = diagnose(verb, table), diagnose(verb, table, "--markdown")
     told = json.loads(diagnose(verb, table, "--json").out)
-    page = html.unescape(re.sub(r"<[^>]+>", "", Path("found/report.html").read_text(encoding="utf-8")))
+    assert told["data"]["exit_code"] == words.code
+    assert told["data"]["diagnosis"]["verdict"]["constraint"] == constraint
+    assert words.says(told["sentence"])
+    assert f"**{told['sentence']}**" in ticket.out
+    assert all(words.says(fact["value"]) for fact in told["facts"])
+    jsonschema.validate(told, json.loads(verb("schema", "answer").out))
+    page = html.unescape(re.sub(r"<[^>]+>", "", Path(told["link"]).read_text(encoding="utf-8")))
     shown = " ".join(page.replace("\u00a0", " ").split())
     said = [told["sentence"], told["label"]]
     for fact in told["facts"]:
         said += [fact["value"], *fact["beside"], fact["command"] or ""]
-    said += [str(cell) for table in told["tables"] for row in table["rows"] for cell in row.values()]
+    said += [str(cell) for rows in told["tables"] for row in rows["rows"] for cell in row.values()]
     assert [text for text in said if " ".join(text.replace("\u00a0", " ").split()) not in shown] == []
-
-
-@pytest.mark.usefixtures("app")
-def test_programs_and_tickets_are_told_the_same(verb: Verb) -> None:
-    words, ticket = diagnose(verb, "orders"), diagnose(verb, "orders", "--markdown")
-    told = json.loads(diagnose(verb, "orders", "--json").out)
-    assert told["data"]["exit_code"] == 1
-    assert words.says(told["sentence"])
-    assert f"**{told['sentence']}**" in ticket.out
-    for fact in told["facts"]:
-        assert words.says(fact["value"])
-    assert told["data"]["diagnosis"]["verdict"]["constraint"] == "partition"
-    assert Path(told["link"]).is_file()
-    jsonschema.validate(told, json.loads(verb("schema", "answer").out))
 
 
 PAGE = (ROOT / "docs" / "diagnose.md").read_text(encoding="utf-8")
@@ -179,9 +170,13 @@ HERE = {
 """What the page says in place of the table of this process."""
 
 
+SCHEDULE = (ROOT / "deploy" / "schedules" / "keyheat-diagnose.cron").read_text(encoding="utf-8")
+OF_CRON = re.findall(r"(keyheat diagnose .*?) >", SCHEDULE)
+
+
 @pytest.mark.usefixtures("app")
-@pytest.mark.parametrize("line", [*SURVEY, *TABLE])
-def test_every_command_of_the_page_answers(verb: Verb, line: str) -> None:
+@pytest.mark.parametrize("line", [*SURVEY, *TABLE, *OF_CRON])
+def test_every_command_of_the_page_and_of_the_schedule_answers(verb: Verb, line: str) -> None:
     assert diagnose(verb, *shlex.split(line)[2:]).code == 1
 
 
@@ -192,12 +187,6 @@ def test_the_page_shows_what_is_said(verb: Verb) -> None:
         said = said.replace(here, there)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     assert [line.rstrip() for line in said.splitlines()] == shown.splitlines()
-
-
-def test_the_schedule_is_a_command_that_we_have(verb: Verb, app: ServiceApp) -> None:
-    schedule = (ROOT / "deploy" / "schedules" / "keyheat-diagnose.cron").read_text(encoding="utf-8")
-    (line,) = re.findall(r"keyheat diagnose (.*?) >", schedule)
-    assert diagnose(verb, *shlex.split(line)).code == 1
 
 
 def throttled_calls(monkeypatch: pytest.MonkeyPatch, app: ServiceApp, failing: dict[str, list[str]]) -> None:
@@ -220,16 +209,12 @@ def refused(codes: list[str]) -> Any:
 
 
 @pytest.mark.usefixtures("app")
-@pytest.mark.parametrize("words", [(), ("--all",)])
-def test_a_survey_finds_what_throttles_the_worst_first_and_leads_to_each_report(
-    verb: Verb, words: tuple[str, ...]
-) -> None:
-    said = diagnose(verb, *words)
+def test_a_survey_finds_what_throttles_the_worst_first_and_leads_to_each_report(verb: Verb) -> None:
+    said = diagnose(verb, "--all")
     assert said.code == 1
     assert said.says("2 of 3 tables throttled, and still do.")
-    assert said.out.index("\norders  Writes, partition limit") < said.out.index(
-        "\naudit  Writes, table capac"
-    )
+    worst, other = "\norders  Writes, partition limit", "\naudit  Writes, table capac"
+    assert said.out.index(worst) < said.out.index(other)
     assert said.says("No throttle events in us-east-1: sessions.")
     assert "Requesting 8 metrics" in said.err
     page = Path("found/index.html").read_text(encoding="utf-8")
@@ -272,8 +257,7 @@ def test_a_survey_goes_on_without_what_is_denied_and_never_calls_it_zero(
     throttled_calls(monkeypatch, app, {operation: ["AccessDeniedException"] * 99})
     found = diagnose(verb)
     assert found.says(said)
-    assert found.code in (1, 3)
-    assert (found.code == 3) == (operation == "GetMetricData")
+    assert found.code == (3 if operation == "GetMetricData" else 1)
 
 
 BAD: dict[str, tuple[list[str], dict[str, list[str]], str]] = {
@@ -370,9 +354,8 @@ def test_a_log_of_several_tables_is_surveyed_and_one_that_names_none_asks_for_it
     assert said.says("log: 4 throttles left out: no ARN says of which table")
     assert all(Path(f"found/{table}/report.html").is_file() for table in ("audit", "orders"))
     Path("app.log").write_text("".join(unnamed))
-    assert diagnose(verb, "--log", "app.log").line.endswith(
-        "4 throttles in the logs without an ARN; name the table"
-    )
+    asked = diagnose(verb, "--log", "app.log").line
+    assert asked.endswith("4 throttles in the logs without an ARN; name the table")
     taken = diagnose(verb, "orders", "--log", "app.log", "--json")
     assert "log: 4 throttles without an ARN; assumed to be of table orders" in taken.out
 
@@ -400,15 +383,21 @@ def test_a_log_without_an_account_is_evidence_enough_and_an_empty_one_is_wrong_u
     assert not Path("none").exists()
 
 
+def write_csv(file: str, per_minute: dict[str, list[int]], resource: str = "table") -> None:
+    """An export of metrics: values minute by minute."""
+    rows = (
+        f"2026-11-20T12:{minute:02}:00Z,{metric},{resource},{value}\n"
+        for metric, values in per_minute.items()
+        for minute, value in enumerate(values)
+    )
+    Path(file).write_text("time,metric,resource,value\n" + "".join(rows))
+
+
 def test_files_of_metrics_ask_nobody(verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(target, "boto3_clients", lambda **_options: pytest.fail("asked AWS"))
     monkeypatch.chdir(tmp_path)
-    rows = "".join(
-        f"2026-11-20T12:0{minute}:00Z,{metric},table,{value}\n"
-        for minute in range(5)
-        for metric, value in (("ConsumedWriteCapacityUnits", 60_000), ("WriteThrottleEvents", 800))
-    )
-    Path("minutes.csv").write_text(f"time,metric,resource,value\n{rows}")
+    metrics = {"ConsumedWriteCapacityUnits": [60_000] * 5, "WriteThrottleEvents": [800] * 5}
+    write_csv("minutes.csv", metrics)
     said = verb("diagnose", "orders", "--metrics", "minutes.csv", "--out", "found")
     assert said.code in (1, 3)
     assert said.says("4,000 throttles")
@@ -421,9 +410,7 @@ def test_an_undetermined_incident_has_the_commands_that_settle_it(
     verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("reads.csv").write_text(
-        "time,metric,resource,value\n2026-11-20T12:00:00Z,ConsumedReadCapacityUnits,index=by_day,60\n"
-    )
+    write_csv("reads.csv", {"ConsumedReadCapacityUnits": [60]}, resource="index=by_day")
     found = verb("diagnose", "orders", "--metrics", "reads.csv", "--out", "found")
     fixed = verb("fix", "found")
     times = "--start 2026-11-20T12:00Z --end 2026-11-20T12:01Z"
@@ -448,18 +435,12 @@ def test_a_bill_by_requests_needs_both_directions_and_a_command_has_the_region_o
         "ProvisionedThroughput": {"ReadCapacityUnits": 30, "WriteCapacityUnits": 30},
     }  # fmt: skip
     Path("table.json").write_text(json.dumps({"Table": described}))
-    rows = "".join(
-        f"2026-11-20T12:{minute:02}:00Z,{metric},table,{value}\n"
-        for minute in range(16)
-        for metric, value in (
-            ("ConsumedReadCapacityUnits", 600 if minute < 10 else 5_700 if minute < 12 else 1_800),
-            ("ReadThrottleEvents", 0 if minute < 12 else 7_800),
-        )
+    read = [600] * 10 + [5_700] * 2 + [1_800] * 4
+    write_csv(
+        "minutes.csv", {"ConsumedReadCapacityUnits": read, "ReadThrottleEvents": [0] * 12 + [7_800] * 4}
     )
-    Path("minutes.csv").write_text(f"time,metric,resource,value\n{rows}")
-    said = verb(
-        "diagnose", "stations", "--metrics", "minutes.csv", "--describe-json", "table.json", "--out", "d"
-    )
+    files = ("--metrics", "minutes.csv", "--describe-json", "table.json")
+    said = verb("diagnose", "stations", *files, "--out", "d")
     assert said.code == 1
     assert said.says("Now and for good  Raise the capacity to 136 RCU/s")
     assert said.says("--table-name stations --region eu-central-1 \\")

@@ -52,12 +52,6 @@ def repository(no_history: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return root
 
 
-@pytest.fixture
-def git(repository: Path) -> None:
-    """As git itself makes one."""
-    subprocess.run(["git", "init", "--quiet", repository], check=True)
-
-
 def done(verb: Verb, command: str) -> Any:
     program, *words = shlex.split(command)
     assert program == "keyheat"
@@ -69,8 +63,7 @@ def done(verb: Verb, command: str) -> Any:
 @pytest.fixture
 def scenario(verb: Verb, repository: Path) -> Path:
     done(verb, "keyheat init orders.json --writes-per-s 200 --reads-per-s 50 --out keyheat/orders.toml")
-    path = repository / "keyheat" / "orders.toml"
-    return path
+    return repository / "keyheat" / "orders.toml"
 
 
 def changed(path: Path, old: str, new: str) -> None:
@@ -98,7 +91,6 @@ def run(words: list[str], folder: Path, **more: str) -> "subprocess.CompletedPro
 @pytest.mark.nightly
 @pytest.mark.opens
 @pytest.mark.slow
-@pytest.mark.usefixtures("git")
 def test_cron_makes_a_baseline_finds_it_as_good_and_names_the_change_that_made_it_worse(
     written: Path, scenario: Path, tmp_path: Path
 ) -> None:
@@ -128,7 +120,6 @@ def test_cron_makes_a_baseline_finds_it_as_good_and_names_the_change_that_made_i
 
 @pytest.mark.opens
 @pytest.mark.slow
-@pytest.mark.usefixtures("git")
 @pytest.mark.nightly
 def test_the_workflow_makes_a_baseline_and_a_pull_request_that_lowers_the_capacity_is_red(
     written: Path, scenario: Path, repository: Path
@@ -159,11 +150,8 @@ def test_each_file_is_ours_with_one_line_changed_and_names_the_suite_from_where_
     image = tmp_path / "image"  # whose working directory has what was in the suite's folder
     shutil.copytree(scenario.parent, image)
     assert (image / "schedules" / "kept.py").exists()
-    stands = {
-        "github-actions.yml": repository,
-        "kubernetes-cronjob.yaml": image,
-        "eventbridge-ecs.yaml": image,
-    }
+    stands = dict.fromkeys(("kubernetes-cronjob.yaml", "eventbridge-ecs.yaml"), image)
+    stands["github-actions.yml"] = repository
     for name, suite in suites_named(written).items():
         monkeypatch.chdir(stands.get(name, "/"))
         found = find_suite(suite)
@@ -225,18 +213,12 @@ def test_a_second_suite_does_not_take_the_schedule_of_the_first(verb: Verb, writ
     [
         (("--suite", "Capacity"), ["@ $.name"]),
         (("--suite", "orders"), ["keyheat/orders.toml exists"]),
-        (
-            ("--suite", "capacity", "keyheat", "again.toml"),
-            ["2 cases are named 'orders'", "keyheat/orders.toml and again.toml"],
-        ),
+        (("--suite", "a", "keyheat", "again.toml"), ["2 cases are named 'orders'", "orders.toml and again"]),
         (("--suite", "capacity", "nothing.toml"), ["'nothing.toml' does not exist"]),
-        (
-            ("--suite", "capacity", "empty"),
-            ["no scenario in empty: `keyheat init SOURCE --out empty/TABLE.toml`"],
-        ),
+        (("--suite", "capacity", "empty"), ["in empty: `keyheat init SOURCE --out empty/TABLE.toml`"]),
         (
             ("--suite", "capacity", "--table", "orders", "--only", "x"),
-            ["--table, --only cannot be used with --suite"],
+            ["--table, --only cannot be used with"],
         ),
         (("orders.json", "--schedule", "cron"), ["add --suite NAME"]),
         (("orders.json", "keyheat/orders.toml"), ["name one file that describes the table"]),
@@ -248,14 +230,8 @@ def test_a_second_suite_does_not_take_the_schedule_of_the_first(verb: Verb, writ
                 ".github/workflows/keyheat-regress.yml exists",
             ],
         ),
-        (
-            ("--suite", "one", "--schedule", "github", "--out", "../one.toml", "keyheat"),
-            ["outside of the repo"],
-        ),
-        (
-            ("--suite", "one", "--schedule", "cron", "--out", "100%/one.toml", "keyheat"),
-            ["special characters"],
-        ),
+        (("--suite", "a", "--schedule", "github", "--out", "../a.toml", "keyheat"), ["outside of the repo"]),
+        (("--suite", "a", "--schedule", "cron", "--out", "100%/a.toml", "keyheat"), ["special characters"]),
     ],
 )
 def test_what_is_wrong_is_said_all_at_once_and_nothing_is_written(

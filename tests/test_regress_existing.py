@@ -26,13 +26,11 @@ from tests.make import a_suite
 pytestmark = [pytest.mark.opens, pytest.mark.usefixtures("no_history")]
 
 Verb = Callable[..., Said]
-ORDERS = {
-    "name": "orders",
-    "partition_key": "user_id",
-    "sort_key": "at",
-    "provisioned": {"read": 30, "write": 60},
-}
-ON_DEMAND = {**ORDERS, "name": "events", "billing_mode": "PAY_PER_REQUEST", "provisioned": None}
+KEYS = {"partition_key": "user_id", "sort_key": "at"}
+TABLES = (
+    {"name": "orders", **KEYS, "provisioned": {"read": 30, "write": 60}},
+    {"name": "events", **KEYS, "billing_mode": "PAY_PER_REQUEST", "provisioned": None},
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +39,7 @@ def there() -> Iterator[Target]:
     with EndpointProcess.start() as process:
         target = target_at(process.url)
         with closing(make_client(target)) as client:
-            for table in (ORDERS, ON_DEMAND):
+            for table in TABLES:
                 client.create_table(**creation(TableSpec.model_validate(table)))
         yield target
 
@@ -51,10 +49,7 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
     """Runs the suite on a table; its load is made on a virtual clock, since this machine may be busy."""
 
     def run(
-        table: str = "orders",
-        *more: str,
-        warm: float | None = None,
-        options: tuple[str, ...] = (),
+        table: str = "orders", *more: str, warm: float | None = None, options: tuple[str, ...] = ()
     ) -> Said:
         def load(job: Job, how: How, *, of_series: tuple[int, int] | None = None) -> int:
             return loaded(job, there, table, warm)
@@ -75,15 +70,10 @@ def loaded(job: Job, target: Target, name: str, warm: float | None) -> int:
     code = make_run(replace(job, scenario=scenario), How(target="simulated", report=False, quiet=True))
     seen, path = look_at_tables(target, [name])[name], job.folder / FILES[RUN]
     assert seen is not None
-    facts = table_facts(seen.description).model_dump(mode="json") | (
-        {"warm": {"read": warm, "write": warm}} if warm else {}
-    )
-    noted = {
-        "existing": True,
-        "target": target.url,
-        "table": facts,
-        "scenario": scenario.model_dump(mode="json"),
-    }
+    facts = table_facts(seen.description).model_dump(mode="json")
+    warmed = {"warm": {"read": warm, "write": warm}} if warm else {}
+    noted = {"existing": True, "target": target.url, "scenario": scenario.model_dump(mode="json")}
+    noted["table"] = facts | warmed
     path.write_text(json.dumps(json.loads(path.read_text()) | noted))
     diagnosed(job.folder)
     return code

@@ -59,55 +59,50 @@ def notes_of(found: Any) -> str:
     return "\n".join(table.notes)
 
 
+def reads(units: int) -> dict[str, Any]:
+    return {"ReadProvisionedThroughputSettings": {"ReadCapacityUnits": units}}
+
+
 def test_the_read_capacity_of_another_region_is_not_taken(read: Read) -> None:
-    def replica(region: str, units: int, of_index: int) -> dict[str, Any]:
-        reads = lambda n: {"ReadProvisionedThroughputSettings": {"ReadCapacityUnits": n}}  # noqa: E731
-        return {
+    scaling = {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 60}}
+    scaled = {"MinCapacity": 5, "MaxCapacity": 9, **scaling}
+    writes = {"WriteProvisionedThroughputSettings": {"WriteCapacityAutoScalingSettings": scaled}}
+    regions = [
+        {
             "Region": region,
             **reads(units),
-            "GlobalSecondaryIndexes": [{"IndexName": "by-p", **reads(of_index)}],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-p", **reads(indexed)}],
         }
-
-    scaled = {
-        "MinCapacity": 5,
-        "MaxCapacity": 9,
-        "TargetTrackingScalingPolicyConfiguration": {"TargetValue": 60},
-    }
-    writes = {"WriteProvisionedThroughputSettings": {"WriteCapacityAutoScalingSettings": scaled}}
-    regions = [replica("eu-west-1", 300, 100), replica("us-east-1", 50, 20), replica("us-west-2", 300, 100)]
-    fleet = {
-        "TableName": "fleet", "BillingMode": "PROVISIONED", **KEYS, **writes, "Replicas": regions,
-        "GlobalSecondaryIndexes": [{**INDEX, **writes}],
-    }  # fmt: skip
-    said = notes_of(read(template(fleet, "GlobalTable")))
+        for region, units, indexed in (
+            ("eu-west-1", 300, 100),
+            ("us-east-1", 50, 20),
+            ("us-west-2", 300, 100),
+        )
+    ]
+    fleet = {**PLAIN, "BillingMode": "PROVISIONED", **writes, "Replicas": regions}
+    indexes = [{**INDEX, **writes}]
+    said = notes_of(read(template({**fleet, "GlobalSecondaryIndexes": indexes}, "GlobalTable")))
     assert "Region us-east-1 (the table 50 RCU/s, index by-p 20 RCU/s)" in said
     assert "us-west-2" not in said, "it reads as the first does"
 
 
 NEVER = "auto scaling of writes of the table: a scalable target without a policy never scales"
-TARGET = {
-    "ResourceId": "table/orders",
-    "ScalableDimension": DIMENSION,
-    "MinCapacity": 10,
-    "MaxCapacity": "60",
-}
-POLICY: dict[str, Any] = {
-    "ScalingTargetId": {"Ref": "S"}, "TargetTrackingScalingPolicyConfiguration": {"TargetValue": "55"}
-}  # fmt: skip
+SCALED = {"ResourceId": "table/orders", "ScalableDimension": DIMENSION}
+TRACKED = {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": "55"}}
+POLICY = {"ScalingTargetId": {"Ref": "S"}, **TRACKED}
 
 
 def scaled(properties: Any, policy: Any) -> dict[str, Any]:
     kind = "AWS::ApplicationAutoScaling"
-    more = {"S": {"Type": f"{kind}::ScalableTarget", "Properties": TARGET}}
+    target = {**SCALED, "MinCapacity": 10, "MaxCapacity": "60"}
+    more = {"S": {"Type": f"{kind}::ScalableTarget", "Properties": target}}
     more |= {"P": {"Type": f"{kind}::ScalingPolicy", "Properties": policy}} if policy else {}
     return template(properties, **more)
 
 
 def test_a_policy_names_its_target_or_what_it_scales(read: Read) -> None:
-    by_name = {**POLICY, "ResourceId": "table/orders", "ScalableDimension": DIMENSION}
-    del by_name["ScalingTargetId"]
-    of_one_there = {**POLICY, "ScalingTargetId": f"table/orders|{DIMENSION}|dynamodb"}
-    for policy in (POLICY, by_name, of_one_there):
+    of_one_there = {**TRACKED, "ScalingTargetId": f"table/orders|{DIMENSION}|dynamodb"}
+    for policy in (POLICY, {**TRACKED, **SCALED}, of_one_there):
         (table,) = read(scaled(PROVISIONED, policy)).tables
         assert table.scaling == {(None, "write"): {"min": 10, "max": 60, "target": 0.55}}
 
@@ -137,21 +132,15 @@ def test_a_table_that_is_made_anew_is_taken_with_a_note(read: Read) -> None:
 
 def test_a_model_that_disagrees_with_itself_says_what_is_taken(read: Read) -> None:
     part = {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}
-    scaling = {
-        "ScalableTargetRequest": {"MinCapacity": 1, "MaxCapacity": 10},
-        "ScalingPolicyConfiguration": {"TargetValue": 60},
+    indexes = [{"IndexName": "by-p", "KeyAttributes": part, "Projection": {"ProjectionType": "ALL"}}]
+    policy = {"ScalingPolicyConfiguration": {"TargetValue": 60}}
+    capacity = {
+        "ProvisionedThroughput": {"ReadCapacityUnits": 1000, "WriteCapacityUnits": 1200},
+        "AutoScalingRead": {"ScalableTargetRequest": {"MinCapacity": 1, "MaxCapacity": 10}, **policy},
     }
-    model = {
-        "TableName": "Ledger", "KeyAttributes": part, "BillingMode": "PROVISIONED",
-        "GlobalSecondaryIndexes": [
-            {"IndexName": "by-p", "KeyAttributes": part, "Projection": {"ProjectionType": "ALL"}}
-        ],
-        "ProvisionedCapacitySettings": {
-            "ProvisionedThroughput": {"ReadCapacityUnits": 1000, "WriteCapacityUnits": 1200},
-            "AutoScalingRead": scaling,
-        },
-    }  # fmt: skip
-    found = read({"DataModel": [model]})
+    model = {"TableName": "Ledger", "KeyAttributes": part, "BillingMode": "PROVISIONED"}
+    more = {"GlobalSecondaryIndexes": indexes, "ProvisionedCapacitySettings": capacity}
+    found = read({"DataModel": [{**model, **more}]})
     assert "ReadCapacityUnits 1,000 of the table: its auto scaling is from 1 to 10" in notes_of(found)
     text = text_of(found.tables[0])
     assert "provisioned = { read = 10, write = 1_200 }\n" in text
@@ -197,11 +186,8 @@ def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
         {"IndexName": "by-z", "KeySchema": zz, "Projection": {"ProjectionType": "SOME"}},
     ]
     other, last = ({**PLAIN, "TableName": name} for name in ("other", "last"))
-    raw = template({**PLAIN, "GlobalSecondaryIndexes": indexes})
-    kind = "AWS::DynamoDB::Table"
-    raw["Resources"] |= {
-        name: {"Type": kind, "Properties": one} for name, one in (("T2", other), ("T3", last))
-    }
+    others = {f"T{n}": template(one)["Resources"]["T"] for n, one in ((2, other), (3, last))}
+    raw = template({**PLAIN, "GlobalSecondaryIndexes": indexes}, **others)
     Path("three.json").write_text(json.dumps(raw), encoding="utf-8")
     said = verb("init", "three.json", "--only", "T3")
     assert said.code == DONE, said.err
@@ -217,9 +203,7 @@ def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
         assert " ".join(refused.err.split()).count(fault) == 1
 
 
-IDLE_TARGET = {
-    "resource_id": "table/orders", "scalable_dimension": DIMENSION, "min_capacity": 1, "max_capacity": 9,
-}  # fmt: skip
+IDLE = {"resource_id": "table/orders", "scalable_dimension": DIMENSION, "min_capacity": 1, "max_capacity": 9}
 OVERRIDE = {"RegionName": "us-east-1", "ProvisionedThroughputOverride": {"ReadCapacityUnits": 50}}
 CLASS = "STANDARD_INFREQUENT_ACCESS"
 DEARER = f"its class {CLASS}, whose units cost more: prices are for the standard"
@@ -239,7 +223,7 @@ TAKEN: dict[str, tuple[Any, str, str]] = {
     "one of Terraform": (
         plan(
             {"billing_mode": "PROVISIONED", "read_capacity": 5, "write_capacity": 5},
-            {"type": "aws_appautoscaling_target", "address": "a.w", "values": IDLE_TARGET},
+            {"type": "aws_appautoscaling_target", "address": "a.w", "values": IDLE},
         ),
         NEVER, "",
     ),
@@ -291,10 +275,8 @@ def test_what_is_taken_and_what_is_named_as_not_taken(read: Read, source: Any, n
 HUGE = {"ReadCapacityUnits": 99999999999999999999, "WriteCapacityUnits": 1e30}
 BY_P = {"GlobalSecondaryIndexes": [{**INDEX, "IndexName": "i"}]}
 WITHOUT_READS = {"WriteCapacityUnits": 20, "ReadCapacityUnit": 5}
-REGIONS = {
-    "StreamSpecification": {"StreamViewType": "ALL"},
-    "Replicas": [{"Region": "mars"}, {"Region": "x"}],
-}
+STREAM = {"StreamSpecification": {"StreamViewType": "ALL"}}
+REGIONS = {**STREAM, "Replicas": [{"Region": "mars"}, {"Region": "x"}]}
 SHAPES = {"GlobalSecondaryIndexes": [{**INDEX, "Projection": "ALL"}], "Replicas": "eu-west-1"}
 REFUSED: list[tuple[Any, list[str]]] = [
     (

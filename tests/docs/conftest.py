@@ -189,10 +189,10 @@ def incident(insights: Reader) -> Reader:
     shutil.copy(ROOT / "tests" / "evidence" / "logs" / "s3-export.log", "app.log")
     minutes = [f"2026-11-20T12:{minute:02}:00Z" for minute in range(10)]
     rows = [
-        f"{at},ConsumedWriteCapacityUnits,orders,900\n{at},WriteThrottleEvents,orders,120" for at in minutes
-    ]
+        f"{at},ConsumedWriteCapacityUnits,orders,180\n{at},WriteThrottleEvents,orders,720" for at in minutes
+    ]  # the capacity is small and the demand far above it: a replay spends its burst capacity in a minute
     Path("export.csv").write_text("\n".join(["time,metric,resource,value", *rows]))
-    described = {**ORDERS, "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 15}}
+    described = {**ORDERS, "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 3}}
     Path("table.json").write_text(json.dumps({"Table": described}))
     points = [{"Timestamp": at, "Sum": 3.0, "Unit": "Count"} for at in minutes]
     Path("w.json").write_text(json.dumps({"Label": "WriteThrottleEvents", "Datapoints": points}))
@@ -221,6 +221,15 @@ def suites(history: Reader) -> Reader:
     history.patch.setattr("keyheat.regression.suite.SUITES", Path("suites").absolute())
     history.patch.setenv("GITHUB_STEP_SUMMARY", "step.md")
     return history
+
+
+@pytest.fixture
+def newcomer(repository: Reader) -> Reader:
+    """The repository, whose first suite takes a moment; that ours is right is tested in tests/regression."""
+    Path("configs").unlink()
+    shutil.copytree(ROOT / "configs", "configs")
+    Path("configs/suites/smoke.toml").write_text(SMALL_SUITE)
+    return repository
 
 
 @pytest.fixture

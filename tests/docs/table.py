@@ -41,6 +41,7 @@ NEEDS: Mapping[str, Needs] = {
     "local-table.md": Needs(
         files={"tables.json": ("json", 0), "orders.jsonl": ("json", 1), "faults.toml": ("toml", 0)}
     ),
+    "README.md": Needs(world="newcomer"),
     "pytest.md": Needs(world="project", code={"pytest --keyheat-report reports": 1}, nightly=True),
     "regress.md": Needs(world="suites"),
     "run.md": NIGHTLY,

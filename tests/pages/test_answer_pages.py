@@ -45,18 +45,8 @@ def fix(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> F
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def pages(fix: Fix) -> dict[str, str]:
-    folder = fix.proof.before[0].folder.parent
-    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
-    addresses = {"fix": save(folder / "fix.html", html_of(answer, AT)).as_uri()}
-    for name, answer in made_answers().items():
-        addresses[name] = save(folder / f"{name}.html", html_of(answer, AT)).as_uri()
-    return addresses
-
-
-def test_a_phone_has_every_column_of_a_wide_table_under_its_name(visit, pages):
-    page = visit(pages["retries"], width=390)
+def test_a_phone_has_every_column_of_a_wide_table_under_its_name(visit, tmp_path):
+    page = visit(save(tmp_path / "page.html", html_of(made_answers()["retries"], AT)).as_uri(), width=390)
     table = page.locator("#tables table").first
     names = table.locator("th").all_text_contents()
     assert page.evaluate(LABELS)[: len(names)] == [f'"{name}"' for name in names]
@@ -78,8 +68,9 @@ def test_a_limit_that_hardly_throttles_is_not_called_nothing(fix: Fix) -> None:
     assert throttled_by(after) == "nothing"
 
 
-def test_the_fix_says_its_verdict_first_and_links_both_reports(visit, pages):
-    page = visit(pages["fix"])
+def test_the_fix_says_its_verdict_first_and_links_both_reports(visit, fix):
+    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
+    page = visit(save(fix.proof.before[0].folder.parent / "fix.html", html_of(answer, AT)).as_uri())
     assert page.locator("#verdict").inner_text().startswith("Fixed: with 20 shards, throttles")
     links = page.locator("article a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
     assert links == ["before-1/report.html", "after-1/report.html"]

@@ -118,12 +118,6 @@ def test_what_cannot_be_known_is_not_said_to_be_none(story: Story) -> None:
     assert "cost" not in nothing
 
 
-def test_a_run_that_the_generator_spoiled_is_to_be_made_again(story: Story) -> None:
-    found = asked(story("generator-bound"))["do"]
-    assert found.value == "Run it again with a generator that keeps up"
-    assert found.command is None
-
-
 RETRIED = {"requests": 1_000, "attempts": 40, "given_up": 0, "backoff_s": 12.0}
 
 

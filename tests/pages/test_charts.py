@@ -13,7 +13,6 @@ import pytest
 from keyheat.analysis.facts import verdict_resource
 from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.rules import RULES
-from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.frames import of_partitions
 from keyheat.runs.manifest import CapacityChange
 from keyheat.runs.parquet import PARTITIONS_SCHEMA
@@ -29,36 +28,24 @@ from keyheat.show.charts.rates import Rates, client_rates, published_rates
 from keyheat.show.report import rule_table
 from keyheat.words import Resource
 from tests.made_runs import load_evidence
-from tests.make import START
+from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, throttle_events
 from tests.pages.conftest import page_of
 
 TABLE, READS, INDEX = Resource(None, "write"), Resource(None, "read"), Resource("by-day", "write")
-DIAGNOSIS = {
-    "verdict": {"constraint": "partition", "resource": "table", "direction": "write", "grade": "inferred",
-                "confidence": 0.8, "valid": True, "because": []},
-    "labels": [{"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z", "resource": "table",
-                "direction": "write", "constraint": "partition", "throttles": 7, "grade": "inferred",
-                "confidence": 0.8, "because": []}],
-    "generator": {"bound": False}, "coverage": {"minutes": 2},
+LABEL = {
+    "start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z", "resource": "table", "direction": "write",
+    "constraint": "partition", "throttles": 7, "grade": "inferred", "confidence": 0.8, "because": [],
 }  # fmt: skip
 
 
-def evidence_run(**evidence: Any) -> ReportRun:
-    content = {
-        "table": {"name": "orders", "provisioned": {"read": 10, "write": 500}},
-        "window": {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:03:00Z"},
-        "series": [],
-        **evidence,
-    }
-    return ReportRun(diagnosis=Diagnosis.model_validate(DIAGNOSIS), evidence=Evidence.model_validate(content))
+def evidence_run(*series: dict[str, Any], table: dict[str, Any] | None = None, **more: Any) -> ReportRun:
+    """Three minutes of evidence of a table with 500 WCU."""
+    table = table or {"provisioned": {"read": 10, "write": 500}}
+    evidence = an_evidence(*series, minutes=3, table=table, **more)
+    return ReportRun(diagnosis=a_diagnosis(labels=[LABEL]), evidence=evidence)
 
 
-def series(metric: str, *points: tuple[int, float], **more: Any) -> dict[str, Any]:
-    at = [[f"2026-11-20T12:0{minute}:00Z", value] for minute, value in points]
-    return {"metric": metric, "statistic": "Sum", "period_s": 60, "points": at, **more}
-
-
-CONSUMED = series("ConsumedWriteCapacityUnits", (0, 600.0))
+CONSUMED = consumed(10.0)
 
 
 def published(run: ReportRun) -> Rates:
@@ -97,12 +84,11 @@ def test_the_files_of_a_client_and_its_evidence_tell_the_same(samples: dict[str,
         assert of_files.frame[name].tolist() == of_evidence.frame[name].tolist()
 
 
-@pytest.mark.parametrize("points", [60, 7])
-def test_longer_steps_keep_every_count(samples: dict[str, Path], points: int) -> None:
+def test_longer_steps_keep_every_count(samples: dict[str, Path]) -> None:
     finest = client_rates(load_run(samples["hotkey"]), TABLE)
     assert finest is not None
-    drawn = finest.within(points)
-    assert len(drawn.frame) <= points
+    drawn = finest.within(7)
+    assert len(drawn.frame) <= 7
     for name in ("consumed", "partition"):
         assert drawn.counts(name).sum() == pytest.approx(finest.frame[name].sum())
 
@@ -114,43 +100,39 @@ def test_throttles_without_a_reason_take_the_label_of_their_second() -> None:
     ]
     rates = client_rates(evidence_run(throttles=rows), TABLE)
     assert rates is not None
-    assert {name: rates.frame[name].sum() for name in rates.constraints} == {
-        "partition": 7,
-        "undetermined": 7,
-    }
+    counts = {name: rates.frame[name].sum() for name in rates.constraints}
+    assert counts == {"partition": 7, "undetermined": 7}
     assert not rates.has("consumed")
 
 
 def test_a_gap_in_cloudwatch_is_unknown_and_not_zero() -> None:
-    consumed = series("ConsumedWriteCapacityUnits", (0, 600.0), (2, 1200.0))
-    rates = published(evidence_run(series=[consumed, series("WriteThrottleEvents", (0, 60.0))]))
+    rates = published(evidence_run(consumed(10, None, 20), throttle_events(60)))
     assert compact(rates.frame["consumed"]) == [10, None, 20]
     assert compact(rates.frame["undetermined"]) == [1, None, 0]
 
 
 def test_events_that_no_cause_metric_names_are_undetermined() -> None:
-    named = series("WriteKeyRangeThroughputThrottleEvents", (0, 60.0))
-    rates = published(evidence_run(series=[CONSUMED, series("WriteThrottleEvents", (0, 100.0)), named]))
+    named = a_series("WriteKeyRangeThroughputThrottleEvents", 60)
+    rates = published(evidence_run(CONSUMED, throttle_events(100), named))
     counts = {name: rates.counts(name).sum() for name in rates.constraints}
     assert counts == pytest.approx({"partition": 60, "undetermined": 40})
 
 
-ON_DEMAND = {"name": "orders", "billing_mode": "PAY_PER_REQUEST", "provisioned": {"read": 0, "write": 0}}
-CHANGED = series("ProvisionedWriteCapacityUnits", (0, 100.0), (2, 300.0), period_s=300, statistic="Maximum")
+CHANGED = a_series("ProvisionedWriteCapacityUnits", 100, None, 300, statistic="Maximum") | {"period_s": 300}
 
 
 @pytest.mark.parametrize(
-    ("more", "provisioned"),
+    ("run", "provisioned"),
     [
-        ({"series": [CONSUMED, CHANGED]}, [100, 100, 100]),  # until the period of the change has ended
-        ({"series": [CONSUMED], "scale": 0.1}, [50, 50, 50]),
-        ({"series": [CONSUMED], "table": ON_DEMAND}, None),
+        (evidence_run(CONSUMED, CHANGED), [100, 100, 100]),  # until the period of the change has ended
+        (evidence_run(CONSUMED, scale=0.1), [50, 50, 50]),
+        (evidence_run(CONSUMED, table={"billing_mode": "PAY_PER_REQUEST"}), None),
     ],
 )
 def test_provisioned_capacity_is_what_held_at_each_moment(
-    more: dict[str, Any], provisioned: list[int] | None
+    run: ReportRun, provisioned: list[int] | None
 ) -> None:
-    frame = published(evidence_run(**more)).frame
+    frame = published(run).frame
     assert (list(frame["provisioned"]) if "provisioned" in frame else None) == provisioned
 
 
@@ -162,12 +144,8 @@ def test_provisioned_capacity_is_what_held_at_each_moment(
     ],
 )
 def test_an_on_demand_maximum_is_no_throttle_by_it(metric: str, constraint: str) -> None:
-    table = {
-        "name": "orders",
-        "billing_mode": "PAY_PER_REQUEST",
-        "max_on_demand": {"read": None, "write": 120},
-    }
-    rates = published(evidence_run(series=[CONSUMED, series(metric, (0, 60.0))], table=table))
+    table = {"billing_mode": "PAY_PER_REQUEST", "max_on_demand": {"read": None, "write": 120}}
+    rates = published(evidence_run(CONSUMED, a_series(metric, 60), table=table))
     assert {name: rates.counts(name).sum() for name in rates.constraints} == {constraint: 60}
     assert set(rates.frame["maximum"]) == {120}
 
@@ -178,16 +156,8 @@ def test_a_resource_without_any_record_has_no_rates() -> None:
 
 
 def test_evidence_without_throttles_is_about_the_side_that_consumed_most() -> None:
-    run = evidence_run(
-        series=[
-            series("ConsumedReadCapacityUnits", (0, 600.0)),
-            series("ConsumedWriteCapacityUnits", (0, 0.0)),
-        ]
-    )
-    calm = {"constraint": "none", "resource": None, "direction": None}
-    verdict = run.diagnosis.verdict.model_copy(update=calm)
-    run = replace(run, diagnosis=run.diagnosis.model_copy(update={"verdict": verdict, "labels": ()}))
-    assert verdict_resource(run) == READS
+    run = evidence_run(a_series("ConsumedReadCapacityUnits", 600), consumed(0))
+    assert verdict_resource(replace(run, diagnosis=a_diagnosis("none", None, None))) == READS
 
 
 def change(**fields: Any) -> CapacityChange:
@@ -289,13 +259,8 @@ def section(text: str, name: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spoil", ["missing", "cut short"])
-def test_a_missing_or_damaged_file_is_said_and_the_rest_is_shown(a_run: Any, spoil: str) -> None:
-    run_dir = a_run()
-    path = run_dir / "partitions.parquet"
-    content = path.read_bytes()
-    path.unlink() if spoil == "missing" else path.write_bytes(content[: len(content) // 2])
-    text = page_of(load_run(run_dir))
+def test_a_missing_file_is_said_and_the_rest_is_shown(a_run: Any) -> None:
+    text = page_of(load_run(a_run(without=("partitions.parquet",))))
     assert "partitions.parquet is missing or damaged." in section(text, "partitions").lower()
     assert "<code>partitions.parquet</code>" in section(text, "missing")
 

@@ -58,12 +58,7 @@ def test_what_one_run_lacks_has_a_reason_and_wrong_reads_come_first(samples, a_r
             "capacity of the table (49 %). Not throttled: sharded.",
             "2 of 3 as their scenarios expect",
         ),
-        (NAMES[:2], "1 of 2 throttled", "partition", None, "all as their scenarios expect"),
         (NAMES[1:2], "None throttled", "none", "Not throttled: sharded.", "all as its scenario expects"),
-        (
-            ["undetermined"], "1 of 1 throttled", "undetermined",
-            "Throttled: undetermined by an unidentified limit (6 %).", "",
-        ),
         (
             ["sharded"] * 7, "None throttled", "none",
             "Not throttled: sharded, sharded, sharded, sharded, sharded, 2 more.", None,

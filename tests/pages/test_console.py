@@ -19,7 +19,7 @@ from rich.text import Text
 from keyheat.cli.main import main
 from keyheat.load.run.progress import RunProgress, tell
 from keyheat.masking import plain, plain_json, speak_plainly
-from keyheat.show.console import PlainConsole, print_json
+from keyheat.show.console import PlainConsole, confirmed, print_json
 from keyheat.show.progress import Bar, Countdown, LoadBar, working
 from tests.outside import PATIENCE_S
 
@@ -69,13 +69,16 @@ def test_no_text_is_obeyed_and_none_raises(text: str) -> None:
 
     written = on_a_terminal(show)
     assert {sign for sign in foreign(written) if not sign.isspace()} == set()
-
-
-@given(any_text)
-def test_what_is_made_plain_is_seen(text: str) -> None:
     assert {sign for sign in foreign(plain(text)) if not sign.isspace()} == set()
     assert plain(plain(text)) == plain(text)
     assert len(plain(text)) == len(text)
+
+
+def test_our_own_styles_are_still_there_and_signs_of_markup_are_text() -> None:
+    written = on_a_terminal(lambda console: console.print(Text.assemble("a ", ("b", "bold"))))
+    assert written == "a \x1b[1mb\x1b[0m\n"
+    written = on_a_terminal(lambda console: console.print("[bold]a[/] [/x] :boom:"))
+    assert written == "[bold]a[/] [/x] :boom:\n"
 
 
 @pytest.mark.slow
@@ -85,16 +88,6 @@ def test_json_is_the_same_with_escapes(text: str) -> None:
     body = json.dumps([text], ensure_ascii=False)
     assert json.loads(plain_json(body.encode())) == [text]
     assert foreign(plain_json(body.encode())) <= {"\n"}
-
-
-def test_our_own_styles_are_still_there() -> None:
-    written = on_a_terminal(lambda console: console.print(Text.assemble("a ", ("b", "bold"))))
-    assert written == "a \x1b[1mb\x1b[0m\n"
-
-
-def test_signs_of_markup_are_text() -> None:
-    written = on_a_terminal(lambda console: console.print("[bold]a[/] [/x] :boom:"))
-    assert written == "[bold]a[/] [/x] :boom:\n"
 
 
 def test_bars_show_what_others_wrote_as_text() -> None:
@@ -114,32 +107,31 @@ def test_bars_show_what_others_wrote_as_text() -> None:
     assert foreign(written) <= {"\n"}
 
 
-def test_what_the_load_says_is_plain(capfd: pytest.CaptureFixture[str]) -> None:
-    tell(EVIL)
-    RunProgress(as_json=False).say(EVIL)
-    said = capfd.readouterr().err
-    assert not {sign for sign in said if not sign.isprintable()} - {"\n"}
-    assert said.count("[link=http://evil]") == 2
+def ask() -> None:
+    confirmed(f"Make a table at {EVIL[:-10]}?")
 
 
-def test_json_of_others_is_plain(capfd: pytest.CaptureFixture[str]) -> None:
-    print_json({"a": "\x9b\u202e\U000e0041"})
-    assert capfd.readouterr().out == '{\n  "a": "\\u009b\\u202e\\udb40\\udc41"\n}\n'
+def quote_what_was_typed() -> None:
+    assert main(["analyze", EVIL[:-10], "[/x]"]) == 2
 
 
-def test_what_click_quotes_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["analyze", "no\x1b[2J\u202ehere", "[/x]"]) == 2
-    said = capsys.readouterr().err
-    assert "\x1b" not in said
-    assert "\u202e" not in said
-
-
-def test_a_question_is_plain(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from keyheat.show.console import confirmed
-
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda: tell(EVIL), lambda: RunProgress(as_json=False).say(EVIL),
+        lambda: print_json({"a": EVIL[:-10]}), ask, quote_what_was_typed,
+    ],
+    ids=["what a load says", "its progress", "JSON", "a question", "a mistake"],
+)  # fmt: skip
+def test_what_others_wrote_is_plain_wherever_it_is_said(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, say: Callable[[], None]
+) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    assert confirmed(f"Make a table at {EVIL[:-10]}?")
-    assert "\x1b" not in capsys.readouterr().err
+    say()
+    sys.stdout.flush()
+    shown = "".join(capfd.readouterr())
+    assert "http://evil" in shown
+    assert {sign for sign in shown if not sign.isprintable()} <= {"\n"}
 
 
 PRINTS = re.compile(r"\bprint\(|click\.(?:echo|secho|confirm|prompt)\(|(?<!Plain)Console\(")

@@ -7,20 +7,8 @@ from keyheat.show.counts import counts_of, listed, number_words
 RIGHT = {"reads.checked": 400.0, "reads.items": 20_000.0, "reads.missing": 0.0, "reads.units": 1234.5}
 
 
-def test_nothing_counted_is_nothing_shown():
-    assert counts_of({}) is None
-    assert counts_of({"arrivals.late": 3, "retries.attempts": 9}) is None, "the generator's section has them"
-
-
-def test_right_reads_are_said_in_a_sentence():
-    counts = counts_of(RIGHT)
-    assert counts.wrong == ()
-    assert counts.lines == (
-        "400 reads checked against what was written: nothing missing, nothing twice, all in order.",
-    )
-    (table,) = counts.tables
-    assert table.title == "Checked reads"
-    assert table.cells[-1] == ["units", "1,234 RCU"]
+def test_what_belongs_to_the_generators_section_is_not_shown_twice():
+    assert counts_of({"arrivals.late": 3, "retries.attempts": 9}) is None
 
 
 @pytest.mark.parametrize(
@@ -39,33 +27,39 @@ def test_wrong_reads_come_first_and_are_never_called_right(counted, words):
     assert counts.lines == ()
 
 
-def test_orders_and_cache_are_said_as_ratios():
-    counts = counts_of(
-        {"orders.placed": 200, "orders.units": 900, "orders.counted": 199, "cache.hits": 3, "cache.misses": 1}
-    )
-    assert counts.lines == (
-        "One order took 4.5 units.",
-        "199 of 200 orders were in the totals when the load ended.",
-        "The cache answered 75 % of the reads.",
-    )
+@pytest.mark.parametrize(
+    ("counted", "lines"),
+    [
+        (
+            RIGHT,
+            ("400 reads checked against what was written: nothing missing, nothing twice, all in order.",),
+        ),
+        (
+            {"orders.placed": 200, "orders.units": 900, "orders.counted": 199},
+            ("One order took 4.5 units.", "199 of 200 orders were in the totals when the load ended."),
+        ),
+        ({"cache.hits": 3, "cache.misses": 1}, ("The cache answered 75 % of the reads.",)),
+    ],
+    ids=["right reads", "orders", "a cache"],
+)
+def test_what_was_counted_is_said_in_sentences(counted, lines):
+    assert (counts_of(counted).wrong, counts_of(counted).lines) == ((), lines)
 
 
-def test_tables_beside_the_judged_one_are_rows():
-    counts = counts_of(
-        {"tables.by_day.accepted": 10, "tables.by_day.write_units": 12.0, "tables.meta.throttled": 2}
-    )
-    (table,) = counts.tables
-    assert table.cells == [
-        ["by day: accepted", "10"],
-        ["by day: write units", "12 WCU"],
-        ["meta: throttled", "2"],
-    ]
-
-
-def test_names_that_we_do_not_know_are_shown_as_they_are():
-    counts = counts_of({"pigeons.sent_home": 2.5})
-    assert counts.tables[0].cells == [["sent home", "2.5"]]
-    assert counts.tables[0].title == "Pigeons"
+@pytest.mark.parametrize(
+    ("counted", "title", "cells"),
+    [
+        ({"reads.checked": 1.0, "reads.units": 1234.5}, "Checked reads", ["units", "1,234 RCU"]),
+        ({"tables.by_day.accepted": 10}, None, ["by day: accepted", "10"]),
+        ({"tables.by_day.write_units": 12.0}, None, ["by day: write units", "12 WCU"]),
+        ({"pigeons.sent_home": 2.5}, "Pigeons", ["sent home", "2.5"]),
+    ],
+    ids=["reads", "another table", "its units", "an unknown name"],
+)
+def test_a_number_is_a_row_with_its_unit(counted, title, cells):
+    (table,) = counts_of(counted).tables
+    assert title in (None, table.title)
+    assert table.cells[-1] == cells
 
 
 def test_groups_stand_in_the_order_of_the_story():
@@ -75,5 +69,4 @@ def test_groups_stand_in_the_order_of_the_story():
 
 def test_units_follow_numbers():
     assert number_words("cache.units_saved", 450.0) == "450 RCU"
-    assert number_words("tables.totals.write_units", 12.0) == "12 WCU"
     assert number_words("reads.missing", None) == "–"

@@ -130,13 +130,8 @@ def test_a_table_that_was_there_is_said_to_be():
 
 
 def test_a_run_that_was_not_alone_says_so_first():
-    other = {
-        "table": "orders",
-        "run": "run-2",
-        "owner": "bob",
-        "since": None,
-        "until": "2026-11-20T13:00:00Z",
-    }
+    of_bob = {"table": "orders", "run": "run-2", "owner": "bob"}
+    other = {**of_bob, "since": None, "until": "2026-11-20T13:00:00Z"}
     alone, shared = a_manifest(), a_manifest(shared_with=[other])
     said = "This run was not alone: run run-2 of bob loaded table orders at the same time."
     assert said in page_of(ReportRun(diagnosis=a_diagnosis(), manifest=shared))
