@@ -250,7 +250,8 @@ def _whose(consumption: Consumption, cell: int) -> str:
     calm = indexes_are_calm(consumption.timeline, track.direction, (cell,))
     if cell not in consumption.throttled:
         if track.events is None:
-            no_events = "CloudWatch's throttle events were not collected"
+            events = "CloudWatch's throttle events were not collected"
+            return f"ThrottledRequests counts them, but {events}: the table or an index of it refused them."
         of_index = ": most likely an index throttled them"
         if calm:
             of_index = ", nor on an index" if consumption.timeline.indexes(track.direction) else ""

@@ -50,7 +50,8 @@ def settled_by(candidate: LabelCandidate, ready: Consumption, evidence: Evidence
             return f"{capital(logged)} would settle it."
         indexes = [str(track.index) for track in ready.timeline.indexes(ready.track.direction)]
         command = collect_command(evidence, *(indexes or ["NAME"]))
-        events = f"The throttle events of each index would settle it: `{command}`"
+        whose = "each index" if ready.track.events is not None else "the table and of each index"
+        events = f"The throttle events of {whose} would settle it: `{command}`"
         return f"{events}{f'; else {logged}' if ready.track.reasons else ''}."
     if not ready.track.causes:
         command = collect_command(evidence)

@@ -98,10 +98,13 @@ def _arranged(same: _Same) -> EvidenceTimeline:
     seconds = _seconds(evidence)
     requests = _requests(evidence, step_s)
     tracks = tuple(
-        _track(evidence, facts.get(index), index, direction, step_s, by_key, reasons, seconds, requests)
+        _track(
+            evidence, facts.get(index), index, direction, step_s, by_key, reasons, seconds, requests,
+            indexed=bool(names),
+        )
         for index in (None, *names)
         for direction in Direction
-    )
+    )  # fmt: skip
     quota = _scaled(account, evidence.scale)
     return EvidenceTimeline(with_refused_writes(tracks), quota, step_s, evidence.scale, requests)
 
@@ -120,6 +123,8 @@ def _track(
     reasons: Mapping[TrackKey, Mapping[int, Mapping[str | None, int]]],
     seconds: Mapping[TrackKey, Mapping[int, SecondCount]] | None,
     requests: Mapping[Direction, Cells],
+    *,
+    indexed: bool,
 ) -> EvidenceTrack:
     def cells(name: str) -> Cells | None:
         series = by_key.get((name, index, ""))
@@ -133,6 +138,8 @@ def _track(
     counted = has_capacity_model(evidence.endpoint)
     consumed = cells(metrics.consumed(direction)) if counted else None
     events = cells(metrics.throttle_events(direction))
+    if events is None and index is None and facts and facts.keys and not indexed:
+        events = requests.get(direction)  # nothing else can have refused them
     causes = {cause.constraint: cells(metrics.cause_events(direction, cause)) for cause in Cause}
     by_capacity = causes["table"] if causes["table"] is not None else events
     throttled = {

@@ -199,12 +199,10 @@ def _used(facts: Facts) -> str:
 def _undetermined(facts: Facts) -> str:
     if facts.whose_unknown:
         who = "The client" if facts.by_client else "ThrottledRequests"
-        look = (
-            "look at Streams, Kinesis and KMS, the retry quota of the SDK, and other Regions and accounts"
-            if facts.by_client
-            else "look at its indexes"
-        )
         counts = f"{who} counts {some(facts.throttles, 'throttle')} of {facts.resource.direction}s"
+        if not facts.by_client:
+            return f"{counts}, and no throttle event says that {facts.resource.place} refused them."
+        look = "look at Streams, Kinesis and KMS, the retry quota of the SDK, and other Regions and accounts"
         return f"{counts}, and CloudWatch does not say that {facts.resource.place} refused them: {look}."
     if facts.throttles:
         times = some(facts.throttles, "time")

@@ -14,7 +14,7 @@ from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.questions import first_facts
 from keyheat.show.verdict import verdict_sentence
-from tests.make import START, a_series, an_evidence, consumed, throttle_events, throttled
+from tests.make import START, a_series, an_evidence, consumed, provisioned, throttle_events, throttled
 
 HERE = Path(__file__).parent
 WHOSE = "undetermined-resource"
@@ -164,6 +164,23 @@ def test_requests_that_no_throttle_event_tells_of_were_most_likely_refused_for_a
     assert "most likely an index throttled them" in " ".join(diagnosis.verdict.because)
     assert "--index" in diagnosis.verdict.settled_by
     assert not any("counts no throttle." in one for one in diagnosis.verdict.because)
+
+
+@pytest.mark.parametrize(
+    ("described", "constraint"),
+    [({"keys": [{"name": "pk", "type": "S", "role": "HASH"}]}, "table"), ({}, "undetermined")],
+)
+def test_refused_requests_are_the_tables_where_nothing_else_can_have_refused_them(
+    described: dict[str, Any], constraint: str
+) -> None:
+    """Its throttle events were not collected, and its description names no index."""
+    refused = a_series("ThrottledRequests", *[0] * 6, *[6_000] * 6)
+    rates = consumed(*[300] * 3, *[900] * 3, *[600] * 6)
+    evidence = an_evidence(
+        rates, provisioned(600), {**refused, "operation": "PutItem"}, minutes=12, table=described
+    )
+    (label,) = diagnosed(evidence).labels
+    assert (label.constraint, label.throttles) == (constraint, 36_000)
 
 
 def test_advice_on_a_rest_says_of_which_throttles_it_is() -> None:
