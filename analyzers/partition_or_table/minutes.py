@@ -52,13 +52,24 @@ class MinuteReading:
     banks: Mapping[int, Bank]
     numbers: Thresholds
 
+    def pinned(self, capacity: float) -> bool:
+        """Whether the table's limit shows: many throttled minutes were at exactly their provisioned rate.
+
+        Only of minutes with as much or more: a demand that fills less says nothing of this capacity.
+        """
+        alike = [each for each in self._pinned if each >= capacity]
+        return bool(alike) and self._pinned[min(alike)]
+
     @cached_property
-    def pinned(self) -> bool:
-        """Whether the table's limit shows: many throttled minutes are at exactly the provisioned rate."""
+    def _pinned(self) -> Mapping[float, bool]:
         cells = [cell for cell, events in (self.track.events or {}).items() if events]
         minutes = [minute for cell in cells if (minute := self.minute(cell)) is not None]
-        telling = [minute for minute in minutes if not minute.whole_partitions]
-        return bool(telling) and sum(minute.at for minute in telling) >= PINNED * len(minutes)
+        minutes.sort(key=lambda minute: -minute.capacity)
+        result, at = {}, 0
+        for number, minute in enumerate(minutes, start=1):
+            at += minute.at and not minute.whole_partitions
+            result[minute.capacity] = at > 0 and at >= PINNED * number
+        return result
 
     def minute(self, cell: int) -> "Minute | None":
         """Return one cell; None if consumption or capacity is unknown."""
@@ -110,6 +121,10 @@ class Minute:
     def whole_partitions(self) -> bool:
         """Whether a number of partitions at their ceiling serve the rate."""
         return of_whole_partitions(self.rate, self.track.ceiling, self.capacity)
+
+    @property
+    def pinned(self) -> bool:
+        return self.reading.pinned(self.capacity)
 
     @property
     def conclusive(self) -> bool:
@@ -233,7 +248,7 @@ def _at(minute: Minute) -> Opinion | None:
         return None
     if minute.spent_after:
         return minute.says("minutes-at-provisioned", ", and the burst was spent.")
-    if not minute.reading.pinned and not minute.whole_partitions:
+    if not minute.pinned and not minute.whole_partitions:
         return minute.says("minutes-at-once", f", in few of the throttled {minute.track.cell_name}s.")
     if not minute.conclusive:
         ambiguous = ". Burst is left by estimate, and whole partitions serve the same rate"
@@ -249,7 +264,7 @@ def _spent_before(minute: Minute) -> Opinion | None:
 
 
 def _pinned(minute: Minute) -> Opinion | None:
-    if not minute.reading.pinned:
+    if not minute.pinned:
         return None
     others = f"other throttled {minute.track.cell_name}s are at exactly the provisioned rate"
     if minute.share < 1:

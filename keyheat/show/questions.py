@@ -276,10 +276,9 @@ def _scenario_of(run: ReportRun) -> str | None:
 
 def _cost(diagnosis: Diagnosis) -> Fact | None:
     answer = partial(Fact, id="cost", name="What it costs")
-    bills = (
-        diagnosis.cure.bill if diagnosis.cure else None,
-        *(advice.bill for advice in diagnosis.recommendations),
-    )
+    easing = filter(None, [now_of(diagnosis)])
+    shown = easing if cure_of(diagnosis) is None else diagnosis.recommendations
+    bills = (diagnosis.cure.bill if diagnosis.cure else None, *(advice.bill for advice in shown))
     bill = next((priced for priced in bills if priced is not None), None)
     if bill is None:
         scaled = any(step.max_units for step in (diagnosis.cure.steps if diagnosis.cure else ()))

@@ -6,6 +6,7 @@ from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
 from keyheat.analysis.advice.recommendations import recommend
+from keyheat.analysis.advice.replay import going_on
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
 from keyheat.analysis.advice.schedule import Schedule, Scheduled, on_burst, stated_demands
 from keyheat.analysis.advice.search import billed, cured, step_of
@@ -56,7 +57,8 @@ def advise(
     on `replay_s` of the demand at most; with 0 none is, and numbers are by formula. `scaling` is that of a
     table in AWS. Without `labels`, the advice is on limits that only burst kept from throttling.
     """
-    arranged, by_limit = timeline(evidence), groups(labels)
+    arranged = timeline(evidence)
+    by_limit = going_on(groups(labels), arranged) if scenario is None else groups(labels)
     rerun = None
     if by_limit and len(evidence.table.indexes) <= MOST_INDEXES and has_capacity_model(evidence.endpoint):
         rerun = rerun_of(

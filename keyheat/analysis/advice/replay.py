@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.advice.demand import one_key_per_s
-from keyheat.analysis.advice.table_then import as_it_was
+from keyheat.analysis.advice.table_then import as_it_was, moment_of
 from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
-from keyheat.analysis.verdict import groups
+from keyheat.analysis.verdict import LabelGroup, groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.numbers import percent, some
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN
@@ -51,7 +51,7 @@ class Incident:
     @property
     def table(self) -> TableFacts:
         """The table as it was when the heaviest throttling began."""
-        at = self.heaviest.start if self.heaviest else self.evidence.window.start
+        at = moment_of(self.heaviest) if self.heaviest else self.evidence.window.start
         return as_it_was(self.evidence.table, self.arranged, at.timestamp())
 
     def hot_keys(self, least: float) -> tuple[HotKey, ...]:
@@ -59,15 +59,44 @@ class Incident:
         return hot_keys_of((heat for heat in self.heats if heat.direction == self.direction), least)
 
 
+def going_on(by_limit: Sequence[LabelGroup], arranged: EvidenceTimeline) -> tuple[LabelGroup, ...]:
+    """Drop what throttled under a capacity that was raised since, where something else throttles after that.
+
+    Its cure was made, and another limit, which it hid, is left.
+    """
+    return tuple(group for group in by_limit if not _is_over(group, by_limit, arranged))
+
+
+def _is_over(group: LabelGroup, by_limit: Sequence[LabelGroup], arranged: EvidenceTimeline) -> bool:
+    track = arranged.track(index_of(group.resource), group.direction)
+    if track is None or group.constraint not in ("table", "undetermined"):
+        return False
+    end_s = max(label.end for label in group.labels).timestamp()
+    later = [
+        label
+        for other in by_limit
+        if (other.resource, other.direction) == (group.resource, group.direction) and other is not group
+        for label in other.labels
+        if label.constraint == "partition" and label.start.timestamp() >= end_s - track.step_s
+    ]
+    if not later:
+        return False
+    last_s = max(label.end for label in later).timestamp() - 1
+    had, has = (track.provisioned.at(at_s) for at_s in (group.heaviest.start.timestamp(), last_s))
+    return had is not None and has is not None and has > had
+
+
 def read_incident(folder: Path) -> Incident:
     """Read a folder of `keyheat diagnose`. Raises `FileProblem`."""
     diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
     evidence = read_evidence(folder / FILES[EVIDENCE])
     client = read_client_files(folder) if (folder / FILES[RUN]).exists() else None
-    heaviest = groups(diagnosis.labels)[0].heaviest if diagnosis.labels else None
+    arranged = timeline(evidence)
+    by_limit = going_on(groups(diagnosis.labels), arranged)
+    heaviest = by_limit[0].heaviest if by_limit else None
     direction = heaviest.direction if heaviest else WRITE
     return Incident(
-        evidence=evidence, diagnosis=diagnosis, client=client, arranged=timeline(evidence), heaviest=heaviest,
+        evidence=evidence, diagnosis=diagnosis, client=client, arranged=arranged, heaviest=heaviest,
         direction=direction, heats=heats_known(evidence, client, diagnosis, direction),
     )  # fmt: skip
 
@@ -280,7 +309,7 @@ def assumptions(
         rest = f"no key is named, and one key takes {share} of the requests; beside it, {rest}"
     elif hot:
         rest = f"beside {some(len(hot), 'key')} named, with {share} of the requests, {rest}"
-    yield f"Assumed: {rest}. Capacity stays as it was at {label.start:%R} UTC."
+    yield f"Assumed: {rest}. Capacity stays as it was at {moment_of(label):%R} UTC."
     if track is not None and track.units_per_request is None and not track.seconds:
         least = "one unit" if track.units_of_refused == 1 else "half a unit"
         yield f"Assumed: a throttled request takes {least}, since the evidence does not count requests."

@@ -12,7 +12,7 @@ from keyheat.analysis.advice.replay import (
     demanded,
     measured_share,
 )
-from keyheat.analysis.advice.table_then import as_it_is_now, as_it_was, scenario_of_table
+from keyheat.analysis.advice.table_then import as_it_is_now, as_it_was, moment_of, scenario_of_table
 from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.timeline import EvidenceTimeline
@@ -202,7 +202,7 @@ def rerun_of(
         )
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
     seconds = min(int(evidence.window.end.timestamp()) - first_s, most_s)
-    table = as_it_was(evidence.table, arranged, heaviest.start.timestamp())
+    table = as_it_was(evidence.table, arranged, moment_of(heaviest).timestamp())
     as_stated = scenario_of_table(table, seconds, scale=evidence.scale)
     if as_stated is None:
         return None

@@ -1,13 +1,24 @@
 """The table of an incident: as it was at a time, as it is now, and as a scenario."""
 
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.model.resources import BillingMode
-from keyheat.runs.formats import IndexFacts, TableFacts
+from keyheat.runs.formats import IndexFacts, Label, TableFacts
 from keyheat.scenario.scenario import RECORDED, Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.part import name_from
 from keyheat.words import READ, WRITE, Capacity
+
+SECOND: Final = timedelta(seconds=1)
+
+
+def moment_of(label: Label) -> datetime:
+    """The moment whose capacity a replay keeps: when throttles began, of a partition when they ended.
+
+    A partition's limit is the same under each capacity that was tried.
+    """
+    return label.end - SECOND if label.constraint == "partition" else label.start
 
 
 def as_it_was(table: TableFacts, arranged: EvidenceTimeline, second: float) -> TableFacts:

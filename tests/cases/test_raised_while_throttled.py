@@ -1,0 +1,54 @@
+"""Capacity that is raised while a table throttles, and a hot key that the raise uncovers."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.runs.formats import Evidence
+from tests.make import START, a_series, an_evidence, consumed, throttle_events
+
+RAISED, MINUTES = 12, 25
+CAUSES = (
+    a_series("WriteProvisionedThroughputThrottleEvents", *[66_000] * RAISED, *[0] * (MINUTES - RAISED)),
+    a_series("WriteKeyRangeThroughputThrottleEvents", *[0] * RAISED, *[24_000] * (MINUTES - RAISED)),
+)
+
+
+PROVISIONED = {
+    "Average": (400, 400, 2_560, 4_000, 4_000),
+    "Minimum": (400, 400, 400, 4_000, 4_000),
+    "Maximum": (400, 400, 4_000, 4_000, 4_000),
+}
+"""In each five minutes."""
+
+
+def a_raise(*more: dict[str, Any]) -> Evidence:
+    """One key of 1,400 WCU/s and 100 beside it, on 400 WCU that become 4,000."""
+    at = [START + timedelta(minutes=5 * n) for n in range(5)]
+    capacity = [
+        {
+            **a_series("ProvisionedWriteCapacityUnits", statistic=statistic),
+            "period_s": 300,
+            "points": list(zip(at, units, strict=True)),
+        }
+        for statistic, units in PROVISIONED.items()
+    ]
+    after = MINUTES - RAISED
+    return an_evidence(
+        consumed(*[400] * RAISED, *[1_100] * after),
+        throttle_events(*[66_000] * RAISED, *[24_000] * after),
+        *capacity, *more, minutes=MINUTES, table={"provisioned": {"read": 5, "write": 4_000}},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [CAUSES, ()], ids=["causes", "rates alone"])
+def test_a_raise_that_uncovers_a_hot_key_is_not_advised_again(more: tuple[dict[str, Any], ...]) -> None:
+    diagnosis = diagnosed(a_raise(*more))
+    first, *_, last = sorted(diagnosis.labels, key=lambda label: label.start)
+    assert (first.constraint, last.constraint) == ("table", "partition")
+    actions = {advice.action for advice in diagnosis.recommendations}
+    assert "shard_writes" in actions
+    assert actions.isdisjoint({"raise_capacity", "raise_minimum", "auto_scaling", "on_demand"})
+    assert diagnosis.cure is None or {step.action for step in diagnosis.cure.steps} == {"shard_writes"}
