@@ -4,20 +4,19 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import Final
 
 from keyheat.analysis.rules import WHOSE
-from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.numbers import some
 from keyheat.runs.metrics import cause_events, constraint_of
-from keyheat.words import LIMITS, WRITE, Constraint, Direction, Grade, whose
+from keyheat.words import LIMITS, Constraint, Grade
 
 from .consumption import Consumption
 from .opinion import Opinion, OpinionSpan, decided, spans, undecided
 from .seconds import OF_OTHERS, ThrottledSecond, by_seconds, smoothed
+from .unconfirmed import accounts_for, is_unconfirmed, whose_words
 
 LATE: Final = 0.2  # of a minute's events: the most that may be counted in the next one
 DENIED: Final = 0.5  # factor: the cause's own metric is zero
@@ -45,7 +44,9 @@ def candidates(consumption: Consumption, *, explained: Callable[[int], bool]) ->
     covered = _cells(track, (c.span for c in stated), numbers.skew_s)
     covered |= _cells(track, (c.span for c in sampled), 0.0)
     measured = _by_metric(track, covered, numbers.gap_s)
-    covered |= _cells(track, (c.span for c in measured), numbers.skew_s)
+    for candidate in measured:
+        around = _cells(track, [candidate.span], numbers.skew_s)
+        covered |= around if accounts_for(track, around) else set(cells_of(candidate, track))
     return (*stated, *sampled, *measured, *_by_inference(consumption, covered, explained))
 
 
@@ -130,7 +131,7 @@ def _by_inference(
     by_second = {
         cell: seconds
         for cell in throttles
-        if not _unconfirmed(consumption, cell)
+        if not is_unconfirmed(consumption, cell)
         and (seconds := consumption.seconds(cell))
         and not _decided_by_minute(consumption, cell, seconds)
     }
@@ -224,58 +225,10 @@ def _unexplained(consumption: Consumption) -> dict[int, int]:
     return dict(counts)
 
 
-def _unconfirmed(consumption: Consumption, cell: int) -> bool:
-    """Whether no throttle event names this resource: measured zero, or counted by requests only.
-
-    Throttles within the client's clock skew of another cell may be counted there.
-    """
-    track, skew_s = consumption.track, consumption.numbers.spans.skew_s
-    if track.index is None and cell in consumption.timeline.unattributed.get(track.direction, {}):
-        return True
-    seconds = [second for second, _ in consumption.throttled.get(cell, ())]
-    beside = {track.cell_of(second + by_s) for second in seconds for by_s in (-skew_s, skew_s)}
-    return track.known_zero(track.events, cell) and not any(map(track.throttled, beside))
-
-
 def _opinion(consumption: Consumption, cell: int) -> Opinion:
-    if _unconfirmed(consumption, cell):
-        return undecided(WHOSE, _whose(consumption, cell))
+    if is_unconfirmed(consumption, cell):
+        return undecided(WHOSE, whose_words(consumption, cell))
     return consumption.by_minute(cell)
-
-
-def _whose(consumption: Consumption, cell: int) -> str:
-    """Explain why the throttled resource is unknown, and which resources are possible."""
-    track = consumption.track
-    no_events = f"CloudWatch counts no throttled {track.direction} on {whose(track.resource)} itself"
-    calm = indexes_are_calm(consumption.timeline, track.direction, (cell,))
-    if cell not in consumption.throttled:
-        if track.events is None:
-            events = "CloudWatch's throttle events were not collected"
-            return f"ThrottledRequests counts them, but {events}: the table or an index of it refused them."
-        of_index = ": most likely an index throttled them"
-        if calm:
-            of_index = ", nor on an index" if consumption.timeline.indexes(track.direction) else ""
-        return f"ThrottledRequests counts them, but {no_events}{of_index}."
-    index = ""
-    may_be = track.direction == WRITE or consumption.timeline.indexes(track.direction)
-    if track.index is None and may_be and not calm:
-        index = "an index may have throttled them, or "
-    return (
-        f"The client counts them, but {no_events}: {index}another service threw the exceptions (Streams, "
-        "Kinesis, KMS and the control plane throttle as well, and an SDK gives up when its retry quota is "
-        "empty), or one of the two counts is of another table, Region or account."
-    )
-
-
-def indexes_are_calm(timeline: EvidenceTimeline, direction: Direction, cells: Iterable[int]) -> bool:
-    """Whether the throttle events of each index are a measured zero in these cells.
-
-    Without an index, only a description of the table shows that it has no index.
-    """
-    table, indexes = timeline.track(None, direction), timeline.indexes(direction)
-    return bool(indexes or (table and table.described)) and all(
-        index.known_zero(index.events, cell) for index, cell in product(indexes, cells)
-    )
 
 
 def _unless_denied(consumption: Consumption, cell: int, opinion: Opinion) -> Opinion:

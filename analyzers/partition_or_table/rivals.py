@@ -14,7 +14,8 @@ from keyheat.words import Constraint, capital
 
 from .bounds import PROVED
 from .consumption import Consumption
-from .ladder import LabelCandidate, cells_of, heaviest_cell, indexes_are_calm
+from .ladder import LabelCandidate, cells_of, heaviest_cell
+from .unconfirmed import indexes_are_calm
 
 EXCLUDED: Final = "ruled out by consumption, whatever is unknown"
 AT: Final = frozenset({"seconds-at-provisioned", "seconds-burst-spent", "minutes-at-provisioned"})

@@ -183,6 +183,20 @@ def test_refused_requests_are_the_tables_where_nothing_else_can_have_refused_the
     assert (label.constraint, label.throttles) == (constraint, 36_000)
 
 
+@pytest.mark.parametrize(("logged", "constraint"), [(100, "undetermined"), (5, "none")])
+def test_a_few_events_of_cloudwatch_do_not_explain_many_of_a_log(logged: int, constraint: str) -> None:
+    """Six events lie between them; the log has throttles of something else unless it has about as few."""
+    seconds = [*range(179, 180), *range(240, 241)]
+    evidence = an_evidence(
+        consumed(*[300] * 6), provisioned(500), throttle_events(0, 0, 0, 6, 0, 0),
+        a_series("WriteProvisionedThroughputThrottleEvents", 0, 0, 0, 6, 0, 0),
+        throttles=[row for at in seconds for row in throttled(None, range(at, at + 1), count=logged)],
+        minutes=6,
+    )  # fmt: skip
+    verdict = diagnosed(evidence).verdict
+    assert verdict.constraint == constraint
+
+
 def test_advice_on_a_rest_says_of_which_throttles_it_is() -> None:
     reasons = throttled("TableWriteKeyRangeThroughputExceeded", range(60, 69))
     evidence = an_evidence(
