@@ -30,12 +30,17 @@ class Period:
     busiest_s: float | None = None  # when that minute began; None: nothing was throttled
     at_least: bool = False  # the units of throttled requests are unknown
     throttles: float | None = None
-    provisioned_per_s: float | None = None
+    provisioned_first_per_s: float | None = None
     provisioned_last_per_s: float | None = None
     maximum_per_s: float | None = None
     per_operation: Mapping[str, float]  # requests per second
     indexes: frozenset[str] = frozenset()  # with published metrics
     brief: bool = False  # too short to show a new index or another mix of operations
+
+    @property
+    def provisioned_per_s(self) -> float | None:
+        """The capacity when throttles began, or at the end of a time without throttles."""
+        return self.provisioned_first_per_s if self.throttles else self.provisioned_last_per_s
 
     @property
     def is_known(self) -> bool:
@@ -117,7 +122,7 @@ def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: f
     for cell in sorted(
         (cell for cell in track.consumed or () if cell + track.step_s <= first_s), reverse=True
     ):
-        rate = track.consumed_per_s(cell) or 0.0
+        rate = (track.consumed_per_s(cell) or 0.0) + track.buffered.get(cell, 0.0) / track.step_s
         if abs(rate - now_per_s) >= abs(rate - before_per_s):
             break
         rose_s = cell
@@ -151,9 +156,9 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
         busiest_s=track.busiest_throttled(cells),
         at_least=bool(throttles) and track.asked_at_least(cells),
         throttles=throttles if cells or throttles else None,
-        provisioned_per_s=_nearest(track.provisioned, cells, throttles),
-        provisioned_last_per_s=_nearest(track.provisioned, cells, 0.0),
-        maximum_per_s=_nearest(track.maximum, cells, throttles),
+        provisioned_first_per_s=_nearest(track.provisioned, cells, first=True),
+        provisioned_last_per_s=_nearest(track.provisioned, cells),
+        maximum_per_s=_nearest(track.maximum, cells, first=bool(throttles)),
         per_operation=_per_operation(evidence, resource.direction, spans),
         indexes=frozenset(
             series.index for series in evidence.series
@@ -163,10 +168,10 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
     )  # fmt: skip
 
 
-def _nearest(setting: Steps, cells: Sequence[int], throttles: float) -> float | None:
-    """The setting in force when the throttles began, or at the end of a time without throttles."""
+def _nearest(setting: Steps, cells: Sequence[int], *, first: bool = False) -> float | None:
+    """The setting in force at the end of some cells, or at their beginning."""
     values = [value for cell in cells if (value := setting.at(cell)) is not None and value < inf]
-    return values[0 if throttles else -1] if values else None
+    return values[0 if first else -1] if values else None
 
 
 def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Span]) -> dict[str, float]:

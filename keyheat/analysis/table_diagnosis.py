@@ -71,7 +71,12 @@ def diagnosed_alone(evidence: Evidence, region: str | None, billing: Billing) ->
     run = evidence_alone(evidence, tried or diagnosed(evidence, billing=billing, replay_s=0))
     region = region or region_of_arn(evidence.table.arn or "")
     options = f"--region {region}" if region else ""
-    return DiagnosedTable(run=run, region=region or "", options=options, billing=billing, alone=True)
+    resource = _resource_of(run)
+    within = changes(evidence, run.labels_of(resource), resource, ()) if resource else None
+    return DiagnosedTable(
+        run=run, region=region or "", options=options, billing=billing, alone=True,
+        changes=within if within and within.reference else None,
+    )  # fmt: skip
 
 
 REPLAY_S: Final = 600
@@ -129,12 +134,17 @@ def _scaled(evidence: Evidence, target: Target) -> AutoScaling:
 
 def _changes(run: ReportRun, evidence: Evidence, target: Target, announce: Announce) -> Changes | None:
     """What changed from the time before, for what throttled most; None where nothing throttled."""
-    verdict = run.diagnosis.verdict
-    if verdict.direction is None:
+    resource = _resource_of(run)
+    if resource is None:
         return None
-    resource = Resource(index_of(verdict.resource), verdict.direction)
     request = EarlierRequest(
-        table=evidence.table, direction=verdict.direction, window=evidence.window, now=target.now
+        table=evidence.table, direction=resource.direction, window=evidence.window, now=target.now
     )
     announce(request.metrics)
     return changes(evidence, run.labels_of(resource), resource, list(fetch_earlier(target.factory, request)))
+
+
+def _resource_of(run: ReportRun) -> Resource | None:
+    """What throttled most; None where nothing throttled."""
+    verdict = run.diagnosis.verdict
+    return Resource(index_of(verdict.resource), verdict.direction) if verdict.direction else None

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Final
 
-from keyheat.analysis.index_writes import with_refused_writes
+from keyheat.analysis.index_writes import with_writes_asked
 from keyheat.analysis.track import Cells, EvidenceTrack
 from keyheat.evidence.settings import LARGEST, QUOTAS, Steps, since_throttled, steps
 from keyheat.model import limits
@@ -106,7 +106,7 @@ def _arranged(same: _Same) -> EvidenceTimeline:
         for direction in Direction
     )  # fmt: skip
     quota = _scaled(account, evidence.scale)
-    return EvidenceTimeline(with_refused_writes(tracks), quota, step_s, evidence.scale, requests)
+    return EvidenceTimeline(with_writes_asked(tracks), quota, step_s, evidence.scale, requests)
 
 
 TrackKey = tuple[str | None, Direction]

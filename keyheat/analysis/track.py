@@ -46,6 +46,7 @@ class EvidenceTrack:
     described: bool = False  # by DescribeTable: it has no maximum and no index but those that are named
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
     units_per_refused: float | None = None  # of an index: by its share of the table's writes
+    buffered: Cells = field(default_factory=dict)  # units that an index was asked for and did not consume yet
     scans: Cells = field(default_factory=dict)  # accepted ones of the table and its indexes, for reads
     throttled_request_units: Cells = field(default_factory=dict)
     """Units by cell of all throttled requests, where transactions, throttled as a whole, are among them."""
@@ -188,7 +189,8 @@ class EvidenceTrack:
         return max(1.0, limit * self.step_s / used)
 
     def _demand_units(self, cell: int) -> float:
-        return ((self.consumed or {})[cell] + self.refused_units(cell)) * self.peak_ratio(cell)
+        of_cell = (self.consumed or {})[cell] + self.buffered.get(cell, 0.0) + self.refused_units(cell)
+        return of_cell * self.peak_ratio(cell)
 
     @cached_property
     def client_alone(self) -> bool:

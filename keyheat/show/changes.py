@@ -44,7 +44,11 @@ def _demand(changes: Changes, reference: Period) -> str:
 
 def _what_stayed(now: Period, reference: Period) -> str:
     """That a limit is as it was, which is worth a word where the demand is not."""
-    capacity = {now.provisioned_per_s, now.provisioned_last_per_s, reference.provisioned_per_s}
+    capacity = {
+        units
+        for period in (now, reference)
+        for units in (period.provisioned_first_per_s, period.provisioned_last_per_s)
+    }
     if len(capacity) == 1 and None not in capacity:
         return "; capacity did not change"
     if now.maximum_per_s is not None and now.maximum_per_s == reference.maximum_per_s:
@@ -59,8 +63,10 @@ def _capacity(changes: Changes, reference: Period) -> Iterator[str]:
         yield f"It is on demand now, and had {whole(reference.provisioned_per_s)} {unit} provisioned."
     elif reference.provisioned_per_s not in (None, now.provisioned_per_s):
         yield _moved("Capacity", reference.provisioned_per_s, now.provisioned_per_s, unit)
-    if now.provisioned_per_s and now.provisioned_last_per_s not in (None, now.provisioned_per_s):
-        yield _moved("While it throttled, capacity", now.provisioned_per_s, now.provisioned_last_per_s, unit)
+    for period, when in ((reference, reference.name), (now, "while it throttled")):
+        first, last = period.provisioned_first_per_s, period.provisioned_last_per_s
+        if first and last and first != last:
+            yield f"{_moved('Capacity', first, last, unit)[:-1]} {when}."
     if now.maximum_per_s != reference.maximum_per_s:
         yield _moved("The on-demand maximum", reference.maximum_per_s, now.maximum_per_s, unit)
 
@@ -97,7 +103,7 @@ def changed_rows(changes: Changes) -> list[dict[str, str]]:
 
 def _provisioned(period: Period) -> str:
     """The capacity of a time, and the last one where it was changed."""
-    first, last = whole(period.provisioned_per_s), whole(period.provisioned_last_per_s)
+    first, last = whole(period.provisioned_first_per_s), whole(period.provisioned_last_per_s)
     return first if first == last else f"{first} → {last}"
 
 

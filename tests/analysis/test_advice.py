@@ -45,6 +45,17 @@ def test_capacity_beyond_the_accounts_quota_says_what_has_to_come_first(
     assert (first in advised(too_small)["raise_capacity"].why) is is_told
 
 
+@pytest.mark.parametrize(("has_now", "is_over", "raises"), [(1_200, True, False), (1_200, False, True)])
+def test_capacity_that_held_after_a_raise_is_not_raised_again(
+    has_now: float, is_over: bool, raises: bool, numbers: Thresholds
+) -> None:
+    """1,286 WCU/s would leave room over 900; 1,200 held them."""
+    short = advice_case(
+        numbers, constraint="table", demand=MeasuredDemand(900), limit=300, has_now=has_now, is_over=is_over
+    )
+    assert ("raise_capacity" in advised(short)) is raises
+
+
 def advised(found: AdviceCase) -> dict[str, Recommendation]:
     return {advice.action: advice for advice in recommend(found)}
 

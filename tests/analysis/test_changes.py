@@ -141,7 +141,7 @@ def test_capacity_that_was_raised_while_it_throttled_did_change() -> None:
     raised = raised.model_copy(update={"series": (*kept, capacity)})
     found = changes(raised, [label(10, 20)], WRITES, [])
     assert found is not None
-    assert changed_words(found).endswith("While it throttled, capacity was raised from 300 to 600 WCU.")
+    assert changed_words(found).endswith("Capacity was raised from 300 to 600 WCU while it throttled.")
     assert changed_rows(found)[1]["while throttled"] == "300 → 600"
 
 

@@ -56,6 +56,7 @@ class AdviceCase:
     demand: MeasuredDemand | None
     limit: float | None  # provisioned capacity, a maximum or a quota
     has_now: float | None = None  # provisioned by the latest evidence; None: unknown, or a run of a scenario
+    is_over: bool = False  # whether minutes without a throttle follow
     warm: float | None
     heat: RunHeat | None
     ceiling: float  # of one partition
@@ -154,10 +155,13 @@ class AdviceCase:
     def raised_since(self) -> str:
         """That it has enough by now, as a sentence; empty if it has not, or if that is unknown."""
         enough = self.with_headroom
-        if self.has_now is None or enough is None or self.has_now < enough:
+        if self.has_now is None or enough is None or self.demand is None:
             return ""
-        now = units(self.has_now, self.direction)
-        return f" It was raised since: {now} are provisioned now, which is enough."
+        now = f" It was raised since: {units(self.has_now, self.direction)} are provisioned now"
+        if self.has_now >= enough:
+            return f"{now}, which is enough."
+        holds = self.is_over and self.has_now >= max(self.demand.units_per_s, self.limit or 0.0)
+        return f"{now}, and nothing was throttled after that." if holds else ""
 
     @property
     def sustained(self) -> str:
@@ -261,6 +265,7 @@ class MeasuredRun:
             demand=self._demand(limit, labels, track),
             limit=has,
             has_now=_has_now(track) if track and scenario is None else None,
+            is_over=_is_over(track, labels) if track else False,
             carried_s=carried_s,
             warm=track.warm / scale if track and track.warm else None,
             heat=heat.unscaled(scale) if heat else None,
@@ -314,6 +319,12 @@ class MeasuredRun:
         else:
             measured = demand(track, labels) if track else None
         return measured.unscaled(self.arranged.scale) if measured else None
+
+
+def _is_over(track: EvidenceTrack, labels: Sequence[Label]) -> bool:
+    """Whether at least two minutes, or longer periods, are known after the last throttle."""
+    last_s = max((label.end.timestamp() for label in labels), default=inf)
+    return max(track.consumed or (0,)) >= last_s + track.step_s
 
 
 def _has_now(track: EvidenceTrack) -> float | None:
