@@ -156,6 +156,14 @@ def test_what_a_user_was_shown_is_held_against_what_was_written(lie: Tamper, wro
     assert (counted["reads.checked"], counted["reads.required"], counted["reads.requests"]) == (1, 6, 3)
 
 
+def test_a_read_that_is_throttled_misses_nothing() -> None:
+    user = Deceived(list)
+    user.ask = lambda *_request, **_members: Answer(400, b'{"__type":"ThrottlingException"}', 0.001)
+    read = user.read_shards(SHARDS, consistent=True)
+    assert (read.items, read.complete) == ([], False)
+    assert user.load.record.counted == {"reads.unchecked": 1}
+
+
 def test_items_of_other_processes_are_neither_missing_nor_wrong() -> None:
     items = [order(*pair) for pair in WRITTEN]
     assert judge(items, WHOLE, SHARDS, known(WRITTEN[:1]), began_s=10.0) == ReadCheck(required=1)
