@@ -15,7 +15,7 @@ from keyheat.plan.prices import load_prices
 from keyheat.runs.manifest import Manifest
 from tests.endpoint.account import attributes, on_demand, schema
 from tests.load.scripted import serving
-from tests.make import START
+from tests.make import START, a_run
 
 RUN_ID = "0123456789ab"
 Verb = Callable[..., Any]
@@ -44,22 +44,12 @@ def client(url: str, some_account: None, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def run_at(url: str, **more: Any) -> Path:
     """A run's folder, with as much in it as cleaning needs."""
-    folder = Path("mine")
-    folder.mkdir()
-    manifest = {
-        "format": "keyheat.run/1",
-        "run_id": RUN_ID,
-        "table": {"name": "orders"},
-        "endpoint_url": url,
-        "region": "us-east-1",
-        "target": url,
-        "started_at": "2026-11-20T10:00:00Z",
-        "status": "finished",
-        "items_marked": True,
+    known = {
+        "run_id": RUN_ID, "table": {"name": "orders"}, "endpoint_url": url, "target": url,
+        "region": "us-east-1", "status": "finished", "items_marked": True,
         "totals": {"consumed_units": {"write": 2.0, "read": 0.0}},
-    }
-    (folder / "run.json").write_text(json.dumps(manifest | more))
-    return folder
+    }  # fmt: skip
+    return a_run(Path("mine"), **known | more)
 
 
 def left_in(client: Any) -> list[str]:

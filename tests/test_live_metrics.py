@@ -7,7 +7,6 @@ queries, parsed as Prometheus would, against what a load exported.
 import csv
 import json
 import re
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.live.prometheus import LOAD_METRICS
 from keyheat.metrics import Metric
+from keyheat.testing.local import LocalDynamoDB
 from tests.load.conftest import SHORT
 from tests.load.forked import LocustServer
 from tests.make import a_scenario_file
@@ -45,7 +45,6 @@ WATCHED = {
         "users": 40, "requests_per_s": 80, "duration_s": 600, "item_bytes": 60_000, "arrivals": "poisson",
     },
 }  # fmt: skip
-FAULTS = {"rules": [{"name": "lost", "operations": ["PutItem"], "share": 0.05, "error": 503}]}
 RETRIES = ("--set", "client.sdk='boto3-2026'", "--set", "client.attempts=2")
 
 
@@ -86,7 +85,8 @@ def loaded(locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory
     a_scenario_file(folder, SHORT, **WATCHED)
     with ExitStack() as stack:
         endpoint = stack.enter_context(EndpointProcess.start())
-        put(f"{endpoint.url}/_keyheat/faults", FAULTS)
+        lost = {"name": "lost", "operations": ["PutItem"], "share": 0.05, "error": 503}
+        stack.enter_context(LocalDynamoDB(endpoint.url).faults(lost))
         web = free_port()
         words = (
             *HOTKEY, *MADE, "--host", endpoint.url, *RETRIES,
@@ -104,13 +104,6 @@ def over(folder: Path) -> dict[str, Any] | None:
     file = folder / "run/run.json"
     run = runfiles.read_json(file, runfiles.RUN) if file.exists() else {}
     return run if run.get("totals") else None
-
-
-def put(url: str, content: object) -> None:
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(url, json.dumps(content).encode(), headers, method="PUT")
-    with urllib.request.urlopen(request) as answer:
-        answer.read()
 
 
 def seen(port: int, *names: str) -> str | None:

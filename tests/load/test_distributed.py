@@ -116,6 +116,7 @@ def test_a_worker_that_is_killed_is_named_and_the_rest_stays_valid(
     assert re.search(r'class="warning">Worker \S+ was lost at', page)
 
 
+@pytest.mark.nightly  # by day `test_workers` has both
 def test_a_worker_that_goes_and_one_that_joins_lose_nothing(
     start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:

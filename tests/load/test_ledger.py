@@ -163,6 +163,11 @@ def test_an_update_moves_an_item_within_an_index(returns: str, attributes: Item)
     writer.send("UpdateItem", update, answer)
     assert writer.on_index("a", last=6) == []
     assert writer.on_index("a", last=7) == ["hot#0/a"]
+    writer.put("hot#0", "a", slot="b", answer=NOTHING)
+    writer.send("UpdateItem", update | {"ReturnValues": "UPDATED_NEW"}, answer)
+    assert (writer.on_index("a") == []) is (returns == "UPDATED_NEW"), (
+        "it may be in another place of the index"
+    )
 
 
 def test_batches_and_transactions() -> None:

@@ -142,6 +142,13 @@ def test_every_attempt_is_counted_once(log: list[Attempt]) -> None:
     assert record.seconds.table().num_rows == len(record.seconds.rows)
 
 
+def test_what_a_table_beside_consumes_is_paid_for_too() -> None:
+    record = Record()
+    record.add(Attempt("PutItem", "write", "k", 0.0, 0, 1, "beside", units=2.0))
+    record.add(Attempt("GetItem", "read", "k", 0.0, 0, 1, units=0.5))
+    assert (record.consumed.write_units, record.consumed.read_units) == (2.0, 0.5)
+
+
 def test_keys_are_shown_where_that_is_asked() -> None:
     for show_keys, shown in ((False, None), (True, "a-secret")):
         record = Record(heat={"read": KeyHeat(), "write": KeyHeat(show_keys=show_keys)})

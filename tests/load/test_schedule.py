@@ -8,7 +8,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.load.pacer import DROPPED, LATE, OpenLoop, OpenPacer, TraceSchedule
@@ -53,6 +53,7 @@ def test_random_arrivals_are_a_poisson_process_of_the_shapes_rate() -> None:
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 1_000),
     costs=st.lists(st.integers(1, 40), min_size=1, max_size=4),

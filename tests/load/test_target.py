@@ -1,12 +1,16 @@
 """Where requests go is checked before anything is sent there."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import orjson
 import pytest
 
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.signed import SignedTransport
+from keyheat.load.transport.signer import AccessKeys
 from keyheat.load.transport.target import LOCAL_KEYS, TargetError, aws_target, credentials_for, target_at
+from tests.load.scripted import HANG_UP, answered, serving
 
 pytestmark = pytest.mark.usefixtures("no_account")
 
@@ -143,3 +147,38 @@ def test_the_endpoint_of_an_account_is_that_of_its_region() -> None:
 def test_a_name_that_leads_elsewhere_is_not_this_machine() -> None:
     assert target_at("http://a.localhost:8000", resolve=lambda _host: ["127.0.0.1"]).local
     assert not target_at("http://a.localhost:8000", resolve=lambda _host: ["203.0.113.5"]).local
+
+
+EUROPE = "https://dynamodb.eu-west-1.amazonaws.com"
+
+
+@pytest.mark.opens
+def test_keys_of_a_container_are_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are numbered here, so that a renewal is seen; botocore renews ahead of time what ends soon."""
+    ends = f"{datetime.now(UTC) + timedelta(minutes=5):%Y-%m-%dT%H:%M:%SZ}"
+
+    def keys(number: int) -> bytes:
+        own = {"AccessKeyId": f"container-{number}", "SecretAccessKey": "secret", "Token": "token"}
+        return answered("200 OK", orjson.dumps(own | {"Expiration": ends}), "Connection: close") + HANG_UP
+
+    with serving(*map(keys, range(10))) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{server.url}/container")
+        present = credentials_for(target_at(EUROPE))
+        first, later = present(), present()
+    assert (first.secret_key, first.token) == ("secret", "token")
+    assert first.access_key.startswith("container-")
+    assert later.access_key.startswith("container-")
+    assert later.access_key != first.access_key
+
+
+def test_a_profile_signs_and_whoever_is_not_logged_in_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(TargetError, match="set AWS_PROFILE, or log in"):
+        credentials_for(target_at(EUROPE))
+    (tmp_path / "credentials").write_text(
+        "[default]\naws_access_key_id = other\naws_secret_access_key = other\n"
+        "[load]\naws_access_key_id = of-profile\naws_secret_access_key = secret\n"
+    )
+    monkeypatch.setenv("AWS_PROFILE", "load")
+    assert credentials_for(target_at(EUROPE))() == AccessKeys("of-profile", "secret")

@@ -7,14 +7,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyheat.load.record.record import Record
+from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import NO_ORDER, Item, Page, Query, read_collection
 from keyheat.load.users.ledger import SETTLE_S, Ledger, ReadCheck, Spot, judge
 from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
+
+with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")  # this process has other tests
+    from keyheat.load.users.readers import CollectionReader
 
 ORDERS = TableSpec(name="orders", sort_key="sk", provisioned=CapacityPair(read=1, write=1))
 WHOLE = Query(table="orders", partition_key="pk", sort_key="sk", consistent=True)
@@ -110,6 +119,49 @@ def test_whatever_is_hidden_before_the_end_is_missing(
         end = items[-1]["sk"]["S"]
         wanted = sum(pair[1] > end if descending else pair[1] < end for pair in hidden)
     assert (judged.missing, judged.duplicate, judged.misordered) == (wanted, 0, 0)
+
+
+class Deceived(CollectionReader):
+    """A user whose table lies, in what its first shard answers."""
+
+    abstract = True
+
+    def __init__(self, lie: Tamper) -> None:
+        self.load = SimpleNamespace(record=Record(), items=SimpleNamespace(values=WHOLE.values))
+        self.table, self._ledger, self._last_units, self._lie = ORDERS, known(WRITTEN), {}, lie
+
+    def ask(self, operation: str, key: str, units: float, **members: Any) -> Answer:
+        items = [order(*pair) for pair in WRITTEN if pair[0] == key]
+        content = {"Items": self._lie(items) if key == "hot#0" else items}
+        return Answer(200, orjson.dumps(content), 0.001)
+
+
+@pytest.mark.parametrize(
+    ("lie", "wrong"),
+    [
+        pytest.param(list, (0, 0, 0), id="none"),
+        pytest.param(lambda items: items[1:], (1, 0, 0), id="it hides an item"),
+        pytest.param(lambda items: [*items, items[-1]], (0, 1, 0), id="it shows one twice"),
+        pytest.param(lambda items: items[::-1], (0, 0, 1), id="it shows two in the wrong order"),
+    ],
+)
+def test_what_a_user_was_shown_is_held_against_what_was_written(lie: Tamper, wrong: tuple[int, ...]) -> None:
+    """`analysis/test_checks` has what a run with wrong reads comes to."""
+    user = Deceived(lie)
+    user.read_shards(SHARDS, consistent=True)
+    counted = user.load.record.counted
+    found = tuple(counted[f"reads.{what}"] for what in ("missing", "duplicate", "misordered"))
+    assert found[:2] == wrong[:2]
+    assert bool(found[2]) is bool(wrong[2]), "each that stands behind it is one"
+    assert (counted["reads.checked"], counted["reads.required"], counted["reads.requests"]) == (1, 6, 3)
+
+
+def test_a_read_that_is_throttled_misses_nothing() -> None:
+    user = Deceived(list)
+    user.ask = lambda *_request, **_members: Answer(400, b'{"__type":"ThrottlingException"}', 0.001)
+    read = user.read_shards(SHARDS, consistent=True)
+    assert (read.items, read.complete) == ([], False)
+    assert user.load.record.counted == {"reads.unchecked": 1}
 
 
 def test_items_of_other_processes_are_neither_missing_nor_wrong() -> None:

@@ -1,6 +1,7 @@
 """Only the items of one run are deleted, however often it is begun, and paced."""
 
 import itertools
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
@@ -11,6 +12,7 @@ from keyheat.load.tables import cleaning
 from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, page_items
 from tests.endpoint.account import attributes, on_demand, schema
 from tests.endpoint.clients import service_app_at
+from tests.load.tables.conftest import replacing
 
 MINE, OTHER = "a" * 12, "b" * 12
 TABLE = on_demand(
@@ -18,22 +20,6 @@ TABLE = on_demand(
     AttributeDefinitions=[*attributes("customer", kind="N"), *attributes("at", kind="B")],
     KeySchema=schema("customer", "at"),
 )
-
-
-class InTurn:
-    """A client that several threads may use: the service in this process takes one request at a time."""
-
-    def __init__(self, client: Any) -> None:
-        self._client, self._lock = client, Lock()
-        self.exceptions = client.exceptions
-
-    def scan(self, **request: Any) -> Any:
-        with self._lock:
-            return self._client.scan(**request)
-
-    def delete_item(self, **request: Any) -> Any:
-        with self._lock:
-            return self._client.delete_item(**request)
 
 
 @pytest.fixture
@@ -54,9 +40,21 @@ def owners(client: Any) -> list[str | None]:
     return sorted((item.get("keyheat_run", {}).get("S") or "" for item in items), reverse=True)
 
 
-def cleaner(client: Any, in_turn: InTurn | None = None) -> Cleaner:
+def cleaner(client: Any, delete_item: Callable[..., Any] | None = None) -> Cleaner:
+    """It asks from several threads: the service in this process takes one request at a time."""
+    lock = Lock()
+
+    def in_turn(call: Callable[..., Any]) -> Callable[..., Any]:
+        def ask(**request: Any) -> Any:
+            with lock:
+                return call(**request)
+
+        return ask
+
     return Cleaner(
-        client=in_turn or InTurn(client),
+        client=replacing(
+            client, scan=in_turn(client.scan), delete_item=in_turn(delete_item or client.delete_item)
+        ),
         description=client.describe_table(TableName="theirs")["Table"],
         cleaned=Cleaned(MINE, "theirs"),
         pace=UnitPace(units_per_s=None),
@@ -76,13 +74,11 @@ def test_only_the_items_of_the_run_disappear_page_by_page(
 
 
 def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
-    class Later(InTurn):
-        def delete_item(self, **request: Any) -> Any:
-            with self._lock:
-                self._client.put_item(TableName="theirs", Item={**request["Key"], "name": {"S": "theirs"}})
-            return super().delete_item(**request)
+    def too_late(**request: Any) -> Any:
+        theirs.put_item(TableName="theirs", Item={**request["Key"], "name": {"S": "theirs"}})
+        return theirs.delete_item(**request)
 
-    late = cleaner(theirs, Later(theirs))
+    late = cleaner(theirs, too_late)
     list(late.clean())
     assert (late.cleaned.deleted, late.cleaned.rewritten) == (0, 30)
     assert len(owners(theirs)) == 90
@@ -124,7 +120,8 @@ def test_what_was_interrupted_is_begun_again(theirs: Any, monkeypatch: pytest.Mo
 
 def test_a_scan_without_end_is_given_up(theirs: Any) -> None:
     endless = cleaner(theirs)
-    endless.client.scan = lambda **_request: {"Items": [], "ConsumedCapacity": {"CapacityUnits": 0.5}, **MORE}
+    nothing = {"Items": [], "ConsumedCapacity": {"CapacityUnits": 0.5}, **MORE}
+    endless.client = replacing(theirs, scan=lambda **_request: nothing)
     hours = itertools.count(0.0, 3_600.0)
     endless.pace = UnitPace(units_per_s=None, clock=lambda: next(hours))
     with pytest.raises(DamagedAnswer, match="after 168 h it still goes on"):

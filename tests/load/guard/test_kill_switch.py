@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import SimpleNamespace
@@ -27,21 +26,12 @@ from tests.outside import PATIENCE_S
 CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, PASSED_ON)
 
 
-@dataclass
-class Run:
-    """What may have to be left as it is."""
-
-    path: Path
-    told: list[str] = field(default_factory=list)
-
-    def left_behind(self) -> list[str]:
-        return ["table t is there, and costs. Delete it with: aws dynamodb delete-table --table-name t"]
-
-    def folder(self) -> Path:
-        return self.path
-
-    def tell_workers(self) -> None:
-        self.told.append("told")
+def run_in(folder: Path, told: list[str]) -> Any:
+    """A run, and what may have to be left as it is."""
+    left = "table t is there, and costs. Delete it with: aws dynamodb delete-table --table-name t"
+    return SimpleNamespace(
+        folder=lambda: folder, left_behind=lambda: [left], tell_workers=lambda: told.append("told")
+    )
 
 
 def locust() -> gevent.Greenlet:
@@ -71,13 +61,12 @@ def signals() -> Iterator[None]:
 @pytest.mark.opens
 @pytest.mark.usefixtures("signals")
 def test_the_second_one_leaves_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    gone: list[int] = []
-    run = Run(tmp_path)
+    gone, told = list[int](), list[str]()
     (tmp_path / "run.json").write_text("whole")
     (tmp_path / ".run.json.abc.tmp").write_text("ha")
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     main = locust()
-    switch = KillSwitch(main, run, gone.append, lambda: [psutil.Process(child.pid)])
+    switch = KillSwitch(main, run_in(tmp_path, told), gone.append, lambda: [psutil.Process(child.pid)])
     switch._first()
     assert (main.get(), gone) == ("ends", [])
     os.kill(os.getpid(), signal.SIGTERM)  # says nothing new
@@ -86,7 +75,7 @@ def test_the_second_one_leaves_at_once(tmp_path: Path, capfd: pytest.CaptureFixt
     assert gone == [INTERRUPTED]
     assert child.wait(PATIENCE_S) == -signal.SIGKILL
     child.communicate()
-    assert run.told == ["told"]
+    assert told == ["told"]
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
     said = capfd.readouterr().err.splitlines()
     assert said[0] == "keyheat: ending; what was recorded is kept. Ctrl-C again leaves at once"
@@ -113,7 +102,7 @@ def test_a_ctrl_c_that_comes_two_ways_is_one(ways: tuple[int, int]) -> None:
 @pytest.mark.usefixtures("signals")
 def test_two_at_once_are_two(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     gone: list[int] = []
-    switch = KillSwitch(locust(), Run(tmp_path), gone.append, list)
+    switch = KillSwitch(locust(), run_in(tmp_path, []), gone.append, list)
     switch._pressed(signal.SIGINT)
     switch._pressed(signal.SIGINT)  # gevent had both before it looked
     assert gone == [INTERRUPTED]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.runs.manifest import Manifest, read_manifest
+from keyheat.runs.manifest import Stop, read_manifest
 from tests.load.conftest import SHORT, Loaded
 from tests.make import ON_DEMAND, a_scenario_file
 from tests.outside import OR_TOO_SLOW, free_port, run_of
@@ -17,12 +17,12 @@ CAP = 9_000.0
 Verb = Callable[..., Any]
 
 
-def stopped(run: Path) -> Manifest:
-    """What a run of ours says that ended before its time."""
+def stopped(run: Path) -> Stop:
+    """What ended a run of ours before its time."""
     manifest = read_manifest(run)
     assert manifest.status == "stopped"
     assert manifest.stopped_by is not None
-    return manifest
+    return manifest.stopped_by
 
 
 def test_a_cap_holds_over_all_workers(load_run: Loaded, tmp_path: Path) -> None:
@@ -34,12 +34,9 @@ def test_a_cap_holds_over_all_workers(load_run: Loaded, tmp_path: Path) -> None:
     workers = ("--processes", "2", "--master-bind-port", port, "--master-port", port)
     options = ("--run-time", "300s", "--max-units", f"{CAP:g}")
     err = load_run("hotkey.py", path, *options, *workers, code=1)
-    found = stopped(run)
-    assert found.stopped_by is not None
-    assert (found.stopped_by.rule, found.stopped_by.limit) == ("max_units", CAP)
-    consumed = run_of(run)["totals"]["consumed_units"]
-    assert found.stopped_by.seen == consumed["read"] + consumed["write"]
-    assert 0 < found.stopped_by.seen <= CAP + 9_000
+    found, consumed = stopped(run), run_of(run)["totals"]["consumed_units"]
+    assert (found.rule, found.limit) == ("max_units", CAP)
+    assert 0 < found.seen == consumed["read"] + consumed["write"] <= CAP + 9_000
     assert "keyheat: stopped by its budget after" in err
 
 
@@ -50,9 +47,7 @@ def test_a_stop_rule_ends_a_run_and_the_report_says_so_first(
     path = a_scenario_file(tmp_path, SHORT, load={"duration_s": 60}, abort_on=rule)
     err = load_run("hotkey.py", path, code=1)
     assert "stopped by its rule throttle_share after" in err
-    manifest = stopped(tmp_path / "run")
-    assert manifest.stopped_by is not None
-    assert manifest.stopped_by.rule == "throttle_share"
+    assert stopped(tmp_path / "run").rule == "throttle_share"
     said = verb("analyze", "--report", tmp_path / "run")
     assert said.code in OR_TOO_SLOW
     assert "Stopped by its rule throttle_share" in said.out

@@ -108,7 +108,7 @@ def test_a_refusal_is_said_once_for_each_caller_and_fills_no_terminal(said: list
     for _ in range(3):
         client.post("/swarm", headers={"Host": HERE, "Origin": "http://evil.example\x1b[2J"})
     assert said == ["refused: 'POST /swarm' from 'http://evil.example\\x1b[2J'; said once"]
-    for number in range(1_000):
+    for number in range(100):
         client.post("/swarm", headers={"Host": HERE, "Origin": f"http://{number}.example/{'x' * 500}"})
     assert len(said) <= 20
     assert max(map(len, said)) < 200
