@@ -5,7 +5,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.model import limits
@@ -61,6 +61,7 @@ def test_partitions_divide_the_line_evenly(count: int) -> None:
     assert max(widths) - min(widths) <= 1
 
 
+@settings(max_examples=60)
 @given(splits=splits, count=st.integers(1, 9), has_lsi=st.booleans())
 def test_splits_keep_every_key_in_order_on_exactly_one_partition_and_divide_no_collection_of_a_local_index(
     splits: list[tuple[str, int, bytes]], count: int, has_lsi: bool
