@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 
 from keyheat.endpoint.faults.injection import Faults
 from keyheat.endpoint.faults.rules import checked_rules
+from tests.endpoint import ordering
 from tests.endpoint.account import index, indexed, on_demand, table, units
 from tests.endpoint.clients import ServiceApp, service_app_at
 
@@ -63,11 +64,9 @@ def there(app: ServiceApp, key: str) -> bool:
 
 
 def refused(send: Callable[[], Any], code: str) -> dict[str, Any]:
-    with pytest.raises(ClientError) as caught:
-        send()
-    answer: Any = caught.value.response
+    answer = ordering.refused(send)
     assert answer["Error"]["Code"] == code
-    return dict(answer)
+    return answer
 
 
 def header(answer: dict[str, Any]) -> str | None:
