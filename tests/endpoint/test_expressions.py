@@ -131,7 +131,7 @@ def test_updates(text: str, changed: dict[str, Any]) -> None:
         ("#m.#i", {"map": {"M": {"in": {"N": "5"}}}}),
         ("#m.deep.x, #m.#i", {"map": {"M": {"deep": {"M": {"x": {"S": "y"}}}, "in": {"N": "5"}}}}),
         ("#l[1]", {"list": {"L": [{"S": "x"}]}}),
-        ("#l[7], nowhere.x", {}),
+        ("#l[10], nowhere.x", {}),
     ],
 )
 def test_projections(text: str, shown: dict[str, Any]) -> None:
