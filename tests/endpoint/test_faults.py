@@ -161,6 +161,7 @@ def test_a_plain_write_meets_a_conflict_and_a_plain_read_and_a_batch_do_not(app:
     assert header(get(app, "a")) is None
     puts = [{"PutRequest": {"Item": {"pk": {"S": "hot"}}}}]
     assert app.ddb.batch_write_item(RequestItems={"orders": puts})["UnprocessedItems"] == {}
+    assert struck(app) == [1]
     reads = [{"Get": {"TableName": "orders", "Key": {"pk": {"S": "a"}}}}]
     refused(lambda: app.ddb.transact_get_items(TransactItems=reads), "TransactionCanceledException")
 
