@@ -81,9 +81,6 @@ def strikes(app: ServiceApp, send: Callable[[], Any]) -> bool:
         return header(dict(error.response)) is not None
 
 
-# Throttles.
-
-
 EXCEEDED, THROTTLING = "ProvisionedThroughputExceededException", "ThrottlingException"
 
 
@@ -166,9 +163,6 @@ def test_a_plain_write_meets_a_conflict_and_a_plain_read_and_a_batch_do_not(app:
     refused(lambda: app.ddb.transact_get_items(TransactItems=reads), "TransactionCanceledException")
 
 
-# Whom a rule is for.
-
-
 @pytest.mark.parametrize(
     ("rule", "meant", "others"),
     [
@@ -232,9 +226,6 @@ def test_what_dynamodb_refuses_as_invalid_is_refused_as_that(app: ServiceApp) ->
     assert struck(app) == [0, 0]
 
 
-# What is done all the same.
-
-
 @pytest.mark.parametrize(
     ("rule", "failure", "done"),
     [
@@ -264,9 +255,6 @@ def test_a_write_is_done_or_not_as_the_rule_says(
         sends[send]()
     assert struck(app) == [1]
     assert there(app, "hot") is done
-
-
-# What counts it.
 
 
 def metric(app: ServiceApp, metric: str, **of: str) -> float:
