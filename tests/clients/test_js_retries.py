@@ -6,18 +6,9 @@ from pathlib import Path
 import pytest
 
 from keyheat.model.retries import policy_named
+from tests.clients import scripted
 from tests.clients.programs import HERE
-from tests.clients.scripted import (
-    CODES,
-    Call,
-    Script,
-    calls_of,
-    check_scripts,
-    failures_of,
-    pauses_of,
-    play,
-    scripts_of,
-)
+from tests.clients.scripted import Call, Script
 from tests.load.test_retries import GOOD, THROTTLED, error
 
 pytestmark = [pytest.mark.opens, pytest.mark.slow, pytest.mark.nightly]
@@ -34,8 +25,8 @@ def asked_of(sdk: str) -> dict[str, Script]:
     asks = {str(ms): error("ThrottlingException", retry_after_ms=ms) for ms in (3_000, 60_000)}
     throttled = [THROTTLED] * 40 + [GOOD]
     return {
-        **scripts_of(policy, {"options": {"maxAttempts": 8}}, (0.0, 0.999, 1.0)),
-        **failures_of(policy),
+        **scripted.scripts_of(policy, {"options": {"maxAttempts": 8}}, (0.0, 0.999, 1.0)),
+        **scripted.failures_of(policy),
         **{
             f"a wait of {ms} ms that the server asks for": Script(policy, [of, GOOD])
             for ms, of in asks.items()
@@ -70,18 +61,18 @@ def told(request: pytest.FixtureRequest) -> Told:
     folder: Path = FOLDERS[sdk]
     if not (folder / "node_modules").exists():
         pytest.skip(f"the SDK of {sdk} is not installed: `make install-clients` installs it")
-    said = play(
+    said = scripted.play(
         ASKED[sdk], ("node", "--no-warnings", HERE / "retries.mjs", folder), NEW if sdk == "js-v3" else {}
     )
     if said["of_2026"] != (sdk == "js-v3"):
         pytest.skip(f"{' and '.join(said['versions'])} do not retry as {sdk} does")
-    return Told(sdk, calls_of(ASKED[sdk], said))
+    return Told(sdk, scripted.calls_of(ASKED[sdk], said))
 
 
-@pytest.mark.parametrize("name", [name for name in ASKED["js-v3"] if name not in CODES])
+@pytest.mark.parametrize("name", [name for name in ASKED["js-v3"] if name not in scripted.CODES])
 def test_the_same_answers_are_retried_after_the_same_time(told: Told, name: str) -> None:
     theirs, script = told.calls[name], ASKED[told.sdk][name]
-    ours = pauses_of(script)
+    ours = scripted.pauses_of(script)
     if HELD in name:  # what is held back is no attempt, and waits in steps
         waited_ms = [1000 * sum(pauses) for pauses in ours]
         assert [sum(one.pauses_ms) for one in theirs] == pytest.approx(waited_ms, abs=1)
@@ -93,12 +84,12 @@ def test_the_same_answers_are_retried_after_the_same_time(told: Told, name: str)
 
 @pytest.mark.parametrize("sdk", FOLDERS)
 def test_the_scripts_meet_the_quota_and_the_longest_pause(sdk: str) -> None:
-    check_scripts(ASKED[sdk])
+    scripted.check_scripts(ASKED[sdk])
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("code", scripted.CODES)
 def test_what_is_a_throttle_is_sent_again_and_nothing_else(told: Told, code: str) -> None:
-    (theirs,), cause, policy = told.calls[code], CODES[code], policy_named(told.sdk)
+    (theirs,), cause, policy = told.calls[code], scripted.CODES[code], policy_named(told.sdk)
     again = cause is not None and policy.retries(cause)
     assert theirs.attempts == (policy.attempts if again else 1)
     assert theirs.error == code

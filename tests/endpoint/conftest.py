@@ -8,13 +8,19 @@ import pytest
 from keyheat.endpoint.process import EndpointProcess
 from tests.endpoint.account import attributes, indexed, on_demand, schema, table
 from tests.endpoint.clients import ServiceApp, client, service_app_at
-from tests.endpoint.ordering import ORDERS
+from tests.endpoint.ordering import ORDERS, ordered
 
 
 @pytest.fixture
 def service_app() -> ServiceApp:
     """An endpoint in this process, with `.clock`, `.service`, `.ddb` and `.cloudwatch`."""
     return service_app_at()
+
+
+@pytest.fixture
+def orders(service_app: ServiceApp) -> Any:
+    """The client of an endpoint in this process with the table `orders`."""
+    return ordered(service_app)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ import base64
 import copy
 import random
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -16,17 +15,10 @@ from hypothesis import strategies as st
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.service import Context, Service
-from keyheat.endpoint.shapes import shapes_of
-from tests.endpoint.account import Account, attributes, index, indexed, on_demand, table, units
 from tests.endpoint.clients import FakeClock
 from tests.endpoint.generated import Operation, operations, table_named
-from tests.endpoint.test_refusals import fitting
 
 NAMES = {xform_name(name): name for name in DATA}
-UPDATE = {
-    "ProvisionedThroughput": units(6, 7), "BillingMode": "PROVISIONED", "TableName": "orders",
-    "AttributeDefinitions": attributes("pk", "city"), "GlobalSecondaryIndexUpdates": [{"Create": index()}],
-}  # fmt: skip
 JUNK: list[Any] = [
     None, True, 0, -1, 1.5, "", ":p", "x", "#g", "a = b", "SET x", "size(x) > :v", "a[0].b", [], {}, [{}],
     [None], {"S": 1}, {"S": "a"}, {"N": "x"}, {"N": "1"}, {"SS": [1]}, {"SS": "a"}, {"L": [1]},
@@ -107,21 +99,3 @@ def answered(operation: str, request: Any) -> None:
         orjson.dumps(error.body())
     else:
         orjson.loads(answer if isinstance(answer, bytes) else orjson.dumps(answer))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operation", sorted(CONTROL))
-def test_damaged_requests_to_change_tables_get_an_answer(operation: str) -> None:
-    """What is changed all the same can be described afterwards."""
-    account, chance = Account(), random.Random(operation)
-    shape = shapes_of().input_of(operation)
-    known = {"CreateTable": table("third", **indexed()), "UpdateTable": UPDATE}
-    request = known.get(operation, fitting(shape) if shape is not None else {})
-    for _ in range(20):
-        account.call("CreateTable", **on_demand(f"t{chance.random()}"))
-        names = account.call("ListTables")["TableNames"]
-        named = {"TableName": names[0]} if "TableName" in request else {}
-        with suppress(ServiceError):
-            orjson.dumps(account.call(operation, **damaged(request | named, chance)))
-        for name in account.call("ListTables")["TableNames"]:
-            orjson.dumps(account.describe(name))

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from tests.endpoint.ordering import first_refused, key, ordered, small
 
 
@@ -13,11 +11,6 @@ def put(item: dict[str, Any]) -> dict[str, Any]:
 
 def delete(named: dict[str, Any]) -> dict[str, Any]:
     return {"DeleteRequest": {"Key": named}}
-
-
-@pytest.fixture
-def orders(service_app: Any) -> Any:
-    return ordered(service_app)
 
 
 def test_puts_and_deletes_are_done_and_billed_one_by_one(orders: Any) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.testing.local import LocalDynamoDB
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import client
+from tests.endpoint.ordering import refused
 
 pytestmark = pytest.mark.opens
 
@@ -70,9 +70,7 @@ def held(ddb: Any, key: str) -> bool:
 def test_rules_are_set_counted_and_taken_back(local: LocalDynamoDB, ddb: Any) -> None:
     assert call(local, "GET") == (200, {"rules": []})
     assert call(local, "PUT", RULES, JSON)[0] == 200
-    with pytest.raises(ClientError) as caught:
-        put(ddb)
-    answer: Any = caught.value.response
+    answer = refused(put, ddb=ddb)
     assert answer["ResponseMetadata"]["HTTPStatusCode"] == 500
     assert answer["ResponseMetadata"]["HTTPHeaders"]["x-keyheat-fault"] == "mine"
     rule = {"name": "mine", "error": 500, "asked": 1, "struck": 1, "unfit": 0}
@@ -139,9 +137,7 @@ def test_faults_of_a_test_end_with_their_block_and_are_no_throttles_of_the_table
         {"name": "one", "throttle": HOT, "times": 2}, {"name": "two", "error": 503, "times": 1}
     ) as faults:
         for code in ("ThrottlingException", "ThrottlingException", "ServiceUnavailable"):
-            with pytest.raises(ClientError) as caught:
-                put(ddb)
-            assert caught.value.response["Error"]["Code"] == code
+            assert refused(put, ddb=ddb)["Error"]["Code"] == code
         assert faults.struck("one") == 2
         put(ddb)
     assert (faults.struck(), faults.struck("two")) == (3, 1)

@@ -178,14 +178,6 @@ def test_close_is_honoured_and_nothing_is_answered_after_it(wire: Wire) -> None:
     assert wire.ended()
 
 
-def test_a_client_that_asks_before_sending_its_body_is_told_to_go_on(wire: Wire) -> None:
-    raw = request(more="Expect: 100-continue\r\n")
-    wire.send(raw[:-2])
-    assert wire.response()[0] == 100
-    wire.send(raw[-2:])
-    assert wire.response()[0] == 200
-
-
 def test_a_slow_reader_gets_everything_it_asked_for(wire: Wire) -> None:
     many = 20_000
     wire.socket.settimeout(60)

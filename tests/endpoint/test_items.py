@@ -4,14 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.endpoint.ordering import first_refused, key, ordered, refused, small
+from tests.endpoint.ordering import first_refused, key, refused, small
 
 KEY = key("a", 1)
-
-
-@pytest.fixture
-def orders(service_app: Any) -> Any:
-    return ordered(service_app)
 
 
 def test_an_item_comes_back_as_it_was_put(orders: Any) -> None:

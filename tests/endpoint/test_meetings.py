@@ -11,6 +11,7 @@ from keyheat.endpoint.__main__ import endpoint
 from keyheat.endpoint.options import TRANSACTION_S, Durations
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
+from tests.endpoint.ordering import refused
 
 TAKES_S = 0.02
 
@@ -32,9 +33,7 @@ def app() -> ServiceApp:
 
 
 def codes_of(send: Callable[[], None]) -> list[str]:
-    with pytest.raises(ClientError) as caught:
-        send()
-    answer: Any = caught.value.response
+    answer = refused(send)
     assert answer["Error"]["Code"] == "TransactionCanceledException"
     return [reason["Code"] for reason in answer["CancellationReasons"]]
 

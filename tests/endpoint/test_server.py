@@ -12,8 +12,15 @@ from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
 from keyheat.endpoint.service import Context, Handler, Service
-from tests.endpoint.account import on_demand
-from tests.endpoint.clients import FakeClock, ServiceApp, posted, taken_apart
+from tests.endpoint.account import index, indexed, on_demand, table, units
+from tests.endpoint.clients import (
+    FakeClock,
+    ServiceApp,
+    posted,
+    read_by_prometheus,
+    service_app_at,
+    taken_apart,
+)
 
 
 def broken(context: Context, request: dict[str, Any]) -> bytes:
@@ -61,20 +68,6 @@ def test_a_mistake_of_ours_is_a_500_whose_cause_stays_here(caplog: pytest.LogCap
     assert "a mistake of ours" in caplog.text
     assert counts(app, "SystemErrors") == {"GetItem": (1.0, 1), "PutItem": (1.0, 1)}
     assert counts(app, "SuccessfulRequestLatency") == {}
-
-
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        (b'{"TableName": 5, "Item": {}}', "SerializationException"),
-        (b'{"TableName": "orders", "Item": []}', "SerializationException"),
-        (b'{"Item": {}}', "ValidationException"),
-    ],
-)
-def test_a_request_that_a_handler_stumbles_over_is_its_senders_mistake(body: bytes, kind: str) -> None:
-    status, _, answer = asked(app_with(PutItem=broken), "PutItem", body)
-    assert status == 400
-    assert answer["__type"].rpartition("#")[2] == kind
 
 
 def test_completed_requests_are_counted_for_every_table_they_name() -> None:
@@ -138,3 +131,37 @@ def test_old_objects_are_looked_at_only_in_quiet() -> None:
     for _ in range(5):
         housekeeping.sweep(20)
     assert collections == [0, 0, OLDEST]
+
+
+def by_labels(app: ServiceApp, name: str, *labels: str) -> dict[tuple[str, ...], float]:
+    return {
+        tuple(sample.labels[label] for label in labels): sample.value
+        for sample in read_by_prometheus(app, name)
+    }
+
+
+def test_it_tells_of_each_table_and_index_what_was_asked_and_consumed() -> None:
+    """A table with an index, and three items of two units in each."""
+    app = service_app_at(scale=0.5)
+    request = table(ProvisionedThroughput=units(20, 40))
+    app.ddb.create_table(**request | indexed(index(ProvisionedThroughput=units(10, 30))))
+    for number in range(3):
+        item = {"pk": {"S": f"k{number}"}, "city": {"S": "c"}, "fill": {"B": bytes(1_500)}}
+        app.ddb.put_item(TableName="orders", Item=item)
+    consumed = by_labels(app, "keyheat_local_consumed_units", "table", "resource", "direction")
+    assert consumed == {
+        ("orders", "table", "write"): 6, ("orders", "table", "read"): 0,
+        ("orders", "by_city", "write"): 6, ("orders", "by_city", "read"): 0,
+    }  # fmt: skip
+    app.clock.advance(3_600)
+    app.ddb.get_item(TableName="orders", Key={"pk": {"S": "k1"}}, ConsistentRead=True)
+    later = by_labels(app, "keyheat_local_consumed_units", "table", "resource", "direction")
+    assert later == {**consumed, ("orders", "table", "read"): 1}
+    capacity = by_labels(app, "keyheat_local_capacity_units_per_second", "resource", "direction", "limit")
+    assert capacity == {
+        ("table", "read", "provisioned"): 10, ("table", "write", "provisioned"): 20,
+        ("by_city", "read", "provisioned"): 5, ("by_city", "write", "provisioned"): 15,
+    }  # fmt: skip
+    asked = by_labels(app, "keyheat_local_requests", "operation")
+    assert (asked["PutItem",], asked["GetItem",]) == (3, 1)
+    assert read_by_prometheus(app, "keyheat_local_throttles") == []

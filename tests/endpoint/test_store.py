@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyheat.endpoint.itemkeys import after, checked_item_key, partition_prefix, sort_bytes
+from keyheat.endpoint.itemkeys import checked_item_key, sort_bytes
 from keyheat.endpoint.itemstore import ItemStore, json_of, size_of
 from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement, TableSchema
 from keyheat.model.units import item_bytes
@@ -101,22 +101,6 @@ def test_an_index_made_later_is_the_one_kept_all_along(writes: list[tuple[bool, 
     later.drop_index("local")
     with pytest.raises(KeyError):
         later.index("local")
-
-
-@pytest.mark.slow
-@settings(max_examples=25)
-@given(st.lists(items, max_size=30), st.booleans())
-def test_a_partition_comes_in_the_order_of_its_sort_key(items: list[Item], descending: bool) -> None:
-    store = ItemStore(SCHEMA)
-    for item in items:
-        written(store, False, item)
-    prefix = partition_prefix({"S": "a"})
-    found = [
-        float(orjson.loads(json_of(store.items[key]))["sk"]["N"])
-        for key in store.items.between(prefix, after(prefix), descending=descending)
-    ]
-    wanted = {float(item["sk"]["N"]) for item in items if item["pk"]["S"] == "a"}
-    assert found == sorted(wanted, reverse=descending)
 
 
 @given(st.binary(max_size=6), st.binary(max_size=6), st.binary(max_size=6))

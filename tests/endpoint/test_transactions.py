@@ -4,17 +4,15 @@ from typing import Any
 
 import pytest
 
-from tests.endpoint.ordering import first_refused, key, ordered, refused, small
+from tests.endpoint.ordering import first_refused, key, refused, small
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(pk)"}
 PRESENT = {"ConditionExpression": "attribute_exists(pk)"}
 
 
-@pytest.fixture
-def orders(service_app: Any) -> Any:
-    ddb = ordered(service_app)
-    ddb.put_item(TableName="orders", Item={**key("a", 1), "n": {"N": "1"}, "s": {"S": "text"}})
-    return ddb
+@pytest.fixture(autouse=True)
+def one_order(orders: Any) -> None:
+    orders.put_item(TableName="orders", Item={**key("a", 1), "n": {"N": "1"}, "s": {"S": "text"}})
 
 
 def put(sort: int, **more: Any) -> dict[str, Any]:

@@ -112,14 +112,6 @@ def test_what_a_connection_held_is_free_when_it_is_lost(shared: Connections) -> 
     assert not shared.open
 
 
-def test_a_body_of_many_parts_is_whole(shared: Connections) -> None:
-    peer = Peer(shared)
-    for byte in chunked(b"1\r\nx\r\n" * 300 + b"0\r\n\r\n"):
-        peer.send(bytes([byte]))
-    assert peer.transport.written.endswith(b"Content-Length: 300\r\n\r\n")
-    assert shared.unfinished_bytes == 0
-
-
 def test_what_is_dropped_holds_nothing(shared: Connections) -> None:
     peer = Peer(shared)
     peer.send(head(60 * KB))

@@ -5,7 +5,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.model import limits
@@ -61,8 +61,9 @@ def test_partitions_divide_the_line_evenly(count: int) -> None:
     assert max(widths) - min(widths) <= 1
 
 
+@settings(max_examples=60)
 @given(splits=splits, count=st.integers(1, 9), has_lsi=st.booleans())
-def test_splits_keep_every_key_in_order_on_exactly_one_partition_and_divide_no_collection_of_a_local_index(
+def test_splits_keep_every_key_in_order_on_exactly_one_partition(
     splits: list[tuple[str, int, bytes]], count: int, has_lsi: bool
 ) -> None:
     partitions = make(count, IMPATIENT, has_lsi=has_lsi)
@@ -82,20 +83,30 @@ def test_splits_keep_every_key_in_order_on_exactly_one_partition_and_divide_no_c
         assert boundaries <= set(partitions.boundaries), "a boundary was lost: partitions never merge"
         assert len(partitions.boundaries) == len(partitions) - 1
         assert list(partitions.boundaries) == sorted(set(partitions.boundaries))
-        if has_lsi:
-            assert all(collection_of(at) == at for at in partitions.boundaries)
     numbers = [partitions.number(at) for at in sorted(KEYS)]
     assert numbers == sorted(numbers)
     assert numbers == [bisect_right(partitions.boundaries, at) for at in sorted(KEYS)]
+
+
+@settings(max_examples=50)
+@given(splits=splits)
+def test_an_item_collection_is_never_divided_on_a_table_with_a_local_index(
+    splits: list[tuple[str, int, bytes]],
+) -> None:
+    partitions = make(2, IMPATIENT, has_lsi=True)
+    for now_s, (_, number, sort) in enumerate(splits):
+        at = position(f"key-{number % 3}".encode(), sort)
+        partitions.refused(at, float(now_s), WRITE)
+        partitions.grown(at, limits.PARTITION_BYTES / 4, float(now_s))
+    assert all(collection_of(at) == at for at in partitions.boundaries)
 
 
 def test_four_partitions_that_must_become_six_become_eight() -> None:
     partitions = make(4)
     partitions.spread(6, 0.0)
     assert partitions.boundaries == tuple(even_boundaries(8))
-    for count in (5, 8):
-        partitions.spread(count, 0.0)
-        assert len(partitions) == 8
+    partitions.spread(8, 0.0)
+    assert len(partitions) == 8
 
 
 def test_a_partition_splits_at_ten_gigabytes_and_each_half_keeps_half() -> None:
@@ -126,6 +137,13 @@ def test_keys_spread_over_the_partitions() -> None:
         counts[partitions.number(position(f"user-{n}".encode()))] += 1
     assert min(counts) > 850
     assert max(counts) < 1_150
+
+
+@pytest.mark.parametrize("count", [1, 3, 5, 7, 11, 13])
+def test_spreading_to_the_present_count_changes_nothing(count: int) -> None:
+    partitions = make(count)
+    partitions.spread(count, 0.0)
+    assert len(partitions) == count
 
 
 def test_the_middle_of_one_hash_does_not_exist() -> None:

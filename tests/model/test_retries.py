@@ -1,78 +1,24 @@
-"""Retry policies, held against the SDK that is installed: its pauses, its quota, its adaptive rate."""
+"""Retry policies: the adaptive rate is the installed SDK's, and others do as they document."""
 
-import json
 from collections.abc import Iterator
-from importlib.metadata import version
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import botocore
 import pytest
-from botocore.retries import adaptive, bucket, quota, standard, throttling
+from botocore.retries import adaptive, bucket, throttling
 
 from keyheat.model.resources import Cause
-from keyheat.model.retries import NONE, POLICIES, QUOTA_TOKENS, AdaptiveRate, RetryQuota, policy_named
+from keyheat.model.retries import NONE, POLICIES, AdaptiveRate, RetryQuota, policy_named
 
 NEW = policy_named("boto3-2026")
 LEGACY = policy_named("boto3-2025")
 
 
 class Always:
-    """Takes every answer for a throttle."""
-
-    def is_throttling_error_from_context(self, context: Any) -> bool:
-        return True
+    """Takes for a throttle what it is told is one."""
 
     def is_throttling_error(self, **kwargs: Any) -> bool:
         return bool(kwargs["throttled"])
-
-
-def context(attempt: int) -> Any:
-    return standard.RetryContext(attempt_number=attempt, parsed_response={"Error": {}})
-
-
-@pytest.mark.parametrize("attempt", range(1, 9))
-def test_a_pause_is_the_installed_sdks(attempt: int) -> None:
-    drawn = Random(7).random()
-    theirs = standard.ExponentialBackoff(
-        random=lambda: drawn, service_name="dynamodb", throttling_detector=Always()
-    )
-    assert NEW.pause_s(attempt, lambda: drawn) == pytest.approx(theirs.delay_amount(context(attempt)))
-
-
-def test_attempts_are_the_installed_sdks() -> None:
-    assert tuple(map(int, version("botocore").split(".")[:2])) >= (1, 44)
-    assert standard._SERVICE_MAX_ATTEMPTS["dynamodb"] == NEW.attempts
-    config = json.loads((Path(botocore.__file__).parent / "data" / "_retry.json").read_text())
-    legacy = config["retry"]["dynamodb"]["__default__"]
-    assert legacy["max_attempts"] == LEGACY.attempts
-    delay = legacy["delay"]
-    for attempt in range(1, LEGACY.attempts):
-        theirs_s = delay["base"] * delay["growth_factor"] ** (attempt - 1)
-        assert LEGACY.pause_s(attempt, lambda: 0.5) == pytest.approx(theirs_s)
-
-
-def test_the_quota_is_the_installed_sdks() -> None:
-    ours, theirs = RetryQuota(), quota.RetryQuota()
-    checker = standard.RetryQuotaChecker(theirs, Always())
-    assert theirs.available_capacity == QUOTA_TOKENS
-    rng = Random(3)
-    for _ in range(2_000):
-        paid = 0.0
-        if rng.random() < 0.6:
-            asked = context(1)
-            taken = checker.acquire_retry_quota(asked)
-            assert ours.take(NEW.throttle.cost_tokens) == taken
-            paid = asked.request_context.get("retry_quota_capacity", 0)
-        if rng.random() < 0.6:
-
-            class Good:
-                status_code = 200
-
-            checker.release_retry_quota({"retry_quota_capacity": paid} if paid else {}, Good())
-            ours.give_back(NEW.given_back(paid))
-        assert ours.tokens == theirs.available_capacity
 
 
 class FakeClock:

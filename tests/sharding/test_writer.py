@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from keyheat.model.resources import Cause
 from keyheat.sharding import Metadata, Policy, ProvisionedCapacity, ShardWriter
-from keyheat.sharding.client import Limit, Note, Throttle
+from keyheat.sharding.client import Limit, Throttle
 from keyheat.sharding.metadata import Shards
 from tests.sharding.memory import PARTITION, TABLE, MemoryClient, client_error, throttled
 
@@ -34,12 +34,8 @@ class Bench:
             pause=self.pause, ask_for_capacity=self.asked.append,
         )  # fmt: skip
 
-    @property
-    def note(self) -> Note:
-        def note(name: str, number: float) -> None:
-            self.counted[name] += int(number)
-
-        return note
+    def note(self, name: str, number: float) -> None:
+        self.counted[name] += int(number)
 
     def pause(self, pause_s: float) -> None:
         assert 0 <= pause_s <= POLICY.retry_high_s

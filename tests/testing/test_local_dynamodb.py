@@ -9,6 +9,7 @@ import pytest
 import keyheat
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.testing.local import LocalDynamoDB
+from tests.endpoint.account import attributes, index, schema, table, units
 from tests.endpoint.clients import client
 
 pytestmark = pytest.mark.opens
@@ -37,23 +38,10 @@ def ddb(local: LocalDynamoDB) -> Any:
 
 def create(ddb: Any, name: str = "orders", **more: Any) -> None:
     """A table with a day and an order in its key, and an index by customer."""
-    ddb.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": "day", "KeyType": "HASH"}, {"AttributeName": "no", "KeyType": "RANGE"}],
-        AttributeDefinitions=[
-            {"AttributeName": part, "AttributeType": "S"} for part in ("day", "no", "customer")
-        ],
-        ProvisionedThroughput={"ReadCapacityUnits": 500, "WriteCapacityUnits": 4_000},
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": "by-customer",
-                "KeySchema": [{"AttributeName": "customer", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "ALL"},
-                "ProvisionedThroughput": {"ReadCapacityUnits": 500, "WriteCapacityUnits": 4_000},
-            }
-        ],
-        **more,
-    )
+    capacity = {"ProvisionedThroughput": units(500, 4_000)}
+    keys = {"KeySchema": schema("day", "no"), "AttributeDefinitions": attributes("day", "no", "customer")}
+    indexes = [index("by-customer", "customer", **capacity)]
+    ddb.create_table(**table(name, **keys, **capacity, GlobalSecondaryIndexes=indexes, **more))
 
 
 def item(no: int, **more: str) -> Put:

@@ -22,9 +22,6 @@ from tools.trial.scenarios import NAMES
 
 ROOT = Path(__file__).parents[2]
 Tool = Callable[..., Any]
-RUN_SMALL, OTHERWISE = "python -m tools.trial", "keyheat local --port 8000 --behaviour burst_s=120"
-ON_IT = "python -m tools.trial --target http://127.0.0.1:8000 --only burst-spent"
-AGAIN = "python -m tools.trial --from trial.json"
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home"), pytest.mark.xdist_group("trial")]
 
@@ -45,7 +42,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
 
 @pytest.mark.nightly
 def test_a_rehearsal_from_beginning_to_end(tool: Tool, loads: list[Job], home: Path) -> None:
-    said = tool(verb_of_trial.trial, *RUN_SMALL.split()[3:])
+    said = tool(verb_of_trial.trial)
     assert said.code == 0, said.err
     assert said.says("The local table did what the model says, in 6 scenarios of 6.")
     assert max(map(len, said.out.splitlines())) <= 80
@@ -66,7 +63,7 @@ def test_a_file_of_somebody_is_held_against_the_model(tool: Tool, home: Path) ->
     write_trial(
         home / "trial.json", trial_of(observed(["maximum-on-demand"], "quota_depth_s=3"), complete=False)
     )
-    said = tool(verb_of_trial.trial, *AGAIN.split()[3:], "--json", "--out", "again")
+    said = tool(verb_of_trial.trial, "--from", "trial.json", "--json", "--out", "again")
     assert said.code == 1, said.err
     told = json.loads(said.out)
     assert told["differing"] == ["maximum-on-demand"]
@@ -82,25 +79,6 @@ def test_a_file_that_is_none_is_exit_code_3(tool: Tool, home: Path) -> None:
     said = tool(verb_of_trial.trial, "--from", "trial.json")
     assert said.code == 3
     assert "keyheat.trial/1" in said.line
-
-
-@pytest.mark.opens
-@pytest.mark.nightly
-def test_an_endpoint_with_another_behaviour_is_found_by_a_real_load(tool: Tool, home: Path) -> None:
-    """As the page says, on a free port; of the shortest scenario, to spare half a minute."""
-    setting = "quota_depth_s=4"
-    assert OTHERWISE.split()[-1].startswith("burst_s=")
-    with EndpointProcess.start(more=("--behaviour", setting)) as endpoint:
-        asked = ON_IT.replace("http://127.0.0.1:8000", endpoint.url).replace(
-            "burst-spent", "maximum-on-demand"
-        )
-        said = tool(verb_of_trial.trial, *asked.split()[3:], "--json", "--out", "t")
-    told = json.loads(said.out)
-    if told["trial"]["scenarios"][0]["state"] == "generator":
-        assert said.code == 3
-        pytest.skip("the machine was too busy to send the load, and the trial says so")
-    assert said.code == 1, said.err
-    assert list(told["explanations"][0]["parameters"]) == ["quota_depth_s"]
 
 
 @pytest.mark.parametrize(
