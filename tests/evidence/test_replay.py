@@ -39,6 +39,11 @@ CAUSE = series("WriteKeyRangeThroughputThrottleEvents", 0, 0, 6_000, 3_000, 0)
 KEY = HotKey(key="0f" * 20, share=0.7, throttles=9_000, units_per_s=1_050, direction=WRITE)
 
 
+def hot(*more: dict[str, Any]) -> Evidence:
+    """An incident of a hot key on a table of 4,000 WCU/s that is not described."""
+    return evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *more, table=UNKNOWN)
+
+
 def operation(name: str, metric: str, statistic: str, *per_minute: float) -> dict[str, Any]:
     return {**series(metric, *per_minute, statistic=statistic), "operation": name}
 
@@ -47,6 +52,9 @@ OPERATIONS = (
     operation("UpdateItem", "SuccessfulRequestLatency", "SampleCount", 9_000, 9_000, 33_000, 33_000, 9_000),
     operation("UpdateItem", "ThrottledRequests", "Sum", 0, 0, 6_000, 3_000, 0),
 )
+PUTS = tuple({**one, "operation": "PutItem"} for one in OPERATIONS)
+BY_DAY = {"name": "by_day", "keys": [{"name": "day", "type": "S", "role": "HASH"}]}
+WITH_INDEX = UNKNOWN | {"indexes": [BY_DAY]}
 
 
 def incident(folder: Path, found: Evidence, *keys: HotKey) -> Path:
@@ -72,7 +80,7 @@ def test_an_incident_is_a_scenario_of_its_worst_minute_with_its_capacity_then(
     verb: Verb, tmp_path: Path
 ) -> None:
     """The table is not described: CloudWatch published what it had."""
-    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *OPERATIONS, table=UNKNOWN)
+    found = hot(*OPERATIONS)
     raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
     assert raw["table"]["provisioned"] == {"read": 50, "write": 4_000}
     assert raw["tasks"] == [{"operation": "update", "per_s": (33_000 + 6_000) / 60}]
@@ -105,7 +113,7 @@ def test_auto_scaling_is_replayed_and_a_fix_says_why_it_does_not_try_its_maximum
 
 def test_a_hot_key_that_nobody_names_has_the_share_that_throttles_as_much(verb: Verb, tmp_path: Path) -> None:
     """Without operations, a unit is a request."""
-    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, table=UNKNOWN)
+    found = hot()
     raw, text = replayed(verb, incident(tmp_path / "inc", found))
     assert raw["tasks"] == [{"operation": "put", "per_s": HOT + 100}]
     assert raw["keys"]["share"] == pytest.approx((1_000 + 100) / (HOT + 100), abs=1e-3)
@@ -161,10 +169,9 @@ def test_the_minute_replayed_is_the_busiest_that_throttled_not_the_one_with_most
     """A mean latency is no count of requests."""
     latency = operation("UpdateItem", "SuccessfulRequestLatency", "Average", *[50.0] * 5)
     accepted = operation("UpdateItem", "SuccessfulRequestLatency", "SampleCount", 9e4, 33e3, 33e3, 42e3, 9e3)
-    refused = operation("UpdateItem", "ThrottledRequests", "Sum", 0, 0, 6_000, 3_000, 0)
     rates = consumed(3_000, CALM, HOT, 1_400, CALM)
     found = evidence(
-        rates, THROTTLES, CAUSE, provisioned(4_000), READS, latency, accepted, refused, table=UNKNOWN
+        rates, THROTTLES, CAUSE, provisioned(4_000), READS, latency, accepted, OPERATIONS[1], table=UNKNOWN
     )
     raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
     assert raw["tasks"] == [{"operation": "update", "per_s": (42_000 + 3_000) / 60}]
@@ -175,8 +182,7 @@ def test_the_minute_replayed_is_the_busiest_that_throttled_not_the_one_with_most
 def test_a_replay_that_does_not_throttle_says_so(
     verb: Verb, tmp_path: Path, share: float, reproduced: bool
 ) -> None:
-    puts = [{**one, "operation": "PutItem"} for one in OPERATIONS]
-    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *puts, table=UNKNOWN)
+    found = hot(*PUTS)
     key = KEY.model_copy(update={"share": share})
     folder = incident(tmp_path / "inc", found, key)
     said = verb("init", "--from-diagnosis", folder, "--out", tmp_path / "replay.toml")
@@ -187,8 +193,7 @@ def test_a_replay_that_does_not_throttle_says_so(
 
 def test_what_a_replay_leaves_out_is_said_on_the_terminal_as_well(verb: Verb, tmp_path: Path) -> None:
     scans = operation("Scan", "SuccessfulRequestLatency", "SampleCount", *[300.0] * 5)
-    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *OPERATIONS, scans, table=UNKNOWN)
-    folder = incident(tmp_path / "inc", found, KEY)
+    folder = incident(tmp_path / "inc", hot(*OPERATIONS, scans), KEY)
     said = verb("init", "--from-diagnosis", folder, "--out", tmp_path / "replay.toml")
     left_out = "Not taken: 5 requests/s of Scan: a scenario has no such task"
     assert left_out in said.out.replace("\n", " ")
@@ -199,12 +204,9 @@ def test_what_a_replay_leaves_out_is_said_on_the_terminal_as_well(verb: Verb, tm
 def test_a_replay_that_asks_an_index_for_more_than_was_measured_says_so(
     verb: Verb, tmp_path: Path, index_per_s: float, differs: bool
 ) -> None:
-    day = {"name": "day", "type": "S", "role": "HASH"}
-    table = UNKNOWN | {"indexes": [{"name": "by_day", "keys": [day]}]}
-    puts = [{**series, "operation": "PutItem"} for series in OPERATIONS]
     by_day = [consumed(*[index_per_s] * 5, index="by_day"), provisioned(4_000, index="by_day")]
     rates = consumed(*[1_100.0] * 5)
-    found = evidence(rates, THROTTLES, CAUSE, provisioned(4_000), READS, *by_day, *puts, table=table)
+    found = evidence(rates, THROTTLES, CAUSE, provisioned(4_000), READS, *by_day, *PUTS, table=WITH_INDEX)
     _raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
     said = "# INDEX by_day, writes: this load asks for 2,600 WCU/s; by CloudWatch, 550 WCU/s were asked for"
     assert (said in text) is differs
@@ -221,13 +223,9 @@ def with_index_keys(folder: Path, *keys: HotKey) -> Path:
 def test_a_hot_key_of_an_index_is_a_value_of_its_attribute_and_the_table_is_asked_evenly(
     verb: Verb, tmp_path: Path
 ) -> None:
-    day = {"name": "day", "type": "S", "role": "HASH"}
-    table = UNKNOWN | {"indexes": [{"name": "by_day", "keys": [day]}]}
-    puts = [{**series, "operation": "PutItem"} for series in OPERATIONS]
     of_index = [{**series, "index": "by_day"} for series in (RATES, THROTTLES, CAUSE)]
-    found = evidence(
-        RATES, *of_index, provisioned(4_000), provisioned(4_000, index="by_day"), READS, *puts, table=table
-    )
+    capacity = provisioned(4_000), provisioned(4_000, index="by_day")
+    found = evidence(RATES, *of_index, *capacity, READS, *PUTS, table=WITH_INDEX)
     key = KEY.model_copy(update={"key": "5a" * 20, "share": 0.9, "index": "by_day"})
     raw, text = replayed(verb, with_index_keys(incident(tmp_path / "named", found), key))
     assert raw["attributes"]["day"]["hot"] == [0.9]
@@ -244,12 +242,11 @@ def test_a_fix_of_an_index_without_a_named_key_replays_the_one_that_throttles_as
     verb: Verb, tmp_path: Path
 ) -> None:
     has = {"read": 50, "write": 4_000}
-    day = {"name": "day", "type": "S", "role": "HASH"}
-    table = {"provisioned": has, "indexes": [{"name": "by_day", "keys": [day], "provisioned": has}]}
-    hot = [HOT] * 8
-    refused = series("WriteKeyRangeThroughputThrottleEvents", *[60_000] * 8, index="by_day")
-    found = consumed(*hot), events(*[0] * 8), consumed(*hot, index="by_day"), refused
-    folder = incident(tmp_path / "inc", evidence(*found, minutes=8, table=table))
+    table = {"provisioned": has, "indexes": [BY_DAY | {"provisioned": has}]}
+    rates = [HOT] * 3
+    refused = series("WriteKeyRangeThroughputThrottleEvents", *[60_000] * 3, index="by_day")
+    found = consumed(*rates), events(*[0] * 3), consumed(*rates, index="by_day"), refused
+    folder = incident(tmp_path / "inc", evidence(*found, minutes=3, table=table))
     said = verb("fix", folder, "--out", tmp_path / "fix")
     assert said.code == 0, said.out + said.err
     assert said.says("Assumed: no key is named, and one key takes 95 % of the requests; beside it, keys")

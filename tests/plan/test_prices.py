@@ -6,7 +6,6 @@ import pytest
 
 from keyheat.plan.prices import DEFAULT, load_prices
 from keyheat.runfiles import FileProblem
-from keyheat.words import Capacity
 
 
 def test_the_shipped_list_says_where_and_when_it_holds_and_where_it_is_from() -> None:
@@ -14,12 +13,6 @@ def test_the_shipped_list_says_where_and_when_it_holds_and_where_it_is_from() ->
     assert prices.title == "list prices of us-east-1, 2026-08-13"
     assert all(source.startswith("https://") for source in prices.sources)
     assert prices.sources
-
-
-def test_provisioned_capacity_is_paid_by_the_hour_whether_used_or_not() -> None:
-    prices = load_prices().provisioned
-    assert prices.hourly(Capacity(write=4_000)) == pytest.approx(2.6)
-    assert prices.hourly(Capacity(read=500, write=4_000)) == pytest.approx(2.665)
 
 
 def test_a_list_of_capacity_alone_is_still_one(tmp_path: Path) -> None:
