@@ -12,6 +12,8 @@ from keyheat.runs.formats import HARDLY
 from keyheat.words import DONE
 from tests.make import a_scenario_file
 
+pytestmark = pytest.mark.usefixtures("no_page")
+
 Verb = Callable[..., Any]
 
 
@@ -121,9 +123,7 @@ def test_a_table_whose_burst_hides_a_second_limit_gets_both_cured(verb: Verb, tm
 
 
 @pytest.mark.slow
-def test_a_mix_with_transactions_is_cured_and_what_is_known_of_none_of_their_items_is_said(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_a_mix_with_transactions_is_cured(verb: Verb, tmp_path: Path) -> None:
     small = {"name": "own", "provisioned": {"read": 10, "write": 50}}
     tasks = [{"operation": "put", "per_s": 100}, {"operation": "transact_write", "per_s": 50}]
     found = simulated(verb, tmp_path, table=small, load={"duration_s": 30, "item_bytes": 1_500}, tasks=tasks)
@@ -141,9 +141,7 @@ def test_a_mix_with_transactions_is_cured_and_what_is_known_of_none_of_their_ite
 
 
 @pytest.mark.slow
-def test_of_a_mix_with_batches_the_labelled_throttles_are_said_to_be_a_part(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_labelled_throttles_of_a_mix_with_batches_are_a_part(verb: Verb, tmp_path: Path) -> None:
     """What a batch leaves unprocessed has no reason, so that the limit of most throttles is not told."""
     found = simulated(
         verb,
@@ -191,9 +189,7 @@ READ_HOT = {
 
 @pytest.mark.slow
 @pytest.mark.nightly
-def test_eventually_consistent_reads_have_one_ceiling_everywhere_and_copies_are_paid(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_eventual_reads_have_one_ceiling_and_copies_are_paid(verb: Verb, tmp_path: Path) -> None:
     """Three replicas answer them: a partition sustains 4,500 of their units a second."""
     assert verb("plan", design(tmp_path, **READ_HOT)).says("sustains 4,500 RCU/s")
     found = simulated(verb, tmp_path, **READ_HOT)
@@ -223,9 +219,7 @@ def test_a_throttle_in_thousands_is_no_reason_for_a_redesign(verb: Verb, tmp_pat
     assert found["cure"] is None
 
 
-def test_the_keys_of_an_index_are_searched_where_the_scenario_describes_them(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_keys_of_an_index_are_searched_if_they_are_described(verb: Verb, tmp_path: Path) -> None:
     even = {"keys": {"kind": "uniform", "keys": 10_000_000}, "load": {"duration_s": 60, "item_bytes": 900}}
     said = verb(
         "whatif", design(tmp_path, **{**TWO_HOT_KEYS, **even}), "shards", "--index", "by-status", "--json"
