@@ -90,9 +90,7 @@ def measure(cloudwatch: Any, table: str, values: dict[str, float], **more: str) 
     )
 
 
-def test_the_table_that_throttles_is_found_behind_the_first_page(
-    verb: Verb, url: str, tmp_path: Path
-) -> None:
+def test_a_table_behind_the_first_page_is_found(verb: Verb, url: str, tmp_path: Path) -> None:
     said = verb("diagnose", "--all", "--endpoint-url", url, "--region", "us-east-1", "--out", tmp_path)
     assert said.code == 1, said.out + said.err
     assert f"Requesting {4 * TABLES + 2} metrics" in said.err, "two batches of them"

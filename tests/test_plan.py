@@ -48,9 +48,7 @@ def test_a_local_table_is_asked_for_its_quotas(verb: Verb) -> None:
 
 
 @pytest.mark.slow
-def test_an_account_is_asked_for_its_quotas_and_its_region_is_held_against_the_prices(
-    verb: Verb, no_account: None, some_account: None
-) -> None:
+def test_an_account_is_asked_for_its_quotas(verb: Verb, no_account: None, some_account: None) -> None:
     with mock_aws():
         said = verb("plan", "pre-warmed", "--target", "aws", "--region", "eu-west-1")
     assert (said.code, said.err) == (0, "")
@@ -61,9 +59,7 @@ def test_an_account_is_asked_for_its_quotas_and_its_region_is_held_against_the_p
 
 
 @pytest.mark.opens
-def test_quotas_that_nobody_tells_are_unknown_and_the_plan_is_made(
-    verb: Verb, no_account: None, some_account: None
-) -> None:
+def test_a_plan_is_made_without_quotas(verb: Verb, no_account: None, some_account: None) -> None:
     said = verb("plan", "hotkey", "--target", "http://127.0.0.1:9")
     assert said.code == 0
     assert said.says("Unknown: Could not connect")
@@ -81,9 +77,7 @@ def test_quotas_that_nobody_tells_are_unknown_and_the_plan_is_made(
         (("--target", "aws", "--profile", "no-such"), "no-such"),
     ],
 )
-def test_a_target_that_cannot_be_is_wrong_use(
-    verb: Verb, no_account: None, options: tuple[str, ...], words: str
-) -> None:
+def test_a_wrong_target_is_exit_2(verb: Verb, no_account: None, options: tuple[str, ...], words: str) -> None:
     said = verb("plan", "hotkey", *options)
     assert said.code == 2
     assert words in said.err

@@ -108,9 +108,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
         ),
     ],
 )
-def test_what_cannot_be_asked_is_exit_code_2(
-    verb: Verb, home: Path, asked: tuple[str, ...], wrong: str
-) -> None:
+def test_wrong_questions_are_exit_code_2(verb: Verb, home: Path, asked: tuple[str, ...], wrong: str) -> None:
     (home / "full").mkdir()
     (home / "full" / "run.json").write_text("{}")
     said = verb("whatif", *asked)
@@ -143,9 +141,7 @@ def test_the_answer_for_programs_and_as_a_page(verb: Verb, home: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_runs_that_are_loaded_have_tables_and_files_of_their_own(
-    verb: Verb, loads: list[Job], home: Path
-) -> None:
+def test_loaded_runs_have_tables_and_files_of_their_own(verb: Verb, loads: list[Job], home: Path) -> None:
     said = verb(
         "whatif", "hotkey", "load", "--target", "local", "--from", "112", "--to", "500", "--duration", "10",
         "--out", "k",
@@ -166,9 +162,7 @@ def test_runs_that_are_loaded_have_tables_and_files_of_their_own(
     assert all(f'href="{link}"' in page for link in links)
 
 
-def test_a_run_that_cannot_be_made_ends_the_search_and_what_was_run_is_kept(
-    verb: Verb, monkeypatch: pytest.MonkeyPatch, home: Path
-) -> None:
+def test_a_failed_run_ends_the_search(verb: Verb, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setattr(verb_of_whatif, "make_run", lambda *_args, **_more: 130)
     said = verb("whatif", "hotkey", "load", "--target", "local", "--out", "k")
     assert (said.code, said.out) == (130, "")

@@ -125,9 +125,7 @@ AGES = [
 
 
 @pytest.mark.parametrize(("age", "length", "period_s"), AGES)
-def test_every_window_is_answered_in_the_period_that_is_kept_for_it(
-    age: timedelta, length: timedelta, period_s: int
-) -> None:
+def test_a_window_is_answered_in_the_kept_period(age: timedelta, length: timedelta, period_s: int) -> None:
     start = NOW - age
     aws = Kept(NOW, page_points=997)
     found = collected(aws, start, start + length, NOW)
@@ -208,9 +206,7 @@ WINDOWS: list[tuple[datetime, datetime, str]] = [
 
 
 @pytest.mark.parametrize(("start", "end", "message"), WINDOWS)
-def test_a_window_that_cannot_be_had_is_refused_with_what_can(
-    start: datetime, end: datetime, message: str
-) -> None:
+def test_an_impossible_window_is_refused(start: datetime, end: datetime, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         window_of(start, end, NOW)
 
@@ -218,9 +214,7 @@ def test_a_window_that_cannot_be_had_is_refused_with_what_can(
 @pytest.mark.parametrize(
     "asked", [{"start": NOW - 30 * MINUTE}, {"last": 30 * MINUTE}], ids=["start", "last"]
 )
-def test_a_window_that_goes_on_ends_with_the_newest_minute(
-    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_open_window_ends_now(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Minutes are published two minutes late, and nothing is waited for."""
     aws = Kept(NOW - 2 * MINUTE)
     monkeypatch.setattr(collection, "boto3_clients", lambda **_of: aws.factory)

@@ -23,9 +23,7 @@ def test_a_label_says_which_of_the_two_it_means() -> None:
 
 
 @pytest.mark.slow
-def test_it_is_measured_diagnosed_and_shown_beside_the_table(
-    verb: Callable[..., Said], tmp_path: Path
-) -> None:
+def test_it_is_diagnosed_and_shown_beside_the_table(verb: Callable[..., Said], tmp_path: Path) -> None:
     has = {"read": 500, "write": 9_000}
     index = {"name": "table", "partition_key": "country", "provisioned": has}
     scenario = a_scenario_file(

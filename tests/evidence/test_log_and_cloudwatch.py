@@ -52,9 +52,7 @@ def test_a_log_is_read_beside_cloudwatch(verb: Verb, app_at: MakeApp) -> None:
     assert not [line for line in diagnosis["coverage"]["missing"] if "record" in line]
 
 
-def test_a_window_ends_now_though_the_minute_of_the_last_throttle_goes_on(
-    verb: Verb, app_at: MakeApp
-) -> None:
+def test_a_window_ends_now_though_its_last_minute_goes_on(verb: Verb, app_at: MakeApp) -> None:
     app = app_at(635)
     now = datetime.fromtimestamp(app.clock(), UTC)
     log(now - timedelta(seconds=89), seconds=90)

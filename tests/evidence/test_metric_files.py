@@ -83,9 +83,7 @@ OF_TABLE, OF_INDEX = f"{THROTTLES}/Sum/60/table", f"{THROTTLES}/Sum/60/by_status
         ("PutItem-throttled.json", {}, f"{THROTTLES}/Sum/60/PutItem"),
     ],
 )
-def test_an_answer_of_get_metric_statistics_is_of_whom_its_name_says(
-    write: Write, name: str, more: Any, key: str
-) -> None:
+def test_statistics_are_of_whom_their_file_name_says(write: Write, name: str, more: Any, key: str) -> None:
     found = evidence(write(name, statistics(THROTTLES, [5, 0, 7])), **more)
     assert series(found) == {key: [5, 0, 7]}
     assert (found.window.start, found.window.end) == (NOON, NOON + timedelta(minutes=3))
@@ -330,9 +328,7 @@ OF_CARTS = {"Label": f"carts:{WRITES}/Sum/60/table", "Timestamps": [at(0)], "Val
         (f"time,metric,resource,value,stat\n{at(0)},{WRITES},orders,1,Average", "as Sum, not as Average"),
     ],
 )  # fmt: skip
-def test_a_file_that_can_only_be_wrong_is_refused_with_the_reason(
-    write: Write, content: Any, message: str
-) -> None:
+def test_a_file_that_can_only_be_wrong_is_refused(write: Write, content: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         evidence(write("export.csv" if isinstance(content, str) else "answer.json", content))
 

@@ -76,9 +76,7 @@ def replayed(verb: Verb, folder: Path, *more: str) -> tuple[dict[str, Any], str]
     return raw, text
 
 
-def test_an_incident_is_a_scenario_of_its_worst_minute_with_its_capacity_then(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_an_incident_is_replayed_by_its_worst_minute(verb: Verb, tmp_path: Path) -> None:
     """The table is not described: CloudWatch published what it had."""
     found = hot(*OPERATIONS)
     raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
@@ -91,9 +89,7 @@ def test_an_incident_is_a_scenario_of_its_worst_minute_with_its_capacity_then(
     assert "names of key attributes are assumed" in text
 
 
-def test_auto_scaling_is_replayed_and_a_fix_says_why_it_does_not_try_its_maximum(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_auto_scaling_is_replayed_and_not_tried_by_a_fix(verb: Verb, tmp_path: Path) -> None:
     cause = series("WriteProvisionedThroughputThrottleEvents", 0, 0, 6_000, 3_000, 0)
     pinned = AutoScaling(scaled=(ScalingRange(side=WRITE, min=100, max=1_000, target=0.7),))
     found = evidence(RATES, THROTTLES, cause, provisioned(1_000), READS, table=UNKNOWN)
@@ -154,18 +150,14 @@ def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
     ],
     ids=["capacity", "demand"],
 )
-def test_an_incident_that_does_not_say_enough_is_refused(
-    verb: Verb, tmp_path: Path, found: Evidence, message: str
-) -> None:
+def test_a_scant_incident_is_refused(verb: Verb, tmp_path: Path, found: Evidence, message: str) -> None:
     said = verb("init", "--from-diagnosis", incident(tmp_path / "inc", found), "--out", tmp_path / "x.toml")
     assert said.code == 2
     assert message in said.err
     assert not (tmp_path / "x.toml").exists()
 
 
-def test_the_minute_replayed_is_the_busiest_that_throttled_not_the_one_with_most_throttles(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_the_busiest_throttled_minute_is_replayed(verb: Verb, tmp_path: Path) -> None:
     """A mean latency is no count of requests."""
     latency = operation("UpdateItem", "SuccessfulRequestLatency", "Average", *[50.0] * 5)
     accepted = operation("UpdateItem", "SuccessfulRequestLatency", "SampleCount", 9e4, 33e3, 33e3, 42e3, 9e3)
@@ -179,9 +171,7 @@ def test_the_minute_replayed_is_the_busiest_that_throttled_not_the_one_with_most
 
 
 @pytest.mark.parametrize(("share", "reproduced"), [(0.5, False), (0.9, True)])
-def test_a_replay_that_does_not_throttle_says_so(
-    verb: Verb, tmp_path: Path, share: float, reproduced: bool
-) -> None:
+def test_a_calm_replay_says_so(verb: Verb, tmp_path: Path, share: float, reproduced: bool) -> None:
     found = hot(*PUTS)
     key = KEY.model_copy(update={"share": share})
     folder = incident(tmp_path / "inc", found, key)
@@ -201,9 +191,7 @@ def test_what_a_replay_leaves_out_is_said_on_the_terminal_as_well(verb: Verb, tm
 
 
 @pytest.mark.parametrize(("index_per_s", "differs"), [(550.0, True), (2_200.0, False)])
-def test_a_replay_that_asks_an_index_for_more_than_was_measured_says_so(
-    verb: Verb, tmp_path: Path, index_per_s: float, differs: bool
-) -> None:
+def test_an_index_is_asked_for_more(verb: Verb, tmp_path: Path, index_per_s: float, differs: bool) -> None:
     by_day = [consumed(*[index_per_s] * 5, index="by_day"), provisioned(4_000, index="by_day")]
     rates = consumed(*[1_100.0] * 5)
     found = evidence(rates, THROTTLES, CAUSE, provisioned(4_000), READS, *by_day, *PUTS, table=WITH_INDEX)
@@ -220,9 +208,7 @@ def with_index_keys(folder: Path, *keys: HotKey) -> Path:
     return folder
 
 
-def test_a_hot_key_of_an_index_is_a_value_of_its_attribute_and_the_table_is_asked_evenly(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_a_hot_key_of_an_index_is_a_value_of_its_attribute(verb: Verb, tmp_path: Path) -> None:
     of_index = [{**series, "index": "by_day"} for series in (RATES, THROTTLES, CAUSE)]
     capacity = provisioned(4_000), provisioned(4_000, index="by_day")
     found = evidence(RATES, *of_index, *capacity, READS, *PUTS, table=WITH_INDEX)
@@ -238,9 +224,7 @@ def test_a_hot_key_of_an_index_is_a_value_of_its_attribute_and_the_table_is_aske
     assert "ASSUMED: no key is named; one key with this share throttles as much" in text
 
 
-def test_a_fix_of_an_index_without_a_named_key_replays_the_one_that_throttles_as_much(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_a_fix_of_an_index_assumes_the_key_that_throttles_as_much(verb: Verb, tmp_path: Path) -> None:
     has = {"read": 50, "write": 4_000}
     table = {"provisioned": has, "indexes": [BY_DAY | {"provisioned": has}]}
     rates = [HOT] * 3
@@ -252,9 +236,7 @@ def test_a_fix_of_an_index_without_a_named_key_replays_the_one_that_throttles_as
     assert said.says("Assumed: no key is named, and one key takes 95 % of the requests; beside it, keys")
 
 
-def test_an_on_demand_table_is_replayed_with_the_maximum_of_then_and_that_minute_s_reads_alone(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_an_on_demand_table_is_replayed_with_the_maximum_of_then(verb: Verb, tmp_path: Path) -> None:
     """It was created within the window, so its description says no mode; its maximum was raised later."""
     maximum = series("OnDemandMaxReadRequestUnits", 15, 15, 15, 15, 300, statistic="Average")
     reads = series("ConsumedReadCapacityUnits", 600, 600, 900, 900, 900)
@@ -282,9 +264,7 @@ def test_an_on_demand_table_is_replayed_with_the_maximum_of_then_and_that_minute
 @pytest.mark.parametrize(
     ("provisioned_per_s", "duration_s"), [(400, 600), (900, 1_560)], ids=["far above", "little above"]
 )
-def test_a_replay_lasts_until_its_burst_is_spent(
-    verb: Verb, tmp_path: Path, provisioned_per_s: int, duration_s: int
-) -> None:
+def test_a_replay_outlasts_burst(verb: Verb, tmp_path: Path, provisioned_per_s: int, duration_s: int) -> None:
     """1,117 WCU/s, the throttled ones included, spend the 270,000 saved units of 900 WCU in 21 minutes."""
     used = consumed(*[provisioned_per_s] * 5)
     refused = events(*[60 * (1_117 - provisioned_per_s)] * 5)
