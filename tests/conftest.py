@@ -91,6 +91,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are diagnosed, and their page is not drawn, which takes longer than a short simulation."""
+    monkeypatch.setattr("keyheat.show.report.write_report", lambda *_of: None)
+
+
+@pytest.fixture
 def some_account(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys that nobody checks."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")

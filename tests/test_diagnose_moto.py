@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,7 @@ def url() -> Iterator[str]:
             "aws_access_key_id": "a", "aws_secret_access_key": "b",
         }  # fmt: skip
         ddb = boto3.client("dynamodb", **where)
-        for number in range(TABLES):
-            create(ddb, f"table-{number:03}")
+        create(ddb, "table-000")
         were_there_yesterday()
         cloudwatch = boto3.client("cloudwatch", **where)
         minutes = {
@@ -59,11 +59,16 @@ def create(ddb: Any, name: str) -> None:
 
 
 def were_there_yesterday() -> None:
-    """Make the tables older than every window: whoever creates one in its last minute knows nothing of it."""
+    """Make a day-old account of that table: whoever creates one in a window's last minute knows nothing."""
     for regions in dynamodb_backends.values():
         for backend in regions.values():
-            for table in backend.tables.values():
+            for table in list(backend.tables.values()):
                 table.created_at -= timedelta(days=1)
+                for number in range(1, TABLES):
+                    other = copy(table)
+                    other.name = f"table-{number:03}"
+                    other.table_arn = table.table_arn.replace(table.name, other.name)
+                    backend.tables[other.name] = other
 
 
 def measure(cloudwatch: Any, table: str, values: dict[str, float], **more: str) -> None:
@@ -85,9 +90,7 @@ def measure(cloudwatch: Any, table: str, values: dict[str, float], **more: str) 
     )
 
 
-def test_the_table_that_throttles_is_found_behind_the_first_page(
-    verb: Verb, url: str, tmp_path: Path
-) -> None:
+def test_a_table_behind_the_first_page_is_found(verb: Verb, url: str, tmp_path: Path) -> None:
     said = verb("diagnose", "--all", "--endpoint-url", url, "--region", "us-east-1", "--out", tmp_path)
     assert said.code == 1, said.out + said.err
     assert f"Requesting {4 * TABLES + 2} metrics" in said.err, "two batches of them"

@@ -44,7 +44,6 @@ def now(app: ServiceApp) -> datetime:
 
 def test_the_busiest_minute_is_the_peak_and_the_days_are_the_mean(app: ServiceApp) -> None:
     found = measure_traffic(app.cloudwatch, "orders", [], days=14, now=now(app))
-    assert found is not None
     assert found.peak_at == START + timedelta(minutes=17)
     tasks = {task.operation: task for task in found.tasks}
     assert tasks["PutItem"].per_s == 20.0
@@ -75,7 +74,6 @@ def test_the_hour_that_throttled_most_is_repeated_with_the_keys_that_it_names(ap
         model.resource(None).write.meter.accepted_many(60, 60 * 17.0, app.clock())
         app.clock.advance(60)
     found = measure_traffic(app.cloudwatch, "orders", [], days=14, now=now(app))
-    assert found is not None
     assert (found.throttled, found.hour.start) == (True, START + timedelta(hours=2))
     hot = HotKey(key="hot", share=0.98, throttles=3_600, units_per_s=34.0, direction="write")
     table = source_of(app.ddb.describe_table(TableName="orders")["Table"]).tables[0]

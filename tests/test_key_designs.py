@@ -62,9 +62,7 @@ def test_every_number_of_the_playbook_has_a_row() -> None:
 
 
 @pytest.mark.parametrize(("number", "name", "label"), NAMED)
-def test_a_name_is_a_scenario_with_a_load_test_that_expects_its_label(
-    number: str, name: str, label: str
-) -> None:
+def test_a_name_is_a_scenario_that_expects_its_label(number: str, name: str, label: str) -> None:
     scenario = a_shipped(name)
     assert scenario.name == name
     assert scenario.expects == label

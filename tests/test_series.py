@@ -76,9 +76,7 @@ def test_a_comparison_needs_no_load(verb: Verb, sample: Sample, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_comparison_with_a_run_that_cannot_be_judged_is_3(
-    verb: Verb, sample: Sample, tmp_path: Path
-) -> None:
+def test_a_comparison_with_an_invalid_run_is_3(verb: Verb, sample: Sample, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     said = verb("compare", sample("hotkey"), sample("generator-bound"), "--out", page)
     assert said.code == 3
@@ -89,9 +87,7 @@ def test_a_comparison_with_a_run_that_cannot_be_judged_is_3(
 
 @pytest.mark.nightly
 @pytest.mark.opens
-def test_several_scenarios_end_in_one_page(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_several_scenarios_are_one_page(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     files = {name: str(small(tmp_path, name, duration_s=6)) for name in ("hotkey", "sharded")}
     said = verb(*(files.get(word, word) for word in arguments(MANY)), "--no-collect")

@@ -25,7 +25,7 @@ Verb = Callable[..., Any]
 def test_the_same_scenario_and_seed_give_the_same_files(tmp_path: Path) -> None:
     files = []
     for number, seed in enumerate((7, 7, 8)):
-        made = simulate(a_shipped("audit-log"), seed=seed)
+        made = simulate(a_shipped("audit-log", 'load.arrivals="poisson"'), seed=seed)
         write_run(made, tmp_path / str(number))
         write_evidence(tmp_path / str(number) / "evidence.json", evidence_of(made))
         files.append({path.name: path.read_bytes() for path in (tmp_path / str(number)).iterdir()})
@@ -35,6 +35,7 @@ def test_the_same_scenario_and_seed_give_the_same_files(tmp_path: Path) -> None:
     assert {name for name in first if first[name] != other[name]} == first.keys() - {"latency.hdr"}
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_load_that_auto_scaling_caught_up_with_is_not_on_burst(tmp_path: Path, verb: Verb) -> None:
     provisioned = "{ read = 20, write = 120 }"
     file = tmp_path / "scaled.toml"
@@ -49,9 +50,7 @@ def test_a_load_that_auto_scaling_caught_up_with_is_not_on_burst(tmp_path: Path,
     assert said.says("150 WCU/s went through, 70 % of the table's 215 WCU.")
 
 
-def test_the_first_screen_says_what_came_out_and_the_files_are_those_of_a_run(
-    tmp_path: Path, verb: Verb
-) -> None:
+def test_the_first_screen_and_the_files_are_those_of_a_run(tmp_path: Path, verb: Verb) -> None:
     said = verb("simulate", "hotkey", "--show-keys", "--out", tmp_path)
     assert said.code == 0
     assert said.err == "hotkey: simulating 50 s\n"
@@ -107,6 +106,7 @@ def test_totals_add_up_over_the_files(tmp_path: Path) -> None:
     assert all(one["key"].startswith("sha256:") for one in keys["overall"]["write"])
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_field_is_set_by_its_path(tmp_path: Path, verb: Verb) -> None:
     """Twenty shards take the heat off a key whose load test spreads nothing: it says how it was asked."""
     said = verb("simulate", "hotkey", "--set", "keys.shards=20", "--duration", "8", "--out", tmp_path)
@@ -120,9 +120,7 @@ def test_a_field_is_set_by_its_path(tmp_path: Path, verb: Verb) -> None:
 @pytest.mark.parametrize(
     ("thresholds", "code"), [(("p99_ms_max=5", "wrong_reads_max=0"), 0), (("throttle_share_max=0.01",), 1)]
 )
-def test_what_a_simulation_cannot_measure_is_not_broken(
-    verb: Verb, tmp_path: Path, thresholds: tuple[str, ...], code: int
-) -> None:
+def test_unmeasured_is_not_broken(verb: Verb, tmp_path: Path, thresholds: tuple[str, ...], code: int) -> None:
     changes = (word for threshold in thresholds for word in ("--set", f"thresholds.{threshold}"))
     said = verb("simulate", "hotkey", *changes, "--duration", "8", "--out", tmp_path)
     assert said.code == code
@@ -146,9 +144,8 @@ class Seller(TableUser):
 
 
 @pytest.mark.opens
-def test_keys_that_we_made_up_are_shown_by_name_and_those_of_others_as_digests(
-    verb: Verb, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("no_page")
+def test_made_up_keys_are_shown_by_name_and_others_as_digests(verb: Verb, tmp_path: Path) -> None:
     def keys_of(scenario: str) -> list[dict[str, Any]]:
         said = verb("simulate", scenario, "--set", "load.duration_s=8", "--out", tmp_path / "run")
         assert said.code == 0, said.err
@@ -162,6 +159,7 @@ def test_keys_that_we_made_up_are_shown_by_name_and_those_of_others_as_digests(
 
 
 @pytest.mark.opens
+@pytest.mark.usefixtures("no_page")
 def test_commands_lead_to_the_scenario_from_where_one_is_and_a_digest_to_its_key(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, SecondCount, Series, TableFacts, ThrottleCount, Window
-from tests.make import START
+from keyheat.runs.formats import Evidence
+from tests.make import START, an_evidence, client_seconds, throttled
 from tools.accuracy.draw import Loss
 from tools.accuracy.score import CAUSES, left
 
@@ -16,31 +16,19 @@ KEY = ("metric", "statistic", "period_s", "index", "operation")
 
 def everything() -> Evidence:
     """Ten minutes of a table with an index, whatever `collect` asks for and a client sees."""
-    points = tuple((START + number * MINUTE, 60.0) for number in range(10))
-    second = START + timedelta(seconds=7)
-    reasons = (
-        ("by_tag", "write", "IndexWriteProvisionedThroughputExceeded", 3),
-        (None, "write", "TableWriteKeyRangeThroughputExceeded", 2),
-        ("by_tag", "read", "IndexReadKeyRangeThroughputExceeded", 1),
-    )
-    return Evidence(
-        table=TableFacts(name="orders"),
-        window=Window(start=START, end=START + 10 * MINUTE),
-        series=tuple(
-            Series(points=points, **{name: getattr(key, name) for name in KEY})
-            for key in metrics.series_keys(["by_tag"])
-        ),
-        throttles=tuple(
-            ThrottleCount(second=second, index=index, direction=direction, reason=reason, count=count)
-            for index, direction, reason, count in reasons
-        ),
-        seconds=tuple(
-            SecondCount(
-                second=second, index=index, direction="write", consumed=9.0, attempts=14, throttled=throttled
-            )
-            for index, throttled in ((None, 5), ("by_tag", 3))
-        ),
-    )
+    points = [(START + number * MINUTE, 60.0) for number in range(10)]
+    seen = range(7, 8)
+    throttles = [
+        *throttled("IndexWriteProvisionedThroughputExceeded", seen, 3, index="by_tag"),
+        *throttled("TableWriteKeyRangeThroughputExceeded", seen, 2),
+        {**throttled("IndexReadKeyRangeThroughputExceeded", seen, 1, index="by_tag")[0], "direction": "read"},
+    ]
+    (second,) = client_seconds((seen, 9.0, 5))
+    return an_evidence(
+        *({"points": points, **{name: getattr(key, name) for name in KEY}}
+          for key in metrics.series_keys(["by_tag"])),
+        throttles=throttles, seconds=[second, second | {"index": "by_tag", "throttled": 3}], minutes=10,
+    )  # fmt: skip
 
 
 def metrics_of(evidence: Evidence) -> set[str]:

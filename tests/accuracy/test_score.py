@@ -40,36 +40,36 @@ BOTH = refused((0, 100, {"partition": 10}), (100, 200, {"table": 10}))
 AT_ONCE = refused((0, 100, {"partition": 6, "table": 4}))
 
 
-@pytest.mark.parametrize(
-    ("what", "truth", "labels", "expected"),
-    [
-        ("right", PARTITION, [label("partition", 0, 100, 1_000)], [("partition", "partition")]),
-        ("wrong", PARTITION, [label("table", 0, 100, 1_000)], [("partition", "table")]),
-        ("no label at all", PARTITION, [], [("partition", MISSED)]),
-        ("a label over the smaller part", PARTITION, [label("partition", 0, 40, 400)],
-         [("partition", MISSED)]),
-        ("undecided", PARTITION, [label("undetermined", 0, 100, 1_000)], [("partition", "undetermined")]),
-        ("one label over two spans is right of one", BOTH, [label("partition", 0, 200, 2_000)],
-         [("partition", "partition"), ("table", "partition")]),
-        ("the label over most throttles counts", PARTITION,
-         [label("table", 0, 30, 300), label("partition", 30, 100, 700)], [("partition", "partition")]),
-        ("labels of the same constraint count together", PARTITION,
-         [label("partition", 0, 30, 300), label("table", 30, 70, 400), label("partition", 70, 100, 300)],
-         [("partition", "partition")]),
-        ("overlapping labels, each with its own throttles", AT_ONCE,
-         [label("table", 0, 100, 400), label("partition", 0, 100, 600)], [("partition", "partition")]),
-        ("overlapping labels that count the wrong way round", AT_ONCE,
-         [label("table", 0, 100, 700), label("partition", 0, 100, 300)], [("partition", "table")]),
-        ("a long label's throttles lie where its own cause was",
-         refused((0, 100, {"partition": 100}), (100, 400, {"partition": 1, "table": 20})),
-         [label("partition", 0, 400, 10_300), label("table", 100, 400, 6_000)],
-         [("partition", "partition"), ("table", "table")]),
-    ],
-)  # fmt: skip
+ANSWERS: dict[str, tuple[Refused, list[Label], list[tuple[str, str]]]] = {
+    "right": (PARTITION, [label("partition", 0, 100, 1_000)], [("partition", "partition")]),
+    "wrong": (PARTITION, [label("table", 0, 100, 1_000)], [("partition", "table")]),
+    "no label at all": (PARTITION, [], [("partition", MISSED)]),
+    "a label over the smaller part": (PARTITION, [label("partition", 0, 40, 400)],
+     [("partition", MISSED)]),
+    "undecided": (PARTITION, [label("undetermined", 0, 100, 1_000)], [("partition", "undetermined")]),
+    "one label over two spans is right of one": (BOTH, [label("partition", 0, 200, 2_000)],
+     [("partition", "partition"), ("table", "partition")]),
+    "the label over most throttles counts": (PARTITION,
+     [label("table", 0, 30, 300), label("partition", 30, 100, 700)], [("partition", "partition")]),
+    "labels of the same constraint count together": (PARTITION,
+     [label("partition", 0, 30, 300), label("table", 30, 70, 400), label("partition", 70, 100, 300)],
+     [("partition", "partition")]),
+    "overlapping labels, each with its own throttles": (AT_ONCE,
+     [label("table", 0, 100, 400), label("partition", 0, 100, 600)], [("partition", "partition")]),
+    "overlapping labels that count the wrong way round": (AT_ONCE,
+     [label("table", 0, 100, 700), label("partition", 0, 100, 300)], [("partition", "table")]),
+    "a long label's throttles lie where its own cause was": (
+     refused((0, 100, {"partition": 100}), (100, 400, {"partition": 1, "table": 20})),
+     [label("partition", 0, 400, 10_300), label("table", 100, 400, 6_000)],
+     [("partition", "partition"), ("table", "table")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("truth", "labels", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_the_answer_is_what_the_labels_say_of_most_throttles(
-    what: str, truth: Refused, labels: Sequence[Label], expected: list[tuple[str, str]]
+    truth: Refused, labels: Sequence[Label], expected: list[tuple[str, str]]
 ) -> None:
-    assert answered(truth, labels) == expected, what
+    assert answered(truth, labels) == expected
 
 
 def test_a_labeller_that_always_says_partition_is_right_of_partitions_only() -> None:
@@ -79,20 +79,18 @@ def test_a_labeller_that_always_says_partition_is_right_of_partitions_only() -> 
     assert found == [(truth, "partition") for truth in constraints]
 
 
-@pytest.mark.parametrize(
-    ("what", "made", "right", "false_alarm"),
-    [
-        ("all of its throttles were of it", label("partition", 0, 100, 1_000), True, False),
-        ("half of them were", label("table", 50, 150, 1_000), True, False),
-        ("hardly any were", label("table", 5, 105, 1_000), False, False),
-        ("nothing throttled there", label("table", 300, 400, 10), False, True),
-    ],
-)
-def test_a_label_is_right_where_half_of_its_throttles_had_its_constraint(
-    what: str, made: Label, right: bool, false_alarm: bool
-) -> None:
+LABELS: dict[str, tuple[Label, bool, bool]] = {
+    "all of its throttles were of it": (label("partition", 0, 100, 1_000), True, False),
+    "half of them were": (label("table", 50, 150, 1_000), True, False),
+    "hardly any were": (label("table", 5, 105, 1_000), False, False),
+    "nothing throttled there": (label("table", 300, 400, 10), False, True),
+}
+
+
+@pytest.mark.parametrize(("made", "right", "false_alarm"), LABELS.values(), ids=LABELS)
+def test_half_the_throttles_make_a_label_right(made: Label, right: bool, false_alarm: bool) -> None:
     (one,) = judged([made], TrueRecord(BOTH), number=1, best="minutes")
-    assert (one.right, one.false_alarm) == (right, false_alarm), what
+    assert (one.right, one.false_alarm) == (right, false_alarm)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,6 @@ def hot_run() -> tuple[Simulation, Evidence]:
 def aws_of(run: Simulation, *indexes: str, **options: Any) -> FakeAws:
     """AWS at the moment when the run ends; `indexes` are described, and nothing was sent to them."""
     table = run.scenario.table
-    assert table.provisioned is not None
     described = {
         "TableName": table.name,
         "ProvisionedThroughput": {

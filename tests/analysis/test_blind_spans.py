@@ -80,9 +80,7 @@ def hot_key(units: float) -> Keys:
         ),
     ],
 )  # fmt: skip
-def test_a_blind_span_that_could_hide_throttles_is_not_none(
-    made: Evidence, keys: Keys, why: str, numbers: Thresholds
-) -> None:
+def test_a_blind_span_is_undetermined(made: Evidence, keys: Keys, why: str, numbers: Thresholds) -> None:
     verdict = verdict_of(made, numbers, keys=keys)
     assert (verdict.constraint, verdict.valid, verdict.confidence) == ("undetermined", False, 0.0)
     assert verdict.because[0].startswith("Blind from 12:0")
@@ -99,9 +97,7 @@ def test_a_blind_span_that_could_hide_throttles_is_not_none(
         (run(load()), None),
     ],
 )
-def test_a_level_load_within_its_capacity_stays_none(
-    made: Evidence, says: str | None, numbers: Thresholds
-) -> None:
+def test_a_level_load_within_capacity_is_none(made: Evidence, says: str | None, numbers: Thresholds) -> None:
     verdict = verdict_of(made, numbers, keys=hot_key(900))
     assert (verdict.constraint, verdict.valid) == ("none", True)
     lines = [line for line in verdict.because if "Blind" in line or "failed" in line]

@@ -99,7 +99,6 @@ def raised(now: Evidence, least: float, mean: float, most: float) -> Evidence:
 
 def capacity_by_minute(now: Evidence) -> list[float | None]:
     track = timeline(now).track(None, WRITE)
-    assert track is not None
     minutes = int((now.window.end - START) / MINUTE)
     return [track.provisioned.at(START.timestamp() + 60 * minute) for minute in range(minutes)]
 
@@ -199,7 +198,6 @@ def test_an_earlier_rate_is_of_whole_periods_of_the_time_that_was_measured(minut
     name, before = next(fetch_earlier(lambda _service: app.cloudwatch, request))
     track = timeline(before).track(None, WRITE)
     assert name == "in the hours before"
-    assert track is not None
     assert track.asked_per_s(track.consumed or ()) == pytest.approx(360)
 
 

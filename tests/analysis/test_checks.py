@@ -48,9 +48,7 @@ BOUND = [
 
 
 @pytest.mark.parametrize(("spec", "broken", "decided"), BOUND)
-def test_a_threshold_that_a_late_generator_spoils_is_not_decided(
-    spec: dict[str, Any], broken: bool, decided: bool
-) -> None:
+def test_a_late_generator_leaves_thresholds_open(spec: dict[str, Any], broken: bool, decided: bool) -> None:
     client = ClientFiles(manifest=RUN, p99_ms=9.0)
     (found,) = check(ThresholdsSpec(**spec), VERDICT, EVIDENCE, client, bound=True)
     assert (found.broken, found.decided) == (broken, decided)
@@ -91,9 +89,7 @@ def test_wrong_reads_are_the_first_thing_said() -> None:
     ],
     ids=["several", "a worse grade is surer", "a number without a rule"],
 )
-def test_every_mistake_in_the_labelling_numbers_is_named(
-    changes: dict[str, str], said: list[str], tmp_path: Path
-) -> None:
+def test_wrong_labelling_numbers_are_named(changes: dict[str, str], said: list[str], tmp_path: Path) -> None:
     text = DEFAULT.read_text()
     for old, new in changes.items():
         text = text.replace(old, new)

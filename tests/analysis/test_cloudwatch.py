@@ -189,9 +189,7 @@ def test_kinds_of_failure(raised: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize(("names", "pace", "polls"), [((), (15, 600), 42), (("one", "two"), (10, 25), 5)])
-def test_every_series_is_asked_for_in_every_poll(
-    names: tuple[str, ...], pace: tuple[float, float], polls: int
-) -> None:
+def test_a_poll_asks_for_all_series(names: tuple[str, ...], pace: tuple[float, float], polls: int) -> None:
     asked = most_metrics(names, pace=PollPace(poll_s=pace[0], limit_s=pace[1]))
     assert asked == polls * len(metrics.series_keys(names))
     assert len(metrics.series_keys(["one"])) > len(metrics.series_keys())

@@ -46,9 +46,7 @@ def test_no_throttles_mean_something_only_where_there_can_be_some(
     ("whose", "rule", "doubts"),
     [("aws", "seconds-below-provisioned", 0), ("other", "undetermined-no-consumed", 1)],
 )
-def test_nothing_is_inferred_from_units_that_may_not_be_dynamodbs(
-    whose: Endpoint, rule: str, doubts: int, numbers: Thresholds
-) -> None:
+def test_units_of_others_prove_nothing(whose: Endpoint, rule: str, doubts: int, numbers: Thresholds) -> None:
     found = evidence(
         consumed(1_300, 1_300, 1_300), events(9_000, 9_000, 9_000), provisioned(4_000),
         throttles=throttled(None, range(170), 150), seconds=client_seconds((range(170), 1_300, 150)),

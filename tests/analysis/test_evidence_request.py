@@ -1,7 +1,6 @@
 """Evidence as it is asked for: live tables over any window, and files of the AWS CLI without any access."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +20,6 @@ from keyheat.evidence.cloudwatch import silent
 from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
 from keyheat.evidence.table import facts_during
 from keyheat.flags import TimeSpan
-from keyheat.runfiles import FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
 from keyheat.runs.plausibility import read_evidence, sound
@@ -127,9 +125,7 @@ AGES = [
 
 
 @pytest.mark.parametrize(("age", "length", "period_s"), AGES)
-def test_every_window_is_answered_in_the_period_that_is_kept_for_it(
-    age: timedelta, length: timedelta, period_s: int
-) -> None:
+def test_a_window_is_answered_in_the_kept_period(age: timedelta, length: timedelta, period_s: int) -> None:
     start = NOW - age
     aws = Kept(NOW, page_points=997)
     found = collected(aws, start, start + length, NOW)
@@ -210,9 +206,7 @@ WINDOWS: list[tuple[datetime, datetime, str]] = [
 
 
 @pytest.mark.parametrize(("start", "end", "message"), WINDOWS)
-def test_a_window_that_cannot_be_had_is_refused_with_what_can(
-    start: datetime, end: datetime, message: str
-) -> None:
+def test_an_impossible_window_is_refused(start: datetime, end: datetime, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         window_of(start, end, NOW)
 
@@ -220,9 +214,7 @@ def test_a_window_that_cannot_be_had_is_refused_with_what_can(
 @pytest.mark.parametrize(
     "asked", [{"start": NOW - 30 * MINUTE}, {"last": 30 * MINUTE}], ids=["start", "last"]
 )
-def test_a_window_that_goes_on_ends_with_the_newest_minute(
-    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_open_window_ends_now(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Minutes are published two minutes late, and nothing is waited for."""
     aws = Kept(NOW - 2 * MINUTE)
     monkeypatch.setattr(collection, "boto3_clients", lambda **_of: aws.factory)
@@ -295,53 +287,6 @@ def test_a_description_counts_as_far_as_it_held_then(change: Any, field: str, va
     assert bool(said) == bool(lines)
 
 
-Answer = Callable[..., Path]
-
-
-@pytest.fixture
-def answer(tmp_path: Path) -> Answer:
-    """Writes what the AWS CLI prints: `answer("a.json", {label: {minute: value}})`."""
-
-    def write(name: str, series: dict[str, dict[int, float]], **more: Any) -> Path:
-        results = [
-            {
-                "Label": f"orders:{label}", "Timestamps": [at(START + n * MINUTE) for n in points],
-                "Values": list(points.values()), "StatusCode": "Complete", **more,
-            }
-            for label, points in series.items()
-        ]  # fmt: skip
-        path = tmp_path / name
-        path.write_text(json.dumps({"MetricDataResults": results}))
-        return path
-
-    return write
-
-
-WRITES = "ConsumedWriteCapacityUnits/Sum/60/table"
-OF_INDEX = "WriteThrottleEvents/Sum/60/index=by_day"
-
-
-def from_files(*files: Path, **more: Any) -> Evidence:
-    asked = EvidenceRequest(table="orders", start=START, end=START + 5 * MINUTE, metrics=files, **more)
-    return evidence_for(asked, clock=lambda: START.timestamp() + 9_999, progress=silent)
-
-
-def test_several_files_of_the_cli_are_one_answer(answer: Answer, tmp_path: Path) -> None:
-    description = tmp_path / "table.json"
-    description.write_text(json.dumps({"Table": {**PROVISIONED_ON, "CreationDateTime": at(START - DAY)}}))
-    first, second = answer("a", {WRITES: {0: 1, 1: 2}}), answer("b", {WRITES: {1: 2, 2: 3}, OF_INDEX: {1: 9}})
-    found = from_files(first, second, described=description)
-    assert [value for _, value in consumption(found).points] == [1, 2, 3]
-    assert found.table.provisioned is not None
-    assert [index.name for index in found.table.indexes] == ["by_day"]
-    assert found.missing == ()
-
-
-def test_an_answer_that_is_no_evidence_yet_says_what_makes_it(answer: Answer) -> None:
-    with pytest.raises(FileProblem, match=r"keyheat collect .* --metrics \S+a\.json"):
-        read_evidence(answer("a.json", {WRITES: {1: 2}}))
-
-
 def test_evidence_may_have_throttles_alone(tmp_path: Path) -> None:
     """What is left out is unknown, and not zero."""
     reason = "TableWriteKeyRangeThroughputExceeded"
@@ -381,33 +326,6 @@ def test_a_length_of_time_is_taken_as_people_type_it(typed: str, meant: timedelt
     assert TimeSpan().convert(typed, None, None) == meant
     with pytest.raises(click.UsageError, match="such as 90m, 3h or 2d"):
         TimeSpan().convert(typed[:-1], None, None)
-
-
-def test_an_answer_that_was_cut_off_says_so(answer: Answer) -> None:
-    """As `--max-items` cuts it: whole series are left out, and no series says so."""
-    cut = answer("a", {WRITES: {1: 2}})
-    cut.write_text(json.dumps(json.loads(cut.read_text()) | {"NextToken": "more"}))
-    assert any("ends with a NextToken" in line for line in from_files(cut).missing)
-    assert from_files(cut, answer("b", {OF_INDEX: {1: 2}})).missing == from_files(answer("b", {})).missing
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"Table": {"TableName": "other"}}', "describes 'other', not 'orders': name the same table"),
-        ('{"TableNames": []}', "this is not output of `aws dynamodb describe-table`"),
-        (
-            '{"Table": {"TableName": "orders", "CreationDateTime": "monday"}}',
-            "not a complete table description",
-        ),
-        ("Table:\n  TableName: orders", "the AWS CLI prints JSON with --output json"),
-    ],
-)
-def test_a_description_that_is_none(content: str, message: str, answer: Answer, tmp_path: Path) -> None:
-    path = tmp_path / "table.json"
-    path.write_text(content)
-    with pytest.raises(ValueError, match=message):
-        from_files(answer("a", {WRITES: {1: 2}}), described=path)
 
 
 def test_a_profile_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

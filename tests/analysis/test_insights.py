@@ -98,7 +98,6 @@ def test_a_rules_keys_become_digests_and_are_shown_where_asked(aws: SimpleNamesp
     reports(aws, {}, RuleName=name("PKT"), StartTime=WINDOW.start, EndTime=WINDOW.end)
     found = read(aws)
     assert found.missing == ()
-    assert found.contributors is not None
     accessed, throttled = found.contributors
     assert (accessed.counts, accessed.total, accessed.period_s) == ("accessed", 18.0, 60)
     assert accessed.keys == (
@@ -110,7 +109,6 @@ def test_a_rules_keys_become_digests_and_are_shown_where_asked(aws: SimpleNamesp
     describes(aws, "PKT")
     reports(aws, {"ann": {START: 9.0}})
     shown = read(aws, show_keys=True)
-    assert shown.contributors is not None
     assert shown.contributors[0].keys[0].shown == "ann"
 
 
@@ -245,9 +243,7 @@ def test_an_index_has_hot_keys_of_its_own_with_their_part_of_what_it_refused() -
         (0.0, 1_000 + 2_400 / 2, 300 + 2_400 * 0.15),  # refused by another limit: each key has its part
     ],
 )
-def test_what_a_partition_refused_is_of_the_key_at_its_ceiling(
-    by_partitions: float, hot_per_s: float, cold_per_s: float
-) -> None:
+def test_a_partition_refuses_its_hot_key(by_partitions: float, hot_per_s: float, cold_per_s: float) -> None:
     """By the rule of accessed keys alone: 1,000 of 2,000 WCU/s go to `hot`, and 2,400 are throttled."""
     rule = counted("accessed", {"hot": 3 * 60_000.0, "cold": 3 * 18_000.0}, 3 * 120_000.0)
     sums = {"ConsumedWriteCapacityUnits": 120_000.0, "WriteThrottleEvents": 144_000.0}
@@ -269,14 +265,11 @@ def test_what_a_partition_refused_is_of_the_key_at_its_ceiling(
         ({"a": 60_000.0}, []),  # b has the 1,000 WCU/s that a partition admits
     ],
 )
-def test_keys_that_exceed_a_partition_at_the_same_time_are_all_named(
-    refused: dict[str, float], beside: list[str]
-) -> None:
+def test_keys_that_are_hot_at_the_same_time_are_named(refused: dict[str, float], beside: list[str]) -> None:
     rules = [counted("accessed", {"a": 3 * 60_000.0, "b": 3 * 60_000.0}), counted("throttled", refused)]
     sums = {"ConsumedWriteCapacityUnits": 120_000.0, "WriteThrottleEvents": 60_000.0}
     found = evidence(*rules, **sums, WriteKeyRangeThroughputThrottleEvents=60_000.0)
     facts = facts_of(evidence_alone(found, diagnosed(found, replay_s=0)))
-    assert facts.hot_key is not None
     assert facts.hot_key.key == "a"
     assert [key.key for key in facts.hot_beside] == beside
 
@@ -310,9 +303,7 @@ def accepted(direction: Direction, **counts: float) -> list[Series]:
         (900.0, 0.98, 0.98 * (15 + 357)),
     ],
 )
-def test_where_throttles_alone_are_counted_a_key_has_its_part_of_what_one_partition_gives(
-    consumed: float, share: float, per_s: float
-) -> None:
+def test_throttles_alone_share_what_a_partition_gives(consumed: float, share: float, per_s: float) -> None:
     rule = counted("throttled", {"hot": 0.98 * 1_260, "k": 0.02 * 1_260})
     sums = {"ConsumedWriteCapacityUnits": consumed, "WriteThrottleEvents": 1_260.0, "ReadThrottleEvents": 0.0}
     (heat,) = insight_heats(with_more(evidence(rule, **sums), *accepted(WRITE, PutItem=consumed / 17)))
@@ -330,9 +321,7 @@ def test_where_throttles_alone_are_counted_a_key_has_its_part_of_what_one_partit
         ({}, 0.0, None),
     ],
 )
-def test_what_a_request_takes_is_known_if_each_was_counted(
-    counts: dict[str, float], failed: float, each: float | None
-) -> None:
+def test_what_a_request_takes_is_counted(counts: dict[str, float], failed: float, each: float | None) -> None:
     sums = {"ConsumedWriteCapacityUnits": 600.0, "ConditionalCheckFailedRequests": failed}
     series = [*evidence(**sums).series, *accepted(WRITE, **counts)]
     assert units_per_request(series, WRITE, None) == each
@@ -349,14 +338,11 @@ def test_what_a_request_takes_is_known_if_each_was_counted(
         ({"PutItem": 50.0, "BatchWriteItem": 50.0}, (600 + 45.0) / 60),  # nobody counts a batch's parts
     ],
 )
-def test_a_refused_transaction_asked_for_all_its_parts(
-    accepted_requests: dict[str, float], asked_per_s: float
-) -> None:
+def test_a_refused_transaction_asked_for_all(accepted_requests: dict[str, float], asked_per_s: float) -> None:
     count = 30.0 if accepted_requests["PutItem"] == 0 else 10.0
     refused = of_minutes(metrics.THROTTLED_REQUESTS, count, operation="TransactWriteItems")
     seen = evidence(ConsumedWriteCapacityUnits=600.0, WriteThrottleEvents=45.0)
     track = timeline(with_more(seen, *accepted(WRITE, **accepted_requests), refused)).track(None, WRITE)
-    assert track is not None
     assert track.asked_per_s([int(START.timestamp())]) == pytest.approx(asked_per_s)
 
 
@@ -375,7 +361,6 @@ def test_a_demand_that_filled_a_part_of_a_minute_is_that_of_the_part() -> None:
     assert facts_of(run).at_least_per_s == pytest.approx(at_least)
     (raised,) = (advice for advice in diagnosis.recommendations if advice.action == "raise_max_on_demand")
     assert raised.units == 282 > 210
-    assert raised.foreseen is not None
     assert raised.foreseen.throttle_share_before == pytest.approx(410 / (410 + 1_909 / 3), abs=0.05)
     assert raised.foreseen.throttle_share_after == 0
 
@@ -439,7 +424,6 @@ def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands()
     facts = facts_of(run)
     raised = next(one for one in diagnosis.recommendations if one.action == "raise_capacity")
     changed = changes(seen, diagnosis.labels, facts.resource, ())
-    assert changed is not None
     each = units_per_request(seen.series, WRITE, None)
     assert each is not None
     assert facts.asked_per_s == changed.now.demand_per_s == pytest.approx((900 + 50 * each) / 60)

@@ -56,9 +56,7 @@ def diagnosed(evidence: Evidence, numbers: Thresholds) -> Diagnosis:
 
 
 @pytest.mark.parametrize(("name", "constraint"), SITUATIONS)
-def test_labels_are_what_the_model_decided_and_worse_evidence_is_never_surer(
-    name: str, constraint: str, numbers: Thresholds
-) -> None:
+def test_labels_are_what_the_model_decided(name: str, constraint: str, numbers: Thresholds) -> None:
     run = asked_one_by_one(a_shipped(name), SCENARIOS)
     evidence = evidence_of(run)
     refused: Counter[str] = Counter()

@@ -87,7 +87,7 @@ def test_a_conflict_with_consumption_is_said_and_weighs_less(numbers: Thresholds
     assert numbers.confidence.conflict < label.confidence < numbers.confidence.cause_metric
 
 
-def test_bursts_within_minutes_are_not_a_hot_partition_when_the_clients_seconds_say_so(
+def test_bursts_within_minutes_are_not_a_hot_partition(
     numbers: Thresholds,
 ) -> None:
     """Every 90 s a burst spends what was saved, and then stays at the table's limit: the keys are even."""
@@ -205,9 +205,7 @@ def test_a_sprinkle_by_cloudwatch_alone(
         (900, 400, {"table", "by_0"}),  # which is at its own limit
     ],
 )
-def test_throttles_of_an_index_that_are_counted_at_its_table_as_well(
-    of_table: int, has: int, resources: set[str], numbers: Thresholds
-) -> None:
+def test_throttles_counted_twice(of_table: int, has: int, resources: set[str], numbers: Thresholds) -> None:
     found = evidence(
         consumed(*[400] * 5), events(*[of_table] * 5), provisioned(has),
         consumed(*[100] * 5, index="by_0"), events(*[900] * 5, index="by_0"), provisioned(100, index="by_0"),
@@ -247,21 +245,19 @@ COMPLETE = (
     consumed(10, 10), events(None, None),
     series("ConsumedReadCapacityUnits", 0, 0), series("ReadThrottleEvents"),
 )  # fmt: skip
-WITHOUT_THROTTLES: list[tuple[str, Evidence, str]] = [
-    ("CloudWatch published every minute", evidence(*COMPLETE, minutes=2), "none"),
-    ("the client recorded its seconds", evidence(seconds=client_seconds((range(60), 50, 0))), "none"),
-    ("one minute was never published", evidence(*COMPLETE, minutes=3), "undetermined"),
-    ("throttle events were never asked for", evidence(*COMPLETE[::2], minutes=2), "undetermined"),
-    ("nothing is known of an index", evidence(*COMPLETE, minutes=2, indexes=1), "undetermined"),
-    ("there is nothing at all", evidence(), "undetermined"),
-    ("the client sent nothing", evidence(seconds=[], throttles=[]), "undetermined"),
-]
+WITHOUT_THROTTLES: dict[str, tuple[Evidence, str]] = {
+    "CloudWatch published every minute": (evidence(*COMPLETE, minutes=2), "none"),
+    "the client recorded its seconds": (evidence(seconds=client_seconds((range(60), 50, 0))), "none"),
+    "one minute was never published": (evidence(*COMPLETE, minutes=3), "undetermined"),
+    "throttle events were never asked for": (evidence(*COMPLETE[::2], minutes=2), "undetermined"),
+    "nothing is known of an index": (evidence(*COMPLETE, minutes=2, indexes=1), "undetermined"),
+    "there is nothing at all": (evidence(), "undetermined"),
+    "the client sent nothing": (evidence(seconds=[], throttles=[]), "undetermined"),
+}
 
 
-@pytest.mark.parametrize(
-    ("story", "found", "constraint"), WITHOUT_THROTTLES, ids=[r[0] for r in WITHOUT_THROTTLES]
-)
-def test_without_throttles(story: str, found: Evidence, constraint: str, numbers: Thresholds) -> None:
+@pytest.mark.parametrize(("found", "constraint"), WITHOUT_THROTTLES.values(), ids=WITHOUT_THROTTLES)
+def test_without_throttles(found: Evidence, constraint: str, numbers: Thresholds) -> None:
     verdict = diagnosed(found, numbers).verdict
     assert verdict.constraint == constraint
     assert verdict.valid == (constraint == "none")
@@ -270,22 +266,21 @@ def test_without_throttles(story: str, found: Evidence, constraint: str, numbers
 
 BEHIND = {"bound": True, "fell_behind": True, "asked_per_s": 2_000, "achieved_per_s": 1_582}
 AT_LEAST = "The generator sent only 1,582 of 2,000 requests/s, so the real load throttles at least this much."
-SPOILED = [
-    ("a named throttle", BEHIND, KEY_RANGE, AT_LEAST),
-    (
-        "one that came late",
+SPOILED = {
+    "a named throttle": (BEHIND, KEY_RANGE, AT_LEAST),
+    "one that came late": (
         {**BEHIND, "achieved_per_s": 2_000},
         KEY_RANGE,
         "The generator sent requests late",
     ),
-    ("a throttle without a reason", BEHIND, None, None),
-    ("a failed timeline", {**BEHIND, "fell_behind": False}, KEY_RANGE, None),
-]
+    "a throttle without a reason": (BEHIND, None, None),
+    "a failed timeline": ({**BEHIND, "fell_behind": False}, KEY_RANGE, None),
+}
 
 
-@pytest.mark.parametrize(("story", "health", "reason", "said"), SPOILED, ids=[row[0] for row in SPOILED])
+@pytest.mark.parametrize(("health", "reason", "said"), SPOILED.values(), ids=SPOILED)
 def test_a_generator_that_was_the_limit_spoils_what_it_can(
-    story: str, health: Mapping[str, object], reason: str | None, said: str | None, numbers: Thresholds
+    health: Mapping[str, object], reason: str | None, said: str | None, numbers: Thresholds
 ) -> None:
     manifest = a_manifest(generator={**health, "checks": ["CPU at 99 %"]})
     found = evidence(throttles=throttled(reason, range(10, 40)))
@@ -343,9 +338,7 @@ COUNTED_EVEN = Keys.model_validate({"indexes": {"by_0": {"overall": {"write": []
         (COUNTED_EVEN, "on-demand-not-grown", False),
     ],
 )
-def test_an_index_has_not_grown_yet_only_where_its_own_keys_were_counted(
-    keys: Keys, rule: str, asks: bool, numbers: Thresholds
-) -> None:
+def test_an_index_that_has_not_grown_yet(keys: Keys, rule: str, asks: bool, numbers: Thresholds) -> None:
     """3,600 of 4,000 units/s warm: one hot value of its key looks the same, and pre-warming does not help."""
     found = evidence(
         consumed(10, 10), events(None, None), consumed(3_600, 3_600, index="by_0"),

@@ -21,20 +21,20 @@ def verdict(constraint: Any, *, valid: bool = True) -> Verdict:
     )  # fmt: skip
 
 
-STATES: list[tuple[str, dict[str, Any], str]] = [
-    ("no throttles", {}, "carried"),
-    ("throttles", {"judged": verdict("partition"), "throttles": True}, "limited"),
-    ("without a reason", {"judged": verdict("undetermined", valid=False), "throttles": True}, "limited"),
-    ("too many errors", {"judged": verdict("none", valid=False)}, "undecided"),
-    ("errors, and throttles", {"judged": verdict("table", valid=False), "throttles": True}, "undecided"),
-    ("a late generator", {"bound": True, "judged": verdict("none", valid=False)}, "generator"),
-    ("late, and throttled", {"bound": True, "judged": verdict("table"), "throttles": True}, "limited"),
-    ("on burst", {"on_burst": True}, "limited"),
-]  # fmt: skip
+STATES: dict[str, tuple[dict[str, Any], str]] = {
+    "no throttles": ({}, "carried"),
+    "throttles": ({"judged": verdict("partition"), "throttles": True}, "limited"),
+    "without a reason": ({"judged": verdict("undetermined", valid=False), "throttles": True}, "limited"),
+    "too many errors": ({"judged": verdict("none", valid=False)}, "undecided"),
+    "errors, and throttles": ({"judged": verdict("table", valid=False), "throttles": True}, "undecided"),
+    "a late generator": ({"bound": True, "judged": verdict("none", valid=False)}, "generator"),
+    "late, and throttled": ({"bound": True, "judged": verdict("table"), "throttles": True}, "limited"),
+    "on burst": ({"on_burst": True}, "limited"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("story", "facts", "state"), STATES, ids=[one[0] for one in STATES])
-def test_what_a_run_says_of_its_table(story: str, facts: dict[str, Any], state: str) -> None:
+@pytest.mark.parametrize(("facts", "state"), STATES.values(), ids=STATES)
+def test_what_a_run_says_of_its_table(facts: dict[str, Any], state: str) -> None:
     known = {"judged": verdict("none"), "bound": False, "throttles": False, "on_burst": False, **facts}
     diagnosis = a_diagnosis(verdict=known["judged"], generator={"bound": known["bound"]})
     assert state_of(diagnosis, throttles=known["throttles"], on_burst=known["on_burst"]) == state

@@ -82,7 +82,6 @@ def test_the_shards_of_a_table_that_others_load(
     prefix: str, window: dict[str, Any], splits: tuple[datetime, ...] | None
 ) -> None:
     facts = of_others(Others(prefix=prefix), **window).partitions
-    assert facts is not None
     assert (facts.estimated, facts.splits) == (2, splits)
     if "later_s" not in window:
         assert facts.open_shards == 3
@@ -91,7 +90,6 @@ def test_the_shards_of_a_table_that_others_load(
 def test_a_stream_that_may_not_be_described_is_said() -> None:
     said: Any = {"Error": {"Code": "AccessDeniedException", "Message": "not you"}}
     found = of_others(Others(ClientError(said, "DescribeStream")))
-    assert found.partitions is not None
     assert (found.partitions.estimated, found.partitions.open_shards) == (2, None)
     assert any(
         line.startswith("the shards of the table's stream") and "not you" in line for line in found.missing

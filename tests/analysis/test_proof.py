@@ -48,26 +48,24 @@ def run(*limits: tuple[Limit, int], valid: bool = True, name: str = "run") -> Tr
 
 CALM, SPRINKLE = run(), run((HOT, int(ATTEMPTS * HARDLY)))
 BEFORE = run((HOT, 40_000))
-PROOFS: list[tuple[str, list[Tried], list[Tried], str, Limit | None]] = [
-    ("no throttle is left", [BEFORE], [CALM], "fixed", None),
-    ("hardly one is left", [BEFORE], [SPRINKLE], "fixed", None),
-    ("fewer are left, by the same limit", [BEFORE], [run((HOT, 5_000))], "not_fixed", HOT),
-    ("another limit is met", [BEFORE], [run((INDEX, 5_000))], "moved", INDEX),
-    ("another limit is met, the old one hardly", [BEFORE], [run((INDEX, 5_000), (HOT, 50))], "moved", INDEX),
-    ("both are met", [BEFORE], [run((INDEX, 9_000), (HOT, 5_000))], "not_fixed", HOT),
-    ("the original is calm now", [CALM], [CALM], "not_shown", None),
-    ("the original met another limit", [run((INDEX, 40_000))], [CALM], "not_shown", None),
-    ("one repetition is not fixed", [BEFORE, BEFORE], [CALM, run((HOT, 900))], "not_fixed", HOT),
-    ("one repetition did not throttle", [BEFORE, CALM], [CALM, CALM], "not_shown", None),
-    ("a run says nothing", [BEFORE], [run(valid=False)], "invalid", None),
-    ("there is no run", [BEFORE], [], "invalid", None),
-]
+PROOFS: dict[str, tuple[list[Tried], list[Tried], str, Limit | None]] = {
+    "no throttle is left": ([BEFORE], [CALM], "fixed", None),
+    "hardly one is left": ([BEFORE], [SPRINKLE], "fixed", None),
+    "fewer are left, by the same limit": ([BEFORE], [run((HOT, 5_000))], "not_fixed", HOT),
+    "another limit is met": ([BEFORE], [run((INDEX, 5_000))], "moved", INDEX),
+    "another limit is met, the old one hardly": ([BEFORE], [run((INDEX, 5_000), (HOT, 50))], "moved", INDEX),
+    "both are met": ([BEFORE], [run((INDEX, 9_000), (HOT, 5_000))], "not_fixed", HOT),
+    "the original is calm now": ([CALM], [CALM], "not_shown", None),
+    "the original met another limit": ([run((INDEX, 40_000))], [CALM], "not_shown", None),
+    "one repetition is not fixed": ([BEFORE, BEFORE], [CALM, run((HOT, 900))], "not_fixed", HOT),
+    "one repetition did not throttle": ([BEFORE, CALM], [CALM, CALM], "not_shown", None),
+    "a run says nothing": ([BEFORE], [run(valid=False)], "invalid", None),
+    "there is no run": ([BEFORE], [], "invalid", None),
+}
 
 
-@pytest.mark.parametrize(("story", "before", "after", "kind", "now"), PROOFS, ids=[one[0] for one in PROOFS])
-def test_what_both_sides_prove(
-    story: str, before: list[Tried], after: list[Tried], kind: str, now: Limit | None
-) -> None:
+@pytest.mark.parametrize(("before", "after", "kind", "now"), PROOFS.values(), ids=PROOFS)
+def test_what_both_sides_prove(before: list[Tried], after: list[Tried], kind: str, now: Limit | None) -> None:
     found = proof_of(HOT, before, after)
     assert (found.kind, found.now) == (kind, now)
 

@@ -44,9 +44,7 @@ def test_an_account_says_its_quotas(stubbed: tuple[Any, Stubber]) -> None:
         ("ThrottlingException", "ThrottlingException"),
     ],
 )
-def test_quotas_that_are_not_told_are_unknown_and_why(
-    stubbed: tuple[Any, Stubber], code: str, words: str
-) -> None:
+def test_quotas_that_are_not_told_are_unknown(stubbed: tuple[Any, Stubber], code: str, words: str) -> None:
     client, stubber = stubbed
     stubber.add_client_error("describe_limits", code, "no")
     found = account_quotas(lambda _service: client)

@@ -98,9 +98,7 @@ def test_scale_in_that_nobody_knows_here_is_named(tmp_path: Path) -> None:
         ({"service": "shop", "provider": {"name": "aws"}}, "run `serverless package`"),
     ],
 )
-def test_what_is_described_elsewhere_is_refused_with_the_way_there(
-    tmp_path: Path, content: Any, message: str
-) -> None:
+def test_what_is_described_elsewhere_is_refused(tmp_path: Path, content: Any, message: str) -> None:
     (file := tmp_path / "source").write_text(json.dumps(content))
     with pytest.raises(NotTaken) as refused:
         read_source(file)

@@ -31,9 +31,7 @@ def sentence(name: str) -> str:
 
 
 @pytest.mark.parametrize(("minute", "apart"), [(0, True), (2, False), (3, False)])
-def test_a_client_that_throttles_at_other_times_than_cloudwatch_has_a_wrong_clock(
-    minute: int, apart: bool
-) -> None:
+def test_throttles_at_other_times_than_cloudwatchs_mean_a_wrong_clock(minute: int, apart: bool) -> None:
     logged = throttled("TableWriteKeyRangeThroughputExceeded", range(60 * minute, 60 * minute + 3), count=50)
     found = an_evidence(
         consumed(300, 300, 1_000, 300, 300), throttle_events(0, 0, 900, 0, 0), throttles=logged
@@ -275,9 +273,7 @@ def raised(to: float, *, now: float) -> Evidence:
 
 
 @pytest.mark.parametrize(("to", "enough"), [(1_500, False), (4_000, True)])
-def test_a_raise_during_the_throttles_makes_the_demand_no_larger_and_is_not_taken_back(
-    to: float, enough: bool
-) -> None:
+def test_a_raise_makes_the_demand_no_larger_and_is_kept(to: float, enough: bool) -> None:
     """In the period of the raise some minutes had the lower capacity, whatever its maximum was."""
     diagnosis = diagnosed(raised(to, now=to))
     assert diagnosis.verdict.constraint == "table"

@@ -52,24 +52,24 @@ def test_a_replay_does_not_split_what_throttled_for_longer_than_a_split_takes() 
 @pytest.mark.slow
 def test_a_cure_of_an_incident_has_the_capacity_for_what_it_lets_through() -> None:
     """A key asks for 1,750 of 2,050 WCU/s: on 2,000 burst would serve its shards for hours."""
-    minutes, throttles = range(5, 17), [0] * 5 + [45_000] * 12
+    minutes, throttles = range(3, 9), [0] * 3 + [45_000] * 6
     rules = [
         {
             "rule": f"DynamoDBContributorInsights-PK{letter}-orders-1", "counts": counts, "period_s": 60,
             "total": total,
             "keys": [{
-                "key": "sha256:7cc4eaaf2313b304", "value": value * 12,
+                "key": "sha256:7cc4eaaf2313b304", "value": value * 6,
                 "points": [[START + timedelta(minutes=minute), value] for minute in minutes],
             }],
         }
         for letter, counts, value, total in (
-            ("C", "accessed", 3 * 60_000, 3 * (78_000 * 12 + 18_000 * 5)),  # a write counts three times
-            ("T", "throttled", 45_000, 45_000 * 12),
+            ("C", "accessed", 3 * 60_000, 3 * (78_000 * 6 + 18_000 * 3)),  # a write counts three times
+            ("T", "throttled", 45_000, 45_000 * 6),
         )
     ]  # fmt: skip
     found = an_evidence(
-        consumed(*[300] * 5, *[1_300] * 12), throttle_events(*throttles), provisioned(2_000),
-        a_series("WriteKeyRangeThroughputThrottleEvents", *throttles), minutes=17,
+        consumed(*[300] * 3, *[1_300] * 6), throttle_events(*throttles), provisioned(2_000),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *throttles), minutes=9,
         table={"provisioned": {"read": 5, "write": 2_000}}, contributors=rules,
     )  # fmt: skip
     cure = cure_of(diagnosed(found, replay_s=MOST_S))
@@ -77,7 +77,7 @@ def test_a_cure_of_an_incident_has_the_capacity_for_what_it_lets_through() -> No
 
 
 @pytest.mark.parametrize("raised", [False, True])
-def test_an_incident_of_a_table_that_was_changed_since_is_replayed_with_the_capacity_of_then(
+def test_a_replay_has_the_capacity_of_then(
     raised: bool,
 ) -> None:
     """CloudWatch published its writes; its reads are taken to be as described."""
@@ -102,7 +102,6 @@ def test_a_cure_by_formula_has_the_capacity_that_is_short_as_well() -> None:
         table={"provisioned": {"read": 5, "write": 1_500}},
     )  # fmt: skip
     cured = diagnosed(found, replay_s=0)
-    assert cured.cure is not None
     assert [step.action for step in cured.cure.steps][1:] == ["raise_capacity"]
     assert cured.cure.steps[1].units == 2_429  # at 70 %
     assert simulated_words(cured.cure).startswith("By formula, not simulated")
@@ -123,7 +122,6 @@ def test_a_cure_costs_more_than_what_is_paid_today_and_not_than_what_was_paid_th
     )  # fmt: skip
     prices = load_prices()
     raised = next(item for item in diagnosed(found, replay_s=0).recommendations if item.units)
-    assert raised.bill is not None
     reserved = prices.provisioned.hourly(Capacity(read=5, write=800)) * 730
     assert raised.bill.before_dollars_per_month == pytest.approx(reserved)
 
@@ -141,5 +139,4 @@ def test_a_higher_minimum_is_no_command_while_auto_scaling_is_not_known() -> Non
     answer = diagnosis_answer(diagnosed_alone(found, "eu-central-1", Billing(load_prices())))
     (for_good,) = (fact for fact in answer.facts if fact.name == "For good")
     assert for_good.value.startswith("Keep a higher minimum capacity")
-    assert for_good.command is not None
     assert for_good.command.startswith("aws application-autoscaling describe-scalable-targets")

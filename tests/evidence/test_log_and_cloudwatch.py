@@ -10,9 +10,24 @@ import pytest
 
 from keyheat.evidence import target
 from tests.endpoint.asking import START, create
-from tests.endpoint.clients import service_app_at
+from tests.endpoint.clients import ServiceApp, service_app_at
 
 Verb = Callable[..., Any]
+MakeApp = Callable[..., ServiceApp]
+
+
+@pytest.fixture
+def app_at(home: Path, monkeypatch: pytest.MonkeyPatch) -> MakeApp:
+    """Makes a local table `orders`, so many seconds old, which is asked whatever the command says."""
+
+    def make(seconds: float, **more: Any) -> ServiceApp:
+        app = service_app_at(**more)
+        create(app, "orders")
+        app.clock.advance(seconds)
+        monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
+        return app
+
+    return make
 
 
 def log(start: datetime, seconds: int) -> None:
@@ -23,12 +38,9 @@ def log(start: datetime, seconds: int) -> None:
     Path("app.log").write_text("\n".join(lines))
 
 
-def test_a_log_is_read_beside_cloudwatch(verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_is_read_beside_cloudwatch(verb: Verb, app_at: MakeApp) -> None:
     """Around the log's time; its last minute is there even if CloudWatch has published none of it."""
-    app = service_app_at()
-    create(app, "orders")
-    app.clock.advance(1_200)
-    monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
+    app_at(1_200)
     log(START + timedelta(minutes=5), seconds=30)
     said = verb("diagnose", "orders", "--log", "app.log", "--out", "found", "--json")
     assert said.code == 1, said.err
@@ -40,13 +52,8 @@ def test_a_log_is_read_beside_cloudwatch(verb: Verb, home: Path, monkeypatch: py
     assert not [line for line in diagnosis["coverage"]["missing"] if "record" in line]
 
 
-def test_a_window_ends_now_though_the_minute_of_the_last_throttle_goes_on(
-    verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = service_app_at()
-    create(app, "orders")
-    app.clock.advance(635)
-    monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
+def test_a_window_ends_now_though_its_last_minute_goes_on(verb: Verb, app_at: MakeApp) -> None:
+    app = app_at(635)
     now = datetime.fromtimestamp(app.clock(), UTC)
     log(now - timedelta(seconds=89), seconds=90)
     said = verb("diagnose", "orders", "--log", "app.log", "--out", "found")
@@ -56,14 +63,9 @@ def test_a_window_ends_now_though_the_minute_of_the_last_throttle_goes_on(
     assert "newest minute published" not in said.out
 
 
-def test_a_scaled_local_table_is_judged_by_what_it_admits(
-    verb: Verb, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scaled_local_table_is_judged_by_what_it_admits(verb: Verb, app_at: MakeApp) -> None:
     """At scale 0.05 a partition takes 50 WCU/s; the advice is on the table as it is at scale 1."""
-    app = service_app_at(scale=0.05)
-    create(app, "orders")
-    app.clock.advance(635)
-    monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
+    app_at(635, scale=0.05)
     log(START + timedelta(minutes=5), seconds=30)
     said = verb("diagnose", "orders", "--log", "app.log", "--out", "found")
     assert json.loads(Path("found/evidence.json").read_text())["scale"] == 0.05

@@ -14,7 +14,9 @@ import pytest
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.evidence.cloudwatch import silent
 from keyheat.evidence.request import EvidenceRequest, evidence_for
+from keyheat.runfiles import FileProblem
 from keyheat.runs.formats import Evidence
+from keyheat.runs.plausibility import read_evidence
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WRITES, THROTTLES, CAPACITY = (
@@ -81,9 +83,7 @@ OF_TABLE, OF_INDEX = f"{THROTTLES}/Sum/60/table", f"{THROTTLES}/Sum/60/by_status
         ("PutItem-throttled.json", {}, f"{THROTTLES}/Sum/60/PutItem"),
     ],
 )
-def test_an_answer_of_get_metric_statistics_is_of_whom_its_name_says(
-    write: Write, name: str, more: Any, key: str
-) -> None:
+def test_statistics_are_of_whom_their_file_name_says(write: Write, name: str, more: Any, key: str) -> None:
     found = evidence(write(name, statistics(THROTTLES, [5, 0, 7])), **more)
     assert series(found) == {key: [5, 0, 7]}
     assert (found.window.start, found.window.end) == (NOON, NOON + timedelta(minutes=3))
@@ -164,6 +164,65 @@ def test_plain_csv_of_any_system(write: Write) -> None:
     assert any("carts (1)" in said for said in found.missing)
 
 
+FIVE_MINUTES = {"start": NOON, "end": NOON + timedelta(minutes=5)}
+
+
+def answered(*values: tuple[str, dict[int, float]], **more: Any) -> Any:
+    """An answer to our queries: `answered((metric, {minute: value}))`; an index's metric is after a slash."""
+    results = []
+    for metric, by_minute in values:
+        name, _, index = metric.partition("/")
+        owner = f"index={index}" if index else "table"
+        times = [at(minute) for minute in by_minute]
+        label = f"orders:{name}/Sum/60/{owner}"
+        results.append({"Label": label, "Timestamps": times, "Values": list(by_minute.values())})
+    return {"MetricDataResults": results, **more}
+
+
+def test_several_files_of_the_cli_are_one_answer(write: Write) -> None:
+    table = {"TableName": "orders", "ProvisionedThroughput": {"WriteCapacityUnits": 50}}
+    described = write("table.json", {"Table": table | {"CreationDateTime": at(-1_440)}})
+    first = write("a", answered((WRITES, {0: 1, 1: 2})))
+    second = write("b", answered((WRITES, {1: 2, 2: 3}), (f"{THROTTLES}/by_status", {1: 9})))
+    found = evidence(first, second, described=described, **FIVE_MINUTES)
+    assert series(found) == {f"{WRITES}/Sum/60/table": [1, 2, 3], OF_INDEX: [9]}
+    assert found.table.provisioned is not None
+    assert [index.name for index in found.table.indexes] == ["by_status"]
+    assert found.missing == ()
+
+
+def test_an_answer_that_is_no_evidence_yet_says_what_makes_it(write: Write) -> None:
+    with pytest.raises(FileProblem, match=r"keyheat collect .* --metrics \S+a\.json"):
+        read_evidence(write("a.json", answered((WRITES, {1: 2}))))
+
+
+def test_an_answer_that_was_cut_off_says_so(write: Write) -> None:
+    """As `--max-items` cuts it: whole series are left out, and no series says so."""
+    cut = write("a", answered((WRITES, {1: 2}), NextToken="more"))
+    rest, none = write("b", answered((f"{THROTTLES}/by_status", {1: 2}))), write("c", answered())
+    assert any("ends with a NextToken" in line for line in evidence(cut, **FIVE_MINUTES).missing)
+    assert evidence(cut, rest, **FIVE_MINUTES).missing == evidence(none, **FIVE_MINUTES).missing
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"Table": {"TableName": "other"}}', "describes 'other', not 'orders': name the same table"),
+        ('{"TableNames": []}', "this is not output of `aws dynamodb describe-table`"),
+        (
+            '{"Table": {"TableName": "orders", "CreationDateTime": "monday"}}',
+            "not a complete table description",
+        ),
+        ("Table:\n  TableName: orders", "the AWS CLI prints JSON with --output json"),
+    ],
+)
+def test_a_description_that_is_none(content: str, message: str, write: Write) -> None:
+    with pytest.raises(ValueError, match=message):
+        evidence(
+            write("a", answered((WRITES, {1: 2}))), described=write("table.json", content), **FIVE_MINUTES
+        )
+
+
 @pytest.mark.parametrize(
     ("labels", "read", "note"),
     [
@@ -185,12 +244,6 @@ def test_answers_to_our_queries_are_read_for_the_table_that_their_labels_name(
     assert note in found.missing
 
 
-def test_an_answer_to_our_queries_of_another_table_is_refused(write: Write) -> None:
-    result = {"Label": f"carts:{WRITES}/Sum/60/table", "Timestamps": [at(0)], "Values": [60]}
-    with pytest.raises(ValueError, match=r"the metrics are of carts \(1\), not of orders"):
-        evidence(write("answer.json", {"MetricDataResults": [result]}))
-
-
 def test_an_answer_to_own_queries_without_their_request_asks_for_it(write: Write) -> None:
     """An SDK labels by metric alone, and a window does not help."""
     answer = write("answer.json", {"MetricDataResults": [
@@ -199,12 +252,6 @@ def test_an_answer_to_own_queries_without_their_request_asks_for_it(write: Write
     for window in ({}, {"start": NOON, "end": NOON + timedelta(hours=1)}):
         with pytest.raises(ValueError, match=r"keep the request beside .* as answer-request\.json, or"):
             evidence(answer, **window)
-
-
-def test_an_answer_without_points_asks_for_the_time_that_it_is_of(write: Write) -> None:
-    answer = write("answer.json", {"MetricDataResults": []})
-    with pytest.raises(ValueError, match="have no points: give the time they are of with --start A --end B"):
-        evidence(answer)
 
 
 def test_every_mistake_of_a_csv_is_told_at_once(write: Write) -> None:
@@ -258,9 +305,16 @@ def csv(*rows: tuple[str, float, str], metric: str = WRITES) -> str:
     return "\n".join(["time,metric,resource,value,unit", f"{at(0)},{CAPACITY},orders,1000,", *lines])
 
 
+OF_CARTS = {"Label": f"carts:{WRITES}/Sum/60/table", "Timestamps": [at(0)], "Values": [60]}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ({"MetricDataResults": []}, "have no points: give the time they are of with --start A --end B"),
+        ({"MetricDataResults": [OF_CARTS]}, r"the metrics are of carts \(1\), not of orders"),
+        ({"Table": {"TableName": "orders"}},
+         "describes a table, and has no metrics; use --describe-json"),
         (csv(*((at(minute), 61_000, "Count/Second") for minute in range(60))),
          "has no rates per second: 61,000 per second is more than the 1,000 provisioned"),
         (csv((at(0), 13.5, "Count"), metric=THROTTLES), "no sums per period: 13.5 is not a sum of whole"),
@@ -274,23 +328,15 @@ def csv(*rows: tuple[str, float, str], metric: str = WRITES) -> str:
         (f"time,metric,resource,value,stat\n{at(0)},{WRITES},orders,1,Average", "as Sum, not as Average"),
     ],
 )  # fmt: skip
-def test_a_file_that_can_only_be_wrong_is_refused_with_the_reason(
-    write: Write, content: str, message: str
-) -> None:
+def test_a_file_that_can_only_be_wrong_is_refused(write: Write, content: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        evidence(write("export.csv", content))
+        evidence(write("export.csv" if isinstance(content, str) else "answer.json", content))
 
 
 def test_a_window_beside_the_points_is_refused_with_theirs(write: Write) -> None:
     path, hour = write("export.csv", csv((at(0), 15.25, ""), (at(1), 10, ""))), timedelta(hours=1)
     with pytest.raises(ValueError, match="they are of 2026-11-20T12:00Z to 2026-11-20T12:02Z"):
         evidence(path, start=NOON - hour, end=NOON)
-
-
-def test_a_description_in_place_of_metrics_is_refused(write: Write) -> None:
-    path = write("table.json", '{"Table": {"TableName": "orders"}}')
-    with pytest.raises(ValueError, match="describes a table, and has no metrics; use --describe-json"):
-        evidence(path)
 
 
 def test_values_that_are_no_sums_are_rates_and_that_is_said(write: Write) -> None:

@@ -39,6 +39,11 @@ CAUSE = series("WriteKeyRangeThroughputThrottleEvents", 0, 0, 6_000, 3_000, 0)
 KEY = HotKey(key="0f" * 20, share=0.7, throttles=9_000, units_per_s=1_050, direction=WRITE)
 
 
+def hot(*more: dict[str, Any]) -> Evidence:
+    """An incident of a hot key on a table of 4,000 WCU/s that is not described."""
+    return evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *more, table=UNKNOWN)
+
+
 def operation(name: str, metric: str, statistic: str, *per_minute: float) -> dict[str, Any]:
     return {**series(metric, *per_minute, statistic=statistic), "operation": name}
 
@@ -47,6 +52,9 @@ OPERATIONS = (
     operation("UpdateItem", "SuccessfulRequestLatency", "SampleCount", 9_000, 9_000, 33_000, 33_000, 9_000),
     operation("UpdateItem", "ThrottledRequests", "Sum", 0, 0, 6_000, 3_000, 0),
 )
+PUTS = tuple({**one, "operation": "PutItem"} for one in OPERATIONS)
+BY_DAY = {"name": "by_day", "keys": [{"name": "day", "type": "S", "role": "HASH"}]}
+WITH_INDEX = UNKNOWN | {"indexes": [BY_DAY]}
 
 
 def incident(folder: Path, found: Evidence, *keys: HotKey) -> Path:
@@ -68,11 +76,9 @@ def replayed(verb: Verb, folder: Path, *more: str) -> tuple[dict[str, Any], str]
     return raw, text
 
 
-def test_an_incident_is_a_scenario_of_its_worst_minute_with_its_capacity_then(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_an_incident_is_replayed_by_its_worst_minute(verb: Verb, tmp_path: Path) -> None:
     """The table is not described: CloudWatch published what it had."""
-    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *OPERATIONS, table=UNKNOWN)
+    found = hot(*OPERATIONS)
     raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
     assert raw["table"]["provisioned"] == {"read": 50, "write": 4_000}
     assert raw["tasks"] == [{"operation": "update", "per_s": (33_000 + 6_000) / 60}]
@@ -83,9 +89,7 @@ def test_an_incident_is_a_scenario_of_its_worst_minute_with_its_capacity_then(
     assert "names of key attributes are assumed" in text
 
 
-def test_auto_scaling_is_replayed_and_a_fix_says_why_it_does_not_try_its_maximum(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_auto_scaling_is_replayed_and_not_tried_by_a_fix(verb: Verb, tmp_path: Path) -> None:
     cause = series("WriteProvisionedThroughputThrottleEvents", 0, 0, 6_000, 3_000, 0)
     pinned = AutoScaling(scaled=(ScalingRange(side=WRITE, min=100, max=1_000, target=0.7),))
     found = evidence(RATES, THROTTLES, cause, provisioned(1_000), READS, table=UNKNOWN)
@@ -105,7 +109,7 @@ def test_auto_scaling_is_replayed_and_a_fix_says_why_it_does_not_try_its_maximum
 
 def test_a_hot_key_that_nobody_names_has_the_share_that_throttles_as_much(verb: Verb, tmp_path: Path) -> None:
     """Without operations, a unit is a request."""
-    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, table=UNKNOWN)
+    found = hot()
     raw, text = replayed(verb, incident(tmp_path / "inc", found))
     assert raw["tasks"] == [{"operation": "put", "per_s": HOT + 100}]
     assert raw["keys"]["share"] == pytest.approx((1_000 + 100) / (HOT + 100), abs=1e-3)
@@ -146,25 +150,20 @@ def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
     ],
     ids=["capacity", "demand"],
 )
-def test_an_incident_that_does_not_say_enough_is_refused(
-    verb: Verb, tmp_path: Path, found: Evidence, message: str
-) -> None:
+def test_a_scant_incident_is_refused(verb: Verb, tmp_path: Path, found: Evidence, message: str) -> None:
     said = verb("init", "--from-diagnosis", incident(tmp_path / "inc", found), "--out", tmp_path / "x.toml")
     assert said.code == 2
     assert message in said.err
     assert not (tmp_path / "x.toml").exists()
 
 
-def test_the_minute_replayed_is_the_busiest_that_throttled_not_the_one_with_most_throttles(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_the_busiest_throttled_minute_is_replayed(verb: Verb, tmp_path: Path) -> None:
     """A mean latency is no count of requests."""
     latency = operation("UpdateItem", "SuccessfulRequestLatency", "Average", *[50.0] * 5)
     accepted = operation("UpdateItem", "SuccessfulRequestLatency", "SampleCount", 9e4, 33e3, 33e3, 42e3, 9e3)
-    refused = operation("UpdateItem", "ThrottledRequests", "Sum", 0, 0, 6_000, 3_000, 0)
     rates = consumed(3_000, CALM, HOT, 1_400, CALM)
     found = evidence(
-        rates, THROTTLES, CAUSE, provisioned(4_000), READS, latency, accepted, refused, table=UNKNOWN
+        rates, THROTTLES, CAUSE, provisioned(4_000), READS, latency, accepted, OPERATIONS[1], table=UNKNOWN
     )
     raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
     assert raw["tasks"] == [{"operation": "update", "per_s": (42_000 + 3_000) / 60}]
@@ -172,11 +171,8 @@ def test_the_minute_replayed_is_the_busiest_that_throttled_not_the_one_with_most
 
 
 @pytest.mark.parametrize(("share", "reproduced"), [(0.5, False), (0.9, True)])
-def test_a_replay_that_does_not_throttle_says_so(
-    verb: Verb, tmp_path: Path, share: float, reproduced: bool
-) -> None:
-    puts = [{**one, "operation": "PutItem"} for one in OPERATIONS]
-    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *puts, table=UNKNOWN)
+def test_a_calm_replay_says_so(verb: Verb, tmp_path: Path, share: float, reproduced: bool) -> None:
+    found = hot(*PUTS)
     key = KEY.model_copy(update={"share": share})
     folder = incident(tmp_path / "inc", found, key)
     said = verb("init", "--from-diagnosis", folder, "--out", tmp_path / "replay.toml")
@@ -187,8 +183,7 @@ def test_a_replay_that_does_not_throttle_says_so(
 
 def test_what_a_replay_leaves_out_is_said_on_the_terminal_as_well(verb: Verb, tmp_path: Path) -> None:
     scans = operation("Scan", "SuccessfulRequestLatency", "SampleCount", *[300.0] * 5)
-    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), READS, *OPERATIONS, scans, table=UNKNOWN)
-    folder = incident(tmp_path / "inc", found, KEY)
+    folder = incident(tmp_path / "inc", hot(*OPERATIONS, scans), KEY)
     said = verb("init", "--from-diagnosis", folder, "--out", tmp_path / "replay.toml")
     left_out = "Not taken: 5 requests/s of Scan: a scenario has no such task"
     assert left_out in said.out.replace("\n", " ")
@@ -196,15 +191,10 @@ def test_what_a_replay_leaves_out_is_said_on_the_terminal_as_well(verb: Verb, tm
 
 
 @pytest.mark.parametrize(("index_per_s", "differs"), [(550.0, True), (2_200.0, False)])
-def test_a_replay_that_asks_an_index_for_more_than_was_measured_says_so(
-    verb: Verb, tmp_path: Path, index_per_s: float, differs: bool
-) -> None:
-    day = {"name": "day", "type": "S", "role": "HASH"}
-    table = UNKNOWN | {"indexes": [{"name": "by_day", "keys": [day]}]}
-    puts = [{**series, "operation": "PutItem"} for series in OPERATIONS]
+def test_an_index_is_asked_for_more(verb: Verb, tmp_path: Path, index_per_s: float, differs: bool) -> None:
     by_day = [consumed(*[index_per_s] * 5, index="by_day"), provisioned(4_000, index="by_day")]
     rates = consumed(*[1_100.0] * 5)
-    found = evidence(rates, THROTTLES, CAUSE, provisioned(4_000), READS, *by_day, *puts, table=table)
+    found = evidence(rates, THROTTLES, CAUSE, provisioned(4_000), READS, *by_day, *PUTS, table=WITH_INDEX)
     _raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
     said = "# INDEX by_day, writes: this load asks for 2,600 WCU/s; by CloudWatch, 550 WCU/s were asked for"
     assert (said in text) is differs
@@ -218,16 +208,10 @@ def with_index_keys(folder: Path, *keys: HotKey) -> Path:
     return folder
 
 
-def test_a_hot_key_of_an_index_is_a_value_of_its_attribute_and_the_table_is_asked_evenly(
-    verb: Verb, tmp_path: Path
-) -> None:
-    day = {"name": "day", "type": "S", "role": "HASH"}
-    table = UNKNOWN | {"indexes": [{"name": "by_day", "keys": [day]}]}
-    puts = [{**series, "operation": "PutItem"} for series in OPERATIONS]
+def test_a_hot_key_of_an_index_is_a_value_of_its_attribute(verb: Verb, tmp_path: Path) -> None:
     of_index = [{**series, "index": "by_day"} for series in (RATES, THROTTLES, CAUSE)]
-    found = evidence(
-        RATES, *of_index, provisioned(4_000), provisioned(4_000, index="by_day"), READS, *puts, table=table
-    )
+    capacity = provisioned(4_000), provisioned(4_000, index="by_day")
+    found = evidence(RATES, *of_index, *capacity, READS, *PUTS, table=WITH_INDEX)
     key = KEY.model_copy(update={"key": "5a" * 20, "share": 0.9, "index": "by_day"})
     raw, text = replayed(verb, with_index_keys(incident(tmp_path / "named", found), key))
     assert raw["attributes"]["day"]["hot"] == [0.9]
@@ -240,24 +224,19 @@ def test_a_hot_key_of_an_index_is_a_value_of_its_attribute_and_the_table_is_aske
     assert "ASSUMED: no key is named; one key with this share throttles as much" in text
 
 
-def test_a_fix_of_an_index_without_a_named_key_replays_the_one_that_throttles_as_much(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_a_fix_of_an_index_assumes_the_key_that_throttles_as_much(verb: Verb, tmp_path: Path) -> None:
     has = {"read": 50, "write": 4_000}
-    day = {"name": "day", "type": "S", "role": "HASH"}
-    table = {"provisioned": has, "indexes": [{"name": "by_day", "keys": [day], "provisioned": has}]}
-    hot = [HOT] * 8
-    refused = series("WriteKeyRangeThroughputThrottleEvents", *[60_000] * 8, index="by_day")
-    found = consumed(*hot), events(*[0] * 8), consumed(*hot, index="by_day"), refused
-    folder = incident(tmp_path / "inc", evidence(*found, minutes=8, table=table))
+    table = {"provisioned": has, "indexes": [BY_DAY | {"provisioned": has}]}
+    rates = [HOT] * 3
+    refused = series("WriteKeyRangeThroughputThrottleEvents", *[60_000] * 3, index="by_day")
+    found = consumed(*rates), events(*[0] * 3), consumed(*rates, index="by_day"), refused
+    folder = incident(tmp_path / "inc", evidence(*found, minutes=3, table=table))
     said = verb("fix", folder, "--out", tmp_path / "fix")
     assert said.code == 0, said.out + said.err
     assert said.says("Assumed: no key is named, and one key takes 95 % of the requests; beside it, keys")
 
 
-def test_an_on_demand_table_is_replayed_with_the_maximum_of_then_and_that_minute_s_reads_alone(
-    verb: Verb, tmp_path: Path
-) -> None:
+def test_an_on_demand_table_is_replayed_with_the_maximum_of_then(verb: Verb, tmp_path: Path) -> None:
     """It was created within the window, so its description says no mode; its maximum was raised later."""
     maximum = series("OnDemandMaxReadRequestUnits", 15, 15, 15, 15, 300, statistic="Average")
     reads = series("ConsumedReadCapacityUnits", 600, 600, 900, 900, 900)
@@ -285,9 +264,7 @@ def test_an_on_demand_table_is_replayed_with_the_maximum_of_then_and_that_minute
 @pytest.mark.parametrize(
     ("provisioned_per_s", "duration_s"), [(400, 600), (900, 1_560)], ids=["far above", "little above"]
 )
-def test_a_replay_lasts_until_its_burst_is_spent(
-    verb: Verb, tmp_path: Path, provisioned_per_s: int, duration_s: int
-) -> None:
+def test_a_replay_outlasts_burst(verb: Verb, tmp_path: Path, provisioned_per_s: int, duration_s: int) -> None:
     """1,117 WCU/s, the throttled ones included, spend the 270,000 saved units of 900 WCU in 21 minutes."""
     used = consumed(*[provisioned_per_s] * 5)
     refused = events(*[60 * (1_117 - provisioned_per_s)] * 5)

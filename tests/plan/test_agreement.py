@@ -61,7 +61,6 @@ def test_a_scenario_throttles_as_its_plan_says_and_gets_the_label_that_it_expect
     made = simulate(scenario, folder=SCENARIOS, until=enough)
 
     sent = total_load(scenario, folder=SCENARIOS, scale=scenario.local.scale)
-    assert sent is not None
     (plan, exceeded), run = foretold(scenario, sent), throttled_first(made)
     assert exceeded == ({"table" if path.stem == "auto-scaling-ramp" else stated.expects} - {"none"})
     assert (plan is None) == (run is None), (plan, run)

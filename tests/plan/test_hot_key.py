@@ -64,7 +64,6 @@ def test_the_demand_of_a_trace_is_that_of_its_rows(tmp_path: Path) -> None:
     plan = plan_run(made, load_prices(), margin=1.5, folder=tmp_path)
     assert (plan.target.total, plan.target.peak_per_s) == (4, 3)  # twice as fast; the last is too late
     assert plan.hot_key is None
-    assert plan.sent is not None
     # The second put replaces 2,000 bytes, and the get finds the 100 that it leaves.
     assert (plan.sent.units(WRITE), plan.sent.units(READ)) == (5, 0.5)
 

@@ -57,11 +57,9 @@ def test_saved_capacity_is_spent(asked: list[float], rates: list[float], second:
 def test_capacity_follows_the_timeline_and_ends_with_a_switch() -> None:
     scenario = a_shipped("on-demand-switch")
     rates = provisioned_per_s(scenario, ResourceSide(scenario.table.name, None, W), 120)
-    assert rates is not None
     assert (rates[44], rates[45]) == (40, np.inf)
     lowered = a_shipped("scale-down")
     rates = provisioned_per_s(lowered, ResourceSide(lowered.table.name, None, W), 120)
-    assert rates is not None
     assert rates[0] > rates[119]
 
 
@@ -115,9 +113,7 @@ def with_index(
         ((*SMALL_TABLE[:3], 50), "PROVISIONED", 60, 1.0),
     ],
 )
-def test_the_first_throttle_is_foretold_for_the_second_in_which_a_simulation_has_it(
-    design: Any, mode: str, seconds: int, scale: float
-) -> None:
+def test_the_first_throttle_is_foretold_exactly(design: Any, mode: str, seconds: int, scale: float) -> None:
     scenario = with_index(design, mode, seconds, scale)
     foretold_s = [one.from_s for one in told(scenario) if not (one.later or one.behind)]
     made = simulate(scenario)

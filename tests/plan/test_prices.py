@@ -6,7 +6,6 @@ import pytest
 
 from keyheat.plan.prices import DEFAULT, load_prices
 from keyheat.runfiles import FileProblem
-from keyheat.words import Capacity
 
 
 def test_the_shipped_list_says_where_and_when_it_holds_and_where_it_is_from() -> None:
@@ -14,12 +13,6 @@ def test_the_shipped_list_says_where_and_when_it_holds_and_where_it_is_from() ->
     assert prices.title == "list prices of us-east-1, 2026-08-13"
     assert all(source.startswith("https://") for source in prices.sources)
     assert prices.sources
-
-
-def test_provisioned_capacity_is_paid_by_the_hour_whether_used_or_not() -> None:
-    prices = load_prices().provisioned
-    assert prices.hourly(Capacity(write=4_000)) == pytest.approx(2.6)
-    assert prices.hourly(Capacity(read=500, write=4_000)) == pytest.approx(2.665)
 
 
 def test_a_list_of_capacity_alone_is_still_one(tmp_path: Path) -> None:
@@ -34,14 +27,12 @@ def test_whoever_knows_what_pre_warming_costs_puts_it_in(tmp_path: Path) -> None
     path = tmp_path / "mine.toml"
     path.write_text(DEFAULT.read_text() + "\n[warm]\nwrite_once = 0.002\nread_once = 0.0004\n")
     warm = load_prices(path).warm
-    assert warm is not None
     assert (warm.write_once, warm.read_once) == (0.002, 0.0004)
 
 
 def test_what_a_run_asks_of_other_services_has_a_price_with_its_date() -> None:
     prices = load_prices()
     for part in (prices.streams, prices.cloudwatch, prices.contributor_insights):
-        assert part is not None
         assert part.as_of is not None
     assert prices.warm is None  # nobody has published it
 

@@ -28,7 +28,6 @@ def side(found: LoadTotals, direction: Direction, *, index: str | None = None, t
 
 def test_a_hot_key_is_found_on_its_partition() -> None:
     hottest = side(sent("hotkey"), W).hottest
-    assert hottest is not None
     assert (hottest.partitions, hottest.ceiling_per_s, hottest.over) == (5, 1_000, True)
     assert hottest.key_per_s == pytest.approx(1_800)
     assert 1_800 < hottest.asked_per_s < 2_000  # the key, and a part of the other ones
@@ -46,13 +45,11 @@ def test_a_hot_key_is_found_on_its_partition() -> None:
 )
 def test_the_hottest_key_of_writes(name: str, index: str | None, key_per_s: float, over: bool) -> None:
     hottest = side(sent(name), W, index=index).hottest
-    assert hottest is not None
     assert (hottest.key_per_s, hottest.over) == (pytest.approx(key_per_s, abs=2), over)
 
 
 def test_eventually_consistent_reads_have_a_higher_ceiling() -> None:
     reads = side(sent("country-index"), R, index="by-country").hottest
-    assert reads is not None
     assert reads.ceiling_per_s == pytest.approx(4_500)
 
 
@@ -60,10 +57,8 @@ def test_partitions_are_those_that_a_table_has_by_then() -> None:
     """Pre-warmed, an on-demand table has eight of them when the load grows."""
     warm, cold = sent("pre-warmed", scale=0.25), sent("table-per-period-on-demand", scale=0.25)
     hottest = side(warm, W).hottest
-    assert hottest is not None
     assert (hottest.partitions, hottest.at_s, hottest.over) == (8, 60, False)
     hottest = side(cold, W, table="12").hottest
-    assert hottest is not None
     assert (hottest.partitions, hottest.over) == (4, True)
 
 
@@ -93,7 +88,6 @@ def test_a_load_of_days_goes_on_as_its_first_hour_does(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "FIRST_S", 20)
     scenario = a_shipped("hotkey")  # 50 s
     found = total_load(scenario)
-    assert found is not None
     (asked,) = found.sides.values()
     assert (found.duration_s, len(asked.per_s), asked.total()) == (50.0, 50, pytest.approx(100_000))
     assert sum(one.requests for one in found.operations) == pytest.approx(12_500)

@@ -63,7 +63,6 @@ def test_a_count_with_an_exponent_is_zipf(raw: dict[str, Any]) -> None:
 def test_hot_values_have_their_shares_and_the_others_the_rest(raw: dict[str, Any]) -> None:
     raw["attributes"]["event_type"] = {"count": 12, "hot": [0.5, 0.3]}
     shares = scenario_from_dict(raw, "events.toml").attributes["event_type"].shares
-    assert shares is not None
     assert list(shares.values()) == [0.5, 0.3, *[pytest.approx(0.02)] * 10]
     types = Counter(item["event_type"]["S"] for item in items_of(raw))
     assert types["00"] / types.total() == pytest.approx(0.5, abs=0.05)
@@ -71,12 +70,10 @@ def test_hot_values_have_their_shares_and_the_others_the_rest(raw: dict[str, Any
 
 def test_the_hottest_partition_of_the_index_is_that_of_the_hot_value(raw: dict[str, Any]) -> None:
     plan = plan_of(raw)
-    assert plan.sent is not None
     assert plan.assumed == ()
     (index,) = (
         one for side, one in plan.sent.sides.items() if side.index and side.direction is Direction.WRITE
     )
-    assert index.hottest is not None
     assert index.hottest.key_per_s == pytest.approx(1_500 * 3 / 2, rel=0.01)
 
 

@@ -55,119 +55,83 @@ def test_a_right_scenario_has_defaults_and_survives_its_own_json() -> None:
 
 
 NAMELESS = {"billing_mode": "PROVISIONED", "provisioned": {"read": 1}}
-ON_DEMAND = {"name": "orders", "billing_mode": "PAY_PER_REQUEST"}
 LOCAL = {"name": "by_day", "partition_key": "pk", "sort_key": "day", "local": True}
+OTHER_LOCAL = {"name": "lsi", "partition_key": "x", "local": True, "warm": {"read": 5}}
+INDEX = {"name": "gsi", "partition_key": "a"}
+TWO_TYPES = {
+    "partition_key": "id", "partition_key_type": "N", "sort_key": "at", "sort_key_type": "B",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("case", "raw", "expected"),
-    [
-        ("unknown field", right(colour="red"), ["$.colour"]),
-        ("wrong format", right(format="keyheat.scenario/9"), ["$.format"]),
-        (
-            "field error and cross-field error",
-            right(table=NAMELESS),
-            ["$.table.name", "$.table.provisioned.write"],
+def on_demand(*indexes: dict[str, Any], **table: Any) -> dict[str, Any]:
+    known = {"name": "orders", "billing_mode": "PAY_PER_REQUEST", "indexes": indexes}
+    return right(table=known | table)
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "unknown field": (right(colour="red"), ["$.colour"]),
+    "wrong format": (right(format="keyheat.scenario/9"), ["$.format"]),
+    "field error and cross-field error": (
+        right(table=NAMELESS), ["$.table.name", "$.table.provisioned.write"],
+    ),
+    "no capacity": (right(table={"name": "orders"}), ["$.table.provisioned"]),
+    "capacity in on-demand mode": (
+        on_demand(provisioned={"read": 1, "write": 1}), ["$.table.provisioned"],
+    ),
+    "on-demand maximum in provisioned mode": (
+        right(table={**right()["table"], "max_on_demand": {"write": 5}}), ["$.table.max_on_demand"],
+    ),
+    "index without capacity, second one of the same name": (
+        right(table={**right()["table"], "indexes": [INDEX] * 2}),
+        ["$.table.indexes[0].provisioned", "$.table.indexes[1].provisioned", "$.table.indexes[1].name"],
+    ),
+    "local index on a table without sort key": (on_demand(LOCAL), ["$.table.indexes[0].local"]),
+    "local index with another partition key, no sort key and capacity of its own": (
+        on_demand(OTHER_LOCAL, sort_key="sk"),
+        [f"$.table.indexes[0].{field}" for field in ("sort_key", "partition_key", "warm")],
+    ),
+    "attributes without INCLUDE": (on_demand(INDEX | {"include": ["b"]}), ["$.table.indexes[0].include"]),
+    "a number that is the table's own key, and one that is no key at all": (
+        on_demand(
+            {"name": "by-pk", "partition_key": "a", "sort_key": "pk", "sort_key_type": "N"},
+            {"name": "by-a", "partition_key": "a", "sort_key_type": "N"},
         ),
-        ("no capacity", right(table={"name": "orders"}), ["$.table.provisioned"]),
-        (
-            "capacity in on-demand mode",
-            right(table={**ON_DEMAND, "provisioned": {"read": 1, "write": 1}}),
-            ["$.table.provisioned"],
+        ["$.table.indexes[0].sort_key_type", "$.table.indexes[1].sort_key_type"],
+    ),
+    "keys of two types": (
+        on_demand(
+            {"name": "turned", "partition_key": "at", "sort_key": "id", "sort_key_type": "N"},
+            {"name": "other", "partition_key": "a", "partition_key_type": "C"}, **TWO_TYPES,
         ),
-        (
-            "on-demand maximum in provisioned mode",
-            right(table={**right()["table"], "max_on_demand": {"write": 5}}),
-            ["$.table.max_on_demand"],
-        ),
-        (
-            "index without capacity, second one of the same name",
-            right(table={**right()["table"], "indexes": [{"name": "gsi", "partition_key": "a"}] * 2}),
-            ["$.table.indexes[0].provisioned", "$.table.indexes[1].provisioned", "$.table.indexes[1].name"],
-        ),
-        (
-            "local index on a table without sort key",
-            right(table={**ON_DEMAND, "indexes": [LOCAL]}),
-            ["$.table.indexes[0].local"],
-        ),
-        (
-            "local index with another partition key, no sort key and capacity of its own",
-            right(
-                table={
-                    **ON_DEMAND,
-                    "sort_key": "sk",
-                    "indexes": [{"name": "lsi", "partition_key": "x", "local": True, "warm": {"read": 5}}],
-                }
-            ),
-            [f"$.table.indexes[0].{field}" for field in ("sort_key", "partition_key", "warm")],
-        ),
-        (
-            "attributes without INCLUDE",
-            right(table={**ON_DEMAND, "indexes": [{"name": "gsi", "partition_key": "a", "include": ["b"]}]}),
-            ["$.table.indexes[0].include"],
-        ),
-        (
-            "a number that is the table's own key, and one that is no key at all",
-            right(
-                table={
-                    **ON_DEMAND,
-                    "indexes": [
-                        {"name": "by-pk", "partition_key": "a", "sort_key": "pk", "sort_key_type": "N"},
-                        {"name": "by-a", "partition_key": "a", "sort_key_type": "N"},
-                    ],
-                }
-            ),
-            ["$.table.indexes[0].sort_key_type", "$.table.indexes[1].sort_key_type"],
-        ),
-        (
-            "keys of two types",
-            right(
-                table={
-                    **ON_DEMAND,
-                    "partition_key": "id",
-                    "partition_key_type": "N",
-                    "sort_key": "at",
-                    "sort_key_type": "B",
-                    "indexes": [
-                        {"name": "turned", "partition_key": "at", "sort_key": "id", "sort_key_type": "N"},
-                        {"name": "other", "partition_key": "a", "partition_key_type": "C"},
-                    ],
-                }
-            ),
-            ["$.table.indexes[1].partition_key_type", "$.table.indexes[0].partition_key_type"],
-        ),
-        ("hot key without share", right(keys={"kind": "hot_key"}), ["$.keys.share"]),
-        ("date without day", right(keys={"kind": "date", "share": 0.5}), ["$.keys.day_s", "$.keys.share"]),
-        ("uniform with a share", right(keys={"kind": "uniform", "share": 0.5}), ["$.keys.share"]),
-        (
-            "a day that does not exist",
-            right(keys={"kind": "date", "day_s": 5, "first_day": "2026-02-30"}),
-            ["$.keys.first_day"],
-        ),
-        (
-            "not a day at all is said once",
-            right(keys={"kind": "date", "day_s": 5, "first_day": "tomorrow"}),
-            ["$.keys.first_day"],
-        ),
-        (
-            "mistakes in four parts",
-            right(
-                table={"name": "x"}, keys={"kind": "date"}, load={"users": 0}, thresholds={"p99_ms_max": -1}
-            ),
-            [
-                "$.table.name",
-                "$.load.users",
-                "$.thresholds.p99_ms_max",
-                "$.table.provisioned",
-                "$.keys.day_s",
-            ],
-        ),
-        ("parts of the wrong type", right(table=3, keys=[], load="x"), ["$.table", "$.keys", "$.load"]),
-        ("nothing", {}, [f"$.{f}" for f in ("format", "name", "question", "table", "keys", "tasks")]),
-    ],
-)
-def test_every_mistake_at_once_with_its_path(case: str, raw: dict[str, Any], expected: list[str]) -> None:
-    assert paths(errors_of(raw)) == expected, case
+        ["$.table.indexes[1].partition_key_type", "$.table.indexes[0].partition_key_type"],
+    ),
+    "hot key without share": (right(keys={"kind": "hot_key"}), ["$.keys.share"]),
+    "date without day": (right(keys={"kind": "date", "share": 0.5}), ["$.keys.day_s", "$.keys.share"]),
+    "uniform with a share": (right(keys={"kind": "uniform", "share": 0.5}), ["$.keys.share"]),
+    "a day that does not exist": (
+        right(keys={"kind": "date", "day_s": 5, "first_day": "2026-02-30"}), ["$.keys.first_day"],
+    ),
+    "not a day at all is said once": (
+        right(keys={"kind": "date", "day_s": 5, "first_day": "tomorrow"}), ["$.keys.first_day"],
+    ),
+    "mistakes in four parts": (
+        right(table={"name": "x"}, keys={"kind": "date"}, load={"users": 0}, thresholds={"p99_ms_max": -1}),
+        [
+            "$.table.name",
+            "$.load.users",
+            "$.thresholds.p99_ms_max",
+            "$.table.provisioned",
+            "$.keys.day_s",
+        ],
+    ),
+    "parts of the wrong type": (right(table=3, keys=[], load="x"), ["$.table", "$.keys", "$.load"]),
+    "nothing": ({}, [f"$.{f}" for f in ("format", "name", "question", "table", "keys", "tasks")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("raw", "expected"), MISTAKES.values(), ids=MISTAKES)
+def test_every_mistake_at_once_with_its_path(raw: dict[str, Any], expected: list[str]) -> None:
+    assert paths(errors_of(raw)) == expected
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ def test_any_field_is_set_by_its_path(scenario: Scenario) -> None:
     settings = ["keys.shards=20", "table.indexes[0].provisioned.write = 500", 'load.arrivals="poisson"']
     made = overridden(scenario, settings, "it")
     assert made.keys.shards == 20
-    assert made.table.indexes[0].provisioned is not None
     assert made.table.indexes[0].provisioned.write == 500
     assert made.load.arrivals == "poisson"
     assert made.load.duration_s == scenario.load.duration_s
@@ -58,9 +57,7 @@ def paced(scenario: Scenario) -> Scenario:
         (["load.requests_per_s=500", "tasks[0].per_s=2_000"], 500),
     ],
 )
-def test_the_total_is_that_of_the_tasks_as_they_are_set(
-    paced: Scenario, settings: list[str], total: float
-) -> None:
+def test_the_total_is_that_of_the_tasks_as_set(paced: Scenario, settings: list[str], total: float) -> None:
     assert paced.load.requests_per_s == 1_000
     assert overridden(paced, settings, "it").load.requests_per_s == total
 

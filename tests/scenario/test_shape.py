@@ -91,9 +91,7 @@ STEPS = [{"per_s": 10, "for_s": 30}, {"per_s": 50, "for_s": 30}]
         ),
     ],
 )
-def test_a_scenario_states_a_shape_in_its_targets_unit(
-    load: dict[str, Any], unit: str, rates: tuple[float, float]
-) -> None:
+def test_a_shape_is_in_its_targets_unit(load: dict[str, Any], unit: str, rates: tuple[float, float]) -> None:
     made = scenario(**load)
     assert made.load.target_unit == unit
     assert (made.load.rate_shape().rate(0), made.load.rate_shape().rate(30)) == pytest.approx(rates)
@@ -134,9 +132,7 @@ SHAPE = "$.load.shape"
         ),
     ],
 )
-def test_a_shape_that_cannot_be_sent_is_refused_with_every_mistake(
-    load: dict[str, Any], expected: list[str]
-) -> None:
+def test_a_wrong_shape_is_refused_with_every_mistake(load: dict[str, Any], expected: list[str]) -> None:
     with pytest.raises(ScenarioError) as caught:
         scenario(**load)
     found = [error.rpartition(" @ ")[2] for error in caught.value.errors]

@@ -12,6 +12,7 @@ SIZES: list[ItemSize] = [
     FixedSize(1_000),
     FixedSize(1_025),
     UniformSize(900, 1_100),
+    UniformSize(100, 100),
     LognormalSize(800, 1.0, 100, 20_000),
     LognormalSize(150, 2.0, 120, 400 * 1024),
     ChoiceSize((200, 2_000, 9_000), (8, 1, 1)),

@@ -29,7 +29,6 @@ def test_tasks_are_sent_as_often_as_they_say(raw: dict[str, Any]) -> None:
     assert scenario.load.requests_per_s == 345
     assert scenario.loadtest == "operations"
     sent = plan_run(scenario, load_prices(), margin=1.5, folder=Path()).sent
-    assert sent is not None
     per_s = {(one.name, one.index): one.requests / sent.duration_s for one in sent.operations}
     assert per_s == pytest.approx(
         {("PutItem", None): 300, ("Query", None): 30, ("Query", "by-type"): 5, ("GetItem", None): 10},

@@ -81,9 +81,7 @@ def test_the_tables_own_key_has_one_attribute_of_each_kind(field: str) -> None:
 
 def test_a_plan_has_the_hottest_combination() -> None:
     sent = total_load(scenario())
-    assert sent is not None
     hottest = sent.sides[ResourceSide("keyheat-multi", "by-both", WRITE)].hottest
-    assert hottest is not None
     assert hottest.key_per_s == pytest.approx(500 * 0.8 * 0.9, rel=0.01)
 
 

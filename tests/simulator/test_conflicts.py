@@ -1,25 +1,17 @@
-"""Transactions on a hot item meet; those on other items do not."""
+"""Transactions on a hot item meet; those on other items do not, and nothing is throttled."""
 
 import pytest
 
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import TRANSACTION_S
-from keyheat.scenario.scenario import Scenario, load_scenario
-from keyheat.scenario.variants import lasting
-from keyheat.shipped import shipped
 from keyheat.simulator.folder import manifest_of
 from keyheat.simulator.simulate import simulate
-
-
-def scenario(transaction_s: float | None) -> Scenario:
-    found = load_scenario(shipped("configs") / "scenarios" / "aggregate-transaction.toml")
-    local = found.local.model_copy(update={"transaction_s": transaction_s})
-    return found.model_copy(update={"local": local})
+from tests.make import a_shipped
 
 
 def test_a_hot_total_is_contention_and_no_throttle() -> None:
-    done = simulate(scenario(TRANSACTION_S))
+    done = simulate(a_shipped("aggregate-transaction", f"local.transaction_s={TRANSACTION_S}"))
     evidence = evidence_of(done)
     others, hot = 300, 700
     counted = done.counted
@@ -33,10 +25,3 @@ def test_a_hot_total_is_contention_and_no_throttle() -> None:
     assert (diagnosis.verdict.constraint, diagnosis.labels) == ("none", ())
     (found,) = diagnosis.findings
     assert found.label == "contention"
-
-
-@pytest.mark.slow
-def test_transactions_meet_only_where_they_are_told_to() -> None:
-    apart, meeting = (lasting(scenario(transaction_s), 5) for transaction_s in (None, TRANSACTION_S))
-    assert "transactions.conflicts" not in simulate(apart).counted
-    assert simulate(meeting).counted == simulate(meeting).counted

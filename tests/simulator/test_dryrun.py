@@ -402,8 +402,6 @@ OF_FIELDS = (
 def test_tasks_that_follow_from_the_scenario_are_those_of_the_load_test(name: str) -> None:
     one = a_shipped(name)
     stated, sampled = stated_loadtest(one), ask._dry_run(one, SCENARIOS).loadtest
-    assert stated is not None
-    assert sampled is not None
     for task, other in zip(stated.users[0].tasks, sampled.users[0].tasks, strict=True):
         assert task.weight == other.weight
         for kind, seen in zip(task.kinds, _in_order(other.kinds), strict=True):

@@ -20,6 +20,7 @@ from keyheat.scenario.keys import (
     Zipf,
     shard_key,
 )
+from keyheat.simulator.alterations import divided
 from keyheat.simulator.dryrun.requests import KEY
 from keyheat.simulator.masses import even_masses, masses_of, masses_of_shares
 from keyheat.simulator.shares import PartitionShares
@@ -69,13 +70,7 @@ def test_of_too_many_keys_the_most_used_ones_are_named(monkeypatch: pytest.Monke
     assert zipf.even == pytest.approx(1 - sum(Zipf(1.0, 1_000).share(rank) for rank in range(1, 101)))
     hot = masses_of(SingleHotKey(0.4, 1_000))
     assert (hot.name(0), hot.even) == ("hot", pytest.approx(0.6))
-    assert masses_of(Uniform(1_000)).even == 1.0
-
-
-def test_a_sequence_is_even_and_the_date_moves_on() -> None:
-    assert masses_of(Sequence()).even == 1.0
-    dates = [masses_of(DateKey(day_s=10.0), at_s=at_s).name(0) for at_s in (0.0, 9.9, 10.0)]
-    assert dates == ["2026-01-01", "2026-01-01", "2026-01-02"]
+    assert masses_of(Uniform(1_000)).even == masses_of(Sequence()).even == 1.0
 
 
 def test_what_has_no_law_is_refused() -> None:
@@ -94,9 +89,7 @@ hashes = st.lists(st.integers(0, 2**64 - 1).map(lambda n: n.to_bytes(8, "big")),
 
 @pytest.mark.slow
 @given(boundaries=hashes, even=st.sampled_from([0.0, 0.3, 1.0]), within=st.sampled_from(["point", "random"]))
-def test_partitions_get_the_positions_that_fall_on_them(
-    boundaries: list[bytes], even: float, within: str
-) -> None:
+def test_partitions_get_their_positions(boundaries: list[bytes], even: float, within: str) -> None:
     shares_of = {"a": 3.0, "b": 1.0, "c": 1.0}
     masses = masses_of_shares(shares_of, even=even, within=within)  # type: ignore[arg-type]
     inside = position(b"a", bytes([64]))  # a boundary a quarter of the way into a collection
@@ -134,7 +127,18 @@ def test_a_split_changes_the_shares() -> None:
 def test_the_most_used_keys_are_known_by_name() -> None:
     masses = masses_of(Zipf(1.0, 500))
     top = PartitionShares().top(masses)
-    assert top is not None
     assert set(top.names) == {f"key-{n}" for n in range(64)}
     assert dict(zip(top.names, top.shares, strict=True))["key-0"] == pytest.approx(Zipf(1.0, 500).share(1))
     assert PartitionShares().top(even_masses()) is None
+
+
+def test_hot_keys_are_divided_and_cold_ones_stay() -> None:
+    keys = masses_of_shares({"hot": 0.9, **{f"key-{n}": 0.1 / 1_000 for n in range(1_000)}})
+    parts = divided(keys, 3)
+    assert parts.shares.sum() == pytest.approx(1.0)
+    assert (np.diff(parts.points.astype(float)) >= 0).all()
+    named = {parts.name(n): share for n, share in enumerate(parts.shares)}
+    assert len(named) == 1_003
+    assert [named[f"hot#{n}"] for n in range(3)] == pytest.approx([0.3] * 3)
+    assert named["key-7"] == pytest.approx(0.0001)
+    assert divided(keys, 1) is keys

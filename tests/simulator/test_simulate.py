@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from keyheat.model.resources import Cause
 from keyheat.scenario.keys import SingleHotKey, Uniform, digest_of
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.capacity import capacity_of
@@ -49,20 +48,6 @@ def put(requests: float = 2_000, **more: Any) -> Flow:
 
 def rows(run: Simulation) -> list[dict[str, Any]]:
     return seconds_table(run).to_pylist()
-
-
-@pytest.mark.slow
-def test_the_same_seed_is_the_same_run() -> None:
-    flows = put(poisson=True), put(100, index_writes=(IndexFlow(index="tag", units=1, keys=HOT),))
-    first, again, other = (
-        simulate(scenario(60, indexes=[INDEX]), traffic=Script(*flows), seed=seed) for seed in (1, 1, 2)
-    )
-    for run in (first, again):
-        assert seconds_table(run).equals(seconds_table(first))
-        assert run.client.throttles.columns == first.client.throttles.columns
-        assert run.model.decisions() == first.model.decisions()
-    assert not seconds_table(other).equals(seconds_table(first))
-    assert (first.seed, simulate(scenario(1), traffic=Script()).seed) == (1, 3)
 
 
 def test_counts_alone_give_the_outcome_of_the_whole_record() -> None:
@@ -193,10 +178,3 @@ def test_the_capacity_of_a_scenarios_table() -> None:
     assert found.indexes[0].provisioned == Capacity(10, 200)
     assert found.has_lsi
     assert capacity_of(scenario(1).companions[0]).on_demand
-
-
-def test_a_cause_is_told_once_per_attempt() -> None:
-    script = Script(put())
-    simulate(scenario(), traffic=script)
-    (last,) = script.answers[-1]
-    assert set(last.refused) == {(None, Cause.KEY_RANGE)}

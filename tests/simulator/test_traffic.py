@@ -9,7 +9,7 @@ import pytest
 
 from keyheat.model.resources import Cause
 from keyheat.model.units import read_units
-from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic, sent_together
 from keyheat.simulator.traffic import traffic_of
 from tests.make import SCENARIOS, a_shipped
@@ -64,14 +64,6 @@ def requests(flows: list[Flow]) -> Counter[str]:
     for flow in flows:
         counts[flow.operation] += flow.requests  # type: ignore[assignment]
     return counts
-
-
-def test_a_load_test_that_is_not_there_is_a_mistake_of_the_scenario() -> None:
-    with pytest.raises(ScenarioError) as raised:
-        traffic_of(scenario("hotkey", loadtest="my_own"), 1)
-    (message,) = raised.value.errors
-    for words in ("'my_own'", "there is no my_own.py", "hotkey", "./FILE.py", "@ $.loadtest"):
-        assert words in message
 
 
 @pytest.mark.parametrize("path", SAMPLED, ids=lambda path: path.stem)

@@ -12,40 +12,35 @@ from tests.make import a_shipped
 HOTKEY = a_shipped("hotkey")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
-def test_it_says_that_it_goes_on(folder: Path) -> None:
-    with under_way(HOTKEY, 1, folder, "hotkey.toml"):
-        manifest = read_json(folder / FILES[RUN], RUN)
+def test_it_says_that_it_goes_on(tmp_path: Path) -> None:
+    with under_way(HOTKEY, 1, tmp_path, "hotkey.toml"):
+        manifest = read_json(tmp_path / FILES[RUN], RUN)
         assert (manifest["status"], manifest["target"]) == ("running", "simulated")
         assert manifest["ended_at"] is None
 
 
-def test_what_it_wrote_is_a_whole_run_and_no_sign_is_left(folder: Path) -> None:
+def test_what_it_wrote_is_a_whole_run_and_no_sign_is_left(tmp_path: Path) -> None:
     made = simulate(HOTKEY, seed=1)
-    write_run(made, folder / "alone", scenario_path="hotkey.toml")
-    with under_way(HOTKEY, 1, folder, "hotkey.toml") as written:
-        write_run(made, folder, scenario_path="hotkey.toml")
+    write_run(made, tmp_path / "alone", scenario_path="hotkey.toml")
+    with under_way(HOTKEY, 1, tmp_path, "hotkey.toml") as written:
+        write_run(made, tmp_path, scenario_path="hotkey.toml")
         written()
-    assert (folder / FILES[RUN]).read_bytes() == (folder / "alone" / FILES[RUN]).read_bytes()
+    assert (tmp_path / FILES[RUN]).read_bytes() == (tmp_path / "alone" / FILES[RUN]).read_bytes()
 
 
 @pytest.mark.parametrize("how", [KeyboardInterrupt, ValueError])
-def test_what_was_not_simulated_to_its_end_leaves_nothing(folder: Path, how: type[BaseException]) -> None:
-    with pytest.raises(how), under_way(HOTKEY, 1, folder, "hotkey.toml"):
+def test_what_was_not_simulated_to_its_end_leaves_nothing(tmp_path: Path, how: type[BaseException]) -> None:
+    with pytest.raises(how), under_way(HOTKEY, 1, tmp_path, "hotkey.toml"):
         raise how
-    assert list(folder.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_that_cannot_be_analyzed_is_still_a_run(folder: Path) -> None:
+def test_a_run_that_cannot_be_analyzed_is_still_a_run(tmp_path: Path) -> None:
     def broken() -> None:
-        with under_way(HOTKEY, 1, folder, "hotkey.toml") as written:
+        with under_way(HOTKEY, 1, tmp_path, "hotkey.toml") as written:
             written()
             raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
         broken()
-    assert [path.name for path in folder.iterdir()] == [FILES[RUN]]
+    assert [path.name for path in tmp_path.iterdir()] == [FILES[RUN]]
