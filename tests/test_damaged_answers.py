@@ -23,13 +23,19 @@ TABLE = {
     "ItemCount": 1,
     "TableSizeBytes": 100,
 }
+
+
+def described(without: str = "", **fields: Any) -> bytes:
+    """What DescribeTable answers of the table, with other fields, or without one."""
+    table = {name: value for name, value in (TABLE | fields).items() if name != without}
+    return json.dumps({"Table": table}).encode()
+
+
 DAMAGE: dict[str, bytes] = {
     "no table": b"{}",
-    "another type": json.dumps({"Table": TABLE | {"KeySchema": 5}}).encode(),
-    "without its keys": json.dumps({"Table": {"TableName": "orders", "TableStatus": "ACTIVE"}}).encode(),
-    "units that are words": json.dumps(
-        {"Table": TABLE | {"ProvisionedThroughput": {"WriteCapacityUnits": "many"}}}
-    ).encode(),
+    "another type": described(KeySchema=5),
+    "without its keys": described(without="KeySchema"),
+    "units that are words": described(ProvisionedThroughput={"WriteCapacityUnits": "many"}),
     "no UTF-8": b'{"Table": {"TableName": "\xff"}}',
     "deep": b"[" * 100_000,
 }
@@ -94,11 +100,8 @@ def test_a_damaged_description_is_said_by_each_verb(verb: Verb, endpoint: Endpoi
 
 
 def test_one_table_that_cannot_be_judged_does_not_end_the_search(verb: Verb, endpoint: Endpoint) -> None:
-    without_arn = {name: value for name, value in TABLE.items() if name != "TableArn"}
-    endpoint.tables = DAMAGE | {
-        "without an ARN": json.dumps({"Table": without_arn}).encode(),
-        "good": json.dumps({"Table": TABLE}).encode(),
-    }
+    bad = DAMAGE | {"without an ARN": described(without="TableArn")}
+    endpoint.tables = bad | {"good": described()}
     tags = {"keyheat": RUN_ID, "keyheat-owner": "ann", "keyheat-expires": "2020-01-01T00:00:00Z"}
     listed = [{"Key": name, "Value": value} for name, value in tags.items()]
     endpoint.answers["ListTagsOfResource"] = json.dumps({"Tags": listed}).encode()
@@ -109,15 +112,12 @@ def test_one_table_that_cannot_be_judged_does_not_end_the_search(verb: Verb, end
     assert said.code == 3
     found = json.loads(said.out)["data"]
     assert [table["name"] for table in found["tables"]] == ["good"]
-    assert {name for problem in found["problems"] for name in problem["tables"]} == {
-        *DAMAGE,
-        "without an ARN",
-    }
+    assert {name for problem in found["problems"] for name in problem["tables"]} == {*bad}
 
 
 @pytest.mark.parametrize("content", [{"run_id": 5}, {"table": None}, {"region": []}])
 def test_cleaning_says_which_file_is_damaged(verb: Verb, endpoint: Endpoint, content: dict[str, Any]) -> None:
-    endpoint.tables["orders"] = json.dumps({"Table": TABLE}).encode()
+    endpoint.tables["orders"] = described()
     folder = run_at(endpoint.url, **content)
     said = verb("clean", folder, "--yes")
     assert said.code == 3
@@ -125,7 +125,7 @@ def test_cleaning_says_which_file_is_damaged(verb: Verb, endpoint: Endpoint, con
 
 
 def test_cleaning_ends_where_a_scan_tells_no_units(verb: Verb, endpoint: Endpoint) -> None:
-    endpoint.tables["orders"] = json.dumps({"Table": TABLE}).encode()
+    endpoint.tables["orders"] = described()
     endpoint.answers["Scan"] = b'{"Items": [], "Count": 0}'
     said = verb("clean", run_at(endpoint.url), "--yes")
     assert said.code == 3

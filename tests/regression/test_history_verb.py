@@ -19,11 +19,8 @@ from keyheat.show.history import trends_answer
 from tests.make import a_summary
 from tests.regression.outcomes import an_outcome
 
-LIST, SHOW = "keyheat history", "keyheat history show 7"
-PIN = "keyheat history pin release-2 6"
-TREND = "keyheat history trend nightly"
-TREND_OF = f"{TREND} --case hotkey --measure p99_ms"
-PRUNE = "keyheat history prune --keep 100"
+LIST, SHOW, PIN = "", "show 7", "pin release-2 6"
+TREND, PRUNE = "trend nightly", "prune --keep 100"
 SESSIONS, SLOWER_FROM = 12, 7
 Verb = Callable[..., Any]
 Run = Callable[..., Any]
@@ -32,7 +29,7 @@ Run = Callable[..., Any]
 @pytest.fixture
 def run(verb: Verb, no_history: None) -> Run:
     """Runs a command, where the history is that of the reader."""
-    return lambda command, *more: verb(*shlex.split(command)[1:], *more)
+    return lambda command, *more: verb("history", *shlex.split(command), *more)
 
 
 @pytest.fixture
@@ -77,10 +74,10 @@ def test_sessions_are_listed_and_shown(kept: Path, run: Run) -> None:
 
 def test_a_name_is_pinned_and_shown(kept: Path, run: Run) -> None:
     assert run(PIN).says("release-2 is session 6 of nightly.")
-    assert re.search("Pinned +release-2", run("keyheat history show release-2").out)
+    assert re.search("Pinned +release-2", run("show release-2").out)
     assert "pinned release-2" in run(LIST).out
     for wrong in ("pin 12 6", "pin '' 6", "show nothing", f"show {2**63}"):
-        assert run(f"keyheat history {wrong}").code == 2
+        assert run(wrong).code == 2
 
 
 def test_a_session_that_failed_for_want_of_a_number_is_named() -> None:
@@ -100,11 +97,10 @@ def test_trends_are_shown_with_what_became_worse(kept: Path, run: Run) -> None:
     assert lowest < newest <= highest
     assert "throttle_share" in drawn.out
     page = Path("trend.html").read_text()
-    assert page.count('class="chart"') == len(
-        {"throttle_share", *re.findall("hotkey: ([a-z_.0-9]+)</h3>", page)}
-    )
-    assert "p99_ms" in run(TREND_OF).out
-    wrong = run("keyheat history trend nightly --case nope")
+    charts = {"throttle_share", *re.findall("hotkey: ([a-z_.0-9]+)</h3>", page)}
+    assert page.count('class="chart"') == len(charts)
+    assert "p99_ms" in run(f"{TREND} --case hotkey --measure p99_ms").out
+    wrong = run(f"{TREND} --case nope")
     assert wrong.code == 2
     assert "there are: hotkey" in wrong.err
 
