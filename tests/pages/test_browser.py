@@ -6,19 +6,8 @@ import pytest
 
 from keyheat.show.report import write_report
 from tests.browsing import CONTRASTS, all_drawn, drawn
-from tests.pages.conftest import GENERATED_AT
-from tools.gallery import MADE_UP
 
 pytestmark = pytest.mark.browser
-
-
-def test_the_links_of_an_index_lead_to_its_reports(visit, samples, tmp_path):
-    first = write_report(next(iter(samples.values())), GENERATED_AT)
-    page = visit(MADE_UP["index"](tmp_path, samples).as_uri())
-    assert page.locator("svg.spark").count() == len(samples)
-    page.locator("article a").first.click()
-    page.wait_for_selector("#verdict")
-    assert page.url == first.as_uri()
 
 
 MARKS = """() => [...document.querySelectorAll("#chart-latency-by-percentile .xtick text")]
@@ -33,20 +22,6 @@ def test_percentiles_stand_side_by_side_on_a_phone(visit, address):
     assert len(marks) >= 5
     assert all(before[1] < after[0] for before, after in pairwise(marks)), marks
     assert len({round(top) for _, _, top in marks}) == 1
-
-
-def test_the_page_follows_the_system_from_light_to_dark(visit, address):
-    page = visit(address)
-    page.locator(
-        "#chart-second-by-second-table-writes"
-    ).scroll_into_view_if_needed()  # what nobody looks at waits
-    area = "document.querySelector('#chart-second-by-second-table-writes .js-fill')"
-    page.wait_for_selector("#chart-second-by-second-table-writes .js-fill", state="attached")
-    light = page.evaluate(f"getComputedStyle({area}).fill")
-    page.emulate_media(color_scheme="dark")
-    changed = f"() => {area} && getComputedStyle({area}).fill !== '{light}'"
-    page.wait_for_function(changed, polling=100)  # not by frames: a page that rests may draw none
-    assert page.wrong == []
 
 
 def test_paper_has_every_chart_in_light_colours(visit, address):
