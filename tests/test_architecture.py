@@ -40,7 +40,6 @@ def test_files_in_the_order_of_a_walk_are_of_the_folder_named_before_them() -> N
             if path.startswith(("keyheat/", "analyzers/", "loadtests/")):
                 folder = (ROOT / path).parent
             else:
-                assert folder is not None
                 assert any(
                     (near / path).exists() for near in (folder, ROOT / "analyzers/partition_or_table")
                 ), path

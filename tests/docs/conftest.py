@@ -118,25 +118,16 @@ def account(local: Reader) -> Iterator[Reader]:
 def orphans(account: Reader) -> Reader:
     """Two tables that runs left behind, one of them protected, and one of somebody else's."""
     ddb = boto3.client("dynamodb", region_name="eu-west-1")
-    hash_key = {
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-    }
     on_demand, protected = {"BillingMode": "PAY_PER_REQUEST"}, {"DeletionProtectionEnabled": True}
     capacity = {"ProvisionedThroughput": {"ReadCapacityUnits": 10, "WriteCapacityUnits": 4_000}}
     for name, run, expires, more in (
         ("keyheat-hotkey", "3f2a1c9d04be", "2026-11-20T10:15:00Z", capacity),
-        (
-            "keyheat-orders",
-            "77e0aa51c3d2",
-            "2026-11-20T11:00:00Z",
-            on_demand | protected,
-        ),
+        ("keyheat-orders", "77e0aa51c3d2", "2026-11-20T11:00:00Z", on_demand | protected),
     ):
         tags = {"keyheat": run, "keyheat-owner": "ann", "keyheat-expires": expires}
         listed = [{"Key": key, "Value": value} for key, value in tags.items()]
-        ddb.create_table(TableName=name, Tags=listed, **hash_key, **more)
-    ddb.create_table(TableName="orders", **hash_key, **on_demand)
+        ddb.create_table(**{**ORDERS, "TableName": name}, Tags=listed, **more)
+    ddb.create_table(**ORDERS, **on_demand)
     return account
 
 

@@ -149,6 +149,7 @@ MAKE = {
     "test": [".venv/bin/python -m pytest", "not nightly"],
     "check": [".venv/bin/ruff check .", ".venv/bin/mypy", ".venv/bin/python -m pytest"],
     "nightly": [".venv/bin/python -m pytest", "-m nightly"],
+    "wheel": [".ci/wheel.py dist"],
     "bench": [".venv/bin/python -m benchmarks"],
     "docs": [".venv/bin/python -m sphinx -q -W"],
 }

@@ -139,7 +139,6 @@ def unescaped(text: str) -> str:
 def test_what_is_escaped_in_an_annotation_comes_back() -> None:
     line = command("error", HOSTILE, HOSTILE, HOSTILE)
     found = ANNOTATION.fullmatch(line)
-    assert found is not None
     assert unescaped(found[2]) == unescaped(found[4]) == HOSTILE
     assert unescaped(str(found[3]).removeprefix(",file=")) == HOSTILE
     assert "%0D%0A::error::" in line, "the message has no command of its own"
