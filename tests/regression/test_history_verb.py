@@ -4,8 +4,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +11,12 @@ import pytest
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.history import History
-from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.regression.trend import Trend
 from keyheat.show.history import trends_answer
-from tests.make import a_summary
-from tests.regression.outcomes import an_outcome
+from tests.regression.outcomes import twelve_sessions
 
 LIST, SHOW, PIN = "", "show 7", "pin release-2 6"
 TREND, PRUNE = "trend nightly", "prune --keep 100"
-SESSIONS, SLOWER_FROM = 12, 7
 Verb = Callable[..., Any]
 Run = Callable[..., Any]
 
@@ -34,30 +29,7 @@ def run(verb: Verb, no_history: None) -> Run:
 
 @pytest.fixture
 def kept(run: Run, tmp_path: Path) -> Path:
-    """Twelve sessions: from the seventh on p99 is 14 ms instead of 10, and the last one was killed."""
-    times = (datetime(2026, 11, 1, tzinfo=UTC) + timedelta(minutes=10 * step) for step in count())
-    path = tmp_path / "reports" / "history.sqlite"
-    with History.open(path, now=lambda: next(times)) as history:
-        for number in range(1, SESSIONS + 1):
-            session = history.begin("nightly", f"v{number}")
-            for repetition in range(2):
-                p99_ms = (14.0 if number >= SLOWER_FROM else 10.0) + 0.1 * repetition
-                name = f"run-{number}-{repetition}"
-                summary = a_summary(run_id=name, measures={"p99_ms": p99_ms})
-                url = (tmp_path / "reports" / "out" / name).as_uri()
-                history.add(session, "hotkey", repetition, summary, url)
-            if number == SLOWER_FROM:
-                history.end(session, "regressed", an_outcome("regressed", findings=(worse(),)))
-            elif number != SESSIONS:  # the last one was killed
-                history.end(session, "good")
-    return path
-
-
-def worse() -> GateFinding:
-    return GateFinding(
-        case="hotkey", gate=Gate(measure="p99_ms"), decision="worse", before=10.05, after=14.05,
-        because="Its median rose from 10 to 14 ms.",
-    )  # fmt: skip
+    return twelve_sessions(tmp_path / "reports" / "history.sqlite")
 
 
 def test_sessions_are_listed_and_shown(kept: Path, run: Run) -> None:

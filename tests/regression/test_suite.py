@@ -157,7 +157,8 @@ def gate(measure: str, of: str = "") -> str:
 
 SAME_NAME = "rename one @ $.cases[0].name"
 REPEATED = "p99_ms differs from run to run: it needs 2 repetitions or more, got 1"
-OF_LOADS = "p99_ms is measured of real loads only, but all its cases are simulated: change the target, or remove the gate"
+ONLY_SIMULATED = "p99_ms is measured of real loads only, but all its cases are simulated: change the"
+OF_LOADS = f"{ONLY_SIMULATED} target, or remove the gate"
 
 
 @pytest.mark.parametrize(
