@@ -3,11 +3,11 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from werkzeug.serving import make_server
 
 from tests.test_clean import RUN_ID, run_at
 
@@ -41,51 +41,38 @@ DAMAGE: dict[str, bytes] = {
 }
 
 
-class Endpoint(ThreadingHTTPServer):
+class Endpoint:
     """Answers each operation with the body that it is given for it; DescribeTable, for a table of its own."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.url = ""
         self.tables: dict[str, bytes] = {}
         self.answers: dict[str, bytes] = {}
 
-    def answer(self, operation: str, request: dict[str, Any]) -> bytes:
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., object]) -> list[bytes]:
+        operation = environ["HTTP_X_AMZ_TARGET"].rpartition(".")[2]
+        request = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+        body = self.answers.get(operation, b"{}")
         if operation == "ListTables":
-            return json.dumps({"TableNames": sorted(self.tables)}).encode()
+            body = json.dumps({"TableNames": sorted(self.tables)}).encode()
         if operation == "DescribeTable":
-            return self.tables[request["TableName"]]
-        return self.answers.get(operation, b"{}")
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Endpoint
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        body = self.server.answer(self.headers["X-Amz-Target"].rpartition(".")[2], request)
-        self.send_response(200)
-        self.send_header("Content-Type", "application/x-amz-json-1.0")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_of: object) -> None: ...
+            body = self.tables[request["TableName"]]
+        start_response("200 OK", [("Content-Type", "application/x-amz-json-1.0")])
+        return [body]
 
 
 @pytest.fixture
 def endpoint(some_account: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Endpoint]:
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.chdir(tmp_path)
-    server = Endpoint()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    endpoint = Endpoint()
+    with make_server("127.0.0.1", 0, endpoint, threaded=True) as server:
+        endpoint.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield endpoint
+        server.shutdown()
+        thread.join()
 
 
 @pytest.mark.parametrize("how", DAMAGE)
