@@ -189,13 +189,13 @@ def test_3_the_generator_was_the_limit(verb: Verb, sample: Sample) -> None:
 
 @pytest.mark.opens
 @pytest.mark.usefixtures("some_account")
-def test_4_somebody_elses_table(verb: Verb, tmp_path: Path) -> None:
+def test_4_somebody_elses_table_and_no_folder_is_left(verb: Verb, home: Path) -> None:
     with EndpointProcess.start() as endpoint:
         client = make_client(target_at(endpoint.url))
         client.create_table(**on_demand("keyheat-hotkey"))
         client.close()
         elsewhere = endpoint.url.replace("127.0.0.1", "0.0.0.0")  # any name but this machine's own
-        said = verb("run", "hotkey", "--target", elsewhere, "--yes", "--out", tmp_path / "run")
+        said = verb("run", "hotkey", "--target", elsewhere, "--yes")
     assert said.code == 4
     assert "was not created by a run of ours" in said.err
-    assert not (tmp_path / "run").exists()
+    assert list(home.iterdir()) == []

@@ -98,10 +98,3 @@ def test_what_another_run_came_to_is_not_told(
     assert "), not of this one (not-the-others)" in said.err
     assert "what it said" in said.err
     assert said.out == ""
-
-
-@pytest.mark.opens
-def test_what_is_refused_leaves_no_folder(verb: Verb, scenario: Path) -> None:
-    said = verb("run", scenario, "--target", "http://127.0.0.1:1")
-    assert said.code == 2, said.err
-    assert not Path("reports").exists()
