@@ -60,11 +60,6 @@ def test_every_verb_of_the_menu_says_what_it_does_answers_a_program_and_can_be_s
         assert name != "regress" or len(options) + len(["--help"]) <= 15
 
 
-@pytest.mark.parametrize("name", ["run", "simulate", "plan", "whatif"])
-def test_every_verb_that_takes_a_scenario_changes_it_alike(name: str) -> None:
-    assert {"--set", "--duration"} <= options_of(verb_named(name))
-
-
 def test_the_menu_fits_a_screen_and_says_each_thing_in_a_line() -> None:
     lines = cli.get_help(click.Context(cli, info_name="keyheat", terminal_width=80)).splitlines()
     assert len(lines) <= 40
