@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 CONFORMANCE = ROOT / "tests" / "conformance"
 CHECKS = ROOT / ".github" / "workflows" / "checks.yml"
 NIGHTLY, RELEASE = CHECKS.with_name("nightly.yml"), CHECKS.with_name("release.yml")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 TEXT = CHECKS.read_text(encoding="utf-8")
 JOBS: dict[str, dict[str, Any]] = yaml.safe_load(TEXT)["jobs"]
@@ -85,17 +86,11 @@ def steps_of(jobs: dict[str, dict[str, Any]]) -> list[str]:
     return [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
 
 
-@pytest.mark.opens
 def test_it_runs_what_the_readme_and_the_makefile_name() -> None:
+    """What each target runs is held in tests/docs."""
     assert ".ci/run" in steps_of(JOBS)
     assert {".ci/run nightly", "make soak"} <= set(steps_of(NIGHTLY_JOBS))
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    targets = [
-        word for line in re.findall(r"^ *make ([\w -]+)", script, re.MULTILINE) for word in line.split()
-    ]
+    targets = " ".join(re.findall(r"^ *make ([\w -]+)", script, re.MULTILINE)).split()
     assert {"lint", "types", "test", "nightly", "wheel"} <= set(targets)
-    done = subprocess.run(["make", "--dry-run", *targets], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert ".ci/wheel.py dist" in done.stdout
-    assert '-m "not nightly"' in done.stdout
-    assert "-m nightly" in done.stdout
+    assert [target for target in targets if f"\n{target}:" not in MAKEFILE] == []

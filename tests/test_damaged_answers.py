@@ -3,11 +3,11 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from werkzeug.serving import make_server
 
 from tests.test_clean import RUN_ID, run_at
 
@@ -23,63 +23,56 @@ TABLE = {
     "ItemCount": 1,
     "TableSizeBytes": 100,
 }
+
+
+def described(without: str = "", **fields: Any) -> bytes:
+    """What DescribeTable answers of the table, with other fields, or without one."""
+    table = {name: value for name, value in (TABLE | fields).items() if name != without}
+    return json.dumps({"Table": table}).encode()
+
+
 DAMAGE: dict[str, bytes] = {
     "no table": b"{}",
-    "another type": json.dumps({"Table": TABLE | {"KeySchema": 5}}).encode(),
-    "without its keys": json.dumps({"Table": {"TableName": "orders", "TableStatus": "ACTIVE"}}).encode(),
-    "units that are words": json.dumps(
-        {"Table": TABLE | {"ProvisionedThroughput": {"WriteCapacityUnits": "many"}}}
-    ).encode(),
+    "another type": described(KeySchema=5),
+    "without its keys": described(without="KeySchema"),
+    "units that are words": described(ProvisionedThroughput={"WriteCapacityUnits": "many"}),
     "no UTF-8": b'{"Table": {"TableName": "\xff"}}',
     "deep": b"[" * 100_000,
 }
 
 
-class Endpoint(ThreadingHTTPServer):
+class Endpoint:
     """Answers each operation with the body that it is given for it; DescribeTable, for a table of its own."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.url = ""
         self.tables: dict[str, bytes] = {}
         self.answers: dict[str, bytes] = {}
 
-    def answer(self, operation: str, request: dict[str, Any]) -> bytes:
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., object]) -> list[bytes]:
+        operation = environ["HTTP_X_AMZ_TARGET"].rpartition(".")[2]
+        request = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+        body = self.answers.get(operation, b"{}")
         if operation == "ListTables":
-            return json.dumps({"TableNames": sorted(self.tables)}).encode()
+            body = json.dumps({"TableNames": sorted(self.tables)}).encode()
         if operation == "DescribeTable":
-            return self.tables[request["TableName"]]
-        return self.answers.get(operation, b"{}")
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Endpoint
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        body = self.server.answer(self.headers["X-Amz-Target"].rpartition(".")[2], request)
-        self.send_response(200)
-        self.send_header("Content-Type", "application/x-amz-json-1.0")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_of: object) -> None: ...
+            body = self.tables[request["TableName"]]
+        start_response("200 OK", [("Content-Type", "application/x-amz-json-1.0")])
+        return [body]
 
 
 @pytest.fixture
 def endpoint(some_account: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Endpoint]:
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.chdir(tmp_path)
-    server = Endpoint()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    endpoint = Endpoint()
+    with make_server("127.0.0.1", 0, endpoint, threaded=True) as server:
+        endpoint.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield endpoint
+        server.shutdown()
+        thread.join()
 
 
 @pytest.mark.parametrize("how", DAMAGE)
@@ -94,11 +87,8 @@ def test_a_damaged_description_is_said_by_each_verb(verb: Verb, endpoint: Endpoi
 
 
 def test_one_table_that_cannot_be_judged_does_not_end_the_search(verb: Verb, endpoint: Endpoint) -> None:
-    without_arn = {name: value for name, value in TABLE.items() if name != "TableArn"}
-    endpoint.tables = DAMAGE | {
-        "without an ARN": json.dumps({"Table": without_arn}).encode(),
-        "good": json.dumps({"Table": TABLE}).encode(),
-    }
+    bad = DAMAGE | {"without an ARN": described(without="TableArn")}
+    endpoint.tables = bad | {"good": described()}
     tags = {"keyheat": RUN_ID, "keyheat-owner": "ann", "keyheat-expires": "2020-01-01T00:00:00Z"}
     listed = [{"Key": name, "Value": value} for name, value in tags.items()]
     endpoint.answers["ListTagsOfResource"] = json.dumps({"Tags": listed}).encode()
@@ -109,15 +99,12 @@ def test_one_table_that_cannot_be_judged_does_not_end_the_search(verb: Verb, end
     assert said.code == 3
     found = json.loads(said.out)["data"]
     assert [table["name"] for table in found["tables"]] == ["good"]
-    assert {name for problem in found["problems"] for name in problem["tables"]} == {
-        *DAMAGE,
-        "without an ARN",
-    }
+    assert {name for problem in found["problems"] for name in problem["tables"]} == {*bad}
 
 
 @pytest.mark.parametrize("content", [{"run_id": 5}, {"table": None}, {"region": []}])
 def test_cleaning_says_which_file_is_damaged(verb: Verb, endpoint: Endpoint, content: dict[str, Any]) -> None:
-    endpoint.tables["orders"] = json.dumps({"Table": TABLE}).encode()
+    endpoint.tables["orders"] = described()
     folder = run_at(endpoint.url, **content)
     said = verb("clean", folder, "--yes")
     assert said.code == 3
@@ -125,7 +112,7 @@ def test_cleaning_says_which_file_is_damaged(verb: Verb, endpoint: Endpoint, con
 
 
 def test_cleaning_ends_where_a_scan_tells_no_units(verb: Verb, endpoint: Endpoint) -> None:
-    endpoint.tables["orders"] = json.dumps({"Table": TABLE}).encode()
+    endpoint.tables["orders"] = described()
     endpoint.answers["Scan"] = b'{"Items": [], "Count": 0}'
     said = verb("clean", run_at(endpoint.url), "--yes")
     assert said.code == 3

@@ -7,11 +7,10 @@ import gzip
 import json
 import os
 import re
-import signal
 import struct
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -26,20 +25,7 @@ from tests.make import a_scenario_file
 
 Verb = Callable[..., Any]
 Sample = Callable[..., Path]
-
-
-@pytest.fixture(autouse=True)
-def _ends() -> Iterator[None]:
-    """A reader that waits for ever fails, and does not hang the tests."""
-
-    def end(*_of: object) -> None:
-        raise AssertionError("it waits for a file that never ends")
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.alarm(600)  # nothing waits so long, on a busy machine either
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+pytestmark = pytest.mark.timeout(600)  # a reader that waits for ever fails; nothing else waits so long
 
 
 def a_pipe(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from functools import cache
@@ -16,30 +17,12 @@ GROUND = {
     "masking", "metrics", "modules", "numbers", "runfiles", "shipped", "terms", "validation", "words",
 }  # fmt: skip
 """Modules of `keyheat` itself: what every room stands on."""
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ROOM = r"^\| `(\w+)` \| [^|]+ \|([^|]*)\|$"
 MAY_IMPORT = {
-    "model": set(),
-    "scenario": {"model"},
-    "runs": {"model"},
-    "endpoint": {"model"},
-    "sharding": {"model", "scenario"},
-    "simulator": {"model", "scenario", "runs"},
-    "plan": {"model", "scenario", "simulator"},
-    "evidence": {"model", "scenario", "simulator", "plan", "runs"},
-    "intake": {"model", "scenario", "runs"},
-    "load": {"model", "scenario", "intake", "simulator", "plan", "endpoint", "sharding", "runs"},
-    "analysis": {"model", "scenario", "intake", "simulator", "plan", "runs", "evidence"},
-    "regression": {"scenario", "intake", "simulator", "runs", "analysis"},
-    "show": {
-        "model", "scenario", "simulator", "plan", "runs", "evidence", "analysis", "regression",
-    },
-    "testing": {
-        "model", "scenario", "simulator", "endpoint", "runs", "evidence", "analysis", "show",
-    },
-    "cli": {
-        "model", "scenario", "intake", "simulator", "plan", "endpoint", "load", "runs", "evidence",
-        "analysis", "regression", "show", "testing",
-    },
-}  # fmt: skip
+    room: set(re.findall(r"\w+", may)) for room, may in re.findall(ROOM, ARCHITECTURE, re.MULTILINE)
+}
+"""The page's table of rooms is what the imports are held to."""
 PATCHES_SOCKETS = {"locust", "gevent", "geventhttpclient"}
 DEEPEST = 21
 """Modules that stand on each other, from a verb down to a number of AWS."""

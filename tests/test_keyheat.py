@@ -21,6 +21,7 @@ from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import load_scenario
 from tests.load.scripted import serving
+from tests.make import an_evidence
 from tests.outside import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -28,26 +29,17 @@ SCENARIOS = sorted((ROOT / "configs" / "scenarios").glob("*.toml"))
 Verb = Callable[..., Any]
 Sample = Callable[..., Path]
 WINDOW = ("--start", "2026-11-20T12:00Z", "--end", "2026-11-20T12:01:00Z")
-MINUTES = ("2026-11-20T12:00:00+00:00",)
+
+
+VALUES = {"ConsumedWriteCapacityUnits": 60_000.0, "WriteKeyRangeThroughputThrottleEvents": 500.0}
 
 
 def answer(folder: Path) -> Path:
     """What the AWS CLI prints for two of our queries."""
-    file = folder / "answer.json"
+    file, minute = folder / "answer.json", ["2026-11-20T12:00:00+00:00"]
     results = [
-        {
-            "Id": f"q{number}",
-            "Label": label,
-            "Timestamps": MINUTES,
-            "Values": [value],
-            "StatusCode": "Complete",
-        }
-        for number, (label, value) in enumerate(
-            {
-                "ConsumedWriteCapacityUnits/Sum/60/table": 60_000.0,
-                "WriteKeyRangeThroughputThrottleEvents/Sum/60/table": 500.0,
-            }.items()
-        )
+        {"Id": name.lower(), "Label": f"{name}/Sum/60/table", "Timestamps": minute, "Values": [value]}
+        for name, value in VALUES.items()
     ]
     file.write_text(json.dumps({"MetricDataResults": results, "Messages": []}))
     return file
@@ -64,13 +56,9 @@ def move_to_january(run: Path, **fields: Any) -> None:
         place = table.column_names.index(column)
         changed = table.set_column(place, column, moved)
         parquet.write_table(run / runfiles.FILES[format_name], format_name, changed)
-    change(run, started_at="2026-01-02T03:04:00Z", ended_at="2026-01-02T03:05:00Z", **fields)
-
-
-def change(run: Path, **fields: Any) -> None:
-    """Change fields of a run's manifest."""
-    manifest = json.loads((run / "run.json").read_bytes())
-    (run / "run.json").write_text(json.dumps(manifest | fields))
+    manifest = json.loads((run / "run.json").read_bytes()) | fields
+    times = {"started_at": "2026-01-02T03:04:00Z", "ended_at": "2026-01-02T03:05:00Z"}
+    (run / "run.json").write_text(json.dumps(manifest | times))
 
 
 def test_analyze_takes_an_evidence_file_alone(verb: Verb, sample: Sample, tmp_path: Path) -> None:
@@ -104,10 +92,8 @@ def test_collect_asks_the_endpoint_that_the_run_names_or_that_somebody_gives(
 ) -> None:
     run = sample("hotkey")
     with EndpointProcess.start() as endpoint:
-        for named, given in (
-            (endpoint.url, ()),
-            ("http://collector.example:8000", ("--endpoint-url", endpoint.url)),
-        ):
+        given_it = ("--endpoint-url", endpoint.url)
+        for named, given in ((endpoint.url, ()), ("http://collector.example:8000", given_it)):
             (run / "evidence.json").unlink()
             move_to_january(run, endpoint_url=named)
             said = verb("collect", "--run", run, *given)
@@ -172,14 +158,10 @@ def test_collect_takes_what_the_aws_cli_printed(verb: Verb, sample: Sample, tmp_
     assert said.code == 0
     assert said.says("add --describe-json for its mode") == (how == "of any table")
     evidence = read_evidence(file)
-    assert {one.metric: [value for _at, value in one.points] for one in evidence.series} == {
-        "ConsumedWriteCapacityUnits": [60_000.0],
-        "WriteKeyRangeThroughputThrottleEvents": [500.0],
-    }
+    assert {one.metric: one.points[0][1] for one in evidence.series} == VALUES
     assert (evidence.throttles is None) == (how == "of any table")
-    assert (
-        json.loads(verb("analyze", "--evidence", file, "--json").out)["verdict"]["constraint"] == "partition"
-    )
+    told = json.loads(verb("analyze", "--evidence", file, "--json").out)
+    assert told["verdict"]["constraint"] == "partition"
 
 
 def test_queries_are_what_get_metric_data_takes(verb: Verb) -> None:
@@ -194,14 +176,11 @@ def test_queries_are_what_get_metric_data_takes(verb: Verb) -> None:
 
 
 def test_evidence_that_says_nothing_still_has_a_page(verb: Verb, tmp_path: Path) -> None:
-    evidence, page = tmp_path / "evidence.json", tmp_path / "evidence.html"
-    window = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z"}
-    evidence.write_text(
-        json.dumps({"format": "keyheat.evidence/1", "table": {"name": "t"}, "window": window, "series": []})
-    )
+    evidence, nothing = tmp_path / "evidence.json", an_evidence(minutes=1).model_dump(mode="json")
+    evidence.write_text(json.dumps({"format": "keyheat.evidence/1", **nothing}))
     said = verb("analyze", "--evidence", evidence, "--report")
     assert (said.code, "Undetermined" in said.out) == (3, True)
-    text = page.read_text()
+    text = (tmp_path / "evidence.html").read_text()
     assert "Undetermined" in text
     assert "parquet" not in text
 
@@ -235,15 +214,9 @@ def test_the_shipped_settings_are_right() -> None:
     ],
 )
 def test_what_is_refused_is_told_the_way_on(
-    arguments: tuple[str, ...],
-    left: tuple[str, ...],
-    said: str,
-    verb: Verb,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...], left: tuple[str, ...], said: str, verb: Verb, home: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "run").mkdir()
+    (home / "run").mkdir()
     for name in left:
-        (tmp_path / name).write_text('{"TableName": "orders"}')
+        (home / name).write_text('{"TableName": "orders"}')
     assert said in " ".join(verb(*arguments).err.split())

@@ -26,7 +26,6 @@ from tests.test_schedules import (
     cron_line,
     suites_named,
     text_of,
-    workflow,
 )
 
 Verb = Callable[..., Any]
@@ -116,27 +115,6 @@ def test_cron_makes_a_baseline_finds_it_as_good_and_names_the_change_that_made_i
     assert f"keyheat regress: exit code {BROKEN} on " in mail
     for sentence in SENTENCES.splitlines():
         assert sentence in mail.replace("\\", ""), mail  # of Markdown
-
-
-@pytest.mark.opens
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_the_workflow_makes_a_baseline_and_a_pull_request_that_lowers_the_capacity_is_red(
-    written: Path, scenario: Path, repository: Path
-) -> None:
-    job = workflow(written)["jobs"]["regress"]
-    (step,) = (one for one in job["steps"] if one.get("id") == "regress")
-    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]  # as GitHub does
-    env = {VARIABLE: job["env"][VARIABLE], "GITHUB_SHA": "0" * 40, "GITHUB_STEP_SUMMARY": "summary.md"}
-    first = run(words, repository, **env)
-    assert first.returncode == DONE, first.stderr
-    assert run(words, repository, **env).returncode == DONE
-    changed(scenario, "write = 1_000", "write = 20")
-    red = run(words, repository, **env)
-    assert red.returncode == BROKEN, red.stderr
-    assert "::error" in red.stdout
-    assert SENTENCES.splitlines()[1] in red.stdout
-    assert {"regress.xml", "regress.json", "regress.md", "summary.md"} <= set(os.listdir(repository))
 
 
 def test_each_file_is_ours_with_one_line_changed_and_names_the_suite_from_where_it_is_run(

@@ -69,7 +69,6 @@ def loaded(job: Job, target: Target, name: str, warm: float | None) -> int:
     scenario, _bytes = on_table(job.scenario, target, name)
     code = make_run(replace(job, scenario=scenario), How(target="simulated", report=False, quiet=True))
     seen, path = look_at_tables(target, [name])[name], job.folder / FILES[RUN]
-    assert seen is not None
     facts = table_facts(seen.description).model_dump(mode="json")
     warmed = {"warm": {"read": warm, "write": warm}} if warm else {}
     noted = {"existing": True, "target": target.url, "scenario": scenario.model_dump(mode="json")}

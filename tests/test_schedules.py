@@ -111,7 +111,6 @@ def suites_named(folder: Path = SCHEDULES) -> dict[str, str]:
 def commands() -> Iterator[tuple[str, list[str]]]:
     """Every `keyheat` command in the files and on the page, as words, with where it stands."""
     cron = re.search(r"keyheat regress .*?(?= >)", cron_line()[2])
-    assert cron is not None
     yield "keyheat.cron", shlex.split(cron[0])
     (service,) = re.findall(r"(?m)^ExecStart=(.*)$", text_of("keyheat-regress.service"))
     yield "keyheat-regress.service", shlex.split(service)
@@ -133,7 +132,6 @@ def parsed(words: list[str]) -> tuple[str, dict[str, Any]]:
     assert Path(words[0]).name == "keyheat"
     group = click.Context(cli, info_name="keyheat")
     name, verb, arguments = cli.resolve_command(group, words[1:])
-    assert verb is not None
     read = verb.make_context(name, arguments, parent=group).params
     options = {one.opts[-1].lstrip("-").replace("-", "_"): one.name for one in verb.params}
     return str(name), {option: read[str(held)] for option, held in options.items() if held in read}

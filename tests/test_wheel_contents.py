@@ -64,7 +64,6 @@ def test_the_wheel_that_the_sdist_makes_has_what_the_checkout_has(sdist: Path, w
     assert len(modules) > 200
     assert modules | shipped <= inside, sorted((modules | shipped) - inside)
     version = re.search(r'^version = "([\d.]+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert version is not None
     assert sdist.name == f"keyheat-{version[1]}.tar.gz"
     assert wheel.name == f"keyheat-{version[1]}-py3-none-any.whl"
 

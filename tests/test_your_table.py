@@ -122,8 +122,8 @@ def test_what_is_refused(verb: Verb, tmp_path: Path, arguments: tuple[str, ...],
 
 def test_a_file_that_is_there_is_not_written_over(verb: Verb) -> None:
     Path("events.toml").write_text("mine", encoding="utf-8")
-    refused = verb("init", "events.json")
-    assert (refused.code, Path("events.toml").read_text(encoding="utf-8")) == (WRONG_USE, "mine")
+    assert verb("init", "events.json").code == WRONG_USE
+    assert Path("events.toml").read_text(encoding="utf-8") == "mine"
     done(verb, "keyheat init events.json --force")
     assert made("events.toml").name == "events"
 

@@ -42,7 +42,8 @@ from keyheat.show.report import report_answer, write_report
 from keyheat.show.runs import runs_answer
 from keyheat.show.survey import SurveyedRegion, survey_answer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
-from tests.made_runs import FIRST, load_evidence, summary, written
+from tests.made_runs import load_evidence, summary
+from tests.make import START, a_run
 from tests.pages.made_answers import made_answers
 from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
@@ -141,11 +142,11 @@ def _survey(folder: Path, runs: Mapping[str, Path]) -> Path:
 def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:
     place = folder / "many"
     for hour in range(24):
-        written(place / f"a-{hour}", summary("alpha", hours=hour, accepted=1_000.0 if hour < 18 else 700.0))
-        written(place / f"b-{hour}", summary("beta", hours=hour, constraint="none", share=0.0))
+        a_run(place / f"a-{hour}", summary("alpha", hours=hour, accepted=1_000.0 if hour < 18 else 700.0))
+        a_run(place / f"b-{hour}", summary("beta", hours=hour, constraint="none", share=0.0))
     found, problems = find_runs([place])
     path = folder / "runs.html"
-    return save(path, html_of(runs_answer(found, problems, [place], folder), FIRST))
+    return save(path, html_of(runs_answer(found, problems, [place], folder), START))
 
 
 def _regression(name: str, outcome: SessionOutcome) -> MakePage:

@@ -4,8 +4,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from itertools import count
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,13 @@ from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import Service
 from keyheat.evidence import collection, target
-from keyheat.regression.history import History
 from keyheat.testing.local import LocalDynamoDB
 from tests.docs.page import ROOT, code_of
 from tests.docs.reader import Reader
 from tests.docs.table import NEEDS, Needs
 from tests.endpoint.clients import FakeClock, ServiceApp
-from tests.make import a_summary
 from tests.outside import free_port
+from tests.regression.outcomes import twelve_sessions
 
 LINKED = ("loadtests", "configs", "docs", "examples", "deploy", "analyzers", "tests/analysis/examples")
 ORDERS: dict[str, Any] = {
@@ -118,25 +116,16 @@ def account(local: Reader) -> Iterator[Reader]:
 def orphans(account: Reader) -> Reader:
     """Two tables that runs left behind, one of them protected, and one of somebody else's."""
     ddb = boto3.client("dynamodb", region_name="eu-west-1")
-    hash_key = {
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-    }
     on_demand, protected = {"BillingMode": "PAY_PER_REQUEST"}, {"DeletionProtectionEnabled": True}
     capacity = {"ProvisionedThroughput": {"ReadCapacityUnits": 10, "WriteCapacityUnits": 4_000}}
     for name, run, expires, more in (
         ("keyheat-hotkey", "3f2a1c9d04be", "2026-11-20T10:15:00Z", capacity),
-        (
-            "keyheat-orders",
-            "77e0aa51c3d2",
-            "2026-11-20T11:00:00Z",
-            on_demand | protected,
-        ),
+        ("keyheat-orders", "77e0aa51c3d2", "2026-11-20T11:00:00Z", on_demand | protected),
     ):
         tags = {"keyheat": run, "keyheat-owner": "ann", "keyheat-expires": expires}
         listed = [{"Key": key, "Value": value} for key, value in tags.items()]
-        ddb.create_table(TableName=name, Tags=listed, **hash_key, **more)
-    ddb.create_table(TableName="orders", **hash_key, **on_demand)
+        ddb.create_table(**{**ORDERS, "TableName": name}, Tags=listed, **more)
+    ddb.create_table(**ORDERS, **on_demand)
     return account
 
 
@@ -201,15 +190,7 @@ def incident(insights: Reader) -> Reader:
 
 @pytest.fixture
 def history(repository: Reader) -> Reader:
-    """Twelve sessions: from the seventh on p99 is 14 ms instead of 10."""
-    times = (datetime(2026, 11, 1, tzinfo=UTC) + timedelta(minutes=10 * step) for step in count())
-    with History.open(Path("reports/history.sqlite"), now=lambda: next(times)) as kept:
-        for number in range(1, 13):
-            session = kept.begin("nightly", f"v{number}")
-            measures = {"p99_ms": 14.0 if number >= 7 else 10.0}
-            summary = a_summary(run_id=f"run-{number}", measures=measures)
-            kept.add(session, "hotkey", 0, summary, "file:///nowhere")
-            kept.end(session, "good")
+    twelve_sessions(Path("reports/history.sqlite").absolute())
     return repository
 
 

@@ -121,7 +121,6 @@ class Reader:
     def _start_endpoint(self, words: list[str]) -> str:
         """The local table, on a free port; the addresses that follow on the page are its own."""
         child = self._start([word.replace("8000", "0") for word in words])
-        assert child.stdout is not None
         line = child.stdout.readline()
         assert line.startswith("ready "), child.communicate()[1]
         self.url = line.removeprefix("ready ").strip()

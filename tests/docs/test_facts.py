@@ -112,17 +112,10 @@ def test_the_glossary_defines_every_term_in_the_order_of_the_alphabet() -> None:
 # Commands in the text
 
 
-def verb_of(name: str) -> click.Command:
-    verb = cli.get_command(click.Context(cli), name)
-    assert verb is not None, name
-    return verb
-
-
 def options_of(verb: click.Command) -> set[str]:
-    options = {word for parameter in verb.params for word in parameter.opts} | {"--help"}
-    if isinstance(verb, click.Group):
-        options |= {word for command in verb.commands.values() for word in options_of(command)}
-    return options
+    of_parts = verb.commands.values() if isinstance(verb, click.Group) else ()
+    options = {word for parameter in verb.params for word in parameter.opts}
+    return {"--help"}.union(options, *map(options_of, of_parts))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -134,7 +127,7 @@ def test_commands_named_in_the_text_are_ones_that_there_are(page: str) -> None:
             continue
         assert name in verbs, command
         options = {word.partition("=")[0] for word in words if re.match(r"--\w", word)}
-        assert options <= options_of(verb_of(name)), command
+        assert options <= options_of(cli.get_command(click.Context(cli), name)), command
 
 
 def test_every_target_of_make_that_is_named_is_one() -> None:
@@ -149,6 +142,7 @@ MAKE = {
     "test": [".venv/bin/python -m pytest", "not nightly"],
     "check": [".venv/bin/ruff check .", ".venv/bin/mypy", ".venv/bin/python -m pytest"],
     "nightly": [".venv/bin/python -m pytest", "-m nightly"],
+    "wheel": [".ci/wheel.py dist"],
     "bench": [".venv/bin/python -m benchmarks"],
     "docs": [".venv/bin/python -m sphinx -q -W"],
 }
@@ -220,14 +214,8 @@ OF_SERVICES = {  # an answer for each kind of failure that a service sends
         )
     },
 }  # fmt: skip
-OF_TRANSPORTS = {kind for _type, kind in KINDS} | {
-    BAD_HTTP,
-    CREDENTIALS,
-    CUT_OFF,
-    DAMAGED,
-    NOT_AN_ANSWER,
-    NO_UNITS,
-}
+BY_HAND = {BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, NOT_AN_ANSWER, NO_UNITS}
+OF_TRANSPORTS = {kind for _type, kind in KINDS} | BY_HAND
 
 
 def test_kinds_of_failures_are_all_there_and_retried_or_not_as_the_page_says() -> None:

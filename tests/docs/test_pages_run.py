@@ -98,7 +98,6 @@ def read(words: list[str]) -> None:
     """As our own command line reads them, but for files that commands before it would have written."""
     group = click.Context(cli, info_name="keyheat")
     name, verb, arguments = cli.resolve_command(group, words)
-    assert verb is not None
     try:
         verb.make_context(name, arguments, parent=group)
     except click.BadParameter as wrong:

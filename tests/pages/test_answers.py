@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,14 @@ def with_diagnosis(run: ReportRun, **fields: object) -> ReportRun:
     return replace(run, diagnosis=run.diagnosis.model_copy(update=fields))
 
 
+def with_manifest(run: ReportRun, **fields: object) -> ReportRun:
+    return replace(run, manifest=run.manifest.model_copy(update=fields))
+
+
+def advised(action: str, kind: str = "cure", **more: Any) -> Recommendation:
+    return Recommendation(action=action, kind=kind, why="It asks for more.", expected="It fits.", **more)
+
+
 BILL = MonthlyBill(before_dollars_per_month=22.78, after_dollars_per_month=546, prices="list prices")
 CURE = Cure(
     steps=(CureStep(action="shard_writes", resource="table", direction=WRITE, shards=4),),
@@ -55,11 +64,8 @@ def test_the_questions_of_a_hot_key(story: Story) -> None:
 
 def test_what_ended_says_how_long_before_the_run_did(story: Story) -> None:
     run = story("hotkey")
-    assert run.manifest is not None
-    assert run.manifest.ended_at is not None
-    labels = run.diagnosis.labels
-    later = run.manifest.model_copy(update={"ended_at": labels[-1].end + timedelta(seconds=40)})
-    found = asked(replace(run, manifest=later))["since"]
+    later = run.diagnosis.labels[-1].end + timedelta(seconds=40)
+    found = asked(with_manifest(run, ended_at=later))["since"]
     assert found.beside[-1] == "ended 40 s before the run did"
     assert " to the end" not in found.value
 
@@ -67,7 +73,6 @@ def test_what_ended_says_how_long_before_the_run_did(story: Story) -> None:
 def test_throttled_time_is_the_seconds_that_had_a_throttle(story: Story) -> None:
     """The evidence says of it in how many throttled seconds how much was consumed: no second number."""
     run = story("datekey")
-    assert run.seconds is not None
     throttled = run.seconds[run.seconds["throttled"] > 0]["second"].nunique()
     assert facts_of(run).throttled_s == throttled
     assert asked(run)["since"].beside[0] == f"throttled for {span(throttled)} of 2 min"
@@ -77,7 +82,6 @@ def test_a_command_on_a_page_leads_to_the_run_from_wherever_it_is_typed(
     story: Story, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     run = with_diagnosis(story("hotkey"), cure=CURE)
-    assert run.folder is not None
     monkeypatch.chdir(tmp_path)
     assert asked(run)["do"].command == f"keyheat fix {run.folder}"
     monkeypatch.chdir(run.folder.parent.parent)
@@ -88,31 +92,21 @@ def test_a_command_on_a_page_leads_to_the_run_from_wherever_it_is_typed(
 
 
 def test_what_saved_burst_carried_is_not_to_be_fixed_by_a_command_that_refuses_it(story: Story) -> None:
-    run = story("sharded")
-    scaling = Recommendation(
-        action="auto_scaling", kind="cure", why="", expected="", units=900, direction="write"
-    )
-    found = asked(with_diagnosis(run, recommendations=(scaling,)))["do"]
+    scaling = advised("auto_scaling", units=900, direction="write")
+    found = asked(with_diagnosis(story("sharded"), recommendations=(scaling,)))["do"]
     assert (found.value, found.command) == ("Turn on auto scaling (900 WCU/s)", None)
 
 
 def test_advice_that_no_rerun_can_show_has_no_command(story: Story) -> None:
     """Where no key is named, the number of shards is unknown."""
-    advice = [
-        Recommendation(action="shard_writes", kind="cure", why="", expected=""),
-        Recommendation(action="back_off", kind="mitigation", why="", expected=""),
-    ]
-    run = with_diagnosis(story("hotkey"), recommendations=tuple(advice))
-    assert asked(run)["do"].command is None
-    advice[0] = advice[0].model_copy(update={"shards": 3})
-    assert (
-        asked(with_diagnosis(run, recommendations=tuple(advice)))["do"].command == f"keyheat fix {run.folder}"
-    )
+    run, back_off = story("hotkey"), advised("back_off", kind="mitigation")
+    for shards, command in ((None, None), (3, f"keyheat fix {run.folder}")):
+        advice = (advised("shard_writes", shards=shards), back_off)
+        assert asked(with_diagnosis(run, recommendations=advice))["do"].command == command
 
 
 def test_what_cannot_be_known_is_not_said_to_be_none(story: Story) -> None:
     run = story("undetermined")
-    assert run.evidence is not None
     nothing = asked(evidence_alone(run.evidence, run.diagnosis.model_copy(update={"labels": ()})))
     assert nothing["since"].value == "–", "a client saw throttles, and no label says when"
     assert "cost" not in nothing
@@ -137,10 +131,8 @@ RETRIED = {"requests": 1_000, "attempts": 40, "given_up": 0, "backoff_s": 12.0}
 def test_what_an_adaptive_client_held_back_is_said_with_its_attempts(
     story: Story, more: dict[str, float], said: list[str]
 ) -> None:
-    run = story("hotkey")
-    assert run.manifest is not None
     counted = {f"retries.{name}": value for name, value in (RETRIED | more).items()}
-    retried = replace(run, manifest=run.manifest.model_copy(update={"counted": counted}))
+    retried = with_manifest(story("hotkey"), counted=counted)
     found = [one for one in asked(retried)["bad"].beside if "retries" in one or "held" in one]
     assert found == said
 
@@ -161,15 +153,13 @@ def test_the_share_of_a_limit_is_of_the_throttles_whose_limit_is_told(
 ) -> None:
     """Of what a batch leaves unprocessed DynamoDB does not say why, so that it has no label."""
     run = story("hotkey")
-    assert run.manifest is not None
     (label,) = run.diagnosis.labels[:1]
     labels = tuple(
         label.model_copy(update={"constraint": constraint, "throttles": throttles})
         for constraint, throttles in told.items()
     )
     totals = run.totals.model_copy(update={"attempts": 100_000, "throttled": sum(told.values()) + unstated})
-    counted = replace(run, manifest=run.manifest.model_copy(update={"totals": totals}))
-    found = asked(with_diagnosis(counted, labels=labels))["bad"].beside
+    found = asked(with_diagnosis(with_manifest(run, totals=totals), labels=labels))["bad"].beside
     assert [one for one in found if "limit" in one] == said
 
 
@@ -192,20 +182,15 @@ def test_the_parts_of_two_limits_are_of_the_throttles_whose_limit_is_told(story:
 )
 def test_what_is_held_back_is_not_sent(story: Story, held_back_per_s: float, said: str) -> None:
     run = story("hotkey")
-    assert run.manifest is not None
     health = run.health.model_copy(
         update={"asked_per_s": 2_000.0, "achieved_per_s": 1_200.0, "held_back_per_s": held_back_per_s}
     )
-    held = replace(run, manifest=run.manifest.model_copy(update={"generator": health}))
-    assert said in generator_words(held)
+    assert said in generator_words(with_manifest(run, generator=health))
 
 
 def test_resources_that_need_the_same_share_a_step(story: Story) -> None:
     def raised(resource: str, units: float, action: str = "raise_capacity") -> Recommendation:
-        return Recommendation(
-            action=action, kind="cure", why="It is asked for more.", expected="It fits.",
-            resource=resource, direction=WRITE, units=units,
-        )  # fmt: skip
+        return advised(action, resource=resource, direction=WRITE, units=units)
 
     def steps(*advice: Recommendation) -> tuple[Fact, ...]:
         run = with_diagnosis(story("hotkey"), recommendations=advice)

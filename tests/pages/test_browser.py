@@ -1,31 +1,23 @@
-"""Reports in a real browser, beside what test_gallery.py holds every page to."""
+"""Reports in a real browser, beside what test_gallery.py holds every page to; and what a reader passes on."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
+from keyheat.analysis.report import load_run
+from keyheat.show.markdown import markdown_of
 from keyheat.show.report import write_report
+from keyheat.show.run import run_answer
 from tests.browsing import CONTRASTS, all_drawn, drawn
-from tests.pages.conftest import GENERATED_AT
-from tools.gallery import MADE_UP
-
-pytestmark = pytest.mark.browser
-
-
-def test_the_links_of_an_index_lead_to_its_reports(visit, samples, tmp_path):
-    first = write_report(next(iter(samples.values())), GENERATED_AT)
-    page = visit(MADE_UP["index"](tmp_path, samples).as_uri())
-    assert page.locator("svg.spark").count() == len(samples)
-    page.locator("article a").first.click()
-    page.wait_for_selector("#verdict")
-    assert page.url == first.as_uri()
-
+from tests.pages.axe import violations
 
 MARKS = """() => [...document.querySelectorAll("#chart-latency-by-percentile .xtick text")]
     .map(text => text.getBoundingClientRect()).filter(box => box.width)
     .map(({left, right, top}) => [left, right, top])"""
 
 
+@pytest.mark.browser
 def test_percentiles_stand_side_by_side_on_a_phone(visit, address):
     page = visit(address, width=390)
     all_drawn(page)
@@ -35,20 +27,7 @@ def test_percentiles_stand_side_by_side_on_a_phone(visit, address):
     assert len({round(top) for _, _, top in marks}) == 1
 
 
-def test_the_page_follows_the_system_from_light_to_dark(visit, address):
-    page = visit(address)
-    page.locator(
-        "#chart-second-by-second-table-writes"
-    ).scroll_into_view_if_needed()  # what nobody looks at waits
-    area = "document.querySelector('#chart-second-by-second-table-writes .js-fill')"
-    page.wait_for_selector("#chart-second-by-second-table-writes .js-fill", state="attached")
-    light = page.evaluate(f"getComputedStyle({area}).fill")
-    page.emulate_media(color_scheme="dark")
-    changed = f"() => {area} && getComputedStyle({area}).fill !== '{light}'"
-    page.wait_for_function(changed, polling=100)  # not by frames: a page that rests may draw none
-    assert page.wrong == []
-
-
+@pytest.mark.browser
 def test_paper_has_every_chart_in_light_colours(visit, address):
     page = visit(address, dark=True)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -67,6 +46,7 @@ def test_paper_has_every_chart_in_light_colours(visit, address):
     assert page.wrong == []
 
 
+@pytest.mark.browser
 def test_hostile_words_do_not_run(visit, a_run, generated_at):
     run_dir = a_run()
     hostile = "<img src=x onerror=console.log(1)><script>console.log(2)</script>"
@@ -79,3 +59,50 @@ def test_hostile_words_do_not_run(visit, a_run, generated_at):
     assert page.wrong == []
     assert page.locator("img").count() == 0
     assert "<img src=x" in page.locator("#chart-hottest-keys-writes").text_content()
+
+
+@pytest.mark.browser
+def test_headings_have_links_that_a_keyboard_reaches(visit, address):
+    page = visit(address)
+    link = page.get_by_role("link", name="Link to: Consumed against provisioned")
+    assert link.evaluate("one => getComputedStyle(one).opacity") == "0"
+    page.keyboard.press("Tab")
+    link.focus()
+    assert link.evaluate("one => getComputedStyle(one).opacity") == "1"
+    page.keyboard.press("Enter")
+    page.wait_for_function("location.hash === '#capacity'")
+    targets = page.evaluate(
+        "() => [...document.querySelectorAll('.anchor')].map(one => !!document.querySelector(one.hash))"
+    )
+    assert len(targets) > 10
+    assert all(targets)
+    assert violations(page) == []
+
+
+def of(run_dir):
+    return run_answer(load_run(run_dir))
+
+
+@pytest.mark.slow
+def test_a_ticket_has_the_verdict_and_its_numbers_and_what_users_wrote_is_plain(samples):
+    hero = of(samples["hotkey"])
+    text = markdown_of(hero, whole=False)
+    assert text.startswith("## hotkey: Partition limit (as the scenario expects)\n")
+    assert all(fact.name in text for fact in hero.facts)
+    text = markdown_of(replace(hero, title="<b>[x](y)|\n# @all"), whole=False)
+    assert "\n# @all" not in text
+    assert "<b>" not in text.replace("\\<", "")
+    assert "[x]" not in text
+
+
+@pytest.mark.browser
+def test_the_button_copies_the_ticket(browser, samples, address):
+    hero = of(samples["hotkey"])
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(address)
+    page.get_by_role("button", name="Copy as Markdown").click()
+    assert page.inner_text("#copied") == "Copied."
+    assert page.evaluate("navigator.clipboard.readText()") == markdown_of(hero, whole=False)
+    assert page.evaluate("document.activeElement.id") == "copy"
+    context.close()

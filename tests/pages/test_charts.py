@@ -50,7 +50,6 @@ CONSUMED = consumed(10.0)
 
 def published(run: ReportRun) -> Rates:
     rates = published_rates(run, TABLE)
-    assert rates is not None
     return rates
 
 
@@ -77,8 +76,6 @@ def test_the_files_of_a_client_and_its_evidence_tell_the_same(samples: dict[str,
     whole = load_run(samples["hotkey"])
     bare = ReportRun(diagnosis=whole.diagnosis, evidence=whole.evidence)
     of_files, of_evidence = (client_rates(run, TABLE) for run in (whole, bare))
-    assert of_files is not None
-    assert of_evidence is not None
     assert of_files.constraints == of_evidence.constraints == ["partition"]
     for name in ("consumed", "partition"):
         assert of_files.frame[name].tolist() == of_evidence.frame[name].tolist()
@@ -86,7 +83,6 @@ def test_the_files_of_a_client_and_its_evidence_tell_the_same(samples: dict[str,
 
 def test_longer_steps_keep_every_count(samples: dict[str, Path]) -> None:
     finest = client_rates(load_run(samples["hotkey"]), TABLE)
-    assert finest is not None
     drawn = finest.within(7)
     assert len(drawn.frame) <= 7
     for name in ("consumed", "partition"):
@@ -99,7 +95,6 @@ def test_throttles_without_a_reason_take_the_label_of_their_second() -> None:
         for minute in (0, 2)
     ]
     rates = client_rates(evidence_run(throttles=rows), TABLE)
-    assert rates is not None
     counts = {name: rates.frame[name].sum() for name in rates.constraints}
     assert counts == {"partition": 7, "undetermined": 7}
     assert not rates.has("consumed")
@@ -169,7 +164,6 @@ def change(**fields: Any) -> CapacityChange:
 def changed(samples: dict[str, Path]) -> Callable[..., ReportRun]:
     """The made-up run of a hot key, with changes of capacity that were made to it."""
     run = load_run(samples["hotkey"])
-    assert run.manifest is not None
     manifest = run.manifest
     return lambda *changes: replace(run, manifest=manifest.model_copy(update={"timeline": changes}))
 
@@ -184,7 +178,6 @@ def test_a_change_is_a_line_from_when_it_held(changed: Callable[..., ReportRun])
     assert changes_of(run, INDEX) == [start_s + 9.0, start_s + 9.5]
     assert changes_of(run, READS) == [start_s + 9.5]
     rates = client_rates(run, TABLE)
-    assert rates is not None
     made = capacity_figure(rates, "x", consumed=None, changes_s=changes_of(run, TABLE))
     shapes = made.figure.layout.shapes
     assert [shape.x0 for shape in shapes] == ["2026-11-20T12:00:08.500", "2026-11-20T12:00:09.500"]
@@ -199,7 +192,6 @@ def test_every_change_is_a_row_with_what_came_of_it(changed: Callable[..., Repor
         change(what="billing_mode", to="PAY_PER_REQUEST", in_force_s=9.0, **{"from": "PROVISIONED"}),
     )
     table = change_table(changed(*made))
-    assert table is not None
     assert [row[1:] for row in table.cells] == [
         ["auto scaling", "the table", "provisioned, write", "400", "1,286", "81 % and 90 %", "12:00:08"],
         ["timeline", "index by-day", "warm, read", "–", "9,000", "–", "–"],
@@ -289,7 +281,6 @@ def test_the_most_throttled_keys_come_first(a_run: Callable[[], Path]) -> None:
     }
     (folder / "keys.json").write_bytes(orjson.dumps(keys))
     table = throttled_key_table(load_run(folder))
-    assert table is not None
     assert table.cells == [
         ["sensor-1", "read", "900", "50", "–"],
         ["sha256:000000000000", "write", "7", "50", "43"],
@@ -303,7 +294,6 @@ def test_a_report_says_what_its_rules_mean() -> None:
     unknown = label.model_copy(update={"rule": "of-a-later-version", "throttles": 1})
     diagnosis = run.diagnosis.model_copy(update={"labels": (label, unknown)})
     table = rule_table(replace(run, diagnosis=diagnosis))
-    assert table is not None
     first, second = table.cells
     assert first[0] == label.rule
     assert RULES[str(label.rule)].meaning in first

@@ -1,8 +1,13 @@
-"""What a load test counted: in words, with units, what is wrong before anything else."""
+"""What a load test counted, and what failed in it: in words, with units, the wrong before anything else."""
+
+import json
 
 import pytest
 
-from keyheat.show.counts import counts_of, listed, number_words
+from keyheat.analysis.report import load_run
+from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
+from keyheat.numbers import percent
+from keyheat.show.counts import MEANINGS, counts_of, failure_table, listed, number_words
 
 RIGHT = {"reads.checked": 400.0, "reads.items": 20_000.0, "reads.missing": 0.0, "reads.units": 1234.5}
 
@@ -70,3 +75,21 @@ def test_groups_stand_in_the_order_of_the_story():
 def test_units_follow_numbers():
     assert number_words("cache.units_saved", 450.0) == "450 RCU"
     assert number_words("reads.missing", None) == "–"
+
+
+def test_failures_are_rows_by_kind_the_most_frequent_first_with_what_they_mean(a_run):
+    folder, kinds = a_run(), {"cut_off": 3, "timeout": 40, "HTTP502": 3}
+    assert failure_table(load_run(folder)) is None
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest["totals"] |= {"errors": sum(kinds.values()), "errors_by_kind": kinds}
+    (folder / "run.json").write_text(json.dumps(manifest))
+    run = load_run(folder)
+    table = failure_table(run)
+    assert [tuple(row[:2]) for row in table.cells] == [("timeout", "40"), ("HTTP502", "3"), ("cut_off", "3")]
+    assert table.cells[0][2:] == [percent(40 / run.totals.attempts), MEANINGS["timeout"]]
+    assert table.cells[1][3] == ""
+
+
+def test_every_kind_of_a_transport_has_words():
+    kinds = {kind for _type, kind in KINDS} | {BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, RESET}
+    assert kinds <= set(MEANINGS)

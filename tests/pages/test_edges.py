@@ -1,17 +1,21 @@
 """Runs that are unusual and still get a report."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from keyheat.analysis.diagnosis import analyze_run
 from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.verdict import with_company
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Diagnosis
+from keyheat.runs.formats import Diagnosis, write_diagnosis
 from keyheat.runs.frames import of_rows
 from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
+from tests.made_runs import load_evidence
 from tests.make import START, a_diagnosis, a_manifest, an_evidence, throttled
 from tests.pages.conftest import page_of
 from tools.samples.cases import HOT_KEY
@@ -139,3 +143,37 @@ def test_a_run_that_was_not_alone_says_so_first():
     (because, *_rest) = with_company(a_diagnosis().verdict, ClientFiles(manifest=shared)).because
     assert because.startswith(said)
     assert with_company(a_diagnosis().verdict, ClientFiles(manifest=alone)) == a_diagnosis().verdict
+
+
+EXAMPLES = Path(__file__).parents[1] / "analysis" / "examples"
+
+
+def words_of(evidence):
+    return " ".join(page_of(load_evidence(evidence)).split())
+
+
+def test_an_endpoint_where_nothing_can_throttle_is_named_first():
+    page = words_of(EXAMPLES / "no-capacity-model.json")
+    assert "This endpoint has no capacity model" in page[page.index("<h1") : page.index("</h1>")]
+    assert '<span class="chip">No capacity model</span>' in page
+    assert "Nothing was throttled:" not in page
+    assert "Nothing needs to change." not in page
+
+
+def test_utilisation_is_not_judged_by_units_that_are_not_dynamodbs(tmp_path):
+    content, file = json.loads((EXAMPLES / "reason-provisioned.json").read_text()), tmp_path / "evidence.json"
+    pages = []
+    for endpoint in ("aws", "other"):
+        file.write_text(json.dumps(content | {"endpoint": endpoint}))
+        pages.append(words_of(file))
+    judged = "100 of 100 provisioned WCU/s", "Do not rely on units, shares and costs"
+    assert [[words in page for words in judged] for page in pages] == [[True, False], [False, True]]
+    assert "its units are not judged: they may not be DynamoDB&#39;s" in pages[1]
+
+
+def test_what_the_analyzer_has_missed_is_said_once(a_run):
+    folder = a_run(without=("evidence.json",))
+    write_diagnosis(folder / "diagnosis.json", analyze_run(folder))
+    run = load_run(folder)
+    assert "evidence.json is missing" in run.diagnosis.coverage.missing
+    assert run.missing == ()

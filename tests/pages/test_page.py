@@ -6,9 +6,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
-from keyheat.analysis.report import ReportRun, load_run
-from keyheat.runs.formats import read_diagnosis
-from keyheat.runs.plausibility import read_evidence
+from keyheat.analysis.report import load_run
 from keyheat.show import style
 from tests.pages.conftest import page_of, text_of
 
@@ -56,17 +54,6 @@ def test_a_report_is_whole_and_needs_nothing_else(samples, name):
         assert summary, chart
         assert len(summary[1]) > 15
         assert re.search(rf'id="{chart}" role="img" aria-label="[^"]+"', text)
-
-
-def test_evidence_and_diagnosis_alone_make_a_report(samples):
-    run = ReportRun(
-        diagnosis=read_diagnosis(samples["hotkey"] / "diagnosis.json"),
-        evidence=read_evidence(samples["hotkey"] / "evidence.json"),
-    )
-    text = page_of(run)
-    assert {"chart-second-by-second-table-writes", "chart-hottest-keys-writes"} <= figures(text)[
-        "figures"
-    ].keys()
 
 
 def test_the_diagnosis_alone_makes_a_report(a_run):

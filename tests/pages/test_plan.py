@@ -13,7 +13,6 @@ from rich.console import Console
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
-from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.show.answer import json_of
 from keyheat.show.markdown import markdown_of
 from keyheat.show.plan import plan_answer
@@ -21,22 +20,14 @@ from keyheat.show.text import text_of
 from tests.conftest import Golden
 from tests.make import SCENARIOS, a_shipped
 
-SINE = {"kind": "sine", "low_per_s": 0, "high_per_s": 3_000, "period_s": 50}
-SCALED = {"write": {"min": 100, "max": 4_000}}
 LOW = {"TableMaxWriteCapacityUnits": 3_000, "TableMaxReadCapacityUnits": 40_000}
 LOWEST = {"TableMaxWriteCapacityUnits": 1_900, "TableMaxReadCapacityUnits": 1_900}
 
 
-def plan_of(name: str = "hotkey", fields: dict[str, Any] | None = None, **wanted: Any) -> ScenarioPlan:
-    """The plan of a shipped scenario, with other values of some fields, by `part.field`."""
-    raw = a_shipped(name).model_dump(mode="json")
-    for path, value in (fields or {}).items():
-        *parts, last = path.split(".")
-        place = raw
-        for part in parts:
-            place = place[part]
-        place[last] = value
-    scenario = scenario_from_dict(raw, name)
+def plan_of(name: str = "hotkey", *settings: str, loadtest: str | None = None, **wanted: Any) -> ScenarioPlan:
+    """The plan of a shipped scenario, with settings as a person types them."""
+    parts = {} if loadtest is None else {"loadtest": loadtest}
+    scenario = a_shipped(name, *settings, **parts)
     return plan_run(scenario, load_prices(), margin=1.5, folder=SCENARIOS, **wanted)
 
 
@@ -46,25 +37,27 @@ def on_paper(plan: ScenarioPlan) -> str:
     return "".join(f"{line.rstrip()}\n" for line in paper.getvalue().splitlines())
 
 
-ON_DEMAND = {"table.billing_mode": "PAY_PER_REQUEST", "table.provisioned": None}
-OVER_MAXIMUM = {**ON_DEMAND, "table.max_on_demand": {"write": 1_500}}
-BUDGET = {"dollars": 1.5, "units": 99_999, "minutes": 0.5}
+SINE = 'load.shape={kind="sine", low_per_s=0, high_per_s=3000, period_s=50}'
+OVER_MAXIMUM = (
+    'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=", "table.max_on_demand={write=1500}",
+)  # fmt: skip
+BUDGET = "budget={dollars=1.5, units=99999, minutes=0.5}"
 SHIPPED = (
     "hotkey", "too-small", "sharded", "country-index", "aggregate-transaction", "read-hot", "operations",
     "table-per-period", "table-per-period-on-demand", "auto-scaling-late", "pre-warmed",
 )  # fmt: skip
 PLANS: dict[str, Callable[[], ScenarioPlan]] = {
     **{name: partial(plan_of, name) for name in SHIPPED},
-    "unknown load test": lambda: plan_of(fields={"loadtest": "mine"}),
-    "too small and too hot": lambda: plan_of(fields={"table.provisioned.write": 100}),
-    "days": lambda: plan_of(fields={"load.duration_s": 100_000}),
-    "sine": lambda: plan_of(fields={"load.shape": SINE}),
+    "unknown load test": lambda: plan_of(loadtest="mine"),
+    "too small and too hot": lambda: plan_of("hotkey", "table.provisioned.write=100"),
+    "days": lambda: plan_of("hotkey", "load.duration_s=100000"),
+    "sine": lambda: plan_of("hotkey", SINE),
     "over quota": lambda: plan_of(quotas=quotas_of(LOW), region="eu-west-1"),
     "unknown quotas": lambda: plan_of(quotas=unknown_quotas("nobody answered")),
-    "over maximum": lambda: plan_of(fields=OVER_MAXIMUM, quotas=quotas_of(LOWEST)),
-    "over budget": lambda: plan_of(fields={"budget": BUDGET}),
-    "kept": lambda: plan_of(fields={"table.on_end": "keep"}),
-    "unscaled index": lambda: plan_of("country-index", fields={"table.auto_scaling": SCALED}),
+    "over maximum": lambda: plan_of("hotkey", *OVER_MAXIMUM, quotas=quotas_of(LOWEST)),
+    "over budget": lambda: plan_of("hotkey", BUDGET),
+    "kept": lambda: plan_of("hotkey", 'table.on_end="keep"'),
+    "unscaled index": lambda: plan_of("country-index", "table.auto_scaling={write={min=100, max=4000}}"),
 }
 
 
@@ -91,8 +84,8 @@ def test_a_plan_has_the_tone_of_its_verdict_and_names_the_file_that_it_is_of() -
 
 def test_a_month_is_priced_and_told_at_full_size() -> None:
     """A tenth of the limits, and of the demand that a person has scaled with them."""
-    small = plan_of(fields={"local.scale": 0.1, "load.requests_per_s": 9})
-    whole = plan_of(fields={"load.requests_per_s": 90})
+    small = plan_of("hotkey", "local.scale=0.1", "load.requests_per_s=9")
+    whole = plan_of("hotkey", "load.requests_per_s=90")
     months = [
         next(fact for fact in plan_answer(plan).facts if fact.name == "A month").beside
         for plan in (small, whole)
@@ -103,21 +96,21 @@ def test_a_month_is_priced_and_told_at_full_size() -> None:
 
 @pytest.mark.parametrize("write", [100, 900], ids=["the key first", "burst carries the table"])
 def test_what_is_met_first_is_foretold_first(write: int) -> None:
-    plan = plan_of(fields={"table.provisioned.write": write})
+    plan = plan_of("hotkey", f"table.provisioned.write={write}")
     assert [(one.constraint, one.behind) for one in plan.foretold] == [("partition", False), ("table", False)]
 
 
 def test_a_partition_that_is_full_only_after_the_table_is_foretold_behind_it() -> None:
-    steps = [{"per_s": 200, "for_s": 400}, {"per_s": 2_000, "for_s": 100}]
-    load = {"load.duration_s": 500, "load.item_bytes": 400, "load.shape": {"kind": "steps", "steps": steps}}
-    plan = plan_of(fields={"table.provisioned.write": 100, **load})
+    steps = 'load.shape={kind="steps", steps=[{per_s=200, for_s=400}, {per_s=2000, for_s=100}]}'
+    load = ("load.duration_s=500", "load.item_bytes=400", steps)
+    plan = plan_of("hotkey", "table.provisioned.write=100", *load)
     assert [(one.constraint, one.behind) for one in plan.foretold] == [("table", False), ("partition", True)]
 
 
 def test_peaks_that_burst_carries_are_told() -> None:
-    spike = {"kind": "spike", "peak_per_s": 700, "at_s": 60, "for_s": 60}
-    load = {"load.requests_per_s": 100, "load.item_bytes": 400, "load.duration_s": 300, "load.shape": spike}
-    answer = plan_answer(plan_of("too-small", fields={"table.provisioned.write": 400, **load}))
+    spike = 'load.shape={kind="spike", peak_per_s=700, at_s=60, for_s=60}'
+    load = ("load.requests_per_s=100", "load.item_bytes=400", "load.duration_s=300", spike)
+    answer = plan_answer(plan_of("too-small", "table.provisioned.write=400", *load))
     assert answer.label == "Within every limit"
     assert answer.sentence == (
         "Demand is within every limit; saved burst carries its peaks: 700 WCU/s on the table."

@@ -110,19 +110,22 @@ def test_a_key_that_needs_no_shards_is_left_as_it_is(throttling: tuple[int, ...]
     assert answer.label == "1 shard"
 
 
-def test_the_formula_of_a_small_demand_is_one_shard() -> None:
-    calm = overridden(HOTKEY, ["load.requests_per_s=50"], "hotkey")
-    asked = shards_asked(calm)
-    notes = search_answer(found(search(asked, [step(asked, 1, 0.0)], 1, None))).notes
-    assert any(note.startswith("By the formula, 1 shard is enough if") for note in notes)
+CALM = overridden(HOTKEY, ["load.requests_per_s=50"], "hotkey")
+SCALED = overridden(HOTKEY, ["table.auto_scaling={write={min=5, max=4_000}}"], "hotkey")
 
 
-def test_what_was_left_out_and_what_was_counted_is_noted() -> None:
-    changing = overridden(HOTKEY, ["table.auto_scaling={write={min=5, max=4_000}}"], "hotkey")
-    asked = capacity_asked(changing, burst=True)
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (shards_asked(CALM), "By the formula, 1 shard is enough if"),
+        (capacity_asked(SCALED), "Timeline and auto scaling are left out: the capacity stays the same."),
+        (capacity_asked(SCALED, burst=True), "Burst capacity counts here"),
+    ],
+    ids=["a small demand", "what was left out", "what was counted"],
+)
+def test_what_a_number_rests_on_is_noted(asked: Any, said: str) -> None:
     notes = search_answer(found(search(asked, [step(asked, 800, 0.0)], 800, None))).notes
-    assert "Timeline and auto scaling are left out: the capacity stays the same." in notes
-    assert any(note.startswith("Burst capacity counts here") for note in notes)
+    assert any(note.startswith(said) for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -187,8 +190,7 @@ def test_reads_and_writes_that_are_both_short_are_one_answer() -> None:
 
 
 def test_every_request_has_one_fate_and_every_bar_is_the_whole() -> None:
-    runs = (NONE, BUSY, STUCK)
-    drawn = {trace.name: list(trace.x) for trace in retry_figure(runs).figure.data}
+    drawn = {trace.name: list(trace.x) for trace in retry_figure((NONE, BUSY, STUCK)).figure.data}
     assert list(drawn) == ["accepted", "given up", "still waiting"]
     assert [sum(parts) for parts in zip(*drawn.values(), strict=True)] == [100, 100, 100]
 

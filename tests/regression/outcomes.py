@@ -1,8 +1,11 @@
-"""Made-up outcomes of a regress, one for each way in which it can end."""
+"""Made-up outcomes of a regress, one for each way in which it can end; and a history of sessions."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
 from typing import Any
 
+from keyheat.regression.history import History
 from keyheat.regression.outcome import (
     BaselineUsed,
     CaseMade,
@@ -12,6 +15,7 @@ from keyheat.regression.outcome import (
     RunMade,
     SessionOutcome,
 )
+from tests.make import a_summary
 
 BEGAN = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 HOSTILE = 'a|b `c` <script>x</script> 100%\r\n::error::no & "quoted" \x07 @team #1'
@@ -117,3 +121,22 @@ OUTCOMES = {
     "forced": FORCED, "paired": PAIRED, "broken": BROKEN, "refused": REFUSED, "interrupted": INTERRUPTED,
     "hostile": HOSTILE_WORDS,
 }  # fmt: skip
+
+
+def twelve_sessions(path: Path) -> Path:
+    """From the seventh on p99 is 14 ms instead of 10, and the last one was killed."""
+    times = (datetime(2026, 11, 1, tzinfo=UTC) + timedelta(minutes=10 * step) for step in count())
+    worse = a_finding(gate=Gate(measure="p99_ms"), because="Its median rose from 10 to 14 ms.")
+    with History.open(path, now=lambda: next(times)) as history:
+        for number in range(1, 13):
+            session = history.begin("nightly", f"v{number}")
+            for repetition in range(2):
+                name = f"run-{number}-{repetition}"
+                measures = {"p99_ms": (14.0 if number >= 7 else 10.0) + 0.1 * repetition}
+                summary = a_summary(run_id=name, measures=measures)
+                history.add(session, "hotkey", repetition, summary, (path.parent / "out" / name).as_uri())
+            if number == 7:
+                history.end(session, "regressed", an_outcome("regressed", findings=(worse,)))
+            elif number < 12:
+                history.end(session, "good")
+    return path

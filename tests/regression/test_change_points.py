@@ -30,12 +30,8 @@ def test_a_loss_shows_a_few_sessions_after_it_happened() -> None:
     assert set(lost) == {30}
 
 
-def test_each_of_several_steps_is_found() -> None:
-    places = found([*drawn(100, 20, 3), *drawn(120, 20, 4), *drawn(90, 20, 5)])
-    assert places == [20, 40]
-
-
-def test_a_level_that_was_left_again_is_found_on_both_sides() -> None:
+def test_each_of_several_steps_is_found_and_both_sides_of_a_level_that_was_left_again() -> None:
+    assert found([*drawn(100, 20, 3), *drawn(120, 20, 4), *drawn(90, 20, 5)]) == [20, 40]
     assert found([*drawn(100, 20, 20), *drawn(120, 8, 21), *drawn(100, 20, 22)]) == [20, 28]
 
 
@@ -75,8 +71,3 @@ def test_a_level_of_zero_is_no_division_by_zero() -> None:
 def test_what_is_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match="numbers only"):
         change_points([1.0, float("nan")])
-
-
-def test_the_same_series_has_the_same_changes() -> None:
-    series = [*drawn(100, 12, 15, 0.05), *drawn(93, 12, 16, 0.05)]
-    assert change_points(series) == change_points(series)

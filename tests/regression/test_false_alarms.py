@@ -1,11 +1,13 @@
-"""False alarms and losses found, on runs that were recorded on a busy machine, and on the simulator."""
+"""False alarms and losses found: on recorded runs, on the simulator, and in a few nights of a month."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks import _simulated
+from benchmarks import _simulated, month
 from benchmarks._compared import counted
+from benchmarks._nights import MONTH, changes_on
 from benchmarks.regression import RECORDED, drawn, simulated_sides
 
 pytestmark = pytest.mark.slow
@@ -35,3 +37,20 @@ def test_a_tenth_less_is_found_on_the_simulator() -> None:
     assert counted([simulated_sides(hotkey, less, number) for number in range(2)]).units_worse == {
         "hotkey": 2
     }
+
+
+@pytest.mark.nightly
+def test_a_change_is_found_on_its_night_and_named_and_the_others_are_quiet(tmp_path: Path) -> None:
+    orders = {**MONTH.scenarios[0], "load": {**MONTH.scenarios[0]["load"], "duration_s": 8}}
+    plan = replace(
+        MONTH, nights=7, repetitions=3, scenarios=(orders,), changes=changes_on((2, 4, 6), 2_600, 20, 0.9)
+    )
+    said = month.played(plan, tmp_path / "month", 1)
+    assert [night.verdict for night in said] == [
+        "baseline", "regressed", "good", "regressed", "good", "regressed", "baseline",
+    ]  # fmt: skip
+    found = [night.change for night in said if night.found]
+    assert found == ["capacity lowered", "a hot key", "an index added"]
+    assert not any(night.false_alarm for night in said)
+    assert all(row.kept is not False for row in month.counted(said))
+    assert "regressed" in month.write_page(tmp_path / "month").read_text()

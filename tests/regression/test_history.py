@@ -74,7 +74,6 @@ def test_a_session_is_kept_with_its_runs_and_its_outcome(history: History) -> No
     assert history.outcome(session) == REGRESSED
     (ended,) = history.sessions()
     assert (ended.suite, ended.label, ended.verdict, ended.runs) == ("nightly", "v1.2", "regressed", 2)
-    assert ended.ended_at is not None
     assert AT <= ended.started_at < kept.at < ended.ended_at
 
 
@@ -197,19 +196,13 @@ def test_what_is_no_history_is_refused(path: Path, tmp_path: Path) -> None:
             History.open(wrong)
 
 
-@pytest.mark.parametrize("share", [0.25, 0.5, 0.9])
-def test_a_truncated_history_is_refused(path: Path, share: float) -> None:
-    whole = filled(path).read_bytes()
-    path.write_bytes(whole[: int(len(whole) * share)])
-    assert "is damaged" in refused(path)
-    assert "Restore a copy" in refused(path)
-
-
 def test_a_damaged_history_is_found_before_a_session_begins(path: Path) -> None:
     whole = filled(path).read_bytes()
     middle = len(whole) // 2 // 4096 * 4096
-    path.write_bytes(whole[:middle] + b"\xff" * 4096 + whole[middle + 4096 :])
-    assert "is damaged" in refused(path)
+    for damaged in (whole[:middle], whole[:middle] + b"\xff" * 4096 + whole[middle + 4096 :]):
+        path.write_bytes(damaged)
+        assert "is damaged" in refused(path)
+        assert "Restore a copy" in refused(path)
 
 
 @pytest.mark.parametrize(
@@ -224,13 +217,7 @@ def test_a_row_that_cannot_be_read_is_damage(path: Path, change: str) -> None:
     with History.open(filled(path, runs=2)) as history:
         history._db.execute(change)
         with pytest.raises(Damaged, match="is damaged"):
-            read_all(history)
-
-
-def read_all(history: History) -> None:
-    for session in history.sessions():
-        history.runs(session)
-        history.outcome(session)
+            [(history.runs(session), history.outcome(session)) for session in history.sessions()]
 
 
 HOLD = """
@@ -246,8 +233,6 @@ sys.stdin.read()
 def test_a_history_that_another_process_has_locked_is_refused(path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(filled(path))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         assert "is locked by another process" in refused(path)
         process.stdin.close()

@@ -4,8 +4,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +11,12 @@ import pytest
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.history import History
-from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.regression.trend import Trend
 from keyheat.show.history import trends_answer
-from tests.make import a_summary
-from tests.regression.outcomes import an_outcome
+from tests.regression.outcomes import twelve_sessions
 
-LIST, SHOW = "keyheat history", "keyheat history show 7"
-PIN = "keyheat history pin release-2 6"
-TREND = "keyheat history trend nightly"
-TREND_OF = f"{TREND} --case hotkey --measure p99_ms"
-PRUNE = "keyheat history prune --keep 100"
-SESSIONS, SLOWER_FROM = 12, 7
+LIST, SHOW, PIN = "", "show 7", "pin release-2 6"
+TREND, PRUNE = "trend nightly", "prune --keep 100"
 Verb = Callable[..., Any]
 Run = Callable[..., Any]
 
@@ -32,35 +24,12 @@ Run = Callable[..., Any]
 @pytest.fixture
 def run(verb: Verb, no_history: None) -> Run:
     """Runs a command, where the history is that of the reader."""
-    return lambda command, *more: verb(*shlex.split(command)[1:], *more)
+    return lambda command, *more: verb("history", *shlex.split(command), *more)
 
 
 @pytest.fixture
 def kept(run: Run, tmp_path: Path) -> Path:
-    """Twelve sessions: from the seventh on p99 is 14 ms instead of 10, and the last one was killed."""
-    times = (datetime(2026, 11, 1, tzinfo=UTC) + timedelta(minutes=10 * step) for step in count())
-    path = tmp_path / "reports" / "history.sqlite"
-    with History.open(path, now=lambda: next(times)) as history:
-        for number in range(1, SESSIONS + 1):
-            session = history.begin("nightly", f"v{number}")
-            for repetition in range(2):
-                p99_ms = (14.0 if number >= SLOWER_FROM else 10.0) + 0.1 * repetition
-                name = f"run-{number}-{repetition}"
-                summary = a_summary(run_id=name, measures={"p99_ms": p99_ms})
-                url = (tmp_path / "reports" / "out" / name).as_uri()
-                history.add(session, "hotkey", repetition, summary, url)
-            if number == SLOWER_FROM:
-                history.end(session, "regressed", an_outcome("regressed", findings=(worse(),)))
-            elif number != SESSIONS:  # the last one was killed
-                history.end(session, "good")
-    return path
-
-
-def worse() -> GateFinding:
-    return GateFinding(
-        case="hotkey", gate=Gate(measure="p99_ms"), decision="worse", before=10.05, after=14.05,
-        because="Its median rose from 10 to 14 ms.",
-    )  # fmt: skip
+    return twelve_sessions(tmp_path / "reports" / "history.sqlite")
 
 
 def test_sessions_are_listed_and_shown(kept: Path, run: Run) -> None:
@@ -77,10 +46,10 @@ def test_sessions_are_listed_and_shown(kept: Path, run: Run) -> None:
 
 def test_a_name_is_pinned_and_shown(kept: Path, run: Run) -> None:
     assert run(PIN).says("release-2 is session 6 of nightly.")
-    assert re.search("Pinned +release-2", run("keyheat history show release-2").out)
+    assert re.search("Pinned +release-2", run("show release-2").out)
     assert "pinned release-2" in run(LIST).out
     for wrong in ("pin 12 6", "pin '' 6", "show nothing", f"show {2**63}"):
-        assert run(f"keyheat history {wrong}").code == 2
+        assert run(wrong).code == 2
 
 
 def test_a_session_that_failed_for_want_of_a_number_is_named() -> None:
@@ -100,11 +69,10 @@ def test_trends_are_shown_with_what_became_worse(kept: Path, run: Run) -> None:
     assert lowest < newest <= highest
     assert "throttle_share" in drawn.out
     page = Path("trend.html").read_text()
-    assert page.count('class="chart"') == len(
-        {"throttle_share", *re.findall("hotkey: ([a-z_.0-9]+)</h3>", page)}
-    )
-    assert "p99_ms" in run(TREND_OF).out
-    wrong = run("keyheat history trend nightly --case nope")
+    charts = {"throttle_share", *re.findall("hotkey: ([a-z_.0-9]+)</h3>", page)}
+    assert page.count('class="chart"') == len(charts)
+    assert "p99_ms" in run(f"{TREND} --case hotkey --measure p99_ms").out
+    wrong = run(f"{TREND} --case nope")
     assert wrong.code == 2
     assert "there are: hotkey" in wrong.err
 

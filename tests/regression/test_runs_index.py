@@ -12,7 +12,8 @@ from keyheat.runs.claims import hold
 from keyheat.show.html import html_of, save
 from keyheat.show.runs import runs_answer
 from keyheat.words import INVALID, WRITE
-from tests.made_runs import FIRST, started, summary, written
+from tests.made_runs import summary
+from tests.make import START, a_run
 from tests.pages.axe import violations
 
 
@@ -34,17 +35,17 @@ def made(summaries, folder):
 
 
 def page_of(rows, problems=(), folder=Path()):
-    return html_of(runs_answer(rows, problems, [Path("here")], folder), FIRST)
+    return html_of(runs_answer(rows, problems, [Path("here")], folder), START)
 
 
 # ---- what is found
 
 
 def test_runs_are_found_however_they_are_nested_and_nothing_below_one(tmp_path):
-    written(tmp_path / "one", summary())
-    written(tmp_path / "suite" / "case" / "two", summary())
-    written(tmp_path / "one" / "inner", summary())
-    written(tmp_path / ".hidden" / "three", summary())
+    a_run(tmp_path / "one", summary())
+    a_run(tmp_path / "suite" / "case" / "two", summary())
+    a_run(tmp_path / "one" / "inner", summary())
+    a_run(tmp_path / ".hidden" / "three", summary())
     (tmp_path / "again").symlink_to(tmp_path)
     runs, problems = found(tmp_path)
     assert (set(runs), problems) == ({"one", "two"}, [])
@@ -65,15 +66,15 @@ def test_a_limit_is_named_once(tmp_path):
 
 
 def test_a_tree_that_is_too_deep_is_said(tmp_path):
-    written(tmp_path.joinpath(*"abcdefgh") / "run", summary())
+    a_run(tmp_path.joinpath(*"abcdefgh") / "run", summary())
     runs, problems = found(tmp_path)
     assert runs == {}
     assert [problem.why for problem in problems] == ["is not searched: it is 6 folders down"]
 
 
 def test_what_cannot_be_read_is_told_and_ends_nothing(tmp_path):
-    written(tmp_path / "good", summary())
-    damaged = started(tmp_path / "damaged", "x")
+    a_run(tmp_path / "good", summary())
+    damaged = a_run(tmp_path / "damaged")
     (damaged / "run.json").write_text("{")
     unsaid = tmp_path / "no-manifest"
     unsaid.mkdir()
@@ -86,20 +87,17 @@ def test_what_cannot_be_read_is_told_and_ends_nothing(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
 def test_a_folder_that_is_closed_is_told(tmp_path):
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0)
+    (tmp_path / "closed").mkdir(mode=0)
     assert "cannot be read" in found(tmp_path)[1][0].why
 
 
 def test_a_file_that_is_gone_or_a_link_to_nowhere_hides_no_run(tmp_path):
-    folder = written(tmp_path / "run", summary(), report=False)
+    folder = a_run(tmp_path / "run", summary())
+    (folder / "report.html").unlink()
     (folder / "report.html").symlink_to(tmp_path / "nowhere.html")
     runs, problems = found(tmp_path)
     assert (set(runs), problems, runs["run"].report) == ({"run"}, [], False)
-
-
-def test_a_folder_that_is_not_there_yet_is_empty(tmp_path):
-    assert found(tmp_path / "later") == ({}, [])
+    assert found(tmp_path / "later") == ({}, []), "not there yet"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +110,7 @@ def test_a_folder_that_is_not_there_yet_is_empty(tmp_path):
     ],
 )
 def test_how_far_a_run_has_come(tmp_path, status, alive, state):
-    folder = started(tmp_path / "run", "hotkey", status=status)
+    folder = a_run(tmp_path / "run", status=status)
     with hold(folder) if alive else nullcontext():
         (run,) = found(tmp_path)[0].values()
     assert run.state == state
@@ -125,7 +123,7 @@ def test_how_far_a_run_has_come(tmp_path, status, alive, state):
 def test_simulated_runs_stand_in_the_order_in_which_they_were_made(tmp_path):
     """Their own clock begins at the same moment each time."""
     for number, name in enumerate(("second", "first", "third")):
-        folder = written(tmp_path / name, summary(target="simulated", accepted=1_000 + number))
+        folder = a_run(tmp_path / name, summary(target="simulated", accepted=1_000 + number))
         made_s = {"first": 1e9, "second": 2e9, "third": 3e9}[name]
         os.utime(folder / "run.json", (made_s, made_s))
     (table,) = runs_answer([*found(tmp_path)[0].values()], (), [tmp_path], tmp_path).tables
@@ -162,8 +160,8 @@ def test_nothing_in_a_run_becomes_markup(tmp_path):
 
 
 def test_links_are_relative_to_the_page(tmp_path):
-    folder = written(tmp_path / "runs" / "a b", summary())
-    written(tmp_path / "runs" / "without", summary(hours=-1), report=False)
+    folder = a_run(tmp_path / "runs" / "a b", summary())
+    (a_run(tmp_path / "runs" / "without", summary(hours=-1)) / "report.html").unlink()
     answer = runs_answer([*found(tmp_path)[0].values()], [], [tmp_path], tmp_path / "pages")
     assert set(answer.tables[0].links) == {None, "../runs/a%20b/report.html"}
     assert str(folder) in {row["directory"] for row in answer.tables[0].rows}
@@ -203,22 +201,20 @@ def test_every_head_sorts_both_ways_and_words_filter(visit, tmp_path):
 
 
 def test_the_verb_writes_the_page_into_the_folder(verb, tmp_path):
-    written(tmp_path / "one", summary())
+    a_run(tmp_path / "one", summary())
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "run.json").write_text("{")
     said = verb("runs", tmp_path)
     assert (said.code, said.says("1 run of 1 scenario.")) == (INVALID, True)
     assert said.says("not whole JSON")
     assert (tmp_path / "runs.html").exists()
-    quiet = verb("runs", tmp_path, "--quiet")
-    assert (quiet.code, quiet.out) == (INVALID, "")
 
 
 @pytest.mark.parametrize("name", ["[red] runs", "a[", "b [x] \\"])
 def test_the_verb_says_a_path_as_it_is(verb, tmp_path, monkeypatch, name):
     """A name in brackets is no colour, and is not left out."""
     monkeypatch.chdir(tmp_path)
-    written(tmp_path / name / "one", summary())
+    a_run(tmp_path / name / "one", summary())
     assert verb("runs", tmp_path / name).out.endswith(f"\nPage: {name}/runs.html\n")
     closing = tmp_path / name / "[" / "red]"  # "[/red]" would end a colour that nobody began
     closing.mkdir(parents=True)
@@ -226,8 +222,8 @@ def test_the_verb_says_a_path_as_it_is(verb, tmp_path, monkeypatch, name):
 
 
 def test_the_verb_tells_programs(verb, tmp_path):
-    written(tmp_path / "one", summary())
-    started(tmp_path / "two", "sharded")
+    a_run(tmp_path / "one", summary())
+    a_run(tmp_path / "two", scenario={"name": "sharded"})
     told = json.loads(verb("runs", tmp_path, "--json").out)
     assert told["format"] == "keyheat.index/1"
     by_name = {run["scenario"]: run for run in told["runs"]}

@@ -92,23 +92,30 @@ def after(hotkey: list[float] = LIKE, sharded: list[float] = LIKE) -> dict[str, 
     return {"hotkey": {"after": hotkey}, "sharded": {"after": sharded}}
 
 
-def test_a_case_that_got_worse_is_found(suite: Any) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline(BOTH))
-    judged = held.judge(made(held.suite, after(LESS)))
-    assert [(one.case, one.decision) for one in judged["findings"]] == [
-        ("hotkey", "worse"), ("sharded", "same"),
-    ]  # fmt: skip
-    assert judged["verdict"] == "regressed"
+def judged(suite: Suite, kept: Baseline, runs: SessionRuns, **how: Any) -> dict[str, Any]:
+    return dict(SessionComparison(suite=suite, baseline=kept, **how).judge(runs))
+
+
+def test_a_case_that_got_worse_is_found_and_one_that_left_the_suite_is_named(suite: Any) -> None:
+    kept = baseline(BOTH | {"queue": LIKE})
+    result = judged(suite(), kept, made(suite(), after(LESS)))
+    assert [(one.case, one.decision) for one in result["findings"]] == [
+        ("hotkey", "worse"),
+        ("sharded", "same"),
+    ]
+    assert result["verdict"] == "regressed"
+    result = judged(suite(), kept, made(suite(), after()))
+    assert result["verdict"] == "good"
+    assert "queue left the suite and is no longer checked." in result["because"]
 
 
 def test_a_new_case_is_held_against_nothing(suite: Any) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline({"hotkey": LIKE}))
-    judged = held.judge(made(held.suite, after()))
-    assert [one.case for one in judged["findings"]] == ["hotkey"]
-    assert "sharded is new" in judged["because"][0]
-    assert judged["verdict"] == "unaccepted", "it throttles where nobody said that it is to"
-    accepted = replace(held, accept=True)
-    result = accepted.judge(made(held.suite, after()))
+    kept, runs = baseline({"hotkey": LIKE}), made(suite(), after())
+    result = judged(suite(), kept, runs)
+    assert [one.case for one in result["findings"]] == ["hotkey"]
+    assert "sharded is new" in result["because"][0]
+    assert result["verdict"] == "unaccepted", "it throttles where nobody said that it is to"
+    result = judged(suite(), kept, runs, accept=True)
     assert result["verdict"] == "good"
     assert any(line.startswith("Accepted: sharded ") for line in result["because"])
 
@@ -124,74 +131,56 @@ def unaccepted(kept: Baseline, *, first: bool) -> Baseline:
 def test_what_nobody_has_accepted_is_compared_with_all_the_same(
     suite: Any, now: list[float], verdict: str, first: bool
 ) -> None:
-    kept = unaccepted(baseline(BOTH), first=first)
-    held = SessionComparison(suite=suite(), baseline=kept, to_accept="keyheat regress two.toml --accept")
-    judged = held.judge(made(held.suite, after(sharded=now)))
-    assert (judged["verdict"], len(judged["findings"])) == (verdict, 2)
-    assert judged["because"][-1] == "If this is as intended: keyheat regress two.toml --accept"
+    kept, command = unaccepted(baseline(BOTH), first=first), "keyheat regress two.toml --accept"
+    result = judged(suite(), kept, made(suite(), after(sharded=now)), to_accept=command)
+    assert (result["verdict"], len(result["findings"])) == (verdict, 2)
+    assert result["because"][-1] == f"If this is as intended: {command}"
 
 
 def test_another_setup_of_what_nobody_has_accepted_is_said_and_forbids_nothing(suite: Any) -> None:
     kept = unaccepted(baseline(BOTH, machine="another"), first=True)
-    held = SessionComparison(suite=suite(), baseline=kept)
-    judged = held.judge(made(held.suite, after(LESS)))
-    assert (judged["verdict"], judged["findings"], judged["differences"]) == ("unaccepted", (), ())
-    assert judged["because"][0] == "Changed: machine another → 2 cores, 24 GiB (hotkey, sharded)."
-
-
-def test_a_case_that_left_the_suite_is_named(suite: Any) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline(BOTH | {"queue": LIKE}))
-    judged = held.judge(made(held.suite, after()))
-    assert judged["verdict"] == "good"
-    assert "queue left the suite and is no longer checked." in judged["because"]
+    result = judged(suite(), kept, made(suite(), after(LESS)))
+    assert (result["verdict"], result["findings"], result["differences"]) == ("unaccepted", (), ())
+    assert result["because"][0] == "Changed: machine another → 2 cores, 24 GiB (hotkey, sharded)."
 
 
 def test_another_machine_forbids_what_is_not_forced(suite: Any) -> None:
-    kept = baseline(BOTH, machine="another")
-    held = SessionComparison(suite=suite(), baseline=kept)
-    refused = held.judge(made(held.suite, after()))
+    kept, runs = baseline(BOTH, machine="another"), made(suite(), after())
+    refused = judged(suite(), kept, runs)
     assert (refused["verdict"], refused["findings"], refused["forced"]) == ("invalid", (), False)
     assert {one.what for one in refused["differences"]} == {"machine"}
-    forced = SessionComparison(suite=held.suite, baseline=kept, force=True).judge(made(held.suite, after()))
+    forced = judged(suite(), kept, runs, force=True)
     assert (forced["verdict"], forced["forced"], len(forced["findings"])) == ("good", True, 2)
+    same = judged(suite(), baseline(BOTH), runs, force=True)
+    assert (same["verdict"], same["forced"], same["differences"]) == ("good", False, ()), "nothing to force"
 
 
-def test_force_without_a_difference_forces_nothing(suite: Any) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline(BOTH), force=True)
-    judged = held.judge(made(held.suite, after()))
-    assert (judged["verdict"], judged["forced"], judged["differences"]) == ("good", False, ())
+def pairs(suite: Suite, before: list[float], after: list[float]) -> SessionRuns:
+    return made(suite, {name: {"before": before, "after": after} for name in BOTH})
 
 
 def test_pairs_are_held_against_each_other_and_not_against_what_was_kept(suite: Any) -> None:
     held = SessionComparison(suite=suite(), baseline=baseline(BOTH), paired=True)
-    both: dict[Side, list[float]] = {"before": LESS, "after": LESS}
-    judged = held.judge(made(held.suite, {"hotkey": both, "sharded": both}))
-    assert judged["verdict"] == "good"
-    cases = held.cases(made(held.suite, {"hotkey": both, "sharded": both}))
-    assert [len(case.before) for case in cases] == [3, 3]
-
-
-def test_a_run_that_left_its_partner_alone_is_no_defect(suite: Any) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline(BOTH), paired=True)
-    short = {"hotkey": {"before": LIKE, "after": LIKE[:2]}, "sharded": {"before": LIKE, "after": LIKE}}
-    assert held.judge(made(held.suite, short))["verdict"] == "good"  # type: ignore[arg-type]
+    runs = pairs(held.suite, LESS, LESS)
+    assert held.judge(runs)["verdict"] == "good"
+    assert [len(case.before) for case in held.cases(runs)] == [3, 3]
+    alone = pairs(held.suite, LIKE, LIKE[:2])
+    assert held.judge(alone)["verdict"] == "good", "a run without its partner is no defect"
 
 
 def test_two_noisy_pairs_are_undecided(suite: Any) -> None:
     """So few pairs have an interval from nothing to without end."""
-    held = SessionComparison(suite=suite(2), baseline=baseline(BOTH), paired=True)
-    wild: dict[Side, list[float]] = {"before": [10.0, 1e6], "after": [1e6, 10.0]}
-    judged = held.judge(made(held.suite, {"hotkey": wild, "sharded": wild}))
-    assert {one.decision for one in judged["findings"]} == {"undecided"}
+    runs = pairs(suite(2), [10.0, 1e6], [1e6, 10.0])
+    result = judged(suite(2), baseline(BOTH), runs, paired=True)
+    assert {one.decision for one in result["findings"]} == {"undecided"}
 
 
 @pytest.mark.parametrize(("code", "verdict"), [(130, "interrupted"), (4, "refused"), (2, "invalid")])
 def test_a_session_that_was_ended_early_decides_nothing(suite: Any, code: int, verdict: str) -> None:
-    held = SessionComparison(suite=suite(), baseline=baseline(BOTH))
-    stopped = made(held.suite, {"hotkey": {"after": LESS}})
+    stopped = made(suite(), {"hotkey": {"after": LESS}})
     stopped.code = code
-    judged = held.judge(stopped)
-    assert judged["verdict"] == verdict
-    assert "findings" not in judged
-    nothing = held.judge(SessionRuns(code=130))
+    result = judged(suite(), baseline(BOTH), stopped)
+    assert result["verdict"] == verdict
+    assert "findings" not in result
+    nothing = judged(suite(), baseline(BOTH), SessionRuns(code=130))
     assert nothing["because"] == ("No run had finished.",)

@@ -66,11 +66,8 @@ def test_a_target_that_has_noise_is_held_to_statistics_too_and_run_five_times(tm
     for one in found.cases:
         assert (one.gates, one.repetitions) == (DEFAULT_GATES, 5)
     assert [one.name for one in found.cases] == ["hotkey", "own"]
-
-
-def test_one_repetition_decides_nothing_statistical(tmp_path: Path) -> None:
-    (one,) = suite_of(tmp_path, case(target="local", repetitions=1)).cases
-    assert not any(map(is_noisy, one.gates))
+    (once,) = suite_of(tmp_path, case(target="local", repetitions=1)).cases
+    assert not any(map(is_noisy, once.gates)), "one repetition decides nothing statistical"
 
 
 def test_every_statistical_measure_has_a_least_effect() -> None:
@@ -142,37 +139,41 @@ def test_every_mistake_of_its_scenarios_is_said_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "place"),
+    ("field", "value"),
     [
-        ("yes = true", "$.run.yes"),
-        ('allow_table = ["orders"]', "$.run.allow_table"),
-        ('allow_protected = ["orders"]', "$.run.allow_protected"),
-        ("max_dollars = 0", "$.run.max_dollars"),
-        ('table = "orders"', "$.run.table"),
+        ("yes", "true"), ("allow_table", '["orders"]'), ("allow_protected", '["orders"]'),
+        ("max_dollars", "0"), ("table", '"orders"'),
     ],
-)
-def test_a_file_agrees_to_nothing_in_place_of_a_person(tmp_path: Path, field: str, place: str) -> None:
+)  # fmt: skip
+def test_a_file_agrees_to_nothing_in_place_of_a_person(tmp_path: Path, field: str, value: str) -> None:
     """And a table is loaded by cases that load one only."""
-    (line,) = mistakes(tmp_path, f"[run]\n{field}\n{case()}")
-    assert line.endswith(f" @ {place}")
+    (line,) = mistakes(tmp_path, f"[run]\n{field} = {value}\n{case()}")
+    assert line.endswith(f" @ $.run.{field}")
+
+
+def gate(measure: str, of: str = "") -> str:
+    return f'[[{of}gates]]\nmeasure = "{measure}"\n'
+
+
+SAME_NAME = "rename one @ $.cases[0].name"
+REPEATED = "p99_ms differs from run to run: it needs 2 repetitions or more, got 1"
+ONLY_SIMULATED = "p99_ms is measured of real loads only, but all its cases are simulated: change the"
+OF_LOADS = f"{ONLY_SIMULATED} target, or remove the gate"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (case() + case(), f"2 cases are named 'hotkey', of {HOTKEY}: rename one @ $.cases[0].name"),
+        (case() + case(), f"2 cases are named 'hotkey', of {HOTKEY}: {SAME_NAME}"),
         (
             case(name="a") + case("sharded", name="a"),
-            f"2 cases are named 'a', of {HOTKEY} and {SHARDED}: rename one @ $.cases[0].name",
+            f"2 cases are named 'a', of {HOTKEY} and {SHARDED}: {SAME_NAME}",
         ),
         (
-            case(target="local", repetitions=1) + '[[cases.gates]]\nmeasure = "p99_ms"\n',
-            "p99_ms differs from run to run: it needs 2 repetitions or more, got 1 @ $.cases[0].repetitions",
+            case(target="local", repetitions=1) + gate("p99_ms", "cases."),
+            f"{REPEATED} @ $.cases[0].repetitions",
         ),
-        (
-            'repetitions = 1\n[[gates]]\nmeasure = "p50_ms"\n' + case(target="local"),
-            "p50_ms differs from run to run: it needs 2 repetitions or more, got 1 @ $.repetitions",
-        ),
+        ("repetitions = 1\n" + gate("p99_ms") + case(target="local"), f"{REPEATED} @ $.repetitions"),
         (
             case("auto-scaling-late", target="local"),
             "only simulated runs have auto scaling, which auto-scaling-late uses @ $.cases[0].target",
@@ -187,14 +188,12 @@ def test_a_file_agrees_to_nothing_in_place_of_a_person(tmp_path: Path, field: st
             "@ $.cases[0].scenario",
         ),
         (
-            '[[gates]]\nmeasure = "p99_ms"\n' + case() + case("sharded", target="local", gates=[]),
-            "p99_ms is measured of real loads only, but all its cases are simulated: change the "
-            "target, or remove the gate @ $.gates[0].measure",
+            gate("p99_ms") + case() + case("sharded", target="local", gates=[]),
+            f"{OF_LOADS} @ $.gates[0].measure",
         ),
         (
-            'target = "local"\n' + case(target="simulated") + '[[cases.gates]]\nmeasure = "p50_ms"\n',
-            "p50_ms is measured of real loads only, but all its cases are simulated: change the "
-            "target, or remove the gate @ $.cases[0].gates[0].measure",
+            'target = "local"\n' + case(target="simulated") + gate("p99_ms", "cases."),
+            f"{OF_LOADS} @ $.cases[0].gates[0].measure",
         ),
         ("cases = 3\n", "should be a list, got 3 @ $.cases"),
         ("", "missing @ $.cases"),
@@ -205,8 +204,7 @@ def test_rules_of_several_fields(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_latency_of_some_real_load_may_be_stated_for_all(tmp_path: Path) -> None:
-    text = '[[gates]]\nmeasure = "p99_ms"\n' + case() + case("sharded", target="local")
-    assert len(suite_of(tmp_path, text).cases) == 2
+    assert len(suite_of(tmp_path, gate("p99_ms") + case() + case("sharded", target="local")).cases) == 2
 
 
 JUNK = st.one_of(
