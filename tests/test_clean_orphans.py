@@ -126,6 +126,9 @@ def test_what_cannot_be_asked_is_said(verb: Verb, ddb: Any, options: tuple[str, 
 def test_who_asks_and_where_is_needed(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     said = verb("clean", "--orphans")
     assert (said.code, said.line) == (2, "Error: no AWS region is set: add --region, or set AWS_REGION")
+    collected = verb("collect", "--table", "t", "--last", "1h")
+    assert (collected.code, collected.line) == (2, "keyheat: no Region is configured: add --region, such as "
+    "--region eu-west-1")  # fmt: skip
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     said = verb("clean", "--orphans")
     assert said.code == 2

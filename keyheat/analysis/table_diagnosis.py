@@ -107,6 +107,7 @@ def diagnosed_live(
     diagnosis = diagnosed(evidence, billing=billing, replay_s=0)
     if any(label.constraint == "table" for label in diagnosis.labels):  # whose capacity scaling may undo
         evidence = evidence.model_copy(update={"auto_scaling": _scaled(evidence, target)})
+        diagnosis = diagnosed(evidence, billing=billing, replay_s=0)
     tried = _with_tried_cure(evidence, billing, replay_s) if replay_s and diagnosis.labels else None
     run = evidence_alone(evidence, tried or diagnosis)
     refused = None

@@ -109,13 +109,18 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
 
     before, after = (
         [
-            tried(job.folder, job.scenario, billing, replayed=start.sent is not None)
+            tried(
+                job.folder,
+                job.scenario,
+                billing,
+                replayed=start.sent is not None,
+                table_now=start.table_now if side == BEFORE else None,
+            )
             for job in jobs
             if job.folder.name.startswith(side)
         ]
         for side in (BEFORE, AFTER)
     )
-    labels = start.diagnosis.labels if start.sent is not None else ()
     fix = Fix(
         scenario=start.scenario,
         remedy=remedy,
@@ -123,8 +128,8 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
         proof=proof_of(start.limit_of(remedy), before, after),
         target=start.target,
         once_dollars=once_dollars(remedy.scenario, billing.prices),
-        observed=throttled_words(labels) if labels else "",
-        observed_throttles=sum(label.throttles for label in labels),
+        observed=throttled_words(start.incident) if start.incident else "",
+        observed_throttles=sum(label.throttles for label in start.incident),
     )
     answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
     page = write_answer(out_dir, NAME, replace(answer, figures=tuple(fix_figure(fix.sides))), code)

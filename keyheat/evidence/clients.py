@@ -36,7 +36,6 @@ def boto3_clients(
     endpoint; other services use it too, unless it is AWS. Error messages are masked. `open_minute` makes
     Keyheat's own endpoint include the current minute. Raises `ValueError` if the profile does not exist.
     """
-    import boto3  # imported late: naming a metric or reading evidence must not wait for it
     from botocore.config import Config
 
     from keyheat.answer_shape import shaped
@@ -51,12 +50,9 @@ def boto3_clients(
         retries={"total_max_attempts": attempts, "mode": "standard"},
         proxies={} if local else None,
     )
-    try:
-        if local and not region:  # a local endpoint needs no configured Region
-            region = os.environ.get("AWS_REGION") or boto3.Session().region_name or "us-east-1"
-        session = boto3.Session(profile_name=None if local else profile, region_name=region)
-    except ProfileNotFound as error:
-        raise ValueError(f"--profile: {error}; `aws configure list-profiles` lists the profiles") from error
+    if local and not region:  # a local endpoint needs no configured Region
+        region = os.environ.get("AWS_REGION") or _session(None).region_name or "us-east-1"
+    session = _session(None if local else profile, region)
 
     def client(service: str) -> Any:
         url = None if service != "dynamodb" and is_aws(endpoint_url) else endpoint_url
@@ -68,6 +64,25 @@ def boto3_clients(
     return client
 
 
+NO_REGION: Final = "no Region is configured: add --region, such as --region eu-west-1"
+
+
+def check_region(region: str | None, profile: str | None) -> None:
+    """Raise `ValueError` where neither the options nor the configuration of AWS name a Region."""
+    if not (region or _session(profile).region_name):
+        raise ValueError(NO_REGION)
+
+
+def _session(profile: str | None, region: str | None = None) -> Any:
+    """A session of boto3. Raises `ValueError` for a profile that is not configured."""
+    import boto3
+
+    try:
+        return boto3.Session(profile_name=profile, region_name=region)
+    except ProfileNotFound as error:
+        raise ValueError(f"--profile: {error}; `aws configure list-profiles` lists the profiles") from error
+
+
 def is_hurried() -> bool:
     """Whether an interrupted run waits for this process, which then skips retries."""
     return HURRIED in os.environ
@@ -75,9 +90,7 @@ def is_hurried() -> bool:
 
 def region_names(profile: str | None) -> list[str]:
     """All Regions with DynamoDB in the AWS partition of a profile, as botocore lists them."""
-    import boto3
-
-    session = boto3.Session(profile_name=profile)
+    session = _session(profile)
     partition = session.get_partition_for_region(session.region_name) if session.region_name else "aws"
     return list(session.get_available_regions("dynamodb", partition))
 

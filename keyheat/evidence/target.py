@@ -9,7 +9,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 
 from keyheat.addresses import CLOCK
-from keyheat.evidence.clients import ClientFactory, boto3_clients, is_local
+from keyheat.evidence.clients import NO_REGION, ClientFactory, boto3_clients, is_local
 from keyheat.evidence.cloudwatch import Clock
 from keyheat.evidence.table import NOT_FOUND, tables_like
 from keyheat.masking import masked
@@ -56,7 +56,7 @@ def connect(
         client = factory("dynamodb")
         answer = _answer(client, table)
     except NoRegionError as error:
-        raise ValueError("no Region is configured: add --region, such as --region eu-west-1") from error
+        raise ValueError(NO_REGION) from error
     except NoCredentialsError as error:
         raise ValueError("no AWS credentials: sign in, or add --profile") from error
     except BotoCoreError as error:

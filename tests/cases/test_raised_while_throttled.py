@@ -1,12 +1,16 @@
 """Capacity that is raised while a table throttles, and a hot key that the raise uncovers."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from keyheat.analysis.advice.fix import remedy_of
+from keyheat.analysis.advice.start import start_of
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.runs.formats import Evidence
+from keyheat.runs.formats import Evidence, write_diagnosis, write_evidence
+from keyheat.words import WRITE
 from tests.make import START, a_series, an_evidence, consumed, throttle_events
 
 RAISED, MINUTES = 12, 25
@@ -52,3 +56,13 @@ def test_a_raise_that_uncovers_a_hot_key_is_not_advised_again(more: tuple[dict[s
     assert "shard_writes" in actions
     assert actions.isdisjoint({"raise_capacity", "raise_minimum", "auto_scaling", "on_demand"})
     assert diagnosis.cure is None or {step.action for step in diagnosis.cure.steps} == {"shard_writes"}
+
+
+def test_what_a_raise_uncovered_is_what_a_fix_replays(tmp_path: Path) -> None:
+    seen = a_raise(*CAUSES)
+    write_evidence(tmp_path / "evidence.json", seen)
+    write_diagnosis(tmp_path / "diagnosis.json", diagnosed(seen))
+    start = start_of(tmp_path, None)
+    assert start.limit_of(remedy_of(start, None)) == ("partition", "table", WRITE)
+    assert start.scenario.table.provisioned.write == 4_000
+    assert sum(label.throttles for label in start.incident) == 24_000 * (MINUTES - RAISED)

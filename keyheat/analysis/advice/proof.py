@@ -30,6 +30,7 @@ from keyheat.runs.formats import HARDLY, Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.tables import TableSpec
 
 Kind = Literal["fixed", "not_fixed", "moved", "not_shown", "invalid"]
 
@@ -96,16 +97,28 @@ class Proof:
     invalid: tuple[Path, ...] = ()
 
 
-def tried(folder: Path, scenario: Scenario, billing: Billing, *, replayed: bool = False) -> Tried:
-    """A run directory with a diagnosis; `replayed`: of an incident's demand. Raises `FileProblem`."""
+def tried(
+    folder: Path,
+    scenario: Scenario,
+    billing: Billing,
+    *,
+    replayed: bool = False,
+    table_now: TableSpec | None = None,
+) -> Tried:
+    """A run directory with a diagnosis; `replayed`: of an incident's demand. Raises `FileProblem`.
+
+    What a month costs is of `table_now` where that is known: its capacity may have been changed since.
+    """
     manifest = read_manifest(folder)
     numbers, most = measure(manifest, read_seconds(folder)), most_provisioned(manifest, scenario)
+    now = provisioned_month(table_now, billing.prices) if table_now else None
     return Tried(
         folder=folder,
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
         manifest=manifest,
         measured=numbers,
-        dollars_per_month=dollars_per_month(scenario, numbers, manifest.scale, billing, replayed=replayed),
+        dollars_per_month=now
+        or dollars_per_month(scenario, numbers, manifest.scale, billing, replayed=replayed),
         measures=read_summary(folder).measures,
         on_burst=None if scenario.timeline else beyond_provisioned(numbers.sides, most),
     )

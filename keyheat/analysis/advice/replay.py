@@ -44,7 +44,8 @@ class Incident:
     diagnosis: Diagnosis
     client: ClientFiles | None
     arranged: EvidenceTimeline
-    heaviest: Label | None  # None: nothing throttled
+    labels: tuple[Label, ...]  # of what is still to be cured
+    heaviest: Label | None  # of those; None: nothing throttled
     direction: Direction  # that throttled the most; writes where nothing did
     heats: tuple[RunHeat, ...]
 
@@ -97,6 +98,7 @@ def read_incident(folder: Path) -> Incident:
     direction = heaviest.direction if heaviest else WRITE
     return Incident(
         evidence=evidence, diagnosis=diagnosis, client=client, arranged=arranged, heaviest=heaviest,
+        labels=tuple(label for group in by_limit for label in group.labels),
         direction=direction, heats=heats_known(evidence, client, diagnosis, direction),
     )  # fmt: skip
 

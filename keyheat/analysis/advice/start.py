@@ -15,10 +15,11 @@ from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, runs_below
-from keyheat.runs.formats import Diagnosis, read_diagnosis
+from keyheat.runs.formats import Diagnosis, Label, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.variants import with_files_of
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.traffic import traffic_of
@@ -36,6 +37,8 @@ class Start:
     sent: Callable[[], Traffic] | None = None
     behaviour: Behaviour = DEFAULT  # of a simulated table
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows
+    incident: tuple[Label, ...] = ()  # the labels that are replayed, of what is still to be cured
+    table_now: TableSpec | None = None  # as it is described by now
 
     def sent_with(self, applied: Applied, scenario: Scenario) -> Callable[[], Traffic] | None:
         """Return the demand with actions applied; None if the scenario alone describes it."""
@@ -47,7 +50,7 @@ class Start:
     def limit_of(self, applied: Applied) -> Limit:
         """Return the limit that the first action is for."""
         about = applied.resource, applied.direction
-        by_limit = groups(self.diagnosis.labels)
+        by_limit = groups(self.incident or self.diagnosis.labels)
         match = next((group for group in by_limit if (group.resource, group.direction) == about), None)
         return (match.constraint if match else self.diagnosis.verdict.constraint, *about)
 
@@ -126,5 +129,6 @@ def _of_evidence(folder: Path, target: str | None) -> Start:
         )
     return Start(
         scenario=rerun.scenario, diagnosis=incident.diagnosis, target=SIMULATED, sent=rerun.traffic,
-        behaviour=rerun.behaviour, assumed=rerun.assumed,
+        behaviour=rerun.behaviour, assumed=rerun.assumed, table_now=rerun.table_now,
+        incident=incident.labels,
     )  # fmt: skip
