@@ -58,7 +58,7 @@ def test_it_is_simulated_and_fixed_on_the_simulator_where_no_load_test_does_it(
     assert read_json(tmp_path / "run" / "run.json", RUN)["scenario"]["loadtest"] == "./orders.py"
     shown = verb("fix", tmp_path / "run", "--out", tmp_path / "shown")
     assert shown.code == 0, shown.err
-    assert shown.says("Its load test spreads no key: the simulator divides hot keys")
+    assert shown.says("The simulator divides the hot keys")
     fixed = verb("fix", tmp_path / "run", "--target", "local", "--out", tmp_path / "fix")
     assert fixed.code == 2
     assert "no rerun can show what is recommended; by hand" in fixed.err

@@ -116,7 +116,7 @@ def _raised(label: Label, track: EvidenceTrack) -> tuple[str, str] | None:
     when = f"up to {span(at - start_s)} after the throttles began"
     return "auto-scaling-late", (
         f"The provisioned throughput rose from {whole(before)} to {units(value, track.direction)}, {steps}, "
-        f"{when if at < end_s else 'after these throttles had ended'}."
+        f"{when if at < end_s else 'after the last of these throttles'}."
     )
 
 

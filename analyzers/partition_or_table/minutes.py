@@ -251,7 +251,7 @@ def _at(minute: Minute) -> Opinion | None:
     if not minute.pinned and not minute.whole_partitions:
         return minute.says("minutes-at-once", f", in few of the throttled {minute.track.cell_name}s.")
     if not minute.conclusive:
-        ambiguous = ". Burst is left by estimate, and whole partitions serve the same rate"
+        ambiguous = ". By estimate burst was left, and partitions at their limit serve exactly this rate, too"
         return undecided(AT_CEILING, f"{minute.consumed}{ambiguous}.")
     return minute.says("minutes-at-provisioned", ".")
 
@@ -300,7 +300,7 @@ def _while_burst_lasted(minute: Minute) -> float:
 def _below(minute: Minute) -> Opinion:
     partition = units(minute.track.ceiling, minute.track.direction)
     if minute.capacity < minute.track.ceiling:
-        small = f". Less is provisioned than the {partition} of a partition, which needs burst to be full"
+        small = f". Less is provisioned than the {partition} that a partition serves: only burst can fill one"
         return leaning(f"{minute.consumed}{small}.", "table")
     burst = f", with an estimated {minute.bank.likely_after:,.0f} units of burst left"
     rule = "minutes-below-estimated" if minute.share < HALF else "minutes-near-provisioned"

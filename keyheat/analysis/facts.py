@@ -194,7 +194,7 @@ def _others(run: ReportRun) -> Iterator[tuple[str, float]]:
     total = main + counts.total()
     for (resource, direction, constraint), count in counts.most_common(MOST_BESIDE) if main else ():
         if count >= NOTABLE_PART * total:
-            yield f"were {direction}s of {whose(resource)}, by {LIMITS[constraint]}", count / total
+            yield f"were {direction}s of {whose(resource)}, throttled by {LIMITS[constraint]}", count / total
 
 
 def verdict_resource(run: ReportRun) -> Resource:

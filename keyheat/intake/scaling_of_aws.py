@@ -45,7 +45,7 @@ def with_auto_scaling(table: SourceTable, connect: Callable[[], Any]) -> SourceT
 def scaled_as(table: SourceTable, scaling: AutoScaling) -> SourceTable:
     """Add auto scaling that is known to a table, or a note why it is not."""
     if scaling.why is not None:
-        return replace(table, notes=(*table.notes, f"its auto scaling: {scaling.why}"))
+        return replace(table, notes=(*table.notes, f"its auto scaling, which is unknown: {scaling.why}"))
     bounds = {(side.index, str(side.side)): {"min": side.min, "max": side.max} for side in scaling.scaled}
     policies = {
         (side.index, str(side.side)): side.model_dump(

@@ -98,7 +98,7 @@ def _beside(facts: Facts) -> str:
     of_verdict = 1 - sum(share for _, share in facts.beside)
     others = " and ".join(f"{percent(share)} {what}" for what, share in facts.beside)
     throttles = "throttles" if facts.all_labelled else "labelled throttles"
-    return f" That is {percent(of_verdict)} of the {throttles}; {others}."
+    return f" This explains {percent(of_verdict)} of the {throttles}; {others}."
 
 
 def sureness(verdict: "Verdict | RunSummary") -> str:

@@ -104,7 +104,7 @@ def test_auto_scaling_is_replayed_and_not_tried_by_a_fix(verb: Verb, tmp_path: P
     assert (said.out + said.err).count("Not tried:") == 1
     raw, text = replayed(verb, incident(tmp_path / "unknown", found))
     assert "auto_scaling" not in raw["table"]
-    assert "# Not taken: its auto scaling: not looked up" in text
+    assert "# Not taken: its auto scaling, which is unknown: not looked up" in text
 
 
 def test_a_hot_key_that_nobody_names_has_the_share_that_throttles_as_much(verb: Verb, tmp_path: Path) -> None:

@@ -167,10 +167,10 @@ def test_the_parts_of_two_limits_are_of_the_throttles_whose_limit_is_told(story:
     run = story("hotkey")
     facts = replace(facts_of(run), labelled=1_000, run_throttles=1_000, beside=(("were reads", 0.4),))
     told = verdict_sentence(run.diagnosis.verdict, facts, GeneratorFacts(bound=False))
-    assert told.endswith("That is 60 % of the throttles; 40 % were reads.")
+    assert told.endswith("This explains 60 % of the throttles; 40 % were reads.")
     more = replace(facts, run_throttles=50_000)
     told = verdict_sentence(run.diagnosis.verdict, more, GeneratorFacts(bound=False))
-    assert told.endswith("That is 60 % of the labelled throttles; 40 % were reads.")
+    assert told.endswith("This explains 60 % of the labelled throttles; 40 % were reads.")
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,7 @@ def _shard_index(advice: Recommendation, scenario: Scenario, on: Setting) -> App
 def _divided(advice: Recommendation, raw: dict[str, Any], says: str, queries: tuple[int, int]) -> Applied:
     """Hot keys that only the simulator divides."""
     resource, direction = _side(advice)
-    note = "Its load test spreads no key: the simulator divides hot keys, and no request reads them back."
+    note = "The simulator divides the hot keys; no request reads the shards back."
     return _applied(
         advice, raw, says, notes=(note,), queries_per_read=queries,
         alters=((in_shards, (advice.shards, direction, index_of(resource))),),
