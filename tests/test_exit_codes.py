@@ -38,6 +38,7 @@ WRONG_USE = {
         ["collect", "--table", "t", "--start", "2026-11-20T12:00Z", "--end", "2026-11-20T11:00Z"],
         "--end 2026-11-20T11:00:00Z is not after --start 2026-11-20T12:00:00Z",
     ),
+    "no such option": (["queries", "--tabel", "t"], "No such option '--tabel'"),
     "a page of nothing": (["report"], "Missing argument 'DIR'"),
     "an end alone": (["queries", "--table", "t", "--end", "2026-11-20T12:00Z"], "--end needs --start"),
     "long ago": (["queries", "--table", "t", "--start", "2020-11-20T12:00Z"], "CloudWatch keeps 455 days"),

@@ -189,6 +189,7 @@ PLAIN = {
 HOSTILE: dict[str, Any] = {
     "circular": {"TableName": {"Ref": "Table"}},
     "index without keys": {"GlobalSecondaryIndexes": [{"IndexName": "one"}]},
+    "odd billing mode": {"BillingMode": "FREE"},
     "odd key type": {"KeySchema": [{"AttributeName": "pk", "KeyType": "HUSH"}]},
     "text for a list": {"KeySchema": "pk"},
     "join of nothing": {"TableName": {"Fn::Join": "x"}},
