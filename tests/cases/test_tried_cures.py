@@ -76,9 +76,7 @@ def test_a_cure_of_an_incident_has_the_capacity_for_what_it_lets_through() -> No
 
 
 @pytest.mark.parametrize("raised", [False, True])
-def test_a_replay_has_the_capacity_of_then(
-    raised: bool,
-) -> None:
+def test_a_replay_has_the_capacity_of_then(raised: bool) -> None:
     """CloudWatch published its writes; its reads are taken to be as described."""
     described = {"provisioned_now" if raised else "provisioned": {"read": 100, "write": 1_300}}
     found = an_evidence(consumed(300, 300), provisioned(300), minutes=2, table=described)
