@@ -137,19 +137,19 @@ def collect(run_dir: Path, aws: FakeAws, progress: Callable[[str, float], None] 
     )  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+NUMBERS = load_thresholds()
+"""The labelling numbers that ship."""
+
+
+@pytest.fixture
 def numbers() -> Thresholds:
-    """The labelling numbers that ship."""
-    return load_thresholds()
+    return NUMBERS
 
 
-def diagnosed(
-    found: Evidence, numbers: Thresholds, client: ClientFiles | None = None, *, simulate: bool = False
-) -> Diagnosis:
+def diagnosed(found: Evidence, client: ClientFiles | None = None, *, simulate: bool = False) -> Diagnosis:
     """The diagnosis of evidence beside what a client left; advice is by formula unless it is simulated."""
-    return diagnose(
-        found, client=client, thresholds=numbers, scenario=None, replay_s=MOST_S if simulate else 0
-    )
+    replay_s = MOST_S if simulate else 0
+    return diagnose(found, client=client, thresholds=NUMBERS, scenario=None, replay_s=replay_s)
 
 
 def advice_case(numbers: Thresholds, **facts: Any) -> AdviceCase:

@@ -60,6 +60,7 @@ def advised(found: AdviceCase) -> dict[str, Recommendation]:
 
 SHARDS = [
     # units/s of the key, shards with the margin of 1.5
+    (700, 2),
     (1_000, 2),
     (10_000, 15),
     (10_001, 16),

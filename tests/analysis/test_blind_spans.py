@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.blind_spans import BlindSpan, blind_spans
-from keyheat.analysis.thresholds import Thresholds
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, SecondCount, Verdict
 from keyheat.runs.manifest import Keys
 from keyheat.words import CONTENTION_ERRORS, Direction
-from tests.analysis.conftest import diagnosed
+from tests.analysis.conftest import NUMBERS, diagnosed
 from tests.make import PROVISIONED, START, a_manifest, consumed, provisioned, throttled
 from tests.make import a_series as series
 from tests.make import an_evidence as evidence
@@ -48,11 +47,11 @@ def run(
     return evidence(*known, minutes=2, seconds=seconds, **more)
 
 
-def verdict_of(made: Evidence, numbers: Thresholds, **client: Any) -> Verdict:
+def verdict_of(made: Evidence, **client: Any) -> Verdict:
     errors = {"ExpiredTokenException": 5, "TransactionConflict": 99}
     ended_at = START + timedelta(seconds=RUN_S)
     manifest = a_manifest(ended_at=ended_at, totals={"errors_by_kind": errors})
-    return diagnosed(made, numbers, ClientFiles(manifest=manifest, **client)).verdict
+    return diagnosed(made, ClientFiles(manifest=manifest, **client)).verdict
 
 
 def hot_key(units: float) -> Keys:
@@ -80,8 +79,8 @@ def hot_key(units: float) -> Keys:
         ),
     ],
 )  # fmt: skip
-def test_a_blind_span_is_undetermined(made: Evidence, keys: Keys, why: str, numbers: Thresholds) -> None:
-    verdict = verdict_of(made, numbers, keys=keys)
+def test_a_blind_span_is_undetermined(made: Evidence, keys: Keys, why: str) -> None:
+    verdict = verdict_of(made, keys=keys)
     assert (verdict.constraint, verdict.valid, verdict.confidence) == ("undetermined", False, 0.0)
     assert verdict.because[0].startswith("Blind from 12:0")
     assert "most with ExpiredTokenException" in verdict.because[0]
@@ -97,27 +96,27 @@ def test_a_blind_span_is_undetermined(made: Evidence, keys: Keys, why: str, numb
         (run(load()), None),
     ],
 )
-def test_a_level_load_within_capacity_is_none(made: Evidence, says: str | None, numbers: Thresholds) -> None:
-    verdict = verdict_of(made, numbers, keys=hot_key(900))
+def test_a_level_load_within_capacity_is_none(made: Evidence, says: str | None) -> None:
+    verdict = verdict_of(made, keys=hot_key(900))
     assert (verdict.constraint, verdict.valid) == ("none", True)
     lines = [line for line in verdict.because if "Blind" in line or "failed" in line]
     assert len(lines) == (says is not None)
     assert says is None or lines[0].startswith(says)
 
 
-def test_a_throttle_stands_beside_a_blind_span(numbers: Thresholds) -> None:
+def test_a_throttle_stands_beside_a_blind_span() -> None:
     """What was seen is not undone by what was not: the verdict says when it was blind."""
     made = run(load({range(64, 120): 1.0}), throttles=throttled(PROVISIONED, range(60)))
-    verdict = verdict_of(made, numbers)
+    verdict = verdict_of(made)
     assert (verdict.constraint, verdict.valid) == ("table", True)
     assert any(line.startswith("Blind from 12:01:04 to 12:02:00 UTC") for line in verdict.because)
 
 
-def test_a_span_lasts_until_something_was_seen_again(numbers: Thresholds) -> None:
+def test_a_span_lasts_until_something_was_seen_again() -> None:
     """While every user waits for a timeout nothing begins, so that there is no row at all."""
     rows = [SecondCount.model_validate(row) for row in load({range(50, 70): 1.0})]
     seconds = {EPOCH_S + at: row for at, row in enumerate(rows) if at not in range(51, 80)}
-    spans = list(blind_spans(Direction.WRITE, seconds, numbers.failures.blind_share))
+    spans = list(blind_spans(Direction.WRITE, seconds, NUMBERS.failures.blind_share))
     assert spans == [BlindSpan(Direction.WRITE, EPOCH_S + 50, EPOCH_S + 80, 100, 100)]
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.checks import check
-from keyheat.analysis.thresholds import Thresholds
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL
 from keyheat.runs.formats import Evidence, Verdict
@@ -21,8 +20,8 @@ from tests.make import throttle_events as events
 CALM = client_seconds((range(60), 50, 0))
 
 
-def verdict_of(found: Evidence, numbers: Thresholds) -> Verdict:
-    return diagnosed(found, numbers).verdict
+def verdict_of(found: Evidence) -> Verdict:
+    return diagnosed(found).verdict
 
 
 @pytest.mark.parametrize(
@@ -35,9 +34,9 @@ def verdict_of(found: Evidence, numbers: Thresholds) -> Verdict:
     ],
 )
 def test_no_throttles_mean_something_only_where_there_can_be_some(
-    whose: Endpoint | None, rule: str | None, constraint: str, numbers: Thresholds
+    whose: Endpoint | None, rule: str | None, constraint: str
 ) -> None:
-    judged = verdict_of(evidence(seconds=CALM, throttles=[], endpoint=whose), numbers)
+    judged = verdict_of(evidence(seconds=CALM, throttles=[], endpoint=whose))
     assert (judged.rule, judged.constraint, judged.valid) == (rule, constraint, rule is None)
     assert ("this endpoint is neither" in judged.because[0]) == (rule is not None)
 
@@ -46,22 +45,22 @@ def test_no_throttles_mean_something_only_where_there_can_be_some(
     ("whose", "rule", "doubts"),
     [("aws", "seconds-below-provisioned", 0), ("other", "undetermined-no-consumed", 1)],
 )
-def test_units_of_others_prove_nothing(whose: Endpoint, rule: str, doubts: int, numbers: Thresholds) -> None:
+def test_units_of_others_prove_nothing(whose: Endpoint, rule: str, doubts: int) -> None:
     found = evidence(
         consumed(1_300, 1_300, 1_300), events(9_000, 9_000, 9_000), provisioned(4_000),
         throttles=throttled(None, range(170), 150), seconds=client_seconds((range(170), 1_300, 150)),
         endpoint=whose,
     )  # fmt: skip
-    diagnosis = diagnosed(found, numbers)
+    diagnosis = diagnosed(found)
     assert {label.rule for label in diagnosis.labels} == {rule}
     assert sum("are unreliable" in line for line in diagnosis.verdict.because) == doubts
     if doubts:
         assert not any("WCU" in line for label in diagnosis.labels for line in label.because)
 
 
-def test_throttles_with_a_reason_are_labelled_at_any_endpoint(numbers: Thresholds) -> None:
+def test_throttles_with_a_reason_are_labelled_at_any_endpoint() -> None:
     found = evidence(throttles=throttled(KEY_RANGE, range(30)), endpoint="other")
-    diagnosis = diagnosed(found, numbers, simulate=True)
+    diagnosis = diagnosed(found, simulate=True)
     assert (diagnosis.verdict.constraint, diagnosis.verdict.grade) == ("partition", "reason")
     assert all(one.bill is None and one.foreseen is None for one in diagnosis.recommendations)
 

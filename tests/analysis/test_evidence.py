@@ -67,7 +67,7 @@ def test_without_cloudwatch_the_clients_files_are_the_evidence(failure: Exceptio
 @pytest.mark.slow
 def test_a_killed_run_ends_now(run_dir: Path) -> None:
     run, expected = hot_run()
-    for name in ("seconds.parquet", "throttles.parquet", "keys.json"):
+    for name in ("seconds.parquet", "throttles.parquet", "keys.json", "latency.hdr"):
         (run_dir / name).unlink()
     change_manifest(run_dir, status="running", ended_at=None)
     found = collect(run_dir, aws_of(run))

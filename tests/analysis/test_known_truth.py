@@ -74,8 +74,8 @@ def test_labels_are_what_the_model_decided(name: str, constraint: str, numbers: 
 
 
 def test_each_second_has_its_constraint(numbers: Thresholds) -> None:
-    """2,000 even WCU/s on a table of 100: its one partition holds the burst back, then the table does."""
-    settings = ("table.provisioned={read=100, write=100}", "load.requests_per_s=250")
+    """16,000 even WCU/s on a table of 100: its one partition holds the burst back, then the table does."""
+    settings = ("table.provisioned={read=100, write=100}", "load.requests_per_s=250", "load.item_bytes=64000")
     run = asked_one_by_one(a_shipped("too-small", *settings), SCENARIOS)
     for hide in (lambda evidence: evidence, hide_causes):
         labels = diagnosed(hide(evidence_of(run)), numbers).labels

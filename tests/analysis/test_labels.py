@@ -8,14 +8,13 @@ import pytest
 
 from keyheat.analysis.facts import facts_of, joined
 from keyheat.analysis.report import ReportRun
-from keyheat.analysis.thresholds import Thresholds
 from keyheat.cli.simulate import exit_code_of
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.manifest import Keys
 from keyheat.show.verdict import sureness, verdict_sentence
 from keyheat.words import DONE, INVALID
-from tests.analysis.conftest import diagnosed
+from tests.analysis.conftest import NUMBERS, diagnosed
 from tests.make import (
     KEY_RANGE,
     PROVISIONED,
@@ -33,12 +32,12 @@ from tests.make import throttle_events as events
 ON_DEMAND = {"billing_mode": "PAY_PER_REQUEST"}
 
 
-def only(found: Evidence, numbers: Thresholds) -> Label:
-    (label,) = diagnosed(found, numbers).labels
+def only(found: Evidence) -> Label:
+    (label,) = diagnosed(found).labels
     return label
 
 
-def test_a_log_of_some_throttles_leaves_no_minute_of_cloudwatchs_out(numbers: Thresholds) -> None:
+def test_a_log_of_some_throttles_leaves_no_minute_of_cloudwatchs_out() -> None:
     """Ten minutes throttle; a log holds 20 exceptions of the fourth, close to where the third ends."""
     seen = evidence(
         consumed(*[100] * 10), events(*[2_030] * 10),
@@ -46,7 +45,7 @@ def test_a_log_of_some_throttles_leaves_no_minute_of_cloudwatchs_out(numbers: Th
         throttles=[row for s in (181, 220) for row in throttled(PROVISIONED, range(s, s + 1), 10)],
         minutes=10, table={"provisioned": {"write": 100}},
     )  # fmt: skip
-    labels = diagnosed(seen, numbers).labels
+    labels = diagnosed(seen).labels
     assert {label.constraint for label in labels} == {"table"}
     assert sum(label.throttles for label in labels) == 20_300
     assert joined((label.start.timestamp(), label.end.timestamp()) for label in labels) == [
@@ -55,7 +54,7 @@ def test_a_log_of_some_throttles_leaves_no_minute_of_cloudwatchs_out(numbers: Th
     assert [label.grade for label in labels] == ["cause_metric", "reason"]
 
 
-def test_the_best_grade_wins_and_the_conflict_is_said(numbers: Thresholds) -> None:
+def test_the_best_grade_wins_and_the_conflict_is_said() -> None:
     """The client saw key-range reasons, CloudWatch counts provisioned throttles: one of them is wrong."""
     agreeing, against = (
         evidence(
@@ -64,7 +63,7 @@ def test_the_best_grade_wins_and_the_conflict_is_said(numbers: Thresholds) -> No
         )
         for cause in ("KeyRange", "Provisioned")
     )  # fmt: skip
-    sure, unsure = only(agreeing, numbers), only(against, numbers)
+    sure, unsure = only(agreeing), only(against)
     assert (sure.constraint, sure.grade) == (unsure.constraint, unsure.grade) == ("partition", "reason")
     assert unsure.confidence < sure.confidence * 0.8
     assert any(
@@ -74,22 +73,20 @@ def test_the_best_grade_wins_and_the_conflict_is_said(numbers: Thresholds) -> No
     assert not any("Conflict" in line for line in sure.because)
 
 
-def test_a_conflict_with_consumption_is_said_and_weighs_less(numbers: Thresholds) -> None:
+def test_a_conflict_with_consumption_is_said_and_weighs_less() -> None:
     found = evidence(
         consumed(4_480), series("WriteKeyRangeThroughputThrottleEvents", 3_000), provisioned(4_500),
         events(3_000), minutes=1,
     )  # fmt: skip
-    label = only(found, numbers)
+    label = only(found)
     assert label.constraint == "partition"
     assert any(
         "Conflict: consumption alone suggests the provisioned capacity." in line for line in label.because
     )
-    assert numbers.confidence.conflict < label.confidence < numbers.confidence.cause_metric
+    assert NUMBERS.confidence.conflict < label.confidence < NUMBERS.confidence.cause_metric
 
 
-def test_bursts_within_minutes_are_not_a_hot_partition(
-    numbers: Thresholds,
-) -> None:
+def test_bursts_within_minutes_are_not_a_hot_partition() -> None:
     """Every 90 s a burst spends what was saved, and then stays at the table's limit: the keys are even."""
     stretches = []
     for start in range(50, 860, 90):
@@ -107,7 +104,7 @@ def test_bursts_within_minutes_are_not_a_hot_partition(
         ],
     )  # fmt: skip
     assert any(0 < rate < 90 and count for rate, count in zip(by_minute, counts, strict=True))
-    assert {label.constraint for label in diagnosed(bursty, numbers).labels} == {"table"}
+    assert {label.constraint for label in diagnosed(bursty).labels} == {"table"}
 
 
 def _second(row: dict[str, Any]) -> int:
@@ -118,53 +115,53 @@ def _minute(row: dict[str, Any]) -> int:
     return _second(row) // 60
 
 
-def test_reads_and_writes_are_labelled_apart(numbers: Thresholds) -> None:
+def test_reads_and_writes_are_labelled_apart() -> None:
     rows = throttled(KEY_RANGE, range(10, 40))
     rows += [{**row, "direction": "read", "reason": "TableReadProvisionedThroughputExceeded"} for row in rows]
-    labels = diagnosed(evidence(throttles=rows), numbers).labels
+    labels = diagnosed(evidence(throttles=rows)).labels
     assert {(label.direction, label.constraint) for label in labels} == {
         ("write", "partition"),
         ("read", "table"),
     }
 
 
-def test_a_pause_parts_two_spans(numbers: Thresholds) -> None:
+def test_a_pause_parts_two_spans() -> None:
     near = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(60, 70))
     far = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(80, 90))
-    assert len(diagnosed(evidence(throttles=near), numbers).labels) == 1
-    assert len(diagnosed(evidence(throttles=far), numbers).labels) == 2
+    assert len(diagnosed(evidence(throttles=near)).labels) == 1
+    assert len(diagnosed(evidence(throttles=far)).labels) == 2
 
 
-def test_labels_of_several_spans_name_one_busiest_throttled_minute(numbers: Thresholds) -> None:
+def test_labels_of_several_spans_name_one_busiest_throttled_minute() -> None:
     """The span with most throttles was not the busiest, and the busiest minute of all did not throttle."""
     far = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(130, 135))
-    found = diagnosed(evidence(consumed(900, 1_500, 1_200), provisioned(4_000), throttles=far), numbers)
+    found = diagnosed(evidence(consumed(900, 1_500, 1_200), provisioned(4_000), throttles=far))
     assert len(found.labels) == 2
     said = "The busiest throttled minute consumed 1,200 of 4,000 provisioned WCU/s (30 %)."
     assert all(said in because for because in (found.verdict.because, *(one.because for one in found.labels)))
 
 
-def test_a_sprinkle_makes_no_verdict_but_stays_listed(numbers: Thresholds) -> None:
+def test_a_sprinkle_makes_no_verdict_but_stays_listed() -> None:
     found = evidence(
         throttles=throttled(None, range(3), 2), seconds=client_seconds((range(100), 1_000, 0)),
         table={"provisioned": {"write": 4_000}},
     )  # fmt: skip
-    diagnosis = diagnosed(found, numbers)
+    diagnosis = diagnosed(found)
     assert diagnosis.verdict.constraint == "none"
     assert diagnosis.verdict.valid
     assert "too few for a verdict" in diagnosis.verdict.because[0]
     assert [label.constraint for label in diagnosis.labels] == ["partition"]
 
 
-def test_few_throttles_that_dynamodb_gave_a_reason_for_are_a_verdict(numbers: Thresholds) -> None:
+def test_few_throttles_that_dynamodb_gave_a_reason_for_are_a_verdict() -> None:
     found = evidence(
         throttles=throttled(KEY_RANGE, range(3), 2), seconds=client_seconds((range(100), 1_000, 0))
     )
-    verdict = diagnosed(found, numbers).verdict
+    verdict = diagnosed(found).verdict
     assert (verdict.constraint, verdict.grade) == ("partition", "reason")
 
 
-def test_few_throttles_are_no_sprinkle_where_they_are_a_part_of_the_attempts(numbers: Thresholds) -> None:
+def test_few_throttles_are_no_sprinkle_where_they_are_a_part_of_the_attempts() -> None:
     """Nine of 27 reads of an index, beside a hundred thousand writes of its table."""
     reads = [
         {"second": START + timedelta(seconds=at), "index": "by_0", "direction": "read", "consumed": 2,
@@ -177,7 +174,7 @@ def test_few_throttles_are_no_sprinkle_where_they_are_a_part_of_the_attempts(num
         throttles=rows, seconds=seconds, indexes=1,
         table={"indexes": [{"name": "by_0", "provisioned": {"read": 2}}]},
     )  # fmt: skip
-    verdict = diagnosed(found, numbers).verdict
+    verdict = diagnosed(found).verdict
     assert (verdict.resource, verdict.direction, verdict.constraint) == ("by_0", "read", "table")
 
 
@@ -186,13 +183,13 @@ def test_few_throttles_are_no_sprinkle_where_they_are_a_part_of_the_attempts(num
 )
 @pytest.mark.parametrize(("per_s", "constraint"), [(100, "none"), (10, "table")])
 def test_a_sprinkle_by_cloudwatch_alone(
-    per_s: float, constraint: str, reads: tuple[dict[str, Any], ...], numbers: Thresholds
+    per_s: float, constraint: str, reads: tuple[dict[str, Any], ...]
 ) -> None:
     """Six throttles: few beside 60,000 units, perhaps many beside 6,000, of which a request may take ten."""
     found = evidence(
         consumed(*[per_s] * 10), events(*[None] * 8, 3, 3), provisioned(per_s), *reads, minutes=10
     )
-    diagnosis = diagnosed(found, numbers)
+    diagnosis = diagnosed(found)
     assert diagnosis.verdict.constraint == constraint
     assert [label.constraint for label in diagnosis.labels] == ["table"]
 
@@ -205,36 +202,36 @@ def test_a_sprinkle_by_cloudwatch_alone(
         (900, 400, {"table", "by_0"}),  # which is at its own limit
     ],
 )
-def test_throttles_counted_twice(of_table: int, has: int, resources: set[str], numbers: Thresholds) -> None:
+def test_throttles_counted_twice(of_table: int, has: int, resources: set[str]) -> None:
     found = evidence(
         consumed(*[400] * 5), events(*[of_table] * 5), provisioned(has),
         consumed(*[100] * 5, index="by_0"), events(*[900] * 5, index="by_0"), provisioned(100, index="by_0"),
         indexes=1,
     )  # fmt: skip
-    assert {label.resource for label in diagnosed(found, numbers).labels} == resources
+    assert {label.resource for label in diagnosed(found).labels} == resources
 
 
 @pytest.mark.slow
-def test_a_mode_switched_in_mid_window(numbers: Thresholds) -> None:
+def test_a_mode_switched_in_mid_window() -> None:
     """Provisioned until 12:05, on-demand with a maximum from then on: each time is read by its own mode."""
     found = evidence(
         consumed(1_700, 300, 300, 300, 300, 990, 990, 990), events(0, *[9_000] * 4, 700, 700, 700),
         provisioned(300), minutes=8,
         table={"billing_mode": "PAY_PER_REQUEST", "max_on_demand": {"write": 1_000}},
     )  # fmt: skip
-    assert [(label.constraint, label.start) for label in diagnosed(found, numbers).labels] == [
+    assert [(label.constraint, label.start) for label in diagnosed(found).labels] == [
         ("table", START + timedelta(minutes=1)),
         ("max_on_demand", START + timedelta(minutes=5)),
     ]
 
 
-def test_the_quota_that_an_index_met_is_counted_at_the_index(numbers: Thresholds) -> None:
+def test_the_quota_that_an_index_met_is_counted_at_the_index() -> None:
     """CloudWatch has WriteAccountLimitThrottleEvents of the table alone, its indexes' events included."""
     found = evidence(
         events(500), series("WriteAccountLimitThrottleEvents", 800), events(300, index="by_0"),
         series("WriteKeyRangeThroughputThrottleEvents", index="by_0"), table=ON_DEMAND, indexes=1, minutes=1,
     )  # fmt: skip
-    labels = diagnosed(found, numbers).labels
+    labels = diagnosed(found).labels
     assert {(label.resource, label.constraint, label.throttles) for label in labels} == {
         ("table", "account", 500),
         ("by_0", "account", 300),
@@ -257,8 +254,8 @@ WITHOUT_THROTTLES: dict[str, tuple[Evidence, str]] = {
 
 
 @pytest.mark.parametrize(("found", "constraint"), WITHOUT_THROTTLES.values(), ids=WITHOUT_THROTTLES)
-def test_without_throttles(found: Evidence, constraint: str, numbers: Thresholds) -> None:
-    verdict = diagnosed(found, numbers).verdict
+def test_without_throttles(found: Evidence, constraint: str) -> None:
+    verdict = diagnosed(found).verdict
     assert verdict.constraint == constraint
     assert verdict.valid == (constraint == "none")
     assert verdict.because
@@ -280,11 +277,11 @@ SPOILED = {
 
 @pytest.mark.parametrize(("health", "reason", "said"), SPOILED.values(), ids=SPOILED)
 def test_a_generator_that_was_the_limit_spoils_what_it_can(
-    health: Mapping[str, object], reason: str | None, said: str | None, numbers: Thresholds
+    health: Mapping[str, object], reason: str | None, said: str | None
 ) -> None:
     manifest = a_manifest(generator={**health, "checks": ["CPU at 99 %"]})
     found = evidence(throttles=throttled(reason, range(10, 40)))
-    diagnosis = diagnosed(found, numbers, ClientFiles(manifest=manifest))
+    diagnosis = diagnosed(found, ClientFiles(manifest=manifest))
     verdict = diagnosis.verdict
     assert verdict.valid == (said is not None)
     spoiled = "The load generator was the limit" if health["fell_behind"] else "The load was not as stated"
@@ -298,10 +295,10 @@ def test_a_generator_that_was_the_limit_spoils_what_it_can(
     assert (sureness(verdict) == "–") == (said is None and verdict.constraint != "undetermined")
 
 
-def test_no_throttles_of_a_generator_that_fell_behind_say_nothing(numbers: Thresholds) -> None:
+def test_no_throttles_of_a_generator_that_fell_behind_say_nothing() -> None:
     manifest = a_manifest(generator=BEHIND)
     found = evidence(seconds=client_seconds((range(60), 100, 0)))
-    verdict = diagnosed(found, numbers, ClientFiles(manifest=manifest)).verdict
+    verdict = diagnosed(found, ClientFiles(manifest=manifest)).verdict
     assert (verdict.constraint, verdict.valid, sureness(verdict)) == ("none", False, "–")
 
 
@@ -310,13 +307,13 @@ HOT = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 540_000, 
 
 
 @pytest.mark.parametrize(("keys", "rule"), [(EVEN, "on-demand-not-grown"), (HOT, "reason-key-range")])
-def test_an_on_demand_table_that_has_not_grown_yet(keys: Keys, rule: str, numbers: Thresholds) -> None:
+def test_an_on_demand_table_that_has_not_grown_yet(keys: Keys, rule: str) -> None:
     """4,000 units/s warm, 3,600 consumed, key-range reasons: with even keys it is not a hot key."""
     found = evidence(
         consumed(3_600, 3_600), throttles=throttled(KEY_RANGE, range(5, 110)), minutes=2,
         table={**ON_DEMAND, "warm": {"write": 4_000}},
     )  # fmt: skip
-    diagnosis = diagnosed(found, numbers, ClientFiles(keys=keys))
+    diagnosis = diagnosed(found, ClientFiles(keys=keys))
     (label,) = diagnosis.labels
     assert (label.constraint, label.rule) == ("partition", rule)
     actions = {advice.action for advice in diagnosis.recommendations}
@@ -338,7 +335,7 @@ COUNTED_EVEN = Keys.model_validate({"indexes": {"by_0": {"overall": {"write": []
         (COUNTED_EVEN, "on-demand-not-grown", False),
     ],
 )
-def test_an_index_that_has_not_grown_yet(keys: Keys, rule: str, asks: bool, numbers: Thresholds) -> None:
+def test_an_index_that_has_not_grown_yet(keys: Keys, rule: str, asks: bool) -> None:
     """3,600 of 4,000 units/s warm: one hot value of its key looks the same, and pre-warming does not help."""
     found = evidence(
         consumed(10, 10), events(None, None), consumed(3_600, 3_600, index="by_0"),
@@ -346,7 +343,7 @@ def test_an_index_that_has_not_grown_yet(keys: Keys, rule: str, asks: bool, numb
         series("WriteKeyRangeThroughputThrottleEvents", 500, 500, index="by_0"), minutes=2,
         table={**ON_DEMAND, "indexes": [{"name": "by_0", "warm": {"write": 4_000}}]},
     )  # fmt: skip
-    diagnosis = diagnosed(found, numbers, ClientFiles(keys=keys))
+    diagnosis = diagnosed(found, ClientFiles(keys=keys))
     (label,) = [one for one in diagnosis.labels if one.resource == "by_0"]
     assert (label.constraint, label.rule) == ("partition", rule)
     assert any("keys were not counted" in said for said in label.because) == asks

@@ -145,7 +145,10 @@ def test_what_was_all_refused_is_a_real_zero() -> None:
 
 def test_the_knee_is_the_best_ten_seconds_before_the_first_throttle() -> None:
     rising = [row(second, consumed_units=10.0 * second) for second in range(20)]
-    run = run_of(*rising, row(20, throttled=1, consumed_units=9_000.0), row(21))
+    entries = [
+        row(second, index="by-day", operation=None) for second in range(20)
+    ]  # are no writes of its own
+    run = run_of(*rising, *entries, row(20, throttled=1, consumed_units=9_000.0), row(21))
     assert TAKEN["knee_units_per_s"](run) == pytest.approx(10 * (10 + 19) / 2)
     assert TAKEN["knee_units_per_s"](drawn("..........x.")) == "throttled_at_once"  # nine whole ones before
     assert TAKEN["knee_units_per_s"](drawn("...........x")) == UNITS

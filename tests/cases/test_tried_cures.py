@@ -52,24 +52,24 @@ def test_a_replay_does_not_split_what_throttled_for_longer_than_a_split_takes() 
 @pytest.mark.slow
 def test_a_cure_of_an_incident_has_the_capacity_for_what_it_lets_through() -> None:
     """A key asks for 1,750 of 2,050 WCU/s: on 2,000 burst would serve its shards for hours."""
-    minutes, throttles = range(3, 9), [0] * 3 + [45_000] * 6
+    minutes, throttles = range(5, 17), [0] * 5 + [45_000] * 12
     rules = [
         {
             "rule": f"DynamoDBContributorInsights-PK{letter}-orders-1", "counts": counts, "period_s": 60,
             "total": total,
             "keys": [{
-                "key": "sha256:7cc4eaaf2313b304", "value": value * 6,
+                "key": "sha256:7cc4eaaf2313b304", "value": value * 12,
                 "points": [[START + timedelta(minutes=minute), value] for minute in minutes],
             }],
         }
         for letter, counts, value, total in (
-            ("C", "accessed", 3 * 60_000, 3 * (78_000 * 6 + 18_000 * 3)),  # a write counts three times
-            ("T", "throttled", 45_000, 45_000 * 6),
+            ("C", "accessed", 3 * 60_000, 3 * (78_000 * 12 + 18_000 * 5)),  # a write counts three times
+            ("T", "throttled", 45_000, 45_000 * 12),
         )
     ]  # fmt: skip
     found = an_evidence(
-        consumed(*[300] * 3, *[1_300] * 6), throttle_events(*throttles), provisioned(2_000),
-        a_series("WriteKeyRangeThroughputThrottleEvents", *throttles), minutes=9,
+        consumed(*[300] * 5, *[1_300] * 12), throttle_events(*throttles), provisioned(2_000),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *throttles), minutes=17,
         table={"provisioned": {"read": 5, "write": 2_000}}, contributors=rules,
     )  # fmt: skip
     cure = cure_of(diagnosed(found, replay_s=MOST_S))
@@ -77,9 +77,7 @@ def test_a_cure_of_an_incident_has_the_capacity_for_what_it_lets_through() -> No
 
 
 @pytest.mark.parametrize("raised", [False, True])
-def test_a_replay_has_the_capacity_of_then(
-    raised: bool,
-) -> None:
+def test_a_replay_has_the_capacity_of_then(raised: bool) -> None:
     """CloudWatch published its writes; its reads are taken to be as described."""
     described = {"provisioned_now" if raised else "provisioned": {"read": 100, "write": 1_300}}
     found = an_evidence(consumed(300, 300), provisioned(300), minutes=2, table=described)

@@ -11,14 +11,7 @@ import pytest
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.intake.description import table_of
 from keyheat.intake.tables import source_of_facts
-from keyheat.runs.formats import (
-    Evidence,
-    HotKey,
-    TableFacts,
-    read_diagnosis,
-    write_diagnosis,
-    write_evidence,
-)
+from keyheat.runs.formats import Evidence, HotKey, TableFacts, read_diagnosis, write_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.runs.table_facts import table_facts

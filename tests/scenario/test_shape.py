@@ -107,25 +107,15 @@ SHAPE = "$.load.shape"
         ({"shape": {"kind": "wave"}}, [f"{SHAPE}.kind"]),
         ({"shape": {"kind": ["ramp"]}}, [f"{SHAPE}.kind"]),
         ({"shape": {"kind": "ramp"}}, [f"{SHAPE}.from_per_s", f"{SHAPE}.to_per_s"]),
-        (
-            {"shape": {"kind": "ramp", "from_per_s": 1, "to_per_s": 2, "period_s": 3}},
-            [f"{SHAPE}.period_s"],
-        ),
+        ({"shape": {"kind": "ramp", "from_per_s": 1, "to_per_s": 2, "period_s": 3}}, [f"{SHAPE}.period_s"]),
         ({"shape": {"kind": "ramp", "from_per_s": 0, "to_per_s": 0}}, [SHAPE]),
         ({"shape": {"kind": "steps", "steps": []}}, [f"{SHAPE}.steps"]),
         (
             {"shape": {"kind": "steps", "steps": [{"per_s": 1}, {"per_s": -2, "for_s": 0}]}},
-            [
-                f"{SHAPE}.steps[1].per_s",
-                f"{SHAPE}.steps[1].for_s",
-                f"{SHAPE}.steps[0].for_s",
-            ],
+            [f"{SHAPE}.steps[1].per_s", f"{SHAPE}.steps[1].for_s", f"{SHAPE}.steps[0].for_s"],
         ),
         ({"shape": {"kind": "steps", "steps": STEPS}, "duration_s": 50}, [f"{SHAPE}.steps"]),
-        (
-            {"shape": {"kind": "spike", "peak_per_s": 9, "at_s": 55, "for_s": 10}},
-            [f"{SHAPE}.for_s"],
-        ),
+        ({"shape": {"kind": "spike", "peak_per_s": 9, "at_s": 55, "for_s": 10}}, [f"{SHAPE}.for_s"]),
         (
             {"shape": {"kind": "sine", "low_per_s": 9, "high_per_s": 1, "period_s": 0}},
             [f"{SHAPE}.period_s", f"{SHAPE}.low_per_s"],

@@ -185,9 +185,7 @@ def test_all_of_a_range_may_be_carried() -> None:
 
 
 @pytest.mark.parametrize("state", ["generator", "undecided"])
-def test_an_undecided_step_ends_the_search(
-    state: State,
-) -> None:
+def test_an_undecided_step_ends_the_search(state: State) -> None:
     found = load_of(knee_at(700, above=state))
     assert found.failing.state == state
     assert 650 < (answer(found) or 0) <= 700

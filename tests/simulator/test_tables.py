@@ -18,17 +18,7 @@ from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses, even_masses, masses_of
 from keyheat.simulator.second import SimulatedTables
 from keyheat.words import Capacity
-from tests.simulator.sent import (
-    READ,
-    T0,
-    WRITE,
-    Counts,
-    always,
-    apart,
-    by_minute,
-    in_waves,
-    one_by_one,
-)
+from tests.simulator.sent import READ, T0, WRITE, Counts, always, apart, by_minute, in_waves, one_by_one
 
 pytestmark = pytest.mark.slow
 
