@@ -50,3 +50,15 @@ def first_refused(call: Callable[[int], Any], most: int = 10_000) -> tuple[int, 
         except ClientError as error:
             return number, error.response  # type: ignore[return-value]
     pytest.fail(f"{most} calls, and none was refused")
+
+
+def throttled_requests(app: Any, operation: str) -> float:
+    """ThrottledRequests of the operation so far."""
+    now_s = app.clock.now_s
+    series = app.service.catalog.get("small").model.minutes.series("small", now_s - 3600, now_s + 60)
+    return sum(
+        point.sum
+        for one in series
+        if one.metric == "ThrottledRequests" and ("Operation", operation) in one.dimensions
+        for point in one.points
+    )

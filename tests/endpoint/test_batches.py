@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.endpoint.ordering import first_refused, key, ordered, small
+from tests.endpoint.ordering import first_refused, key, ordered, small, throttled_requests
 
 
 def put(item: dict[str, Any]) -> dict[str, Any]:
@@ -37,18 +37,6 @@ def test_reads_are_rounded_up_one_by_one(orders: Any) -> None:
         answer = orders.batch_get_item(RequestItems={"orders": asked}, ReturnConsumedCapacity="TOTAL")
         assert answer["Responses"] == {"orders": [{"sk": {"N": "0"}}, {"sk": {"N": "1"}}]}
         assert answer["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": units}]
-
-
-def throttled_requests(app: Any, operation: str) -> float:
-    """ThrottledRequests of the operation so far."""
-    now_s = app.clock.now_s
-    series = app.service.catalog.get("small").model.minutes.series("small", now_s - 3600, now_s + 60)
-    return sum(
-        point.sum
-        for one in series
-        if one.metric == "ThrottledRequests" and ("Operation", operation) in one.dimensions
-        for point in one.points
-    )
 
 
 def test_refused_writes_come_back_and_only_an_empty_batch_is_an_error(service_app: Any) -> None:

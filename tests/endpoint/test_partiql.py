@@ -128,6 +128,7 @@ def test_pages_end_where_the_limit_is_and_go_on_there(music: ServiceApp, where: 
         page = run(music, f"SELECT * FROM music {where}", Limit=limit, **token)
         assert len(page["Items"]) <= limit
         found += [f"{item['artist']['S']}/{item['song']['S']}" for item in page["Items"]]
+        assert ("NextToken" in page) == ("LastEvaluatedKey" in page)
         if "NextToken" not in page:
             break
         token = {"NextToken": page["NextToken"]}

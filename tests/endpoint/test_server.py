@@ -70,6 +70,20 @@ def test_a_mistake_of_ours_is_a_500_whose_cause_stays_here(caplog: pytest.LogCap
     assert counts(app, "SuccessfulRequestLatency") == {}
 
 
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"TableName": 5, "Item": {}}', "SerializationException"),
+        (b'{"TableName": "orders", "Item": []}', "SerializationException"),
+        (b'{"Item": {}}', "ValidationException"),
+    ],
+)
+def test_a_request_that_a_handler_stumbles_over_is_its_senders_mistake(body: bytes, kind: str) -> None:
+    status, _, answer = asked(app_with(PutItem=broken), "PutItem", body)
+    assert status == 400
+    assert answer["__type"].rpartition("#")[2] == kind
+
+
 def test_completed_requests_are_counted_for_every_table_they_name() -> None:
     app = app_with(
         PutItem=lambda service, request: b"{}",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.endpoint.ordering import first_refused, key, refused, small
+from tests.endpoint.ordering import first_refused, key, refused, small, throttled_requests
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(pk)"}
 PRESENT = {"ConditionExpression": "attribute_exists(pk)"}
@@ -107,6 +107,7 @@ def test_one_refused_write_cancels_everything(service_app: Any) -> None:
         for name, size in (("a", 1), ("b", 100_000))
     ]
     assert cancelled(ddb.transact_write_items, TransactItems=steps)[1] == "ProvisionedThroughputExceeded"
+    assert throttled_requests(service_app, "TransactWriteItems") == 1
 
 
 def test_one_refused_read_cancels_everything(service_app: Any) -> None:
@@ -114,6 +115,7 @@ def test_one_refused_read_cancels_everything(service_app: Any) -> None:
     ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 300_000}})
     gets = [{"Get": {"TableName": "small", "Key": {"pk": {"S": "a"}}}}]
     assert cancelled(ddb.transact_get_items, TransactItems=gets) == ["ProvisionedThroughputExceeded"]
+    assert throttled_requests(service_app, "TransactGetItems") == 1
 
 
 def test_an_update_that_its_item_does_not_allow_is_a_reason(orders: Any) -> None:
