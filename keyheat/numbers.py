@@ -42,7 +42,7 @@ def exact_percent(share: float) -> str:
 
 
 def percent_above(share: float, most: float) -> str:
-    """A share as per cent, in as many digits as show that it exceeds `most`: 0.00104 above 0.001 -> 0.104 %."""
+    """A share as per cent, in digits that show that it exceeds `most`: 0.00104 above 0.001 -> 0.104 %."""
     if share <= most or percent(share) != percent(most):
         return percent(share)
     digits = next((count for count in range(2, 9) if f"{share:.{count}g}" != f"{most:.{count}g}"), 9)

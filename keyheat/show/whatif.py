@@ -262,11 +262,13 @@ def _steps_table(result: Found) -> Table:
     """Every number with its throttles, limit, accepted units and cost."""
     steps = result.search.in_order
     sides = [side for side in WRITES_FIRST if any(result.accepted_per_s(step, side) for step in steps)]
+    indexed = any(not index.local for index in result.search.question.scenario.table.indexes)
+    included = ", indexes included" if result.kind == "load" and indexed else ""
     rows = [
         {
             result.unit: number(step.value), "throttled": result.throttled(step),
             "limit": _limited_by(step, result.direction),
-            **{f"{UNITS[side]}/s": measured(result.accepted_per_s(step, side)) for side in sides},
+            **{f"{UNITS[side]}/s{included}": measured(result.accepted_per_s(step, side)) for side in sides},
             **_month(result, step),
         }
         for step in steps
