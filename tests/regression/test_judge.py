@@ -116,7 +116,7 @@ def test_what_an_exact_gate_lets_pass_is_said() -> None:
     [
         (0.0, 0.0106, "worse", "0 % before, 1.06 % now (+1.06 percentage points)"),
         (0.06, 0.0, "better", "6 % before, 0 % now (-6 percentage points)"),
-        (0.02, 0.06, "worse", "2 % before, 6 % now (200 % more)"),
+        (0.02, 0.06, "worse", "2 % before, 6 % now (+4 percentage points, 200 % more)"),
         (0.06, 0.062, "same", "changes up to 10 % do not count"),
         (
             0.0009,
@@ -137,8 +137,13 @@ def test_the_share_that_a_simulated_run_throttles_is_held_without_repetitions(
 @pytest.mark.parametrize(
     ("before", "after", "decision", "words"),
     [
-        (0.4, 0.65, "same", "40 % before, 65 % now (+25 percentage points), and nothing up to 70 % counts"),
-        (0.4, 0.8, "worse", "40 % before, 80 % now"),
+        (
+            0.4,
+            0.65,
+            "same",
+            "40 % before, 65 % now (+25 percentage points, 62 % more), and nothing up to 70 % counts",
+        ),
+        (0.4, 0.8, "worse", "40 % before, 80 % now (+40 percentage points, 100 % more)"),
         (0.8, 0.83, "same", "changes up to 5 % do not count"),
     ],
 )
