@@ -333,3 +333,22 @@ def test_reads_of_an_incident_ask_for_the_units_that_were_measured_though_no_ite
     planned = verb("plan", tmp_path / "inc.toml")
     assert planned.says("Partition limit")
     assert planned.says("1 RCU each")
+
+
+def test_a_replay_that_asks_for_less_than_was_measured_says_by_what_to_raise_it(
+    verb: Verb, tmp_path: Path
+) -> None:
+    """CloudWatch does not count the items of a batch, and a batch of the scenario finds none."""
+    found = evidence(
+        series("ConsumedReadCapacityUnits", *[180_000.0] * 5),
+        series("ReadThrottleEvents", *[60_000.0] * 5),
+        series("ReadKeyRangeThroughputThrottleEvents", *[60_000.0] * 5),
+        series("ProvisionedReadCapacityUnits", 12_000, statistic="Average"),
+        provisioned(100),
+        operation("BatchGetItem", "SuccessfulRequestLatency", "SampleCount", *[1_800.0] * 5),
+        table=UNKNOWN,
+    )
+    _raw, text = replayed(verb, incident(tmp_path / "inc", found))
+    assert "It asks for less than was measured: first raise per_s, as said below." in text
+    assert "# TABLE, reads: this load asks for 15 RCU/s; by CloudWatch, 3,500 RCU/s were asked for; " in text
+    assert "per_s of its reads times 233 asks for as much" in text
