@@ -41,6 +41,14 @@ def exact_percent(share: float) -> str:
     return f"{share * 100:.4g} %"
 
 
+def percent_above(share: float, most: float) -> str:
+    """A share as per cent, in digits that show that it exceeds `most`: 0.00104 above 0.001 -> 0.104 %."""
+    if share <= most or percent(share) != percent(most):
+        return percent(share)
+    digits = next((count for count in range(2, 9) if f"{share:.{count}g}" != f"{most:.{count}g}"), 9)
+    return f"{share * 100:.{digits}g} %"
+
+
 def dollars(amount: float | None) -> str:
     """Dollars in three digits: $0.625, $12.3."""
     return NOTHING if amount is None else f"${measured(amount)}"

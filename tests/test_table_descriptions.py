@@ -130,6 +130,70 @@ def test_a_table_that_is_made_anew_is_taken_with_a_note(read: Read) -> None:
     assert "# Note: aws_dynamodb_table.o: the plan" in text_of(found.tables[0])
 
 
+ON_DEMAND = {"billing_mode": "PAY_PER_REQUEST"}
+COPY = {"type": "aws_dynamodb_table_replica", "address": "aws_dynamodb_table_replica.us", "name": "us"}
+OF_ORDERS = {"global_table_arn": "arn:aws:dynamodb:eu-central-1:123456789012:table/orders"}
+CONFIGURED = {
+    "provider_config": {
+        "aws": {"expressions": {"region": {"references": ["var.home"]}}},
+        "aws.us": {"expressions": {"region": {"constant_value": "us-east-2"}}},
+    },
+    "root_module": {
+        "resources": [
+            {"address": "aws_dynamodb_table.o", "provider_config_key": "aws"},
+            {
+                "address": COPY["address"], "provider_config_key": "aws.us",
+                "expressions": {
+                    "global_table_arn": {"references": ["aws_dynamodb_table.o.arn", "aws_dynamodb_table.o"]}
+                },
+            },
+        ]
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        plan(ON_DEMAND, {**COPY, "values": {**OF_ORDERS, "region": "us-east-2"}}),
+        plan(
+            {**ON_DEMAND, "replica": [{"region_name": "us-east-2"}]},
+            {**COPY, "values": {**OF_ORDERS, "region": "us-east-2"}},
+        ),
+        plan(
+            ON_DEMAND, {**COPY, "values": {**OF_ORDERS, "arn": "arn:aws:dynamodb:us-east-2:1:table/orders"}}
+        ),
+        plan(ON_DEMAND, {**COPY, "values": {}})
+        | {"configuration": CONFIGURED, "variables": {"home": {"value": "eu-central-1"}}},
+    ],
+    ids=["the resource", "the table as well", "its ARN", "the providers"],
+)
+def test_a_replica_that_is_a_resource_of_its_own_is_a_region_of_its_table(read: Read, told: Any) -> None:
+    found = read(told)
+    assert (found.notes, found.others, found.tables[0].notes) == ((), (), ())
+    assert 'regions = ["eu-central-1", "us-east-2"]  # each write is copied' in text_of(found.tables[0])
+
+
+def test_a_replica_in_an_unknown_region_says_what_is_lost_and_where_to_write_it(read: Read) -> None:
+    """The load's Region is in the ARN that the replica names."""
+    within = {**ON_DEMAND, "replica": [{"region_name": "eu-west-1"}]}
+    table = read(plan(within, {**COPY, "values": OF_ORDERS})).tables[0]
+    text = text_of(table)
+    assert 'regions = ["eu-central-1", "eu-west-1"]' in text
+    assert (
+        "# Not taken: aws_dynamodb_table_replica.us, a replica in a Region that this file does not tell: add "
+        "its Region to regions under [table], since each write is copied there and billed"
+    ) in text
+
+
+def test_a_replica_of_another_table_is_named(read: Read) -> None:
+    found = read(plan(ON_DEMAND, {**COPY, "values": {}}))
+    assert found.others == (
+        "aws_dynamodb_table_replica.us: a replica whose table is known only after apply, "
+        "or is not in this file",
+    )
+
+
 def test_a_model_that_disagrees_with_itself_says_what_is_taken(read: Read) -> None:
     part = {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}
     indexes = [{"IndexName": "by-p", "KeyAttributes": part, "Projection": {"ProjectionType": "ALL"}}]

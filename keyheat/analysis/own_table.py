@@ -9,6 +9,7 @@ from keyheat.analysis.advice.replay import asked_per_s, assumed_share, read_inci
 from keyheat.analysis.advice.table_then import as_it_was
 from keyheat.analysis.heat import hot_keys_of, index_heats_of, insight_heats
 from keyheat.analysis.thresholds import load_thresholds
+from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.evidence.clients import boto3_clients, is_local
 from keyheat.evidence.collection import collect_table
 from keyheat.evidence.contributors import CONTRIBUTORS
@@ -18,7 +19,7 @@ from keyheat.intake.scaling_of_aws import scaled_as
 from keyheat.intake.tables import Source, SourceTable, source_of_facts
 from keyheat.runs.formats import TableFacts, Verdict
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.words import index_of
+from keyheat.words import Direction, index_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,8 @@ def replayed_table(folder: Path) -> ReplayedTable:
     if traffic is None:
         raise ValueError(f"{folder} has no metrics of its table, so its demand is not known")
     label, assumed = incident.heaviest, None
-    if label and (share := assumed_share(incident.arranged, label)):
+    arranged = _with_units_of_reads(incident.arranged, traffic.units_per_read)
+    if label and (share := assumed_share(arranged, label)):
         assumed = HotShare(index_of(label.resource), share)
     hot = incident.hot_keys(load_thresholds().recommend.hot_share)
     return ReplayedTable(
@@ -53,10 +55,23 @@ def replayed_table(folder: Path) -> ReplayedTable:
             traffic,
             hot_keys=hot,
             hot_share=assumed,
-            asked_per_s=asked_per_s(incident.arranged, traffic.peak_at.timestamp()),
+            asked_per_s=asked_per_s(arranged, traffic.peak_at.timestamp()),
         ),
         verdict=incident.diagnosis.verdict,
         scaling=incident.evidence.auto_scaling,
+    )
+
+
+def _with_units_of_reads(arranged: EvidenceTimeline, units: float | None) -> EvidenceTimeline:
+    """Let throttled reads take `units` each, as the scenario's do, where the evidence does not tell."""
+    return replace(
+        arranged,
+        tracks=tuple(
+            replace(track, units_per_request=units)
+            if track.direction is Direction.READ and track.units_per_request is None
+            else track
+            for track in arranged.tracks
+        ),
     )
 
 

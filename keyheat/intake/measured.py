@@ -164,6 +164,7 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
     indexes = [index.name for index in evidence.table.indexes]
     scaled_s, scaled_days = period_s * evidence.scale, days * evidence.scale
     all_tasks = _tasks(points_of, points_of, moment, scaled_s, scaled_days, indexes) if accepted else ()
+    units_per_read = _units_per_request(points_of, Direction.READ, [moment], indexes)
     tasks = tuple(task for task in all_tasks if task.per_s)
     written = {at for metric in points_of if metric.name == LATENCY for at in points_of[metric]}
     return MeasuredTraffic(
@@ -172,7 +173,7 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
         tasks=tasks or tuple(_by_units(points_of, moment, scaled_s, scaled_days, indexes)),
         units_per_write=_units_per_request(points_of, Direction.WRITE, [moment])
         or _units_per_request(points_of, Direction.WRITE, written),
-        units_per_read=_units_per_request(points_of, Direction.READ, [moment], indexes),
+        units_per_read=units_per_read if tasks else 1.0,
         throttled=bool(_count(points_of, throttles, moment)),
         metrics_asked=0,
         notes=tuple(_left_out(points_of, moment, scaled_s))

@@ -8,7 +8,8 @@ from math import ceil
 from typing import Any, Final
 
 from keyheat.intake.description import table_of
-from keyheat.intake.measured import DAY_S, MINUTE_S, SINGLE, TASKS, MeasuredTraffic, TaskRate
+from keyheat.intake.measured import DAY_S, MINUTE_S, SINGLE, TASKS, MeasuredTraffic
+from keyheat.intake.reads import PUTS, ReadTask, read_of
 from keyheat.intake.scaling import clamp
 from keyheat.intake.tables import SourceTable
 from keyheat.model.limits import (
@@ -31,7 +32,6 @@ VALUES: Final = 1_000
 HOMES: Final = ("us-east-1", "us-east-2", "eu-west-1", "us-west-2", "eu-central-1", "ap-northeast-1")
 """Regions to assume for a global table's load: the first that is not a replica."""
 LEAST_PER_S: Final = 0.001
-CONSISTENT: Final = 1.5  # times the units of an eventually consistent read, above which a read is consistent
 TARGET: Final = ScalingSpec.model_fields["target"].default
 NOT_NAMED: Final = "no key is named; one key with this share throttles as much"
 NEW_KEYS: Final = 1_000_000_000  # enough that hardly any item is overwritten within a run
@@ -305,6 +305,8 @@ def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
         return max(1, round((units - 0.5) * WRITE_UNIT_BYTES)), f"  # {units:.3g} WCU consumed per write"
     if table.item_bytes:
         return table.item_bytes, "  # the table's mean, from DescribeTable"
+    if demand.by_metrics and demand.measured and not _puts_items(demand.measured):
+        return ITEM_BYTES, "  # no task puts items"
     read_units = demand.measured.units_per_read if demand.measured else None
     if read_units and read_units > 2 * EVENTUAL_READ_FACTOR:
         eventual = round((read_units / EVENTUAL_READ_FACTOR - 0.5) * READ_UNIT_BYTES)
@@ -327,29 +329,23 @@ def _tasks(table: SourceTable, spec: Mapping[str, Any], demand: Demand) -> Itera
         yield from _task("query", per_query_s, mark, [f"index = {_quoted(name)}"])
 
 
+def _puts_items(traffic: MeasuredTraffic) -> bool:
+    return any(task.operation in PUTS for task in traffic.tasks)
+
+
 def _measured_tasks(spec: Mapping[str, Any], traffic: MeasuredTraffic, item_bytes: int) -> Iterator[str]:
+    items = _puts_items(traffic)
     for task in traffic.tasks:
-        more = [f"index = {_quoted(task.index)}"] if task.index else []
+        per_s, read = max(task.per_s or task.mean_per_s, LEAST_PER_S), ReadTask()
         if task.operation in SINGLE[Direction.READ] and traffic.units_per_read:
             sorts = task.index is not None or bool(spec.get("sort_key"))
-            more += _page(task, sorts, traffic.units_per_read, item_bytes)
+            read = read_of(task, per_s, traffic.units_per_read, item_bytes, sorts=sorts, items=items)
+        more = [f"index = {_quoted(task.index)}"] if task.index else []
         mean = f"{task.mean_per_s:.3g}" if task.mean_per_s < 1_000 else f"{task.mean_per_s:,.0f}"
         comment = f"mean: {mean}/s" if task.per_s else "the mean: none was sent in that minute"
         yield from _task(
-            TASKS[task.operation], max(task.per_s or task.mean_per_s, LEAST_PER_S), comment, more
+            TASKS[task.operation], per_s * read.times, read.note or comment, (*more, *read.lines)
         )
-
-
-def _page(task: TaskRate, sorts: bool, units: float, item_bytes: int) -> Iterator[str]:
-    """What a read has to be to take as many units as were measured: a page of items, or consistent."""
-    note = f"  # {units:.3g} RCU consumed per read"
-    if task.operation == "Query" and sorts:
-        page_bytes = (units / EVENTUAL_READ_FACTOR - 0.5) * READ_UNIT_BYTES
-        yield f"limit = {max(1, round(page_bytes / item_bytes))}{note}"
-    elif task.index is None and units > CONSISTENT * EVENTUAL_READ_FACTOR * ceil(
-        item_bytes / READ_UNIT_BYTES
-    ):
-        yield f"consistent = true{note}"
 
 
 def _task(operation: str, per_s: float, comment: str, more: Sequence[str] = ()) -> Iterator[str]:

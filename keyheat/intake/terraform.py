@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from keyheat.intake.scaling import Side, bounds_of, parse_policy, scaled_side
 from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
+from keyheat.intake.terraform_regions import REPLICA, Regions, list_without_region
 
 TABLE, INDEX, TARGET, POLICY, SCHEDULE = (
     "aws_dynamodb_table", "aws_dynamodb_global_secondary_index", "aws_appautoscaling_target",
@@ -29,6 +30,7 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
     tables, notes = list[SourceTable](), list(_list_unread(resources))
     others = [*_list_deleted(raw), *_list_skipped(resources)]
     unknown, policies = dict(_unknown(raw)), dict(_policies(resources))
+    regions, copied = Regions.of(raw, resources), set[str]()
     for resource in resources:
         if resource.get("type") != TABLE:
             continue
@@ -38,12 +40,33 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
         unresolved = [
             f"{at}.{name} is known only after apply" for at in addresses for name in unknown.get(at, ())
         ]
-        described = _table(values, str(resource.get("name")), [index["values"] for index in alone])
-        for table in accept_table(address, described, others, unresolved):
+        replicas = regions.replicas_of(values.get("name"), address)
+        copied.update(replica.address for replica in replicas)
+        placed = {
+            **values,
+            "arn": regions.arn_of(values, address),
+            "replica": [
+                {"region_name": region}
+                for region in dict.fromkeys(
+                    (
+                        *(within.get("region_name") for within in values.get("replica") or ()),
+                        *(replica.region for replica in replicas if replica.region),
+                    )
+                )
+            ],
+        }
+        described = _table(placed, str(resource.get("name")), [index["values"] for index in alone])
+        lost = [*unresolved, *list_without_region(replicas)]
+        for table in accept_table(address, described, others, lost):
             bounds = {side: limits for name, side, limits in _targets(resources) if name == table.name}
             rules = {side: rules for (name, side), rules in policies.items() if name == table.name}
             remarks = (*table.remarks, *_list_replaced(raw, address))
             tables.append(replace(table.scaled_by(bounds, rules), remarks=remarks))
+    others += (
+        f"{replica.address}: a replica whose table is known only after apply, or is not in this file"
+        for replica in regions.replicas
+        if replica.address not in copied
+    )
     return Source(f"a Terraform {'plan' if planned else 'state'}", tuple(tables), tuple(notes), tuple(others))
 
 
@@ -74,7 +97,12 @@ def _list_unread(resources: list[Mapping[str, Any]]) -> Iterator[str]:
 def _list_skipped(resources: list[Mapping[str, Any]]) -> Iterator[str]:
     for resource in resources:
         kind = str(resource.get("type"))
-        if kind.startswith("aws_dynamodb_") and kind not in (TABLE, INDEX, "aws_dynamodb_table_item"):
+        if kind.startswith("aws_dynamodb_") and kind not in (
+            TABLE,
+            INDEX,
+            REPLICA,
+            "aws_dynamodb_table_item",
+        ):
             yield f"{resource.get('address')}: {kind} is skipped"
 
 

@@ -6,7 +6,7 @@ Leaves out shards that share a partition, splits and retries, which a simulation
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -313,27 +313,60 @@ def differences_of_replay(
     sent = total_load(scenario, folder=folder)
     if sent is None:
         return
+    differences = [
+        difference
+        for of, measured in measured_per_s.items()
+        if (difference := _difference(scenario, sent, of, measured)) is not None
+    ]
     if constraint not in (None, "none"):
-        yield from _other_limits(scenario, sent, constraint)
-    for of, measured in measured_per_s.items():
-        side = sent.sides.get(ResourceSide(scenario.table.name, of.index, of.direction))
-        replayed = side.total() / scenario.load.duration_s if side else 0.0
-        if max(replayed, measured) > MOST_DIFFERENCE * max(min(replayed, measured), LEAST_PER_S):
-            owner = "TABLE" if of.index is None else f"INDEX {of.index}"
-            replays, published = (consumed_units(per_s, of.direction) for per_s in (replayed, measured))
-            what = f"{owner}, {of.direction}s"
-            cure = ""
-            if of.index is not None and of.direction is Direction.WRITE and replayed > measured:
-                cure = "; an overwritten item takes twice as much: more keys in [keys] overwrite fewer"
-            yield f"{what}: this load asks for {replays}; by CloudWatch, {published} were asked for{cure}"
+        less = any(difference.times > 1.0 for difference in differences)
+        yield from _other_limits(scenario, sent, constraint, less=less)
+    yield from (difference.text for difference in differences)
 
 
-def _other_limits(scenario: Scenario, sent: LoadTotals, constraint: Constraint) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """Measured units over those of a load, and what to say of it."""
+
+    times: float
+    text: str
+
+
+def _difference(
+    scenario: Scenario, sent: LoadTotals, of: Resource, measured_per_s: float
+) -> _Difference | None:
+    """How a load differs on one resource and side from the measured units/s; None where it hardly does."""
+    side = sent.sides.get(ResourceSide(scenario.table.name, of.index, of.direction))
+    replayed_per_s = side.total() / scenario.load.duration_s if side else 0.0
+    low, high = sorted((replayed_per_s, measured_per_s))
+    if high <= MOST_DIFFERENCE * max(low, LEAST_PER_S):
+        return None
+    times = measured_per_s / replayed_per_s if replayed_per_s else inf
+    owner = "TABLE" if of.index is None else f"INDEX {of.index}"
+    replays, published = (consumed_units(per_s, of.direction) for per_s in (replayed_per_s, measured_per_s))
+    what, cure = f"{owner}, {of.direction}s", ""
+    of_entries = of.index is not None and of.direction is Direction.WRITE
+    if of_entries and times < 1.0:
+        cure = "; an overwritten item takes twice as much: more keys in [keys] overwrite fewer"
+    elif not of_entries and 1.0 < times < inf:
+        cure = f"; per_s of its {of.direction}s times {times:.3g} asks for as much"
+    return _Difference(
+        times, f"{what}: this load asks for {replays}; by CloudWatch, {published} were asked for{cure}"
+    )
+
+
+def _other_limits(
+    scenario: Scenario, sent: LoadTotals, constraint: Constraint, *, less: bool
+) -> Iterator[str]:
+    """Say that a load does not exceed the limit; `less`: it asks for less than was measured."""
     exceeded = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS)
     limits = {limit.constraint for limit in exceeded if not limit.later}
     if not limits or constraint not in (*limits, "undetermined"):
+        cure = "A minute's mean hides its peaks: raise per_s, or the share of the hot key."
+        if less:
+            cure = "It asks for less than was measured: first raise per_s, as said below."
         yield (
             f"NOT REPRODUCED: the incident was throttled by {LIMITS[constraint]}, and this load does not "
-            "exceed that limit. A minute's mean hides its peaks: raise per_s, or the share of the hot key. "
+            f"exceed that limit. {cure} "
             "Operations that a scenario has no task for are named in the file."
         )

@@ -26,7 +26,7 @@ from keyheat.numbers import percent, some
 from keyheat.regression.interval import LEAST_RUNS, Interval, interval_of, repetitions_to_tell
 from keyheat.regression.labels import judge_labels, labels_of
 from keyheat.regression.outcome import LABELS, Decision, Gate, GateFinding, is_noisy
-from keyheat.regression.phrases import between, relative, step, value
+from keyheat.regression.phrases import between, points, relative, step, value
 from keyheat.runfiles import SIMULATED
 
 Runs = Mapping[str, Sequence[RunSummary]]
@@ -38,6 +38,7 @@ LEAST_DRAWN: Final = 0.02
 """Least effect of an exact number that differs only by its seed."""
 LEAST_CHANGED: Final = 0.05
 """The same after a change of table or design, which changes the accepted items."""
+LEAST_SHARE: Final = 0.01  # a ratio to a smaller share is useless
 OF_THE_MACHINE: Final = (
     "a local endpoint may differ by its machine; paired = true reruns the baseline beside it"
 )
@@ -253,15 +254,29 @@ def _change(sides: Comparison, before: Value, after: Value) -> str:
     if _all_equal((before, after)):
         return f"{last} as before"
     words = f"{first} before, {last} now"
-    if by := step(before.text, after.text, sides.gate.measure):
+    if by := _by(sides, before, after):
         words += f" ({by})"
-    elif isfinite(before.number) and isfinite(after.number) and before.number:
-        more = "more" if after.number > before.number else "less"
-        words += f" ({percent(abs(after.number / before.number - 1))} {more})"
     least, floor = sides.gate.least_effect, sides.measure.floor
     if isfinite(before.number + after.number) and max(before.number, after.number) <= floor:
         return f"{words}, and nothing up to {value(floor, sides.gate.measure)} counts"
     return f"{words}, and changes up to {percent(least)} do not count" if least else words
+
+
+def _by(sides: Comparison, before: Value, after: Value) -> str:
+    """By how much a measure changed, relative to what it was; of a share in percentage points as well.
+
+    A ratio to hardly anything is useless, and left out.
+    """
+    by = step(before.text, after.text, sides.gate.measure)
+    if not (isfinite(before.number) and isfinite(after.number) and before.number):
+        return by
+    more = "more" if after.number > before.number else "less"
+    ratio = f"{percent(abs(after.number / before.number - 1))} {more}"
+    if sides.measure.unit != "share":
+        return by or ratio
+    by = points(after.number - before.number)
+    hardly = min(before.number, after.number) < min(sides.measure.floor, LEAST_SHARE)
+    return by if hardly else f"{by}, {ratio}"
 
 
 # With noise

@@ -136,9 +136,14 @@ def step(before: float | str | None, after: float | str | None, measure: str) ->
     floor = MEASURES[measure].floor if measure in MEASURES else 0.0
     if min(before, after) >= floor and before:
         return ""
-    by, sign = abs(after - before), "+" if after > before else "-"
-    points = measure in MEASURES and MEASURES[measure].unit == "share"
-    return f"{sign}{measured(by * 100)} percentage points" if points else f"{sign}{value(by, measure)}"
+    if measure in MEASURES and MEASURES[measure].unit == "share":
+        return points(after - before)
+    return f"{'+' if after > before else '-'}{value(abs(after - before), measure)}"
+
+
+def points(by: float) -> str:
+    """A difference of shares: +1.06 percentage points."""
+    return f"{'+' if by > 0 else '-'}{measured(abs(by) * 100)} percentage points"
 
 
 def between(low: float, high: float) -> str:

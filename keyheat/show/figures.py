@@ -10,7 +10,7 @@ from keyheat.numbers import exact_percent, percent, rate
 from keyheat.show.answer import Figure
 from keyheat.show.charts.base import coarser, compact, figure, named_rows, safe, width_for
 from keyheat.show.style import LIGHT
-from keyheat.show.whatif import Found, number, share_words
+from keyheat.show.whatif import Found, number
 from keyheat.simulator.retrying import RetriedRun
 from keyheat.terms import CONFLICT, GIVEN_UP
 
@@ -35,7 +35,7 @@ def search_figure(result: Found) -> Figure:
                 go.Scatter(
                     name=name, x=[number(step.value) for step in drawn],
                     y=compact([step.share * 100 for step in drawn]), mode="markers", cliponaxis=False,
-                    marker={"size": 12, "color": LIGHT[role]}, customdata=list(map(share_words, drawn)),
+                    marker={"size": 12, "color": LIGHT[role]}, customdata=list(map(result.throttled, drawn)),
                     hovertemplate=f"%{{x}} {result.unit}: %{{customdata}} throttled<extra></extra>",
                 )
             )  # fmt: skip

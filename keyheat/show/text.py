@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -112,23 +112,66 @@ def _table(table: Table, indent: str) -> Iterator[RenderableType]:
 
 def _rows(table: Table, indent: str, most: int) -> Iterator[RenderableType]:
     """The first rows of a table, and how many more there are."""
-    cells = table.cells
-    widths = [max(map(len, column)) for column in zip(table.columns, *cells, strict=True)]
-    gap = 1 if len(widths) <= NARROW - len(indent) - sum(widths) < 2 * len(widths) else 2
-    grid = RichTable(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
-    grid.add_column("", width=len(indent) + 2 - gap)
-    for number, name in enumerate(table.columns):
-        right = number in table.amounts
-        short = all(len(row[number]) <= SHORT for row in cells)
-        grid.add_column(
-            name, justify="right" if right else "left", overflow="fold",
-            no_wrap=right or (short and not number),
-        )  # fmt: skip
-    for row in cells[:most]:
-        grid.add_row("", *row)
-    yield grid
-    if len(cells) > most:
-        yield Text(f"{indent}  and {some(len(cells) - most, 'more row')}")
+    yield Grid(table, indent, most)
+    if len(table.rows) > most:
+        yield Text(f"{indent}  and {some(len(table.rows) - most, 'more row')}")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The first rows of a table; heads break between words where the console is too narrow for them."""
+
+    table: Table
+    indent: str
+    most: int
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        cells, left = self.table.cells, len(self.indent) + 2
+        widths = [max(map(len, column)) for column in zip(self.table.columns, *cells, strict=True)]
+        gap = 1 if len(widths) <= NARROW - len(self.indent) - sum(widths) < 2 * len(widths) else 2
+        whole = [self._is_whole(number) for number in range(len(widths))]
+        heads = self._heads(whole, options.max_width - left - gap * (len(widths) - 1))
+        grid = RichTable(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
+        grid.add_column("", width=left - gap)
+        for number, head in enumerate(heads):
+            justify: JustifyMethod = "right" if number in self.table.amounts else "left"
+            grid.add_column(head, justify=justify, overflow="fold", no_wrap=whole[number])
+        for row in cells[: self.most]:
+            grid.add_row("", *row)
+        yield grid
+
+    def _is_whole(self, number: int) -> bool:
+        """Whether a column's cells stay on one line: amounts, and a short first column."""
+        short = all(len(row[number]) <= SHORT for row in self.table.cells)
+        return number in self.table.amounts or (short and not number)
+
+    def _heads(self, whole: Sequence[bool], room: int) -> list[str]:
+        """The heads, the longest ones of whole columns in lines, until all columns fit into `room`."""
+        heads, least, widths = self.table.columns, [], []
+        for head, column, fixed in zip(heads, zip(*self.table.cells, strict=True), whole, strict=True):
+            word, cell = _longest(head.split()), _longest(column)
+            within = cell if fixed else min(SHORT, _longest(" ".join(column).split()))
+            least.append(max(word, within))
+            widths.append(max(len(head), cell) if fixed else least[-1])
+        while sum(widths) > room:
+            longer = [number for number, width in enumerate(widths) if width > least[number]]
+            if not longer:
+                break
+            widest = max(longer, key=widths.__getitem__)
+            broken = _wrapped(heads[widest], widths[widest] - 1)
+            widths[widest] = max(least[widest], _longest(broken))
+        return [
+            "\n".join(_wrapped(head, width)) if fixed else head
+            for head, width, fixed in zip(heads, widths, whole, strict=True)
+        ]
+
+
+def _wrapped(head: str, width: int) -> list[str]:
+    return textwrap.wrap(head, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _longest(words: Iterable[str]) -> int:
+    return max(map(len, words), default=0)
 
 
 def _list(lines: Iterable[str], indent: str = "", style: str = "") -> Iterator[RenderableType]:

@@ -5,7 +5,17 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from keyheat.model.resources import Cause
-from keyheat.numbers import NOTHING, UNITS, a_month, exact_percent, measured, percent, some, whole
+from keyheat.numbers import (
+    NOTHING,
+    UNITS,
+    a_month,
+    exact_percent,
+    measured,
+    percent,
+    percent_above,
+    some,
+    whole,
+)
 from keyheat.plan.charges import monthly
 from keyheat.plan.hot_key import hot_key_of
 from keyheat.plan.prices import Prices
@@ -76,6 +86,10 @@ class Found:
         of_writes = self.kind == "shards" and question.index is None and self.search.direction is WRITE
         key = hot_key_of(question.scenario) if of_writes else None
         return key.needed if key else None
+
+    def throttled(self, step: Step) -> str:
+        """The throttled share of a number, in digits that show whether it is allowed."""
+        return percent_above(step.share, self.search.question.share_most) if step.share else "none"
 
     def accepted_per_s(self, step: Step, direction: Direction) -> float:
         """Units per second of the resource in question; of a load, of the table and its indexes together."""
@@ -199,7 +213,7 @@ def _beyond(result: Found, step: Step) -> str:
     if step.on_burst:
         return f"with {amount}, only burst capacity carries the load, beyond {limit}"
     attempts = "attempts" if result.direction is None else f"{result.direction}s"
-    return f"with {amount}, {percent(step.share)} of the {attempts} throttle, by {limit}"
+    return f"with {amount}, {result.throttled(step)} of the {attempts} throttle, by {limit}"
 
 
 def _facts(result: Found) -> Iterator[Fact]:
@@ -214,7 +228,7 @@ def _facts(result: Found) -> Iterator[Fact]:
     present = next((step for step in search.in_order if step.value == search.question.present), None)
     if present is not None:
         name = f"With {result.amount(present.value)}, as now"
-        yield Fact(name=name, value=f"{share_words(present)} throttled")
+        yield Fact(name=name, value=f"{result.throttled(present)} throttled")
     costs = monthly(last, result.prices)
     if result.kind == "shards" and search.direction is Direction.READ:
         yield Fact(name="One write of a copied item", value=some(costs.queries_per_read, "write"))
@@ -233,10 +247,6 @@ def number(value: float) -> str:
     return whole(value) if value >= 100 or value == int(value) else f"{value:.4g}"
 
 
-def share_words(step: Step) -> str:
-    return percent(step.share) if step.share else "none"
-
-
 def _limited_by(step: Step, direction: Direction | None) -> str:
     """The main limit in short; in brackets if it is not the table's."""
     if step.state in NOT_OF_THE_TABLE:
@@ -252,11 +262,13 @@ def _steps_table(result: Found) -> Table:
     """Every number with its throttles, limit, accepted units and cost."""
     steps = result.search.in_order
     sides = [side for side in WRITES_FIRST if any(result.accepted_per_s(step, side) for step in steps)]
+    indexed = any(not index.local for index in result.search.question.scenario.table.indexes)
+    included = ", indexes included" if result.kind == "load" and indexed else ""
     rows = [
         {
-            result.unit: number(step.value), "throttled": share_words(step),
+            result.unit: number(step.value), "throttled": result.throttled(step),
             "limit": _limited_by(step, result.direction),
-            **{f"{UNITS[side]}/s": measured(result.accepted_per_s(step, side)) for side in sides},
+            **{f"{UNITS[side]}/s{included}": measured(result.accepted_per_s(step, side)) for side in sides},
             **_month(result, step),
         }
         for step in steps
@@ -283,7 +295,7 @@ def _runs(result: Found) -> Iterator[Answer]:
             label="Holds" if step.holds else _limited_by(step, None),
             tone="invalid" if step.state in NOT_OF_THE_TABLE else step.verdict.constraint,
             sentence=next(iter(step.verdict.because), "Nothing was throttled."),
-            context=f"{share_words(step)} of {measured(step.attempts_per_s)} attempts/s throttled",
+            context=f"{result.throttled(step)} of {measured(step.attempts_per_s)} attempts/s throttled",
             link=f"{step.folder.name}/{REPORT}",
         )
 

@@ -265,3 +265,60 @@ def test_a_replay_outlasts_burst(verb: Verb, tmp_path: Path, provisioned_per_s: 
     raw, text = replayed(verb, incident(tmp_path / "inc", found))
     assert raw["load"]["duration_s"] == duration_s
     assert "their mean over 5 min was 1,117" in text, "throttled ones are requests, too"
+
+
+GETS = (
+    operation("GetItem", "SuccessfulRequestLatency", "SampleCount", *[108_000.0] * 5),
+    operation("GetItem", "ThrottledRequests", "Sum", *[60_000.0] * 5),
+)
+
+
+@pytest.mark.parametrize(
+    ("operations", "tasks"),
+    [
+        (GETS, [{"operation": "get", "per_s": 2 * 168_000 / 60, "consistent": True}]),
+        ((), [{"operation": "get", "per_s": (216_000 + 60_000) / 60, "consistent": True}]),
+    ],
+    ids=["two units per read", "no operation counted"],
+)
+def test_reads_of_an_incident_ask_for_the_units_that_were_measured_though_no_item_is_there(
+    verb: Verb, tmp_path: Path, operations: tuple[dict[str, Any], ...], tasks: list[dict[str, Any]]
+) -> None:
+    """An eventually consistent get that finds nothing would take half a unit, and exceed no limit."""
+    found = evidence(
+        series("ConsumedReadCapacityUnits", *[216_000.0] * 5),
+        series("ReadThrottleEvents", *[60_000.0] * 5),
+        series("ReadKeyRangeThroughputThrottleEvents", *[60_000.0] * 5),
+        series("ProvisionedReadCapacityUnits", 12_000, statistic="Average"),
+        provisioned(100),
+        *operations,
+        table=UNKNOWN,
+    )
+    raw, text = replayed(verb, incident(tmp_path / "inc", found))
+    assert raw["tasks"] == tasks
+    asked_per_s, others_per_s = tasks[0]["per_s"], 3_600 - 3_000
+    assert raw["keys"]["share"] == pytest.approx(1 - others_per_s / asked_per_s, abs=1e-3)
+    assert "NOT REPRODUCED" not in text
+    assert "asks for" not in text
+    planned = verb("plan", tmp_path / "inc.toml")
+    assert planned.says("Partition limit")
+    assert planned.says("1 RCU each")
+
+
+def test_a_replay_that_asks_for_less_than_was_measured_says_by_what_to_raise_it(
+    verb: Verb, tmp_path: Path
+) -> None:
+    """CloudWatch does not count the items of a batch, and a batch of the scenario finds none."""
+    found = evidence(
+        series("ConsumedReadCapacityUnits", *[180_000.0] * 5),
+        series("ReadThrottleEvents", *[60_000.0] * 5),
+        series("ReadKeyRangeThroughputThrottleEvents", *[60_000.0] * 5),
+        series("ProvisionedReadCapacityUnits", 12_000, statistic="Average"),
+        provisioned(100),
+        operation("BatchGetItem", "SuccessfulRequestLatency", "SampleCount", *[1_800.0] * 5),
+        table=UNKNOWN,
+    )
+    _raw, text = replayed(verb, incident(tmp_path / "inc", found))
+    assert "It asks for less than was measured: first raise per_s, as said below." in text
+    assert "# TABLE, reads: this load asks for 15 RCU/s; by CloudWatch, 3,500 RCU/s were asked for; " in text
+    assert "per_s of its reads times 233 asks for as much" in text

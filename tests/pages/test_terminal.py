@@ -9,6 +9,7 @@ from rich.console import Console
 
 from keyheat.analysis.report import ReportRun, load_run
 from keyheat.runs.formats import Diagnosis, Label
+from keyheat.show.answer import Answer, Table
 from keyheat.show.run import first_screen, run_answer
 from keyheat.show.text import text_of
 from tests.conftest import Golden
@@ -64,6 +65,22 @@ def test_the_longest_words_are_whole_in_eighty_columns(samples):
     for word in ("on-demand maximum", "undetermined", "1,234,567", "metric", "95 %"):
         assert word in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_heads_of_a_table_break_between_words():
+    heads = ("index by-clinic, writes", "while throttled", "in the 20 min before", "in the hours before")
+    table = Table(
+        title="Then", rows=(dict(zip(heads, ("consumed, WCU/s", "172", "1,080", "96"), strict=True)),)
+    )
+    out = StringIO()
+    Console(file=out, width=80, highlight=False).print(
+        text_of(Answer(title="", sentence="", tables=(table,)))
+    )
+    assert [line.rstrip() for line in out.getvalue().splitlines()][-3:] == [
+        "  index by-clinic,",
+        "  writes            while throttled  in the 20 min before  in the hours before",
+        "  consumed, WCU/s               172                 1,080                   96",
+    ]
 
 
 def test_of_many_labels_the_first_are_listed(samples):

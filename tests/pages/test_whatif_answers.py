@@ -142,6 +142,31 @@ def test_what_no_number_helps_with_is_asked_for_by_its_name(asked: Any, left: Li
     assert any(said in note for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("indexes", "column"),
+    [
+        ("[]", "WCU/s"),
+        ("[{name='by-day', partition_key='day', provisioned={read=5, write=5}}]", "WCU/s, indexes included"),
+    ],
+)
+def test_units_of_a_load_say_that_those_of_indexes_are_among_them(indexes: str, column: str) -> None:
+    asked = load_found().search.question
+    scenario = overridden(asked.scenario, [f"table.indexes={indexes}"], "hotkey")
+    asked = replace(asked, scenario=scenario)
+    answer = search_answer(found(search(asked, [step(asked, 100, 0)], 100, None)))
+    assert list(answer.tables[0].rows[0])[3:] == [column]
+
+
+def test_a_share_that_exceeds_what_is_allowed_by_little_is_seen_to_exceed_it() -> None:
+    asked = capacity_asked()
+    assert asked.share_most == 0.001
+    steps = [step(asked, 400, 0.00104, OF_INDEX), step(asked, 800, 0.0)]
+    answer = search_answer(found(search(asked, steps, 800, 400)))
+    assert answer.context.endswith("at most 0.1 % throttled")
+    assert "with 400 WCU, 0.104 % of the writes throttle" in answer.sentence
+    assert answer.tables[0].rows[0]["throttled"] == "0.104 %"
+
+
 SHORT: list[tuple[dict[str, Any], tuple[LimitHit, ...], str, str]] = [
     ({}, (KEY,), "partition", "50 % of the attempts throttle, by a partition limit of the table (writes)"),
     ({}, (PROVISIONED,), "table", "by the provisioned capacity of the table (writes)"),

@@ -106,7 +106,7 @@ SHARE, USED = "throttle_share", "capacity_used.write"
         (AMPLIFIED, [None], [1.5], 0.0, "undecided", "The baseline is older than write_amplification; now"),
         (SHARE, [0.0], [0.0106], 0.1, "worse", "0 % before, 1.06 % now (+1.06 percentage points)"),
         (SHARE, [0.06], [0.0], 0.1, "better", "6 % before, 0 % now (-6 percentage points)"),
-        (SHARE, [0.02], [0.06], 0.1, "worse", "2 % before, 6 % now (200 % more)"),
+        (SHARE, [0.02], [0.06], 0.1, "worse", "2 % before, 6 % now (+4 percentage points, 200 % more)"),
         (SHARE, [0.06], [0.062], 0.1, "same", "changes up to 10 % do not count"),
         # both hardly anything
         (SHARE, [0.0009], [0.0002], 0.1, "same", "0.09 % before, 0.02 % now (-0.07 percentage points)"),
@@ -117,9 +117,9 @@ SHARE, USED = "throttle_share", "capacity_used.write"
             [0.65],
             0.05,
             "same",
-            "65 % now (+25 percentage points), and nothing up to 70 % counts",
+            "65 % now (+25 percentage points, 62 % more), and nothing up to 70 % counts",
         ),
-        (USED, [0.4], [0.8], 0.05, "worse", "40 % before, 80 % now"),
+        (USED, [0.4], [0.8], 0.05, "worse", "80 % now (+40 percentage points, 100 % more)"),
         (USED, [0.8], [0.83], 0.05, "same", "changes up to 5 % do not count"),
     ],
 )
