@@ -87,7 +87,7 @@ def test_a_document_path_has_32_levels_at_most(orders: ServiceApp, step: str) ->
     assert asked(orders, "GetItem", whole)[0] == 200
 
 
-@pytest.mark.parametrize("levels", [33, 1000, 10_000])
+@pytest.mark.parametrize("levels", [33, 480, 1000, 10_000])
 @pytest.mark.parametrize(("opening", "closing"), [(b'{"L":[', b"]}"), (b'{"M":{"a":', b"}}")], ids=["L", "M"])
 def test_a_value_has_32_levels_at_most(
     orders: ServiceApp, levels: int, opening: bytes, closing: bytes

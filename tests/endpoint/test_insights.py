@@ -83,6 +83,7 @@ def refused(app: ServiceApp, operation: str, **request: Any) -> bool:
 
 
 def test_enabling_takes_a_second_and_makes_the_rules_which_go_when_it_is_disabled(app: ServiceApp) -> None:
+    assert described(app)["ContributorInsightsStatus"] == "DISABLED"
     answer = app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
     assert answer["ContributorInsightsStatus"] == "ENABLING"
     assert answer["ContributorInsightsMode"] == "ACCESSED_AND_THROTTLED_KEYS"
