@@ -67,12 +67,6 @@ def boto3_clients(
 NO_REGION: Final = "no Region is configured: add --region, such as --region eu-west-1"
 
 
-def check_region(region: str | None, profile: str | None) -> None:
-    """Raise `ValueError` where neither the options nor the configuration of AWS name a Region."""
-    if not (region or _session(profile).region_name):
-        raise ValueError(NO_REGION)
-
-
 def _session(profile: str | None, region: str | None = None) -> Any:
     """A session of boto3. Raises `ValueError` for a profile that is not configured."""
     import boto3

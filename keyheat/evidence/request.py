@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from keyheat.evidence import collection
-from keyheat.evidence.clients import check_region
 from keyheat.evidence.cloudwatch import Clock, Progress
 from keyheat.evidence.logged import ThrottleLog, read_logs
 from keyheat.evidence.metric_files import MetricFiles, MetricReader
@@ -76,8 +75,6 @@ def evidence_for(request: EvidenceRequest, *, clock: Clock, progress: Progress) 
         return sound(_of_files(request, facts, log, datetime.fromtimestamp(clock(), UTC)))
     now = datetime.fromtimestamp(clock(), UTC)
     window, ends_now = _window(request, log.around(now) if log else None, now)
-    if request.endpoint_url is None:
-        check_region(request.region, request.profile)
     evidence = collection.collect_table(
         facts, window, region=request.region, profile=request.profile, endpoint_url=request.endpoint_url,
         clock=clock, progress=progress, show_keys=request.show_keys, wait=not ends_now,

@@ -7,10 +7,10 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
 from keyheat.addresses import SCALE
-from keyheat.evidence.clients import ClientFactory, failure_of
+from keyheat.evidence.clients import NO_REGION, ClientFactory, failure_of
 from keyheat.masking import masked
 from keyheat.plan.quotas import Quotas, quotas_of, unknown_quotas
 from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts, Window
@@ -38,12 +38,14 @@ class Described:
 
 
 def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Described:
-    """Describe a table and its quotas; failures go to `missing`."""
+    """Describe a table and its quotas; failures go to `missing`. Raises `ValueError` without a Region."""
     facts, missing, answer, exists = given, list[str](), None, True
     try:
         client = factory("dynamodb")
         if given.billing_mode is None:
             facts, missing, answer, exists = _call_describe(client, given, window)
+    except NoRegionError as error:
+        raise ValueError(NO_REGION) from error
     except BotoCoreError as error:
         return Described(given, None, (f"facts about the table: {error}",), reached=False)
     try:
