@@ -7,8 +7,7 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Final
 
-from keyheat.analysis.index_writes import with_writes_asked
-from keyheat.analysis.track import Cells, EvidenceTrack
+from keyheat.analysis.track import Cells, EvidenceTrack, with_writes_asked
 from keyheat.evidence.settings import LARGEST, QUOTAS, Steps, since_throttled, steps
 from keyheat.model import limits
 from keyheat.model.resources import Cause, parse_reason

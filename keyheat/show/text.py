@@ -130,7 +130,7 @@ class Grid:
         widths = [max(map(len, column)) for column in zip(self.table.columns, *cells, strict=True)]
         gap = 1 if len(widths) <= NARROW - len(self.indent) - sum(widths) < 2 * len(widths) else 2
         whole = [self._is_whole(number) for number in range(len(widths))]
-        heads = self._heads(whole, options.max_width - left - gap * (len(widths) - 1))
+        heads = self._heads(widths, whole, options.max_width - left - gap * (len(widths) - 1))
         grid = RichTable(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
         grid.add_column("", width=left - gap)
         for number, head in enumerate(heads):
@@ -145,29 +145,18 @@ class Grid:
         short = all(len(row[number]) <= SHORT for row in self.table.cells)
         return number in self.table.amounts or (short and not number)
 
-    def _heads(self, whole: Sequence[bool], room: int) -> list[str]:
-        """The heads, the longest ones of whole columns in lines, until all columns fit into `room`."""
-        heads, least, widths = self.table.columns, [], []
-        for head, column, fixed in zip(heads, zip(*self.table.cells, strict=True), whole, strict=True):
-            word, cell = _longest(head.split()), _longest(column)
-            within = cell if fixed else min(SHORT, _longest(" ".join(column).split()))
-            least.append(max(word, within))
-            widths.append(max(len(head), cell) if fixed else least[-1])
-        while sum(widths) > room:
-            longer = [number for number, width in enumerate(widths) if width > least[number]]
-            if not longer:
-                break
-            widest = max(longer, key=widths.__getitem__)
-            broken = _wrapped(heads[widest], widths[widest] - 1)
-            widths[widest] = max(least[widest], _longest(broken))
-        return [
-            "\n".join(_wrapped(head, width)) if fixed else head
-            for head, width, fixed in zip(heads, widths, whole, strict=True)
+    def _heads(self, widths: Sequence[int], whole: Sequence[bool], room: int) -> list[str]:
+        """The heads, the longest of whole columns in lines, until all columns fit into `room`."""
+        heads, columns = list(self.table.columns), list(zip(*self.table.cells, strict=True))
+        least = [
+            width if fixed else _longest(" ".join((head, *column)).split())
+            for head, column, width, fixed in zip(heads, columns, widths, whole, strict=True)
         ]
-
-
-def _wrapped(head: str, width: int) -> list[str]:
-    return textwrap.wrap(head, width, break_long_words=False, break_on_hyphens=False)
+        for number in sorted(range(len(heads)), key=lambda number: -len(heads[number])):
+            if whole[number] and sum(least) > room:
+                least[number] = max(_longest(heads[number].split()), _longest(columns[number]))
+                heads[number] = "\n".join(textwrap.wrap(heads[number], least[number], break_on_hyphens=False))
+        return heads
 
 
 def _longest(words: Iterable[str]) -> int:

@@ -76,10 +76,11 @@ def test_heads_of_a_table_break_between_words():
     Console(file=out, width=80, highlight=False).print(
         text_of(Answer(title="", sentence="", tables=(table,)))
     )
-    assert [line.rstrip() for line in out.getvalue().splitlines()][-3:] == [
-        "  index by-clinic,",
-        "  writes            while throttled  in the 20 min before  in the hours before",
-        "  consumed, WCU/s               172                 1,080                   96",
+    assert [line.rstrip() for line in out.getvalue().splitlines()][-4:] == [
+        "  index",
+        "  by-clinic,",
+        "  writes           while throttled  in the 20 min before  in the hours before",
+        "  consumed, WCU/s              172                 1,080                   96",
     ]
 
 
