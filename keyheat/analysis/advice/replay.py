@@ -65,10 +65,10 @@ def going_on(by_limit: Sequence[LabelGroup], arranged: EvidenceTimeline) -> tupl
 
     Its cure was made, and another limit, which it hid, is left.
     """
-    return tuple(group for group in by_limit if not _is_over(group, by_limit, arranged))
+    return tuple(group for group in by_limit if not _is_cured_by_raise(group, by_limit, arranged))
 
 
-def _is_over(group: LabelGroup, by_limit: Sequence[LabelGroup], arranged: EvidenceTimeline) -> bool:
+def _is_cured_by_raise(group: LabelGroup, by_limit: Sequence[LabelGroup], arranged: EvidenceTimeline) -> bool:
     track = arranged.track(index_of(group.resource), group.direction)
     if track is None or group.constraint not in ("table", "undetermined"):
         return False
