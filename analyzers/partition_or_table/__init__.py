@@ -84,16 +84,13 @@ def throttled_by_index(
             return bool(neighbours) and all(is_refused(near) for near in neighbours)
         of_indexes = sum((index.events or {}).get(cell, 0.0) for index in indexes)
         if track.direction == WRITE and (track.events or {}).get(cell) == of_indexes >= MANY:
-            return 0 < _share_used(track, cell) < numbers.inferred.at_provisioned_low
+            return (
+                not track.on_demand_at(cell)
+                and 0 < track.share_used(cell) < numbers.inferred.at_provisioned_low
+            )
         return of_indexes > 0 and track.known_zero(track.events, cell)
 
     return is_refused
-
-
-def _share_used(track: EvidenceTrack, cell: int) -> float:
-    """Return consumed / provisioned; 0 if either is unknown or nothing is provisioned."""
-    rate, capacity = track.consumed_per_s(cell), track.provisioned.at(cell)
-    return rate / capacity if rate and capacity and not track.on_demand_at(cell) else 0.0
 
 
 RULE_WORDS: Final[dict[Constraint, str]] = {

@@ -34,18 +34,7 @@ def accounts_for(track: EvidenceTrack, cells: set[int]) -> bool:
     """
     if track.seconds is not None:  # a client of ours, whose every attempt counts
         return True
-    logged = sum(
-        sum(track.reasons.get(second, {}).values())
-        for cell in cells
-        for second in range(cell, cell + track.step_s)
-    )
-    return logged <= MANY_MORE * sum(_published(track, cell) for cell in cells)
-
-
-def _published(track: EvidenceTrack, cell: int) -> float:
-    """The throttle events of a cell: all of them, or those by cause if those are more."""
-    by_cause = sum(cells.get(cell, 0.0) for cells in track.causes.values())
-    return max((track.events or {}).get(cell, 0.0), by_cause)
+    return sum(map(track.logged, cells)) <= MANY_MORE * sum(map(track.published, cells))
 
 
 def whose_words(consumption: Consumption, cell: int) -> str:

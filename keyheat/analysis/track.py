@@ -102,11 +102,17 @@ class EvidenceTrack:
 
     def refused(self, cell: int) -> float:
         """Throttles in a cell: the largest of events, events by cause, and the client's count."""
-        events = (self.events or {}).get(cell, 0.0)
+        return max(self.published(cell), float(self.logged(cell)))
+
+    def published(self, cell: int) -> float:
+        """CloudWatch's throttle events in a cell: all of them, or those by cause if those are more."""
         by_cause = sum(cells.get(cell, 0.0) for cells in self.causes.values())
+        return max((self.events or {}).get(cell, 0.0), by_cause)
+
+    def logged(self, cell: int) -> int:
+        """The client's throttles in a cell."""
         seconds = range(cell, cell + self.step_s) if self.reasons else ()
-        by_client = sum(sum(self.reasons.get(second, {}).values()) for second in seconds)
-        return max(events, by_cause, float(by_client))
+        return sum(sum(self.reasons.get(second, {}).values()) for second in seconds)
 
     def unpublished(self, start_s: float, end_s: float) -> list[Span]:
         """The time between two epoch seconds in which neither CloudWatch nor the client tells of it.
@@ -215,6 +221,11 @@ class EvidenceTrack:
             return None
         return self.consumed[cell] / self.step_s
 
+    def share_used(self, cell: int) -> float:
+        """Consumed over provisioned; 0 if either is unknown or nothing is provisioned."""
+        rate, capacity = self.consumed_per_s(cell), self.provisioned.at(cell)
+        return rate / capacity if rate and capacity else 0.0
+
 
 def with_writes_asked(tracks: Sequence[EvidenceTrack]) -> tuple[EvidenceTrack, ...]:
     """Add to the write tracks of indexes what the table's writes asked of them, as far as that shows.
@@ -226,17 +237,20 @@ def with_writes_asked(tracks: Sequence[EvidenceTrack]) -> tuple[EvidenceTrack, .
     """
     table = next((track for track in tracks if track.index is None and track.direction == WRITE), None)
     indexes = [track for track in tracks if track.index is not None and track.direction == WRITE]
-    if table is None:
+    if table is None or not indexes:
         return tuple(tracks)
-    return tuple(_with_share(track, table, indexes) if track in indexes else track for track in tracks)
-
-
-def _with_share(
-    index: EvidenceTrack, table: EvidenceTrack, indexes: Sequence[EvidenceTrack]
-) -> EvidenceTrack:
-    consumed, of_table = index.consumed or {}, table.consumed or {}
-    cells = [cell for cell in consumed if of_table.get(cell) and not table.refused(cell)]
+    cells = [cell for cell, units in (table.consumed or {}).items() if units and not table.refused(cell)]
     refused = {cell: max(each.refused(cell) for each in indexes) for cell in cells}
+    return tuple(
+        _with_share(track, table, refused) if track.index is not None and track.direction == WRITE else track
+        for track in tracks
+    )
+
+
+def _with_share(index: EvidenceTrack, table: EvidenceTrack, refused: Cells) -> EvidenceTrack:
+    """Add what was asked of an index; `refused`: by any index, in cells in which the table refused none."""
+    consumed, of_table = index.consumed or {}, table.consumed or {}
+    cells = [cell for cell in consumed if cell in refused]
     quiet = [cell for cell in cells if not refused[cell]]
     free = [cell for cell in quiet if consumed[cell] and not _is_held(index, cell)]
     if len(free) < LEAST_CALM:
@@ -251,17 +265,11 @@ def _with_share(
         buffered={
             cell: asked[cell] - consumed[cell]
             for cell in quiet
-            if _share_used(index, cell) >= 1 - NEAR and asked[cell] > (1 + NEAR) * consumed[cell]
+            if index.share_used(cell) >= 1 - NEAR and asked[cell] > (1 + NEAR) * consumed[cell]
         },
     )
 
 
 def _is_held(index: EvidenceTrack, cell: int) -> bool:
     """Whether an index consumed exactly its capacity: the rest waits in its write buffer."""
-    return abs(_share_used(index, cell) - 1) <= NEAR
-
-
-def _share_used(index: EvidenceTrack, cell: int) -> float:
-    """Consumed over provisioned; 0 where either is unknown."""
-    rate, capacity = index.consumed_per_s(cell), index.provisioned.at(cell)
-    return rate / capacity if rate and capacity else 0.0
+    return abs(index.share_used(cell) - 1) <= NEAR
