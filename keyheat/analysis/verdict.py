@@ -1,13 +1,11 @@
 """The verdict of a run: its dominant constraint by throttles, or why no constraint can be named."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
 
 from keyheat.analysis.blind_spans import with_blind_spans
 from keyheat.analysis.elsewhere import throttled_elsewhere
-from keyheat.analysis.rules import WHOSE
+from keyheat.analysis.groups import THROTTLED_BY, LabelGroup, groups
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
@@ -20,65 +18,13 @@ from keyheat.runs.metrics import (
     REPLICATION_LATENCY,
     consumed,
 )
-from keyheat.words import Constraint, Direction, enumerated, has_capacity_model, index_of, whose
+from keyheat.words import Direction, enumerated, has_capacity_model, index_of, whose
 
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled, by both sides or by one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
-REFUSED: Final[dict[Constraint, str]] = {
-    "partition": "throttled by a partition's limit",
-    "table": "throttled because its provisioned throughput was used up",
-    "max_on_demand": "throttled because its on-demand maximum was reached",
-    "account": "throttled because the account's quota for one table was reached",
-    "undetermined": "throttled by an unidentified limit",
-}
 LARGE_UNITS = 10.0  # units of one request if requests were not counted: few are larger
 LEAST_UNSTATED = 0.01  # least share of throttles without a stated limit that the verdict mentions
 NOTABLE = 0.2  # least share of the dominant throttles at which another constraint is named, too
-
-
-@dataclass(frozen=True, slots=True)
-class LabelGroup:
-    """All labels of one constraint on one resource and direction."""
-
-    constraint: Constraint
-    resource: str
-    direction: Direction
-    labels: tuple[Label, ...]
-
-    @property
-    def throttles(self) -> int:
-        return sum(label.throttles for label in self.labels)
-
-    @property
-    def predicate(self) -> str:
-        """Describe the throttles in words that follow their number."""
-        single, preposition = self.throttles == 1, "to" if self.direction == "write" else "of"
-        requests = f"a {self.direction}" if single else f"{self.direction}s"
-        requests = f"{requests} {preposition} {whose(self.resource)}"
-        if self.heaviest.rule == WHOSE:
-            fate = f"counted for {requests}; what throttled {'it' if single else 'them'} is unknown"
-        else:
-            fate = f"{requests}, {REFUSED[self.constraint]}"
-        return f"{'was' if single else 'were'} {fate}."
-
-    @property
-    def heaviest(self) -> Label:
-        return max(self.labels, key=lambda label: label.throttles)
-
-    @property
-    def confidence(self) -> float:
-        """Mean confidence of the labels, weighted by throttles."""
-        total = max(1, self.throttles)
-        return min(1.0, sum(label.confidence * label.throttles / total for label in self.labels))
-
-
-def groups(labels: Sequence[Label]) -> tuple[LabelGroup, ...]:
-    """Group labels by constraint, resource and direction; most throttles first."""
-    by_key: defaultdict[tuple[Constraint, str, Direction], list[Label]] = defaultdict(list)
-    for label in labels:
-        by_key[label.constraint, label.resource, label.direction].append(label)
-    result = [LabelGroup(*key, tuple(members)) for key, members in by_key.items()]
-    return tuple(sorted(result, key=lambda group: -group.throttles))
 
 
 def verdict(
@@ -315,7 +261,7 @@ def _direction(
     if by_limit:
         throttles = sum(group.throttles for group in by_limit)
         most = "" if throttles == 1 else "most of them "
-        message = f"{name}: {some(throttles, counted)}, {most}{REFUSED[by_limit[0].constraint]}."
+        message = f"{name}: {some(throttles, counted)}, {most}{THROTTLED_BY[by_limit[0].constraint]}."
         return DirectionVerdict(direction=direction, constraint=by_limit[0].constraint, said=message)
     attempts = sum(row.attempts for row in evidence.seconds or () if row.direction == direction)
     if attempts:

@@ -2,7 +2,7 @@
 much, with what confidence. Page, terminal and ticket have them from here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Final
 
 from keyheat.analysis.elsewhere import usual_latency_ms
 from keyheat.analysis.facts import Facts, throttled_spans
+from keyheat.analysis.groups import going_on, groups
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.run_result import STILL_S
 from keyheat.analysis.track import EvidenceTrack
@@ -42,7 +43,7 @@ from keyheat.show.advice import (
     simulated_words,
 )
 from keyheat.show.answer import Fact
-from keyheat.show.verdict import NAMES, SHORT, grade_words, sureness
+from keyheat.show.verdict import NAMES, SHORT, grade_words, limit_of, sureness
 from keyheat.words import capital, capital_first, enumerated, whose
 
 NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 minutes, or add --log FILE."
@@ -134,12 +135,25 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
     track = run.track(facts.resource)
     if gaps := track.unpublished(began_s, ended_s) if track is not None else []:
         beside += f", unknown for {span(sum(end_s - start_s for start_s, end_s in gaps))}"
+    uncovered = tuple(_uncovered(run, say))
     if ended_s - last_s <= STILL_S and run.evidence is not None and run.evidence.up_to_now:
-        return answer(value=f"{since}, still going on at {say(ended_s)}{pieces}", beside=(beside,))
+        return answer(value=f"{since}, still going on at {say(ended_s)}{pieces}", beside=(beside, *uncovered))
     if ended_s - last_s <= STILL_S:
-        return answer(value=f"{since} to the end{pieces}", beside=(beside,))
+        return answer(value=f"{since} to the end{pieces}", beside=(beside, *uncovered))
     over = f"ended {span(ended_s - last_s)} before the {'window' if run.alone else 'run'} did"
-    return answer(value=whole_span, beside=(beside, over))
+    return answer(value=whole_span, beside=(beside, over, *uncovered))
+
+
+def _uncovered(run: ReportRun, say: Callable[[float], str]) -> Iterator[str]:
+    """Since when another limit throttles, which a raise of capacity uncovered: the cure is for that."""
+    by_limit = groups(run.diagnosis.labels) if run.alone else ()
+    left = going_on(by_limit, run.arranged) if run.arranged else by_limit
+    raised = {(group.resource, group.direction) for group in by_limit if group not in left}
+    for group in left:
+        if (group.resource, group.direction) in raised:
+            since = say(min(label.start for label in group.labels).timestamp())
+            limit = limit_of(group.constraint, group.resource)
+            yield f"since {since}, with more capacity, by {limit}: the cure is for that"
 
 
 def _throttles_unknown(run: ReportRun, facts: Facts) -> bool:

@@ -9,7 +9,10 @@ import pytest
 from keyheat.analysis.advice.fix import remedy_of
 from keyheat.analysis.advice.start import start_of
 from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.facts import facts_of
+from keyheat.analysis.report import ReportRun
 from keyheat.runs.formats import Evidence, write_diagnosis, write_evidence
+from keyheat.show.questions import first_facts
 from keyheat.words import WRITE
 from tests.make import START, a_series, an_evidence, consumed, throttle_events
 
@@ -56,6 +59,15 @@ def test_a_raise_that_uncovers_a_hot_key_is_not_advised_again(more: tuple[dict[s
     assert "shard_writes" in actions
     assert actions.isdisjoint({"raise_capacity", "raise_minimum", "auto_scaling", "on_demand"})
     assert diagnosis.cure is None or {step.action for step in diagnosis.cure.steps} == {"shard_writes"}
+
+
+def test_screen_one_says_since_when_the_cure_is_for_another_limit() -> None:
+    seen = a_raise(*CAUSES)
+    run = ReportRun(diagnosis=diagnosed(seen), evidence=seen, alone=True)
+    (since,) = (fact for fact in first_facts(run, facts_of(run)) if fact.id == "since")
+    assert since.beside[-1] == (
+        "since 12:12:00, with more capacity, by a partition limit of the table: the cure is for that"
+    )
 
 
 def test_what_a_raise_uncovered_is_what_a_fix_replays(tmp_path: Path) -> None:

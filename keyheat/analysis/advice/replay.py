@@ -10,10 +10,10 @@ from typing import Final
 
 from keyheat.analysis.advice.demand import one_key_per_s
 from keyheat.analysis.advice.table_then import as_it_was, moment_of
+from keyheat.analysis.groups import going_on, groups
 from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
-from keyheat.analysis.verdict import LabelGroup, groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.numbers import percent, some
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN
@@ -58,33 +58,6 @@ class Incident:
     def hot_keys(self, least: float) -> tuple[HotKey, ...]:
         """The keys of the table and its indexes with at least a share of that direction's requests."""
         return hot_keys_of((heat for heat in self.heats if heat.direction == self.direction), least)
-
-
-def going_on(by_limit: Sequence[LabelGroup], arranged: EvidenceTimeline) -> tuple[LabelGroup, ...]:
-    """Drop what throttled under a capacity that was raised since, where something else throttles after that.
-
-    Its cure was made, and another limit, which it hid, is left.
-    """
-    return tuple(group for group in by_limit if not _is_cured_by_raise(group, by_limit, arranged))
-
-
-def _is_cured_by_raise(group: LabelGroup, by_limit: Sequence[LabelGroup], arranged: EvidenceTimeline) -> bool:
-    track = arranged.track(index_of(group.resource), group.direction)
-    if track is None or group.constraint not in ("table", "undetermined"):
-        return False
-    end_s = max(label.end for label in group.labels).timestamp()
-    later = [
-        label
-        for other in by_limit
-        if (other.resource, other.direction) == (group.resource, group.direction) and other is not group
-        for label in other.labels
-        if label.constraint == "partition" and label.start.timestamp() >= end_s - track.step_s
-    ]
-    if not later:
-        return False
-    last_s = max(label.end for label in later).timestamp() - 1
-    had, has = (track.provisioned.at(at_s) for at_s in (group.heaviest.start.timestamp(), last_s))
-    return had is not None and has is not None and has > had
 
 
 def read_incident(folder: Path) -> Incident:
