@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
+COLLECTED := $(VENV)/.collected
 CORES := import os; print(min(8, 3 * len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0))))
 WORKERS ?= $(shell $(PYTHON) -c '$(CORES)')
 # Bytecode is written for what is imported, as it is imported: a fifth less on disk than all of it. It is written
@@ -86,10 +87,15 @@ compiled: dev
 	KEYHEAT_COMPILED=3 $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir .compiled .
 	$(BIN)/python -m pip install --quiet --no-deps --target .compiled/site .compiled/keyheat-*.whl
 
+# Each worker would compile all tests for itself, all at once: the first time, one does it before the others.
+$(COLLECTED): $(DEV)
+	-$(BIN)/python -m pytest -q --collect-only -m "not nightly" >/dev/null  # what it cannot collect is told below
+	@touch $@
+
 # Three workers for each core: most of the time of a load, or of a minute that is to be published, passes in waiting.
 # Nothing here multiplies matrices: the threads for it that numpy starts in each process are a fifth of its import.
 test nightly quick: export OPENBLAS_NUM_THREADS := 1
-test: dev
+test: $(COLLECTED)
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not nightly"
 
 nightly: install-clients
