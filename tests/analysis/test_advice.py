@@ -88,6 +88,10 @@ CASES: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"direction": "read", "heat": hot(9_000), "ceiling": 3_000},
         {"back_off", "read_eventually_consistent", "cache_reads", "replicate_reads"},
     ),
+    "reads of one key, unnamed": (
+        {"direction": "read", "heat": None, "one_key_per_s": 3_630, "ceiling": 3_000},
+        {"back_off", "read_eventually_consistent", "cache_reads", "replicate_reads"},
+    ),
     "a hot index": ({"resource": "by_country", "heat": hot(1_800)}, {"back_off", "change_index_key"}),
     "on-demand, not grown": ({"rule": "on-demand-not-grown"}, {"ramp", "pre_warm"}),
     "too small": ({"constraint": "table"}, {"raise_capacity", "auto_scaling", "on_demand"}),

@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from keyheat.analysis.advice.fix import remedy_of
 from keyheat.analysis.advice.replay import NEVER_S, as_it_behaved
 from keyheat.analysis.advice.rerun import MOST_S
+from keyheat.analysis.advice.start import start_of
 from keyheat.analysis.advice.table_then import as_it_was
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.analysis.timeline import timeline
 from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.runs.formats import Recommendation
+from keyheat.runs.formats import Recommendation, write_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.advice import cure_of, now_of, simulated_words
 from keyheat.show.diagnosis import diagnosis_answer
@@ -138,3 +140,18 @@ def test_a_higher_minimum_is_no_command_while_auto_scaling_is_not_known() -> Non
     (for_good,) = (fact for fact in answer.facts if fact.name == "For good")
     assert for_good.value.startswith("Keep a higher minimum capacity")
     assert for_good.command.startswith("aws application-autoscaling describe-scalable-targets")
+
+
+@pytest.mark.slow
+def test_reads_of_a_key_that_nobody_names_are_tried_from_copies(tmp_path: Path) -> None:
+    """One key asks for 4,000 RCU/s; no rerun shows the cache that is recommended as well."""
+    seen = an_evidence(
+        a_series("ConsumedReadCapacityUnits", *[3_200 * 60] * 5),
+        a_series("ReadThrottleEvents", *[120_000] * 5),
+        a_series("ReadKeyRangeThroughputThrottleEvents", *[120_000] * 5),
+        a_series("ProvisionedReadCapacityUnits", *[12_000] * 5, statistic="Average"),
+        table={"provisioned": {"read": 12_000, "write": 5}},
+    )
+    write_evidence(tmp_path / "evidence.json", seen)
+    write_diagnosis(tmp_path / "diagnosis.json", diagnosed(seen))
+    assert remedy_of(start_of(tmp_path, None), None).says == "2 copies of the hot items"

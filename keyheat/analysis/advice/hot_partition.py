@@ -19,6 +19,7 @@ from keyheat.runs.formats import HotKey, Recommendation
 from keyheat.words import key_name
 
 LATE_SPLIT = "until DynamoDB splits it."
+UNNAMED: Final = "No key is named. If one key fills the partition"
 SPLIT: Final = ("key-range-split", "key-range-split-seen")
 
 
@@ -125,7 +126,7 @@ def _shard_unnamed(case: AdviceCase, per_s: float) -> Recommendation:
     return case.advise(
         "shard_writes",
         shards=count,
-        why=f"No key is named. If one key fills the partition, it asks for {units(per_s, 'write')}, and a "
+        why=f"{UNNAMED}, it asks for {units(per_s, 'write')}, and a "
         f"partition sustains {whole(case.ceiling)}. {_formula(case, per_s)}",
         expected=f"Each of {count:,} keys then takes {units(of_each, 'write')}. Contributor Insights in "
         "throttled-keys mode names the key; if several share the partition, more values of the key help.",
@@ -197,16 +198,18 @@ def _relieve_reads(case: AdviceCase) -> Iterator[Recommendation]:
         "one read of each item per time to live.",
     )
     if key is not None and key.units_per_s > case.ceiling:
-        yield _replicate(case, key, who)
+        yield _replicate(case, key.units_per_s, who)
+    elif key is None and case.one_key_per_s is not None:
+        asks = units(case.one_key_per_s, "read")
+        yield _replicate(case, case.one_key_per_s, f"{UNNAMED}, it asks for {asks}")
 
 
-def _replicate(case: AdviceCase, key: HotKey, who: str) -> Recommendation:
-    copies, of_each = _shards(case, key.units_per_s)
+def _replicate(case: AdviceCase, per_s: float, who: str) -> Recommendation:
+    copies, of_each = _shards(case, per_s)
     return case.advise(
         "replicate_reads",
         shards=copies,
-        why=f"{who}, and a partition sustains {whole(case.ceiling)}. "
-        f"{_formula(case, key.units_per_s, 'copies')}",
+        why=f"{who}, and a partition sustains {whole(case.ceiling)}. {_formula(case, per_s, 'copies')}",
         expected=f"Each copy takes {units(of_each, 'read')}, and every write to the item is "
         f"paid {copies:,} times.",
     )
