@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from keyheat.analysis.advice.actions import in_order
+from keyheat.analysis.groups import groups
+from keyheat.analysis.verdict import NOTABLE
 from keyheat.numbers import UNITS, a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
 from keyheat.words import READ, TABLE, capital_first, enumerated, title_of, whose
@@ -13,10 +15,10 @@ BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
 
 def by_action(advice: Iterable[Recommendation]) -> Mapping[str, list[Recommendation]]:
     """Recommendations by what is to be done, in their order: several resources may need the same."""
-    groups: dict[str, list[Recommendation]] = {}
+    result: dict[str, list[Recommendation]] = {}
     for step in advice:
-        groups.setdefault(step.action, []).append(step)
-    return groups
+        result.setdefault(step.action, []).append(step)
+    return result
 
 
 def amount_words(advice: Recommendation) -> str:
@@ -94,6 +96,22 @@ def other_cures(diagnosis: Diagnosis) -> str:
     return " or ".join(
         in_short(option) for option in others if first is None or option.action != first.action
     )
+
+
+def cures_elsewhere(diagnosis: Diagnosis) -> Iterator[str]:
+    """What cures other sides that throttle a notable part, where no cure of all was simulated."""
+    first = first_cure(diagnosis)
+    if diagnosis.cure is not None or first is None:
+        return
+    total = sum(label.throttles for label in diagnosis.labels)
+    cures = [option for option in diagnosis.recommendations if option.kind == "cure" and _may_cure(option)]
+    for group in groups(diagnosis.labels):
+        side = group.resource, group.direction
+        cure = next((option for option in cures if (option.resource, option.direction) == side), None)
+        elsewhere = side != (first.resource or TABLE, first.direction)
+        if cure is not None and elsewhere and group.throttles >= NOTABLE * total:
+            share = percent(group.throttles / total)
+            yield f"for {side_words(cure)}, with {share} of the throttles: {in_short(cure)}"
 
 
 def in_short(advice: Recommendation) -> str:

@@ -35,6 +35,7 @@ from keyheat.shipped import shipped
 from keyheat.show.advice import (
     can_be_tried,
     cure_of,
+    cures_elsewhere,
     cures_now,
     first_cure,
     how_long_a_day,
@@ -251,7 +252,8 @@ def _what_to_do(run: ReportRun) -> Fact:
         question = "What to do" if now_of(diagnosis) is None else "For good"
         question = "Now and for good" if cures_now(diagnosis) else question
         command = f"keyheat fix {typed(run.folder)}" if tried and run.folder else None
-        return Fact(id="do", name=question, value=capital_first(cure), beside=simulated, command=command)
+        beside = (*simulated, *cures_elsewhere(diagnosis))
+        return Fact(id="do", name=question, value=capital_first(cure), beside=beside, command=command)
     if verdict.rule in SHORT:
         value = "Run it on a target that can throttle"
         return answer(value=value, command=scenario and f"keyheat run {scenario}")

@@ -17,7 +17,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Recommendation, write_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
-from keyheat.show.advice import cure_of, now_of, simulated_words
+from keyheat.show.advice import cure_of, cures_elsewhere, now_of, simulated_words
 from keyheat.show.diagnosis import diagnosis_answer
 from keyheat.words import Capacity
 from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, provisioned, throttle_events
@@ -155,3 +155,21 @@ def test_reads_of_a_key_that_nobody_names_are_tried_from_copies(tmp_path: Path) 
     write_evidence(tmp_path / "evidence.json", seen)
     write_diagnosis(tmp_path / "diagnosis.json", diagnosed(seen))
     assert remedy_of(start_of(tmp_path, None), None).says == "2 copies of the hot items"
+
+
+def test_a_cure_by_formula_names_what_cures_the_other_limits() -> None:
+    seen = an_evidence(
+        consumed(*[1_200] * 5), consumed(*[300] * 5, index="by_day"), provisioned(4_000),
+        throttle_events(*[20_000] * 5), throttle_events(*[40_000] * 5, index="by_day"),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *[20_000] * 5),
+        a_series("WriteProvisionedThroughputThrottleEvents", *[40_000] * 5, index="by_day"),
+        table={
+            "provisioned": {"read": 5, "write": 4_000},
+            "indexes": [{"name": "by_day", "provisioned": {"read": 5, "write": 300}}],
+        },
+    )  # fmt: skip
+    diagnosis = diagnosed(seen, replay_s=0)
+    assert cure_of(diagnosis) == "raise the capacity of index by_day (1,381 WCU/s)"
+    assert list(cures_elsewhere(diagnosis)) == [
+        "for writes of the table, with 33 % of the throttles: shard the hot key (2 shards)"
+    ]
