@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import ceil, inf
 from typing import Final
 
@@ -108,25 +109,20 @@ def changes(
 
 def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: float) -> float:
     """Return the start of the last cells before the first throttle with about the demand of now."""
-    track, calm = (
-        timeline(evidence).track(resource.index, resource.direction),
-        _calm(evidence, resource, first_s),
-    )
-    if (
-        track is None
-        or calm is None
-        or now_per_s <= (1 + NOTABLE) * (before_per_s := calm.demand_per_s or 0.0)
-    ):
+    track = timeline(evidence).track(resource.index, resource.direction)
+    if track is None:
         return first_s
-    rose_s = first_s
-    for cell in sorted(
-        (cell for cell in track.consumed or () if cell + track.step_s <= first_s), reverse=True
-    ):
-        rate = (track.consumed_per_s(cell) or 0.0) + track.buffered.get(cell, 0.0) / track.step_s
-        if abs(rate - now_per_s) >= abs(rate - before_per_s):
-            break
-        rose_s = cell
-    return rose_s
+    cells = [cell for cell in track.consumed or () if cell + track.step_s <= first_s]
+    rates = [
+        (cell, (track.consumed_per_s(cell) or 0.0) + track.buffered.get(cell, 0.0) / track.step_s)
+        for cell in sorted(cells, reverse=True)
+    ]
+    alike = [cell for cell, _ in takewhile(lambda at: (1 + NOTABLE) * at[1] > now_per_s, rates)]
+    calm = _calm(evidence, resource, min([*alike, first_s]))
+    if calm is None or now_per_s <= (1 + NOTABLE) * (before_per_s := calm.demand_per_s or 0.0):
+        return first_s
+    risen = takewhile(lambda at: abs(at[1] - now_per_s) < abs(at[1] - before_per_s), rates)
+    return min([*(cell for cell, _ in risen), first_s])
 
 
 def _calm(evidence: Evidence, resource: Resource, first_s: float) -> Period | None:

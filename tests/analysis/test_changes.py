@@ -71,6 +71,14 @@ STEADY = evidence([310] * 20, [0] * 20, start=START - DAY)
 ROSE = evidence([310] * 10 + [1_900] * 10, [0] * 10 + [6] * 10)
 
 
+def test_a_rise_that_burst_carried_for_most_of_the_time_before_is_told() -> None:
+    seen = evidence([1_200] * 3 + [3_600] * 6 + [2_000] * 11, [0] * 9 + [96_000] * 11)
+    assert words(seen, first=9) == (
+        "Writes rose at 02:03, from 1,200 WCU/s (median) in the 3 min before to at least 3,600 WCU/s at "
+        "the peak, 02:09; burst capacity served them until 02:09; capacity did not change."
+    )
+
+
 def test_demand_that_rose_is_said_with_its_time_and_that_capacity_did_not_change() -> None:
     said = words(ROSE, ("a day before", STEADY))
     assert said == (
