@@ -38,7 +38,7 @@ GITHUB = Path("github")
     type=a_path,
     multiple=True,
     metavar="FILE|github",
-    help="write .xml (JUnit), .md, .prom, .json or github; repeatable",
+    help="write .xml (JUnit), .md or github; repeatable",
 )
 @in_json("the outcome")
 def regress(

@@ -1,8 +1,7 @@
 """The outcome of one `keyheat regress`: verdict, cases, runs, findings and differences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import median
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, computed_field
@@ -235,9 +234,3 @@ def is_idle(finding: GateFinding) -> bool:
 def worst_first(findings: Iterable[GateFinding]) -> list[GateFinding]:
     """Failed findings first, then undecided, idle last; else in the suite's order."""
     return sorted(findings, key=lambda finding: (is_idle(finding), WORST_FIRST.index(finding.decision)))
-
-
-def medians(runs: Sequence[RunMade]) -> dict[str, float]:
-    """Median of each measure over the runs that have it."""
-    names = sorted({name for run in runs for name in run.measures})
-    return {name: median(run.measures[name] for run in runs if name in run.measures) for name in names}
