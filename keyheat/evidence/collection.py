@@ -19,7 +19,7 @@ from keyheat.evidence.cloudwatch import (
     fetch_published,
     newest,
 )
-from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
+from keyheat.evidence.contributors import ContributorsFound, read_contributors
 from keyheat.evidence.series import MetricAnswers, series_of
 from keyheat.evidence.table import describe, since_created, with_indexes
 from keyheat.model.limits import MINUTE_S
@@ -228,13 +228,10 @@ def _contributors(
     source: MetricSource, table: TableFacts, window: Window, records: Records
 ) -> ContributorsFound:
     """Keys that Contributor Insights names; its absence matters if no record names them."""
-    reader = ContributorsReader(
-        client_factory=source.client_factory,
-        sleep=source.sleep,
-        required=records.seconds is None,
+    return read_contributors(
+        source.client_factory, table, window, sleep=source.sleep, required=records.seconds is None,
         show_keys=source.show_keys,
-    )
-    return reader.read(table, window)
+    )  # fmt: skip
 
 
 def _indexes_in(records: Records) -> Iterable[str]:

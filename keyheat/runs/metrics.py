@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from keyheat.model import limits
@@ -18,60 +17,43 @@ from keyheat.words import Constraint, Direction
 NAMESPACE: Final = "AWS/DynamoDB"
 QUERIES_PER_CALL: Final = 500  # of GetMetricData
 OPERATIONS: Final = (
-    "PutItem",
-    "UpdateItem",
-    "DeleteItem",
-    "GetItem",
-    "Query",
-    "Scan",
-    "BatchWriteItem",
-    "BatchGetItem",
-    "TransactWriteItems",
-    "TransactGetItems",
-    "ExecuteStatement",
-    "BatchExecuteStatement",
+    "PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "BatchWriteItem", "BatchGetItem",
+    "TransactWriteItems", "TransactGetItems", "ExecuteStatement", "BatchExecuteStatement",
     "ExecuteTransaction",
-)
+)  # fmt: skip
 _READ_OR_WRITE: Final = ("OperationType=Read", "OperationType=Write")
-FURTHER: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "ExecuteStatement": tuple(f"Verb=PartiQL{verb}" for verb in ("Select", "Insert", "Update", "Delete")),
-        "BatchExecuteStatement": _READ_OR_WRITE,
-        "ExecuteTransaction": _READ_OR_WRITE,
-    }
-)
+FURTHER: Final[Mapping[str, tuple[str, ...]]] = {
+    "ExecuteStatement": tuple(f"Verb=PartiQL{verb}" for verb in ("Select", "Insert", "Update", "Delete")),
+    "BatchExecuteStatement": _READ_OR_WRITE,
+    "ExecuteTransaction": _READ_OR_WRITE,
+}
 """The further dimension of operations that have points with it only: a query without it comes back empty.
 Read off live answers (github.com/radkawar/stackd, testdata/aws/dynamodb/throttle_metrics.json, 2026-09)."""
 _SELECT, *_CHANGES = FURTHER["ExecuteStatement"]
-SINGLE_REQUESTS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]] = MappingProxyType(
-    {
-        Direction.READ: (("GetItem", None), ("Query", None), ("Scan", None), ("ExecuteStatement", _SELECT)),
-        Direction.WRITE: (
-            *((name, None) for name in ("PutItem", "UpdateItem", "DeleteItem")),
-            *(("ExecuteStatement", verb) for verb in _CHANGES),
-        ),
-    }
-)
+_Operations = Mapping[Direction, tuple[tuple[str, str | None], ...]]
+SINGLE_REQUESTS: Final[_Operations] = {
+    Direction.READ: (("GetItem", None), ("Query", None), ("Scan", None), ("ExecuteStatement", _SELECT)),
+    Direction.WRITE: (
+        *((name, None) for name in ("PutItem", "UpdateItem", "DeleteItem")),
+        *(("ExecuteStatement", verb) for verb in _CHANGES),
+    ),
+}
 """Operations, with their further dimension, of which each request is throttled as a whole."""
-REQUESTS_OF_PARTS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]] = MappingProxyType(
-    {
-        direction: (
-            *((name, None) for name in names),
-            *((name, f"OperationType={direction.title()}") for name in FURTHER if name != "ExecuteStatement"),
-        )
-        for direction, names in (
-            (Direction.READ, ("BatchGetItem", "TransactGetItems")),
-            (Direction.WRITE, ("BatchWriteItem", "TransactWriteItems")),
-        )
-    }
-)
+REQUESTS_OF_PARTS: Final[_Operations] = {
+    direction: (
+        *((name, None) for name in names),
+        *((name, f"OperationType={direction.title()}") for name in FURTHER if name != "ExecuteStatement"),
+    )
+    for direction, names in (
+        (Direction.READ, ("BatchGetItem", "TransactGetItems")),
+        (Direction.WRITE, ("BatchWriteItem", "TransactWriteItems")),
+    )
+}
 """The same of requests with several parts, each of which is throttled by itself."""
-TRANSACTIONS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]] = MappingProxyType(
-    {
-        direction: tuple(pair for pair in operations if "Transact" in pair[0])
-        for direction, operations in REQUESTS_OF_PARTS.items()
-    }
-)
+TRANSACTIONS: Final[_Operations] = {
+    direction: tuple(pair for pair in operations if "Transact" in pair[0])
+    for direction, operations in REQUESTS_OF_PARTS.items()
+}
 """Those of them that are refused as a whole if one part is."""
 THROTTLED_REQUESTS: Final = "ThrottledRequests"
 """Requests that the table or an index refused, by operation, whichever of them it was."""
@@ -316,6 +298,33 @@ def _owners(
 def queries(table: str, keys: Sequence[SeriesKey]) -> list[dict[str, Any]]:
     """GetMetricData queries for the keys; ids are `q0`, `q1` ... in the order of the keys."""
     return [key.query(table, f"q{number}") for number, key in enumerate(keys)]
+
+
+def answer_pages(
+    client: Any, metric_queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime
+) -> Iterator[Mapping[str, Any]]:
+    """Pages of GetMetricData for any number of queries. Raises what the client raises."""
+    from keyheat.answer_shape import bounded_pages  # here, since numbers from a file are read without an SDK
+
+    return bounded_pages("GetMetricData", _pages(client, metric_queries, start, end))
+
+
+def _pages(
+    client: Any, metric_queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime
+) -> Iterator[Mapping[str, Any]]:
+    for first in range(0, len(metric_queries), QUERIES_PER_CALL):
+        batch = metric_queries[first : first + QUERIES_PER_CALL]
+        token: dict[str, str] = {}
+        seen: set[str | None] = {None, ""}
+        while True:
+            page = client.get_metric_data(
+                MetricDataQueries=batch, StartTime=start, EndTime=end, ScanBy="TimestampAscending", **token
+            )
+            yield page
+            if (following := page.get("NextToken")) in seen:  # a repeated token would loop forever
+                break
+            seen.add(following)
+            token = {"NextToken": following}
 
 
 def request_for(

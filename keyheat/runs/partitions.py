@@ -112,82 +112,56 @@ def created_s(shard_id: str) -> float | None:
 MOST_ROWS: Final = 200_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownPartition:
-    """The partitions of the table (`index` is None) or of an index, as the model's record has them."""
-
-    index: str | None
-    step_s: int
-    born: Sequence[Born]
-    rows: Sequence[tuple[int, int, Counts]]  # second in which a step begins, number, counts
-
-    @classmethod
-    def of_plain(cls, index: str | None, content: Mapping[str, Any]) -> "KnownPartition":
-        """One of `TableModel.partition_record`; else raises `KeyError`, `TypeError` or `ValueError`."""
-        return cls(
-            index=index,
-            step_s=int(content["step_s"]),
-            born=tuple(Born(*fields) for fields in content["born"]),
-            rows=tuple((int(row[0]), int(row[1]), _counts(row[2:])) for row in content["rows"]),
-        )
-
-
-def partitions_in(content: Iterable[Mapping[str, Any]]) -> tuple[KnownPartition, ...]:
-    """What a model said, read again. Raises `KeyError`, `TypeError` or `ValueError` where it is not."""
-    return tuple(KnownPartition.of_plain(resource["index"], resource) for resource in content)
-
-
 def partitions_table(
-    resources: Sequence[KnownPartition], start_s: float, end_s: float, *, most: int = MOST_ROWS
+    record: Sequence[Mapping[str, Any]], start_s: float, end_s: float, *, most: int = MOST_ROWS
 ) -> "pa.Table":
-    """The rows from `start_s` to `end_s`, epoch seconds; at most `most` and one for each partition."""
+    """The rows of `partitions.parquet` from `start_s` to `end_s`, epoch seconds.
+
+    At most `most` rows, and one for each partition. `record` is that of `TableModel.partition_record`; raises
+    `KeyError`, `TypeError` or `ValueError` for anything else.
+    """
     import pyarrow as pa
 
     from keyheat.runs.parquet import PARTITIONS_SCHEMA
 
-    step_s = max((resource.step_s for resource in resources), default=1)
+    step_s = max((int(resource["step_s"]) for resource in record), default=1)
     while True:
-        cells = [(resource, _cells(resource, step_s, start_s, end_s)) for resource in resources]
+        cells = [(resource, _cells(resource, step_s, start_s, end_s)) for resource in record]
         if sum(len(counts_of) for _, counts_of in cells) <= most or step_s > end_s - start_s:
             break
         step_s *= 2
     rows = [row for resource, counts_of in cells for row in _rows(resource, counts_of, step_s, int(start_s))]
-    fields = zip(
-        PARTITIONS_SCHEMA, zip(*rows, strict=True) if rows else [()] * len(PARTITIONS_SCHEMA), strict=True
-    )
+    columns = zip(*rows, strict=True) if rows else [()] * len(PARTITIONS_SCHEMA)
+    fields = zip(PARTITIONS_SCHEMA, columns, strict=True)
     return pa.table([pa.array(column, field.type) for field, column in fields], schema=PARTITIONS_SCHEMA)
 
 
 def _cells(
-    resource: KnownPartition, step_s: int, start_s: float, end_s: float
+    resource: Mapping[str, Any], step_s: int, start_s: float, end_s: float
 ) -> dict[tuple[int, int], Counts]:
     """Counts by partition and beginning of the step, in order."""
     merged: dict[tuple[int, int], Counts] = {}
-    for second, number, counts in resource.rows:
-        if second + resource.step_s > start_s and second < end_s:
-            cell = (number, second // step_s * step_s)
-            a, b, c, d = merged.get(cell, NOTHING)
-            merged[cell] = (a + counts[0], b + counts[1], c + counts[2], d + counts[3])
+    for second, number, *counts in resource["rows"]:
+        if second + resource["step_s"] > start_s and second < end_s:
+            cell = (int(number), int(second) // step_s * step_s)
+            a, b, c, d = map(sum, zip(merged.get(cell, NOTHING), counts, strict=True))
+            merged[cell] = (a, b, c, d)
     return dict(sorted(merged.items()))
 
 
 def _rows(
-    resource: KnownPartition, cells: Mapping[tuple[int, int], Counts], step_s: int, start_s: int
+    resource: Mapping[str, Any], cells: Mapping[tuple[int, int], Counts], step_s: int, start_s: int
 ) -> Iterator[tuple[Any, ...]]:
     """Rows as the schema has them; refusals, which are means where they were simulated, as whole numbers."""
+    births = [Born(*fields) for fields in resource["born"]]
     there = {(number, max(start_s, int(born.since_s)) // step_s * step_s): NOTHING
-             for number, born in enumerate(resource.born)}  # fmt: skip
-    refused = [(0.0, 0.0)] * len(resource.born)
+             for number, born in enumerate(births)}  # fmt: skip
+    refused = [(0.0, 0.0)] * len(births)
     for (number, second), counts in sorted({**there, **cells}.items()):
-        born, (reads, writes) = resource.born[number], refused[number]
+        born, (reads, writes) = births[number], refused[number]
         refused[number] = (reads + counts[2], writes + counts[3])
         yield (
-            second, step_s, resource.index, number, born.parent, int(born.since_s), born.from_share,
+            second, step_s, resource["index"], number, born.parent, int(born.since_s), born.from_share,
             counts[0], counts[1],
             round(refused[number][0]) - round(reads), round(refused[number][1]) - round(writes),
         )  # fmt: skip
-
-
-def _counts(values: Sequence[float]) -> Counts:
-    a, b, c, d = map(float, values)
-    return a, b, c, d
