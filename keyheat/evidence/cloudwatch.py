@@ -11,8 +11,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from keyheat.evidence.clients import ClientFactory, Failure, failure_of, is_hurried
 from keyheat.evidence.series import MetricAnswers, Points
 from keyheat.runs import metrics
-from keyheat.runs.formats import TableFacts, Window
+from keyheat.runs.formats import Window
 from keyheat.runs.metrics import SeriesKey, series_keys
+from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Mistakes
 from keyheat.words import Direction
 

@@ -25,9 +25,10 @@ from keyheat.evidence.table import describe, since_created, with_indexes
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.client import NO_RECORDS, Records, read_records
-from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.manifest import Manifest, read_manifest, run_window
 from keyheat.runs.plausibility import within
+from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Mistakes
 from keyheat.words import has_capacity_model
 

@@ -13,7 +13,8 @@ from typing import Any, Final, Literal
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS, INSIGHT_REPORTS_PER_S, MINUTE_S
-from keyheat.runs.formats import Contributor, Contributors, TableFacts, Window
+from keyheat.runs.formats import Contributor, Contributors, Window
+from keyheat.runs.table_facts import TableFacts
 from keyheat.scenario.keys import digest_of
 
 CONTRIBUTORS: Final = "Contributor Insights"  # prefix of its messages

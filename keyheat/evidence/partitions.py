@@ -8,8 +8,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.evidence.clients import ClientFactory
 from keyheat.model.limits import STREAM_RETENTION_S
-from keyheat.runs.formats import PartitionFacts, TableFacts, Window
+from keyheat.runs.formats import PartitionFacts, Window
 from keyheat.runs.partitions import TooManyShards, all_shards, estimated, is_open, split_times_s
+from keyheat.runs.table_facts import TableFacts
 from keyheat.words import Capacity
 
 KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard stays visible

@@ -14,9 +14,10 @@ from keyheat.evidence.table import facts_during, with_indexes
 from keyheat.numbers import some
 from keyheat.runfiles import FileProblem, parsed_json
 from keyheat.runs.client import NO_RECORDS, Records
-from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import KEPT, sound
+from keyheat.runs.table_facts import TableFacts
 from keyheat.shipped import RUN_FILES, require
 from keyheat.validation import table_in
 

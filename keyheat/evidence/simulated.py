@@ -13,9 +13,10 @@ from keyheat.evidence.series import Points, series_of
 from keyheat.model.minutes import Datapoint, Dimensions
 from keyheat.model.table import TableModel
 from keyheat.runfiles import SIMULATED
-from keyheat.runs.formats import AccountFacts, Evidence, SecondCount, TableFacts, ThrottleCount
+from keyheat.runs.formats import Evidence, SecondCount, ThrottleCount
 from keyheat.runs.manifest import Manifest, run_window
 from keyheat.runs.metrics import series_keys
+from keyheat.runs.table_facts import AccountFacts, TableFacts
 from keyheat.simulator.folder import table_facts
 from keyheat.simulator.simulate import ClientRecord, Simulation
 from keyheat.words import Direction

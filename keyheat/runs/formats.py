@@ -1,9 +1,4 @@
-"""`evidence.json` and `diagnosis.json` as frozen values, checked once when they are read.
-
-evidence.json, version 1     2026-11   first
-diagnosis.json, version 1    2026-11   first
-                             2026-11   `findings` and `problems` of further analyzers; absent: there were none
-"""
+"""`evidence.json` and `diagnosis.json` as frozen values, checked once when they are read."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,58 +8,11 @@ from pydantic import Field, model_validator
 
 from keyheat import runfiles
 from keyheat.runs.scaling import AutoScaling
+from keyheat.runs.table_facts import AccountFacts, TableFacts
 from keyheat.validation import Count, LenientPart, Part, Points, Quantity, Rows, Time, checked
-from keyheat.words import Capacity, Constraint, Direction, Endpoint, Grade, Source
+from keyheat.words import Constraint, Direction, Endpoint, Grade, Source
 
 Confidence = Annotated[float, Field(ge=0, le=1)]
-
-
-class KeyAttribute(Part):
-    """One attribute of a key."""
-
-    name: str
-    type: Literal["S", "N", "B"]
-    role: Literal["HASH", "RANGE"]
-
-
-class IndexFacts(Part):
-    """What is known of one global secondary index."""
-
-    name: str
-    keys: tuple[KeyAttribute, ...] = ()  # as DescribeTable orders them; empty: unknown
-    projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] | None = None
-    include: tuple[str, ...] = ()  # attributes that INCLUDE projects
-    provisioned: Capacity | None = None
-    provisioned_now: Capacity | None = None  # as described, where it was changed after the window began
-    max_on_demand: Capacity | None = None
-    warm: Capacity | None = None
-
-
-class TableFacts(Part):
-    """What is known of the table; only its name is certain."""
-
-    name: str
-    arn: str | None = None
-    created: Time | None = None
-    keys: tuple[KeyAttribute, ...] = ()  # empty: unknown
-    billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
-    on_demand_since: Time | None = None  # where it was switched after the window began
-    provisioned: Capacity | None = None
-    provisioned_now: Capacity | None = None  # as described, where it was changed after the window began
-    max_on_demand: Capacity | None = None
-    warm: Capacity | None = None
-    has_lsi: bool | None = None
-    replicas: tuple[str, ...] = ()  # other Regions of a global table
-    region: str | None = None  # of a global table: the one that the evidence is of
-    table_class: str | None = None  # STANDARD or STANDARD_INFREQUENT_ACCESS, whose units are dearer
-    indexes: tuple[IndexFacts, ...] = ()
-
-
-class AccountFacts(Part):
-    """Quotas of the account for one table, units per second."""
-
-    table_read: Quantity | None = None
-    table_write: Quantity | None = None
 
 
 class Window(Part):

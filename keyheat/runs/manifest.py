@@ -15,8 +15,9 @@ from keyheat import runfiles
 from keyheat.model.limits import SIGNATURE_CLOCK_S
 from keyheat.numbers import percent
 from keyheat.runfiles import SIMULATED
-from keyheat.runs.formats import TableFacts, Window
+from keyheat.runs.formats import Window
 from keyheat.runs.scaling import AutoScaling
+from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
 from keyheat.words import Direction, Endpoint, Source
 

@@ -4,88 +4,76 @@ That each field has the right type is known by then. What `collect` writes passe
 by hand, or damaged, is stopped here, before it is labelled.
 """
 
-from collections.abc import Hashable, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Hashable, Iterator, Sequence
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from keyheat import runfiles
 from keyheat.model import limits
 from keyheat.numbers import span
 from keyheat.runfiles import MOST_ROWS, SHORTER, FileProblem
 from keyheat.runs import metrics
-from keyheat.runs.formats import (
-    Contributors,
-    Evidence,
-    SecondCount,
-    Series,
-    TableFacts,
-    ThrottleCount,
-    Window,
-)
+from keyheat.runs.formats import Contributors, Evidence, SecondCount, Series, ThrottleCount, Window
+from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Mistakes, checked
+from keyheat.words import Direction
 
 MOST: Final = 1e15  # more units, or throttles, than any table has in a day
 MOST_OF_KEY: Final = MOST / 2  # that one rule counts: what a key used and what it was refused are added up
 NEARLY: Final = 0.85  # how much alike two names are, one of which is a typing mistake for the other
 MOST_SERIES: Final = 10_000
 
-Floats = npt.NDArray[np.float64]
 Points = tuple[tuple[datetime, float], ...]
 
 
-def sound_series(
-    all_series: Sequence[Series], window: Window, indexes: set[str], mistakes: Mistakes
-) -> tuple[Series, ...]:
+def _series(evidence: Evidence, indexes: set[str], mistakes: Mistakes) -> tuple[Series, ...]:
     """The series with their points in order and each once; what is wrong with them goes to `mistakes`."""
-    if len(all_series) > MOST_SERIES:
-        mistakes.add(f"{len(all_series):,} series; at most {MOST_SERIES:,} are read", ".series")
+    if len(evidence.series) > MOST_SERIES:
+        mistakes.add(f"{len(evidence.series):,} series; at most {MOST_SERIES:,} are read", ".series")
         return ()
     places: dict[Hashable, int] = {}
     good = []
-    for number, series in enumerate(all_series):
+    for number, series in enumerate(evidence.series):
         where = f".series[{number}]"
         key = (series.metric, series.statistic, series.index, series.operation, series.dimension)
         if (earlier := places.setdefault(key, number)) != number:
             mistakes.add(f"the same series as $.series[{earlier}]: put their points together", where)
-        _check_kind(series, indexes, where, mistakes)
-        good.append(series.model_copy(update={"points": _points(series, window, where, mistakes)}))
+        _check_index(series.index, indexes, f"{where}.index", mistakes)
+        for field, message in _wrong_kind(series):
+            mistakes.add(message, f"{where}{field}")
+        points = _points(series, evidence.window, where, mistakes)
+        good.append(series.model_copy(update={"points": points}))
     return tuple(good)
 
 
-def _check_kind(series: Series, indexes: set[str], where: str, mistakes: Mistakes) -> None:
-    """What a series is of, and in which terms."""
-    _check_period(series.period_s, f"{where}.period_s", mistakes)
+def _wrong_kind(series: Series) -> Iterator[tuple[str, str]]:
+    """What a series cannot be of, or in: the field, and why."""
+    metric, read = series.metric, metrics.READ.get(series.metric)
+    yield from _wrong_period(series.period_s)
     if series.index is not None and series.operation is not None:
-        mistakes.add("a series is of an index or of an operation, not of both", where)
-    check_index(series.index, indexes, f"{where}.index", mistakes)
+        yield "", "a series is of an index or of an operation, not of both"
     if series.dimension is not None and not metrics.is_dimension(series.dimension):
-        message = f"a dimension is written as Name=Value, got {series.dimension[:80]!r}"
-        mistakes.add(message, f"{where}.dimension")
-    read = metrics.READ.get(series.metric)
+        yield ".dimension", f"a dimension is written as Name=Value, got {series.dimension[:80]!r}"
     if read is None:
-        meant = _meant(series.metric)
-        if meant is not None:
-            mistakes.add(f"no metric {series.metric!r}; is it {meant}?", f"{where}.metric")
+        if (meant := _meant(metric)) is not None:
+            yield ".metric", f"no metric {metric!r}; is it {meant}?"
         return
-    if series.statistic not in read and series.metric not in metrics.DURATIONS:
+    if series.statistic not in read and metric not in metrics.DURATIONS:
         accepted = " or ".join(sorted(read))
-        mistakes.add(
-            f"{series.metric} is read as {accepted}, got {series.statistic[:80]!r}", f"{where}.statistic"
-        )
-    unit = "Milliseconds" if series.metric in metrics.DURATIONS else "Count"
-    if series.unit is not None and {series.unit, "Count"} != {unit, "Count"}:
-        mistakes.add(f"{series.metric} is in {unit}, got {series.unit[:80]!r}", f"{where}.unit")
+        yield ".statistic", f"{metric} is read as {accepted}, got {series.statistic[:80]!r}"
+    unit = "Milliseconds" if metric in metrics.DURATIONS else "Count"
+    if series.unit not in (None, unit, "Count"):
+        yield ".unit", f"{metric} is in {unit}, got {series.unit[:80]!r}"
 
 
-def _check_period(period_s: int, where: str, mistakes: Mistakes) -> None:
+def _wrong_period(period_s: int) -> Iterator[tuple[str, str]]:
     if period_s % limits.MINUTE_S or period_s > metrics.LONGEST_PERIOD_S:
-        mistakes.add(f"a period is a multiple of 60 s, a day at most, got {period_s}", where)
+        yield ".period_s", f"a period is a multiple of 60 s, a day at most, got {period_s}"
 
 
 @lru_cache(maxsize=1_000)
@@ -98,45 +86,31 @@ def _meant(name: str) -> str | None:
 
 def _points(series: Series, window: Window, where: str, mistakes: Mistakes) -> Points:
     """The points in order, each once: whole minutes, within the window, a period or more apart."""
-    number = len(series.points)
+    number, period_s = len(series.points), series.period_s
     at = np.fromiter((moment.timestamp() for moment, _ in series.points), np.float64, number)
     values = np.fromiter((value for _, value in series.points), np.float64, number)
-
-    def complain(wrong: Any, message: str) -> None:
-        for index in np.flatnonzero(wrong).tolist():
-            mistakes.add(
-                message.format(at=_time_text(at[index]), value=values[index]), f"{where}.points[{index}]"
-            )
-
-    first_s, end_s = window.start.timestamp(), window.end.timestamp()
-    early_s = metrics.carried_s(series.period_s) if series.metric in metrics.SETTINGS else series.period_s - 1
-    complain(at % limits.MINUTE_S != 0, "{at} is not a whole minute")
-    complain((at < first_s - early_s) | (at >= end_s), "{at} is outside the window")
-    complain(values > MOST, "{value:g} is more than any table has")
-    return _in_order(series, at, values, where, mistakes)
-
-
-def _in_order(series: Series, at: Floats, values: Floats, where: str, mistakes: Mistakes) -> Points:
     order = np.argsort(at, kind="stable")
     apart_s = np.diff(at[order])
     again = apart_s == 0
     unequal = again & (np.diff(values[order]) != 0)
-    close = ~again & (apart_s < series.period_s)
-    for wrong in np.flatnonzero(unequal | close).tolist():
+    first_s, end_s = window.start.timestamp(), window.end.timestamp()
+    early_s = metrics.carried_s(period_s) if series.metric in metrics.SETTINGS else period_s - 1
+    for wrong, message in (
+        (at % limits.MINUTE_S != 0, "{at:%FT%TZ} is not a whole minute"),
+        ((at < first_s - early_s) | (at >= end_s), "{at:%FT%TZ} is outside the window"),
+        (values > MOST, "{value:g} is more than any table has"),
+    ):
+        for index in np.flatnonzero(wrong).tolist():
+            moment, value = series.points[index]
+            mistakes.add(message.format(at=moment, value=value), f"{where}.points[{index}]")
+    for wrong in np.flatnonzero(unequal | (~again & (apart_s < period_s))).tolist():
         before, index = int(order[wrong]), int(order[wrong + 1])
+        message = f"{apart_s[wrong]:g} s after points[{before}], in a series of {period_s} s"
         if unequal[wrong]:
             message = f"{values[index]:g}, where points[{before}] says {values[before]:g} for the same time"
-        else:
-            message = f"{apart_s[wrong]:g} s after points[{before}], in a series of {series.period_s} s"
         mistakes.add(message, f"{where}.points[{index}]")
-    kept = order if not len(order) else order[np.concatenate(([True], ~again))]
-    if len(kept) == len(at) and bool(np.all(np.diff(kept) > 0)):
-        return series.points
-    return tuple(series.points[index] for index in kept.tolist())
-
-
-def _time_text(at_s: float) -> str:
-    return datetime.fromtimestamp(at_s, UTC).strftime("%FT%TZ")
+    kept = order[np.concatenate(([True], ~again))].tolist() if number else []
+    return series.points if kept == list(range(number)) else tuple(series.points[i] for i in kept)
 
 
 KEPT: Final = timedelta(days=455)
@@ -176,14 +150,12 @@ def sound(evidence: Evidence) -> Evidence:
     if mistakes:  # what does not lie within such a window says nothing about what is wrong
         raise ValueError(str(mistakes))
     indexes = {index.name for index in evidence.table.indexes}
-    series = sound_series(evidence.series, evidence.window, indexes, mistakes)
+    series = _series(evidence, indexes, mistakes)
     throttles = _rows("throttles", evidence.throttles, evidence.window, indexes, mistakes)
     seconds = _once(_rows("seconds", evidence.seconds, evidence.window, indexes, mistakes), mistakes)
     _check_counts(throttles, seconds, mistakes)
     for number, rule in enumerate(evidence.contributors or ()):
-        where = f".contributors[{number}]"
-        check_index(rule.index, indexes, f"{where}.index", mistakes)
-        _check_contributors(rule, where, mistakes)
+        _check_contributors(rule, indexes, f".contributors[{number}]", mistakes)
     if mistakes:
         raise ValueError(str(mistakes))
     return evidence.model_copy(update={"series": series, "seconds": seconds})
@@ -197,22 +169,25 @@ def within(rows: tuple[Row, ...] | None, window: Window) -> tuple[Row, ...] | No
     return tuple(row for row in rows if first <= row.second < end)
 
 
-def check_index(index: str | None, indexes: set[str], where: str, mistakes: Mistakes) -> None:
+def _check_index(index: str | None, indexes: set[str], where: str, mistakes: Mistakes) -> None:
     """An index that is spoken of is one of the table, where the table says which it has."""
     if index is not None and indexes and index not in indexes:
         has = ", ".join(sorted(indexes)[:10])
         mistakes.add(f"the table has no index {index[:255]!r}; it has {has[:500]}", where)
 
 
-def _check_contributors(rule: Contributors, where: str, mistakes: Mistakes) -> None:
+def _check_contributors(rule: Contributors, indexes: set[str], where: str, mistakes: Mistakes) -> None:
     """A rule counts by periods, as a series does, and no more than a table has."""
-    _check_period(rule.period_s, f"{where}.period_s", mistakes)
-    if rule.total > MOST:
-        mistakes.add(f"{rule.total:g} is more than any table has", f"{where}.total")
-    for number, key in enumerate(rule.keys):
-        counted = max(key.value, sum(value for _at, value in key.points))
-        if counted > MOST_OF_KEY:
-            mistakes.add(f"{counted:g} is more than any table has", f"{where}.keys[{number}]")
+    _check_index(rule.index, indexes, f"{where}.index", mistakes)
+    for field, message in _wrong_period(rule.period_s):
+        mistakes.add(message, f"{where}{field}")
+    counted = [max(key.value, sum(value for _at, value in key.points)) for key in rule.keys]
+    for count, most, field in (
+        (rule.total, MOST, ".total"),
+        *((count, MOST_OF_KEY, f".keys[{number}]") for number, count in enumerate(counted)),
+    ):
+        if count > most:
+            mistakes.add(f"{count:g} is more than any table has", f"{where}{field}")
 
 
 def _check_window(window: Window, mistakes: Mistakes) -> None:
@@ -231,13 +206,8 @@ def _check_size(evidence: Evidence, mistakes: Mistakes) -> None:
     rows += len(evidence.throttles or ()) + len(evidence.seconds or ())
     if rows > MOST_ROWS:
         mistakes.add(f"{rows:,} rows are too many: {SHORTER}", "")
-    spoken_of = (
-        evidence.series,
-        evidence.throttles or (),
-        evidence.seconds or (),
-        evidence.contributors or (),
-    )
-    names = {row.index for rows_of in spoken_of for row in rows_of if row.index is not None}
+    parts = (evidence.series, evidence.throttles, evidence.seconds, evidence.contributors)
+    names = {row.index for rows_of in parts for row in rows_of or () if row.index is not None}
     names |= {index.name for index in evidence.table.indexes}
     if len(names) > MOST_INDEXES:
         mistakes.add(f"{len(names):,} indexes are too many: at most {MOST_INDEXES:,} are read", "")
@@ -254,9 +224,8 @@ def _check_table(table: TableFacts, mistakes: Mistakes) -> None:
     owners = [("", table.provisioned)]
     owners += [(f".indexes[{number}]", index.provisioned) for number, index in enumerate(table.indexes)]
     for owner, pair in owners:
-        for side in ("read", "write"):
-            units = getattr(pair, side) if pair else None
-            if units is not None and units < 1:
+        for side in Direction:
+            if (units := pair.of(side) if pair else None) is not None and units < 1:
                 message = f"a provisioned table has 1 unit/s or more, got {units:g}; leave out the unknown"
                 mistakes.add(message, f".table{owner}.provisioned.{side}")
 
@@ -272,7 +241,7 @@ def _rows(
             mistakes.add(f"{row.second:%FT%TZ} is outside the window by more than 10 min", f"{where}.second")
         if row.second.microsecond:
             mistakes.add("is not a whole second; aggregate by second", f"{where}.second")
-        check_index(row.index, indexes, f"{where}.index", mistakes)
+        _check_index(row.index, indexes, f"{where}.index", mistakes)
         if isinstance(row, SecondCount):
             if row.throttled > row.attempts:
                 mistakes.add(f"{row.throttled:,} throttled of {row.attempts:,} attempts", where)
@@ -301,9 +270,9 @@ def _check_counts(
     throttles: Sequence[ThrottleCount] | None, seconds: Sequence[SecondCount] | None, mistakes: Mistakes
 ) -> None:
     """Throttles of a direction in which the seconds have attempts, and none of them throttled."""
-    for direction in ("read", "write"):
-        attempts = sum(row.attempts for row in seconds or () if row.direction == direction)
-        refused = sum(row.throttled for row in seconds or () if row.direction == direction)
+    for direction in Direction:
+        of_side = [row for row in seconds or () if row.direction == direction]
+        attempts, refused = sum(row.attempts for row in of_side), sum(row.throttled for row in of_side)
         counted = sum(row.count for row in throttles or () if row.direction == direction)
         if attempts and counted and not refused:
             mistakes.add(

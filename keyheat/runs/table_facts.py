@@ -1,12 +1,60 @@
-"""What DescribeTable and DescribeLimits answer, as facts: the one reader of both."""
+"""Facts about a table, and the one reader of DescribeTable's answer."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from keyheat.masking import masked
 from keyheat.model.resources import BillingMode, capacities_from_aws
-from keyheat.runs.formats import IndexFacts, KeyAttribute, TableFacts
+from keyheat.validation import Part, Quantity, Time
 from keyheat.words import Capacity
+
+
+class KeyAttribute(Part):
+    """One attribute of a key."""
+
+    name: str
+    type: Literal["S", "N", "B"]
+    role: Literal["HASH", "RANGE"]
+
+
+class IndexFacts(Part):
+    """What is known of one global secondary index."""
+
+    name: str
+    keys: tuple[KeyAttribute, ...] = ()  # as DescribeTable orders them; empty: unknown
+    projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] | None = None
+    include: tuple[str, ...] = ()  # attributes that INCLUDE projects
+    provisioned: Capacity | None = None
+    provisioned_now: Capacity | None = None  # as described, where it was changed after the window began
+    max_on_demand: Capacity | None = None
+    warm: Capacity | None = None
+
+
+class TableFacts(Part):
+    """What is known of the table; only its name is certain."""
+
+    name: str
+    arn: str | None = None
+    created: Time | None = None
+    keys: tuple[KeyAttribute, ...] = ()  # empty: unknown
+    billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
+    on_demand_since: Time | None = None  # where it was switched after the window began
+    provisioned: Capacity | None = None
+    provisioned_now: Capacity | None = None  # as described, where it was changed after the window began
+    max_on_demand: Capacity | None = None
+    warm: Capacity | None = None
+    has_lsi: bool | None = None
+    replicas: tuple[str, ...] = ()  # other Regions of a global table
+    region: str | None = None  # of a global table: the one that the evidence is of
+    table_class: str | None = None  # STANDARD or STANDARD_INFREQUENT_ACCESS, whose units are dearer
+    indexes: tuple[IndexFacts, ...] = ()
+
+
+class AccountFacts(Part):
+    """Quotas of the account for one table, units per second."""
+
+    table_read: Quantity | None = None
+    table_write: Quantity | None = None
 
 
 def table_facts(described: Mapping[str, Any]) -> TableFacts:

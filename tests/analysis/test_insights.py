@@ -16,7 +16,8 @@ from keyheat.analysis.report import evidence_alone
 from keyheat.analysis.timeline import timeline, units_per_request
 from keyheat.evidence.contributors import ContributorsFound, read_contributors
 from keyheat.runs import metrics
-from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
+from keyheat.runs.formats import Contributor, Contributors, Evidence, Series, Window
+from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.scenario.keys import digest_of
 from keyheat.show.verdict import verdict_sentence
 from keyheat.words import READ, WRITE, Capacity, Direction
