@@ -27,6 +27,7 @@ from keyheat.runfiles import FILES, RUN
 from keyheat.runs.client import NO_RECORDS, Records, read_records
 from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.manifest import Manifest, read_manifest, run_window
+from keyheat.runs.partitions import estimated
 from keyheat.runs.plausibility import within
 from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Mistakes
@@ -89,7 +90,7 @@ def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) ->
     evidence = from_cli_output(pages, table=table, window=window, records=records)
     from_run = {
         "scale": run.scale, "endpoint": run.endpoint, "source": run.source,
-        "partitions": partitions.estimate(run.table, run.scale),
+        "partitions": estimated(run.table, run.scale),
     }  # fmt: skip
     return evidence.model_copy(update={**from_run, "missing": (*_time_problems(run), *evidence.missing)})
 
@@ -161,7 +162,7 @@ def from_cli_output(
         series=series,
         throttles=records.throttles,
         seconds=records.seconds,
-        partitions=partitions.estimate(table),
+        partitions=estimated(table),
         missing=(*answers.problems(), *_cut_off_problem(pages), *records.missing),
     )
 

@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from keyheat.model import limits
 from keyheat.model.partitions import NOTHING, Born, Counts, warm_partitions
+from keyheat.runs.formats import PartitionFacts
+from keyheat.runs.table_facts import TableFacts
 from keyheat.words import Capacity
 
 if TYPE_CHECKING:
@@ -26,26 +27,20 @@ class TooManyShards(Exception):
     """A stream has more shards than are read; the text says how many were seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The least number of partitions, and why."""
-
-    count: int
-    because: str
-
-
-def estimated(warm: Capacity, provisioned: Capacity, scale: float = 1.0) -> Estimate | None:
-    """The least number of partitions that serve so much; None if neither is known.
+def estimated(table: TableFacts, scale: float = 1.0) -> PartitionFacts | None:
+    """The least number of partitions, from the throughput available at once; None if that is unknown.
 
     `scale` multiplies every limit of a local table, and with it what one partition serves.
     """
-    estimates = [
-        Estimate(count, f"{name} is {_rates_text(pair, scale)}")
-        for name, pair in (("its warm throughput", warm), ("what is provisioned", provisioned))
-        if pair.read or pair.write
-        for count in (warm_partitions(pair, scale),)
+    counts = [
+        (warm_partitions(pair, scale), f"{name} is {_rates_text(pair, scale)}")
+        for name, pair in (("its warm throughput", table.warm), ("what is provisioned", table.provisioned))
+        if pair and (pair.read or pair.write)
     ]
-    return max(estimates, key=lambda estimate: estimate.count, default=None)
+    if not counts:
+        return None
+    count, because = max(counts, key=lambda counted: counted[0])
+    return PartitionFacts(estimated=count, because=because)
 
 
 def _rates_text(pair: Capacity, scale: float) -> str:
