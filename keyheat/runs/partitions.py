@@ -1,4 +1,4 @@
-"""Partitions of a table: how many, as far as is told from outside, and what each served, as a file."""
+"""Partitions of a table: their estimated number, splits, and what each one served."""
 
 import re
 from collections import Counter
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Shard = Mapping[str, Any]
-"""One shard, as DescribeStream describes it."""
+"""One shard from DescribeStream."""
 
 MOST_PAGES: Final = 100
-"""Pages of DescribeStream that are read at most, a hundred shards each: more take longer than they tell."""
+"""Most pages of DescribeStream to read, a hundred shards each."""
 _ID: Final = re.compile(r"shardId-(\d{20})-")
-_MS: Final = (1_300_000_000_000, 7_300_000_000_000)  # 2011 to 2201: what can be a time in a shard's id
+_MS: Final = (1_300_000_000_000, 7_300_000_000_000)  # 2011 to 2201: plausible times in a shard's id
 
 
 class TooManyShards(Exception):
-    """A stream has more shards than are read; the text says how many were seen."""
+    """A stream with more shards than are read; the text states their number."""
 
 
 def estimated(table: TableFacts, scale: float = 1.0) -> PartitionFacts | None:
     """The least number of partitions, from the throughput available at once; None if that is unknown.
 
-    `scale` multiplies every limit of a local table, and with it what one partition serves.
+    `scale` multiplies every limit of a local table, and what one partition serves.
     """
     counts = [
         (warm_partitions(pair, scale), f"{name} is {_rates_text(pair, scale)}")
@@ -53,7 +53,7 @@ def _rates_text(pair: Capacity, scale: float) -> str:
 
 
 def all_shards(client: Any, arn: str, *, pages: int = MOST_PAGES) -> tuple[Shard, ...]:
-    """Every shard of a stream that is still kept, open or closed: page by page, with a client that is given.
+    """Every shard of a stream that is still kept, open or closed.
 
     Raises `TooManyShards`, and what the client raises.
     """
@@ -70,14 +70,14 @@ def all_shards(client: Any, arn: str, *, pages: int = MOST_PAGES) -> tuple[Shard
 
 
 def is_open(shard: Shard) -> bool:
-    """Return whether the shard still takes records: there is one such shard for each partition."""
+    """Whether a shard takes records: each partition has one open shard."""
     return shard.get("SequenceNumberRange", {}).get("EndingSequenceNumber") is None
 
 
 def split_times_s(shards: Iterable[Shard]) -> list[float | None]:
-    """When each partition split that the shards show; None if the ids of its children do not say.
+    """Times of the partition splits that shards show; None if the ids lack a time.
 
-    One child is a roll-over, and no split.
+    A parent with one child rolled over and did not split.
     """
     by_id = {shard["ShardId"]: shard for shard in shards}
     children = Counter(shard.get("ParentShardId") for shard in by_id.values())
@@ -94,10 +94,7 @@ def split_times_s(shards: Iterable[Shard]) -> list[float | None]:
 
 
 def created_s(shard_id: str) -> float | None:
-    """When a shard was made, in the service's time: its id has it in milliseconds, which is not documented.
-
-    None if an id looks otherwise, as it may one day.
-    """
+    """Creation time of a shard, by the undocumented milliseconds in its id; None without them."""
     match = _ID.match(shard_id)
     if match is None or not _MS[0] <= int(match[1]) <= _MS[1]:
         return None
@@ -134,7 +131,7 @@ def partitions_table(
 def _cells(
     resource: Mapping[str, Any], step_s: int, start_s: float, end_s: float
 ) -> dict[tuple[int, int], Counts]:
-    """Counts by partition and beginning of the step, in order."""
+    """Counts by partition and start of the step, in order."""
     merged: dict[tuple[int, int], Counts] = {}
     for second, number, *counts in resource["rows"]:
         if second + resource["step_s"] > start_s and second < end_s:
@@ -147,7 +144,7 @@ def _cells(
 def _rows(
     resource: Mapping[str, Any], cells: Mapping[tuple[int, int], Counts], step_s: int, start_s: int
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows as the schema has them; refusals, which are means where they were simulated, as whole numbers."""
+    """Rows of the schema; throttles, which are means in a simulation, as whole numbers."""
     births = [Born(*fields) for fields in resource["born"]]
     there = {(number, max(start_s, int(born.since_s)) // step_s * step_s): NOTHING
              for number, born in enumerate(births)}  # fmt: skip

@@ -1,7 +1,6 @@
-"""Check evidence from outside for contradictions; report all of them at once.
+"""Check evidence from outside for contradictions, and report all of them at once.
 
-That each field has the right type is known by then. What `collect` writes passes; a file that somebody wrote
-by hand, or damaged, is stopped here, before it is labelled.
+Types are already valid. Output of `collect` passes; damaged or handwritten files stop here.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -23,16 +22,16 @@ from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Mistakes, checked
 from keyheat.words import Direction
 
-MOST: Final = 1e15  # more units, or throttles, than any table has in a day
-MOST_OF_KEY: Final = MOST / 2  # that one rule counts: what a key used and what it was refused are added up
-NEARLY: Final = 0.85  # how much alike two names are, one of which is a typing mistake for the other
+MOST: Final = 1e15  # units or throttles; no table has more in a day
+MOST_OF_KEY: Final = MOST / 2  # for one rule: accessed and throttled counts are added up
+NEARLY: Final = 0.85  # similarity of a misspelt name
 MOST_SERIES: Final = 10_000
 
 Points = tuple[tuple[datetime, float], ...]
 
 
 def _series(evidence: Evidence, indexes: set[str], mistakes: Mistakes) -> tuple[Series, ...]:
-    """The series with their points in order and each once; what is wrong with them goes to `mistakes`."""
+    """Sort the points of each series and drop repeated ones; errors go to `mistakes`."""
     if len(evidence.series) > MOST_SERIES:
         mistakes.add(f"{len(evidence.series):,} series; at most {MOST_SERIES:,} are read", ".series")
         return ()
@@ -52,7 +51,7 @@ def _series(evidence: Evidence, indexes: set[str], mistakes: Mistakes) -> tuple[
 
 
 def _wrong_kind(series: Series) -> Iterator[tuple[str, str]]:
-    """What a series cannot be of, or in: the field, and why."""
+    """Yield fields of a series that contradict its metric, with reasons."""
     metric, read = series.metric, metrics.READ.get(series.metric)
     yield from _wrong_period(series.period_s)
     if series.index is not None and series.operation is not None:
@@ -78,14 +77,14 @@ def _wrong_period(period_s: int) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=1_000)
 def _meant(name: str) -> str | None:
-    """The metric that a name is nearly the name of. Other metrics of AWS are let be, and not looked at."""
+    """The metric that a misspelt name means; other metrics of AWS are ignored."""
     if name in metrics.NOT_READ or len(name) > 80:
         return None
     return next(iter(get_close_matches(name, metrics.READ, n=1, cutoff=NEARLY)), None)
 
 
 def _points(series: Series, window: Window, where: str, mistakes: Mistakes) -> Points:
-    """The points in order, each once: whole minutes, within the window, a period or more apart."""
+    """Sort the points and drop repeated ones; check minutes, window and distances."""
     number, period_s = len(series.points), series.period_s
     at = np.fromiter((moment.timestamp() for moment, _ in series.points), np.float64, number)
     values = np.fromiter((value for _, value in series.points), np.float64, number)
@@ -114,9 +113,9 @@ def _points(series: Series, window: Window, where: str, mistakes: Mistakes) -> P
 
 
 KEPT: Final = timedelta(days=455)
-"""How long CloudWatch keeps anything:
+"""CloudWatch's longest retention:
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html"""
-CLOCKS: Final = timedelta(minutes=10)  # how far the clocks of machines that sent the load may lie apart
+CLOCKS: Final = timedelta(minutes=10)  # most difference between clocks of load generators
 MOST_INDEXES: Final = 1_000  # of a table; DynamoDB's quota is 20, and can be raised
 EARLIEST_YEAR: Final = 2012  # the year in which DynamoDB began
 LATEST_YEAR: Final = 2200
@@ -125,7 +124,7 @@ Row = TypeVar("Row", ThrottleCount, SecondCount)
 
 
 def read_evidence(path: Path) -> Evidence:
-    """Evidence from a file. Raises `FileProblem` with every mistake and contradiction in it."""
+    """Read evidence from a file. Raises `FileProblem` with every mistake."""
     content = runfiles.parsed_json(path)
     if isinstance(content, dict) and "MetricDataResults" in content:
         raise FileProblem(
@@ -142,12 +141,12 @@ def read_evidence(path: Path) -> Evidence:
 
 
 def sound(evidence: Evidence) -> Evidence:
-    """The evidence with points in order and each once. Raises `ValueError` with all that cannot be true."""
+    """Sort the points and drop repeated ones. Raises `ValueError` with every contradiction."""
     mistakes = Mistakes()
     _check_window(evidence.window, mistakes)
     _check_size(evidence, mistakes)
     _check_table(evidence.table, mistakes)
-    if mistakes:  # what does not lie within such a window says nothing about what is wrong
+    if mistakes:  # further checks depend on a valid window
         raise ValueError(str(mistakes))
     indexes = {index.name for index in evidence.table.indexes}
     series = _series(evidence, indexes, mistakes)
@@ -162,7 +161,7 @@ def sound(evidence: Evidence) -> Evidence:
 
 
 def within(rows: tuple[Row, ...] | None, window: Window) -> tuple[Row, ...] | None:
-    """The rows of the client that `sound` takes for a window."""
+    """The client's rows in a window, with the tolerance of `sound`."""
     if rows is None:
         return None
     first, end = window.start - CLOCKS, window.end + CLOCKS
@@ -170,14 +169,14 @@ def within(rows: tuple[Row, ...] | None, window: Window) -> tuple[Row, ...] | No
 
 
 def _check_index(index: str | None, indexes: set[str], where: str, mistakes: Mistakes) -> None:
-    """An index that is spoken of is one of the table, where the table says which it has."""
+    """Check that a named index exists, if the indexes are known."""
     if index is not None and indexes and index not in indexes:
         has = ", ".join(sorted(indexes)[:10])
         mistakes.add(f"the table has no index {index[:255]!r}; it has {has[:500]}", where)
 
 
 def _check_contributors(rule: Contributors, indexes: set[str], where: str, mistakes: Mistakes) -> None:
-    """A rule counts by periods, as a series does, and no more than a table has."""
+    """Check the period and the counts of a Contributor Insights rule."""
     _check_index(rule.index, indexes, f"{where}.index", mistakes)
     for field, message in _wrong_period(rule.period_s):
         mistakes.add(message, f"{where}{field}")
@@ -201,7 +200,7 @@ def _check_window(window: Window, mistakes: Mistakes) -> None:
 
 
 def _check_size(evidence: Evidence, mistakes: Mistakes) -> None:
-    """What is written can be read again."""
+    """Check that written evidence can be read again."""
     rows = sum(len(series.points) for series in evidence.series)
     rows += len(evidence.throttles or ()) + len(evidence.seconds or ())
     if rows > MOST_ROWS:
@@ -233,7 +232,7 @@ def _check_table(table: TableFacts, mistakes: Mistakes) -> None:
 def _rows(
     name: str, rows: Sequence[Row] | None, window: Window, indexes: set[str], mistakes: Mistakes
 ) -> Sequence[Row] | None:
-    """Rows of the client: within the window, on whole seconds, of an index that is there."""
+    """Check the client's rows: window, whole seconds, known index, plausible counts."""
     first, last = window.start - CLOCKS, window.end + CLOCKS
     for number, row in enumerate(rows or ()):
         where = f".{name}[{number}]"
@@ -253,7 +252,7 @@ def _rows(
 
 
 def _once(rows: Sequence[SecondCount] | None, mistakes: Mistakes) -> tuple[SecondCount, ...] | None:
-    """One row for each second, resource and direction; the same row twice counts once."""
+    """Keep one row per second, resource and direction; equal rows count once."""
     if rows is None:
         return None
     first: dict[Hashable, tuple[int, SecondCount]] = {}
@@ -269,7 +268,7 @@ def _once(rows: Sequence[SecondCount] | None, mistakes: Mistakes) -> tuple[Secon
 def _check_counts(
     throttles: Sequence[ThrottleCount] | None, seconds: Sequence[SecondCount] | None, mistakes: Mistakes
 ) -> None:
-    """Throttles of a direction in which the seconds have attempts, and none of them throttled."""
+    """Check throttles against seconds with attempts and no throttle."""
     for direction in Direction:
         of_side = [row for row in seconds or () if row.direction == direction]
         attempts, refused = sum(row.attempts for row in of_side), sum(row.throttled for row in of_side)
