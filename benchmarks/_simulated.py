@@ -10,9 +10,9 @@ from keyheat.analysis.run_result import traffic_of
 from keyheat.analysis.setup import Setup
 from keyheat.analysis.summary import RunSummary
 from keyheat.runfiles import SIMULATED
-from keyheat.runs.formats import TableFacts
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
+from keyheat.runs.table_facts import TableFacts
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import simulate

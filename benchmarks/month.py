@@ -72,7 +72,7 @@ def played(plan: Plan, folder: Path, number: int) -> list[NightSaid]:
     def now() -> datetime:
         return FIRST + timedelta(days=len(said))
 
-    with History.open(folder / "history.sqlite", now) as history:
+    with History(folder / "history.sqlite", now) as history:
         for night in nights_of(plan, folder, number):
             said.append(_of(number, night, _session(night, folder, history)))
     return said
@@ -135,7 +135,7 @@ def counted(said: Sequence[NightSaid]) -> list[Row]:
 def write_page(folder: Path) -> Path:
     """The page of a month, night by night."""
     file = folder / "history.sqlite"
-    with History.open(file, lambda: FIRST) as history:
+    with History(file, lambda: FIRST) as history:
         made = sessions_answer(file, history.sessions(), set())
     return save(folder / "month.html", html_of(made, FIRST + timedelta(days=MONTH.nights)))
 

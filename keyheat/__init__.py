@@ -1,8 +1,7 @@
 """Keyheat: load testing and throttle detection for Amazon DynamoDB. Is it the partition, or the table?
 
-What tests, analyzers and notebooks of one's own use: `keyheat.assert_no_hot_partition(...)`,
-`keyheat.Finding`, `keyheat.load_run(...)`, and the other names in `__all__`. They are loaded when they are
-asked for, since no part of the program needs them.
+Public names for tests, analyzers and notebooks are in `__all__`, such as `keyheat.load_run(...)`; each is
+imported on first use.
 """
 
 from importlib import import_module
@@ -46,7 +45,7 @@ _MODULE_OF = {
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, loaded now."""
+    """Import a public name."""
     if name == "__version__":
         from importlib.metadata import version
 
@@ -57,5 +56,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is public."""
+    """List the public names."""
     return __all__

@@ -1,4 +1,4 @@
-"""`python -m keyheat VERB`: the command line, where there is no script of that name on the path."""
+"""`python -m keyheat VERB`: the command line without the installed script."""
 
 import sys
 

@@ -17,29 +17,29 @@ OF_AWS: Final = (
     *(".cloud.adc-e.uk", ".api.cloud-aws.adc-e.uk"),
     *(".csp.hci.ic.gov", ".api.aws.hci.ic.gov"),
 )
-"""Where the services of AWS are, in each of its partitions, over IPv4 alone and over both: as botocore's
-`partitions.json` has them. https://docs.aws.amazon.com/general/latest/gr/rande.html"""
+"""Domains of AWS services in each partition, over IPv4 and dual-stack, from botocore's `partitions.json`.
+https://docs.aws.amazon.com/general/latest/gr/rande.html"""
 OPEN_MINUTE: Final = "X-Keyheat-Open-Minute"
-"""The header by which our endpoint's CloudWatch is asked for the minute that goes on, as far as it is."""
+"""Request header: let the CloudWatch of our endpoint include the current minute."""
 CLOCK: Final = "X-Keyheat-Clock"
-"""The header by which our endpoint says its time, in epoch seconds: tests and trials move it."""
+"""Response header of our endpoint: its time in epoch seconds, which tests and trials move."""
 SCALE: Final = "X-Keyheat-Scale"
-"""The header by which our endpoint says by how much it multiplies every rate limit."""
+"""Response header of our endpoint: the factor of every rate limit."""
 DYNAMODB: Final = re.compile(r"(?:[a-z0-9-]+\.)?dynamodb(?:-fips)?\.([a-z0-9-]+)(?:\.vpce)?(\..+)")
-"""DynamoDB's hosts, those of interface endpoints as well: https://docs.aws.amazon.com/general/latest/gr/ddb.html
+"""DynamoDB's hosts, including interface endpoints: https://docs.aws.amazon.com/general/latest/gr/ddb.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/privatelink-interface-endpoints.html"""
 OF_ACCOUNT: Final = re.compile(r"\d{12}\.ddb\.([a-z0-9-]+)(\..+)")
 """Hosts of one account: https://docs.aws.amazon.com/sdkref/latest/guide/feature-account-endpoints.html"""
 PLAIN_URL: Final = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?/?", re.IGNORECASE)
-"""An endpoint's URL that every reader of URLs takes for the same host."""
+"""A URL in which every parser sees the same host."""
 SHOWN_LETTERS: Final = 200  # of a URL from a file
 
 Resolve = Callable[[str], Iterable[str]]
-"""Gives the addresses of a name; none where it has none."""
+"""Resolve a name to its addresses."""
 
 
 def addresses_of(host: str) -> set[str]:
-    """What a name resolves to now."""
+    """Resolve a name now."""
     try:
         return {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except (OSError, UnicodeError):
@@ -47,9 +47,9 @@ def addresses_of(host: str) -> set[str]:
 
 
 def on_this_machine(host: str, resolve: Resolve = addresses_of) -> bool:
-    """Whether it is loopback: nothing there costs anything, and no credentials are needed.
+    """Whether a host is loopback, where nothing costs anything and no credentials are needed.
 
-    A name is what it resolves to: the resolver of `NAME.localhost` may give any address.
+    Names are resolved: a resolver may give any address for `NAME.localhost`.
     """
     if host == "localhost" or host.endswith(".localhost"):
         addresses = list(resolve(host))
@@ -58,18 +58,18 @@ def on_this_machine(host: str, resolve: Resolve = addresses_of) -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether it is a loopback address; a name is not."""
+    """Whether a text is a loopback address; a name is not."""
     return is_address(address) and ipaddress.ip_address(address).is_loopback
 
 
 def check_peer(connection: socket.socket, host: str) -> None:
-    """Raise `OSError` if a connection to what was this machine leads elsewhere."""
+    """Raise `OSError` if a connection to a local host leads to another machine."""
     if not is_loopback(connection.getpeername()[0]):
         raise OSError(f"{host} is not on this machine any more")
 
 
 def is_address(name: str) -> bool:
-    """Whether it is an IP address rather than a name."""
+    """Whether a text is an IP address, not a name."""
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -78,9 +78,9 @@ def is_address(name: str) -> bool:
 
 
 def known_host(url: str, resolve: Resolve = addresses_of) -> bool:
-    """Whether requests may go there because a file says so: DynamoDB in AWS over TLS, or this machine.
+    """Whether a URL from a file is safe to call: DynamoDB in AWS over TLS, or this machine.
 
-    Of the names of this machine only its own counts: others resolve to what a DNS server answers.
+    Of local names only `localhost` counts: a DNS server decides what others resolve to.
     """
     if not PLAIN_URL.fullmatch(url):
         return False
@@ -91,7 +91,7 @@ def known_host(url: str, resolve: Resolve = addresses_of) -> bool:
 
 
 class UnknownEndpoint(ValueError):
-    """A file names an endpoint that the command line does not; the message is for the user of that file."""
+    """A file names an endpoint that the command line does not; the message is for the user."""
 
     def __init__(self, file: str, url: str, option: str) -> None:
         quoted = repr(url[:SHOWN_LETTERS])
@@ -110,55 +110,55 @@ def endpoint_of(named: str | None, given: str | None, *, file: str, option: str)
 
 
 def in_aws(host: str) -> bool:
-    """Whether it is DynamoDB in AWS itself, where each service has an address of its own.
+    """Whether a host is DynamoDB in AWS, where each service has its own address.
 
-    A rented machine there has such a name, too, and may serve anything.
+    A rented machine in AWS has a similar name, and may serve anything.
     """
     return region_of(host) is not None
 
 
 def region_of(host: str) -> str | None:
-    """The Region that a host of DynamoDB in AWS is of; None for any other host."""
+    """The Region of a DynamoDB host in AWS; None for any other host."""
     match = DYNAMODB.fullmatch(host) or OF_ACCOUNT.fullmatch(host)
     return match[1] if match and match[2] in OF_AWS else None
 
 
 def without_account(host: str) -> str:
-    """The Region's own host in place of one that names the account; the service is the same."""
+    """The Region's host for a host that names the account; the service is the same."""
     match = OF_ACCOUNT.fullmatch(host)
     return f"dynamodb.{match[1]}{match[2]}" if match and in_aws(host) else host
 
 
 Asked = Callable[[str], str | None]
-"""A header of the request by its name; None where it has none."""
+"""Get a header of the request by name; None without it."""
 HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^][:/?#@\s]+))(?::[0-9]*)?")
-"""A name, an address, or one of IPv6 in brackets, and a port: https://www.rfc-editor.org/rfc/rfc3986#section-3.2"""
+"""A name or address (IPv6 in brackets), and a port: https://www.rfc-editor.org/rfc/rfc3986#section-3.2"""
 SANDBOX: Final = "sandbox allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
-"""The policy of a page that a file holds: it works as always, and is a stranger to the server that gives it,
-so that injected content can read nothing else there, and change nothing.
+"""Policy of a page served from a file: it works as usual but cannot read or change anything else on the
+server, even with injected content.
 https://www.w3.org/TR/CSP3/#directive-sandbox"""
 
 
 def hostname_of(header: str) -> str:
-    """The name or address in a `Host` header, without its port; empty if it has none."""
+    """Parse the name or address of a `Host` header, without its port; empty if invalid."""
     match = HOST.fullmatch(header)
     return (match[1] or match[2]).lower().rstrip(".") if match else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The names by which a server may be called.
+    """The names that a server answers to.
 
-    A foreign name that resolves to this machine (DNS rebinding) would make the server's pages
-    theirs in the eyes of the browser. An address cannot be rebound, and is let through.
+    Otherwise a foreign name that resolves to this machine (DNS rebinding) gets the rights of the server's own
+    pages. An address cannot be rebound.
     """
 
     names: frozenset[str] = frozenset()
 
     def answers(self, header: Asked, *, links: bool = True) -> bool:
-        """Whether a request calls the server by its own name, and comes from no other site's page.
+        """Whether a request uses one of the server's names and comes from no other site's page.
 
-        `links`: whether a link on such a page may lead here.
+        `links`: whether a link on another site may lead here.
         """
         if not self.is_known(header("Host") or "") or not self._from_ours(header):
             return False
@@ -166,14 +166,14 @@ class Hosts:
         return not elsewhere or (links and header("Sec-Fetch-Mode") == "navigate")
 
     def is_known(self, host: str) -> bool:
-        """Whether a `Host` header has one of these names, this machine's own, or an address."""
+        """Whether a `Host` header has one of these names, this machine's, or an address."""
         name = hostname_of(host)
         return name == "localhost" or is_address(name) or name in map(str.lower, self.names)
 
     def _from_ours(self, header: Asked) -> bool:
-        """Whether the page that asks, if it is one that says so, is the server's own.
+        """Whether the request's page, if it has one, is the server's own.
 
-        A proxy may have called the server by another name than the browser called the proxy.
+        Behind a proxy, the browser and the proxy may use different names.
         """
         origin = header("Origin")
         if origin is None:

@@ -1,7 +1,7 @@
-"""Parse TOML and JSON that is neither longer nor deeper than any file of Keyheat's.
+"""Parse TOML and JSON of limited length and depth.
 
-Parsers call themselves for each level, and TOML's takes memory by the square of a dotted key's parts; so both
-are counted before, by a scan that calls nothing and takes time by the length alone.
+The parsers recurse for each level, and TOML's memory grows by the square of a dotted key's parts. So a linear
+scan counts both first.
 """
 
 import re
@@ -33,16 +33,16 @@ _NO_KEY: Final = re.compile(r"[^\w.\-]+")
 
 
 class NotAccepted(ValueError):
-    """Text that is not TOML or not JSON, or that is longer or deeper than is read; says which."""
+    """Text that is invalid, too long or too deep; the message tells which."""
 
 
 def text_of(path: Path) -> str:
-    """The text of a file that a person wrote. Raises `NotAccepted`, and `OSError` where it cannot be read."""
+    """Read a text file. Raises `NotAccepted`, and `OSError` if it cannot be read."""
     return _decoded(read_file(path, MOST_TEXT_BYTES)).replace("\r\n", "\n")
 
 
 def unmarked(body: bytes) -> bytes:
-    """Text that has a byte order mark, as UTF-8 without it; other bytes as they are. Raises `NotAccepted`."""
+    """Convert text with a byte order mark to UTF-8 without it. Raises `NotAccepted`."""
     marked = body.startswith((BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE))
     return _decoded(body).encode() if marked else body
 
@@ -56,7 +56,7 @@ def _decoded(body: bytes) -> str:
 
 
 def parsed_toml(text: str) -> dict[str, Any]:
-    """What TOML text says. Raises `NotAccepted`."""
+    """Parse TOML. Raises `NotAccepted`."""
     bare = _TOML_STRINGS.sub(_without_content, text)
     _check_depth(bare.encode(errors="replace"), MOST_TOML_DEPTH)
     words = _NO_KEY.split(bare.replace(" ", "").replace("\t", ""))
@@ -64,12 +64,12 @@ def parsed_toml(text: str) -> dict[str, Any]:
         raise NotAccepted(f"a key has {parts:,} parts with dots between, at most {MOST_KEY_PARTS} are read")
     try:
         return tomllib.loads(text)
-    except ValueError as error:  # also of a number with too many digits, which is no TOMLDecodeError
+    except ValueError as error:  # a number with too many digits is no TOMLDecodeError
         raise NotAccepted(f"not TOML: {error}") from error
 
 
 def parsed_json(body: bytes) -> Any:
-    """What JSON says, also in UTF-16 with a byte order mark. Raises `NotAccepted`."""
+    """Parse JSON, also in UTF-16 with a byte order mark. Raises `NotAccepted`."""
     body = unmarked(body)
     _check_depth(_outside_strings(body), MOST_DEPTH)
     try:
@@ -79,20 +79,20 @@ def parsed_json(body: bytes) -> Any:
 
 
 def _without_content(match: re.Match[str]) -> str:
-    """What stands for a string, which may be the part of a key; nothing for a comment."""
+    """Replace a string, which may be part of a key; remove a comment."""
     return "" if match[0].startswith("#") else "x"
 
 
 def _outside_strings(body: bytes) -> bytes:
-    """The brackets of JSON that are not within a string."""
+    """Keep only the brackets of JSON that are not in a string."""
     if b"\\" in body:
         body = re.sub(rb"\\.", b"", body, flags=re.DOTALL)
-    signs = body.translate(None, _NO_BRACKET).replace(b'""', b"")  # which changes nothing around it
+    signs = body.translate(None, _NO_BRACKET).replace(b'""', b"")  # empty strings
     return re.sub(rb'"[^"]*"?', b"", signs)
 
 
 def _check_depth(text: bytes, most: int) -> None:
-    """Raise `NotAccepted` where brackets stand within brackets more often than that."""
+    """Raise `NotAccepted` if brackets are nested deeper."""
     brackets = text.translate(None, _NO_BRACKET + b'"')
     depth = max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
     if depth > most:

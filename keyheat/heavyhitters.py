@@ -1,4 +1,4 @@
-"""The heaviest of however many names, in bounded memory.
+"""The heaviest of any number of names, in bounded memory.
 
 Misra and Gries, "Finding repeated elements", 1982: https://doi.org/10.1016/0167-6423(82)90012-0
 """
@@ -16,9 +16,9 @@ Name = TypeVar("Name", str, bytes)
 class HeavyHitters(Generic[Name]):
     """Weights by name, exact up to `most` names.
 
-    Beyond, the weight of the name in the middle is subtracted from all, and names without a rest are dropped.
-    `taken` sums that up: a name with a weight weighed at most so much more, one without at most so much. More
-    than half of these names lose as much as is added to `taken`, so it is at most 2 / `most` of the total.
+    Beyond that, the median weight is subtracted from all names, and names without a rest are dropped. `taken`
+    is the sum of these subtractions: the most that any name can have lost. More than half of the names lose
+    as much as `taken` grows, so it is at most 2 / `most` of the total.
     """
 
     weights: dict[Name, float] = field(default_factory=dict)
@@ -46,10 +46,10 @@ class HeavyHitters(Generic[Name]):
         self.taken += least
 
     def weight(self, name: Name) -> float:
-        """The most that a name can have weighed; 0 if it has none."""
+        """Upper bound of the weight of a name; 0 without one."""
         weight = self.weights.get(name)
         return 0.0 if weight is None else weight + self.taken
 
     def top(self, k: int) -> list[Name]:
-        """The heaviest `k` names, heaviest first."""
+        """The `k` heaviest names, heaviest first."""
         return nsmallest(k, self.weights, key=lambda name: (-self.weights[name], name))

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_TEXT_BYTES: Final = 1 << 20
-"""Of what a person writes."""
+"""Of handwritten text."""
 PIECE_BYTES: Final = 1 << 16
 
-_NO_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # Windows has no pipes among its files
+_NO_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # Windows has no named pipes in folders
 _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISCHR, "a device"),
@@ -31,7 +31,7 @@ _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
 
 
 class NotRead(OSError):
-    """A file that is not read; `strerror` says why."""
+    """A file that is not read; `strerror` is the reason."""
 
     def __init__(self, why: str) -> None:
         super().__init__(errno.EINVAL, why)
@@ -39,7 +39,7 @@ class NotRead(OSError):
 
 def open_file(path: Path) -> BufferedReader:
     """Open a regular file for reading. Raises `OSError`, as `NotRead` for a pipe, a device or a socket."""
-    _check_kind(os.stat(path))  # before it is opened: that alone may wait, or set off a device
+    _check_kind(os.stat(path))  # before opening it, which may block or trigger a device
     file = open(  # noqa: SIM115 (its caller closes it)
         path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAITING)
     )
@@ -52,7 +52,7 @@ def open_file(path: Path) -> BufferedReader:
 
 
 def read_file(path: Path, most_bytes: int) -> bytes:
-    """The content of a regular file. Raises `OSError`, as `NotRead` where it has more bytes than that."""
+    """Read a regular file. Raises `OSError`, as `NotRead` if it has more bytes."""
     with open_file(path) as file:
         if (size := os.fstat(file.fileno()).st_size) > most_bytes:
             raise NotRead(f"it has {size:,} bytes; at most {most_bytes:,} are read")
@@ -64,7 +64,7 @@ def read_file(path: Path, most_bytes: int) -> bytes:
 
 
 def lines_of(file: IO[str], most_characters: int) -> Iterator[str]:
-    """The lines of an open text, one at a time. Raises `NotRead` for a longer line."""
+    """Read the lines of an open text, one at a time. Raises `NotRead` for a longer line."""
     number = 0
     while line := file.readline(most_characters + 1):
         number += 1
@@ -76,10 +76,7 @@ def lines_of(file: IO[str], most_characters: int) -> Iterator[str]:
 
 
 def begins_with(path: Path) -> str:
-    """The first part of a text file, whatever its encoding; empty where it is no regular file.
-
-    Enough to tell by a word in it what a file among others is. Raises `OSError`.
-    """
+    """Read the start of a text file in any encoding; empty if it is not a regular file. Raises `OSError`."""
     if not path.is_file():
         return ""
     with open_file(path) as file:
@@ -88,15 +85,15 @@ def begins_with(path: Path) -> str:
 
 
 def encoding_of(head: bytes) -> str:
-    """The encoding of a text that begins with `head`: UTF-8 unless a byte order mark says UTF-16.
+    """The encoding of a text by its first bytes: UTF-16 with a byte order mark, else UTF-8.
 
-    PowerShell's `>` writes UTF-16 with a mark, and some editors of Windows mark UTF-8.
+    PowerShell's `>` writes UTF-16 with a mark, and some Windows editors mark UTF-8.
     """
     return "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
 
 
 def is_text(name: str) -> bool:
-    """Whether the name of a file is UTF-8: no page and no JSON can hold another one."""
+    """Whether a file name is UTF-8; pages and JSON cannot contain another one."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -111,17 +108,17 @@ def _check_kind(status: os.stat_result) -> None:
 
 
 MOST_PARQUET_BYTES: Final = 2 << 30
-"""Of a Parquet file, unpacked; and of all words in its rows."""
+"""Of an unpacked Parquet file, and of all words in its rows."""
 MOST_WIDTH_BYTES: Final = 64
 
 
 def open_parquet(file: Any, most_rows: int | None = None) -> "pq.ParquetFile":
-    """A Parquet file whose columns are flat, and whose metadata state no more than is read.
+    """Open a Parquet file with flat columns and bounded size, by its metadata.
 
-    Words come as dictionaries: one that a million rows repeat is in memory once. Raises `NotRead`, and
+    Words become dictionaries, so that repeated ones are in memory once. Raises `NotRead`, and
     `pyarrow.ArrowException`.
     """
-    import pyarrow.parquet as pq  # here, since the base of Keyheat has no pyarrow
+    import pyarrow.parquet as pq  # here: an install without extras lacks pyarrow
 
     metadata = pq.read_metadata(file)
     if most_rows is not None and metadata.num_rows > most_rows:
@@ -139,7 +136,7 @@ def open_parquet(file: Any, most_rows: int | None = None) -> "pq.ParquetFile":
 
 
 def check_words(batches: Iterable["pa.RecordBatch"], most_bytes: int = MOST_PARQUET_BYTES) -> None:
-    """Raise `NotRead` where the words of all rows together are longer than that."""
+    """Raise `NotRead` if the words of all rows together are longer."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,9 +1,7 @@
-"""Text as it may be shown and kept: without the account, without credentials, and without
-signs that a terminal obeys.
+"""Mask accounts, credentials and control characters in text that is shown or kept.
 
-ARNs, the addresses of an account's own endpoint, and the errors of a service name the account; an error about
-a signature repeats the request with its session token, and so does the SDK where it logs everything. A URL
-may hold a password or a token. Whoever uses one has it in memory, and nowhere else.
+ARNs, account endpoints and service errors name the account; errors about a signature, and the SDK's debug
+log, contain the session token. A URL may contain a password or a token.
 """
 
 import json
@@ -41,7 +39,7 @@ _MASKS: Final = (
     ),
     (re.compile(r"(?i)(\bsignature\W{1,3})[0-9a-f]{32,}\b"), rf"\g<1>{SECRET}"),
     (re.compile(r"(?i)(\b(?:basic|bearer) )[\w.~+/=-]{16,}"), rf"\g<1>{SECRET}"),
-    # As STS, SSO and an instance's metadata answer, in XML, JSON and the reprs of Python.
+    # In responses of STS, SSO and instance metadata, as XML, JSON and Python reprs.
     (
         re.compile(
             r"(?i)((?:secret_?(?:access_?)?key|(?:session|access|refresh)_?token|client_?secret)"
@@ -52,7 +50,7 @@ _MASKS: Final = (
     # A user and a password: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1
     (re.compile(r"(?i)(\bhttps?://)[^\s/?#@\"<>]{1,500}@"), r"\g<1>"),
     (re.compile(rf"(://{_USER}):[^\s/?#\"<>]{{0,500}}@"), r"\g<1>@"),
-    # One in which nothing is escaped, and that is no port.
+    # An unescaped password; not a port.
     (re.compile(rf"(://{_USER}):(?!\d{{1,5}}(?:[/?#\s'\"]|$))[^\s\"<>]{{0,500}}?@"), r"\g<1>@"),
     (
         re.compile(
@@ -69,19 +67,19 @@ _NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
 def masked(text: str) -> str:
-    """The text without account ids, access keys, session tokens, and the passwords and tokens of URLs."""
+    """Remove account ids, access keys, session tokens, and passwords and tokens of URLs."""
     for pattern, instead in _MASKS:
         text = pattern.sub(instead, text)
     return text
 
 
 def plain(text: str) -> str:
-    """The text with � for each sign that a terminal obeys, or that turns other text around."""
+    """Replace control and bidirectional characters by �."""
     return _each(text, lambda _sign: "\ufffd")
 
 
 def as_cell(text: str) -> str:
-    """Text for a cell of CSV: a quote before what a spreadsheet takes for a formula. Numbers stay numbers.
+    """Quote text that a spreadsheet would take for a formula; numbers stay numbers.
 
     https://owasp.org/www-community/attacks/CSV_Injection
     """
@@ -89,7 +87,7 @@ def as_cell(text: str) -> str:
 
 
 def plain_json(body: bytes, encoding: str = "utf-8") -> str:
-    """The same JSON, with an escape for each such sign, and for what an encoding has no sign for."""
+    """Escape control characters in JSON, and those that the encoding lacks."""
     text = _each(body.decode(), lambda sign: json.dumps(sign)[1:-1])
     try:
         text.encode(encoding)
@@ -99,17 +97,14 @@ def plain_json(body: bytes, encoding: str = "utf-8") -> str:
 
 
 def speak_plainly() -> None:
-    """Have stdout and stderr show a ? where their encoding, such as ASCII, lacks a character.
-
-    Otherwise an arrow ends the program where a terminal knows none.
-    """
+    """Let stdout and stderr print ? for characters that their encoding, such as ASCII, lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
             stream.reconfigure(errors="replace")
 
 
 def _each(text: str, instead: Callable[[str], str]) -> str:
-    """Text with something instead of each sign that is not seen: all but spaces, tabs and ends of lines."""
+    """Replace each character that is invisible, except spaces, tabs and line ends."""
     if text.isprintable():
         return text
     return "".join(
@@ -119,19 +114,18 @@ def _each(text: str, instead: Callable[[str], str]) -> str:
 
 
 def from_here(path: Path) -> Path | None:
-    """The path relative to the working directory; None where it is not below that,
-    so that what is kept or sent names no more of the machine."""
+    """The path relative to the working directory; None if it is not below it."""
     whole, here = path.absolute(), Path.cwd()
     return whole.relative_to(here) if whole.is_relative_to(here) else None
 
 
 def short_path(path: Path) -> str:
-    """A path as a person would type it from here."""
+    """A path as a user would type it from here."""
     return str(from_here(path) or path)
 
 
 def typed(path: Path) -> str:
-    """A path for a command that is copied into a shell anywhere on this machine, or here: `~/runs/hotkey`."""
+    """A path for a command to copy into a shell on this machine: `~/runs/hotkey`."""
     near, home = from_here(path), Path.home()
     if near is not None and near != Path():
         return shlex.quote(str(near))
@@ -141,9 +135,9 @@ def typed(path: Path) -> str:
 
 
 def mask_errors(client: Any) -> Any:
-    """A boto3 client whose errors, and whose library's log, say no more than may be shown; gives it back.
+    """Mask the errors and the log of a boto3 client, and return it.
 
-    botocore parses an error before it is raised, and lets others see what it parsed:
+    botocore lets handlers change a parsed error before it is raised:
     https://botocore.amazonaws.com/v1/documentation/api/latest/topics/events.html
     """
     mask_logs()
@@ -153,16 +147,16 @@ def mask_errors(client: Any) -> Any:
 
 @cache
 def mask_logs() -> None:
-    """Have the AWS SDK log no secrets, however much it is told to log (`--loglevel DEBUG`).
+    """Keep secrets out of the AWS SDK's log, at any level (`--loglevel DEBUG`).
 
-    A filter sees the records of its own logger alone, and not those of the loggers below it.
+    A filter sees the records of its own logger only, not those of loggers below it.
     """
     for module in _sdk_modules():
         logging.getLogger(module).addFilter(_mask_record)
 
 
 def _sdk_modules() -> Iterator[str]:
-    """The modules of the SDK by name, each of which has a logger of its own; none is imported."""
+    """Names of the SDK's modules, each with its own logger; imports none."""
     for package in SDKS:
         spec = find_spec(package)
         yield package

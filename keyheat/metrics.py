@@ -1,4 +1,4 @@
-"""A metric of Keyheat's, written in Prometheus' text format by prometheus-client.
+"""Metrics in Prometheus' text format, written by prometheus-client.
 
 Names follow https://prometheus.io/docs/practices/naming/: the unit at the end, `_total` for a counter.
 """
@@ -23,7 +23,7 @@ Labels = Mapping[str, str]
 
 @cache
 def own_version() -> str:
-    """Keyheat's version, as it is installed: it is read from a file, and asked for every second."""
+    """Keyheat's installed version, read from a file once."""
     from importlib.metadata import version  # the endpoint starts without it
 
     return version("keyheat")
@@ -31,25 +31,25 @@ def own_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How many values did not exceed each of `bounds`, and one more, of those beyond the last one."""
+    """Number of values between each two of `bounds`, and beyond the last one."""
 
     bounds: tuple[float, ...]
-    counts: tuple[int, ...]  # of each span between two bounds, not added up
-    total: float  # all values together
+    counts: tuple[int, ...]  # per span between two bounds, not cumulative
+    total: float  # sum of all values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """What is measured. A counter only rises while what it counts goes on; a gauge is what stands now."""
+    """One metric: a gauge, a counter that only rises, or a histogram."""
 
-    name: str  # as Prometheus has it, with its unit: `keyheat_load_backoff_seconds_total`
+    name: str  # in Prometheus, with its unit: `keyheat_load_backoff_seconds_total`
     says: str
     points: tuple[tuple[Labels, float | Distribution], ...]
     kind: Literal["gauge", "counter", "histogram"] = "gauge"
 
 
 def prometheus_text(metrics: Iterable[Metric]) -> bytes:
-    """The exposition, in the text format of Prometheus."""
+    """Write metrics in the text format of Prometheus."""
     from prometheus_client import generate_latest
     from prometheus_client.registry import Collector
 

@@ -1,4 +1,4 @@
-"""Numbers as a person reads them: thousands set apart, no more digits than were measured, a unit behind."""
+"""Numbers as text: thousands separated, no more digits than were measured, with a unit."""
 
 import math
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def measured(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share as per cent: 0.284 -> 28 %, 0.004 -> 0.4 %; never 0 or 100 for a share that only comes near."""
+    """A share in percent: 0.284 -> 28 %, 0.004 -> 0.4 %; 0 and 100 only if exact."""
     if share is None or not math.isfinite(share):
         return NOTHING
     value = share * 100
@@ -37,12 +37,12 @@ def percent(share: float | None) -> str:
 
 
 def exact_percent(share: float) -> str:
-    """A share as per cent in four digits, for a comparison: 0.0499 -> 4.99 %."""
+    """A share in percent with four digits, for comparisons: 0.0499 -> 4.99 %."""
     return f"{share * 100:.4g} %"
 
 
 def percent_above(share: float, most: float) -> str:
-    """A share as per cent, in digits that show that it exceeds `most`: 0.00104 above 0.001 -> 0.104 %."""
+    """A share in percent with enough digits to exceed `most`: 0.00104 above 0.001 -> 0.104 %."""
     if share <= most or percent(share) != percent(most):
         return percent(share)
     digits = next((count for count in range(2, 9) if f"{share:.{count}g}" != f"{most:.{count}g}"), 9)
@@ -55,7 +55,7 @@ def dollars(amount: float | None) -> str:
 
 
 def a_month(amount: float | None) -> str:
-    """Dollars of a month: $22.78, $1,945."""
+    """Dollars per month: $22.78, $1,945."""
     if amount is None:
         return NOTHING
     return f"${amount:,.2f}" if amount < 100 else f"${amount:,.0f}"
@@ -98,22 +98,22 @@ def of_provisioned(used: float, capacity: float, direction: str) -> str:
 
 
 def moment(epoch_s: float) -> str:
-    """A moment as text that sorts: 2026-11-20 12:00:07."""
+    """A time as sortable text: 2026-11-20 12:00:07."""
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def clock(epoch_s: float) -> str:
-    """A moment within a run: 12:00:07."""
+    """A time within a run: 12:00:07."""
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%H:%M:%S")
 
 
 def saying(start_s: float, end_s: float) -> Callable[[float], str]:
-    """How a moment between the two is said; of several days, the time of day alone says nothing."""
+    """Format for times between two: with the date if they span several days."""
     return moment if crosses_midnight(start_s, end_s) else clock
 
 
 def crosses_midnight(start_s: float, end_s: float) -> bool:
-    """Whether two moments are on different days (UTC)."""
+    """Whether two times are on different days (UTC)."""
     return moment(start_s)[:10] != moment(end_s)[:10]
 
 

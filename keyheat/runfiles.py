@@ -38,9 +38,9 @@ DIAGNOSIS = "keyheat.diagnosis/1"
 SUMMARY = "keyheat.summary/1"
 
 SIMULATED = "simulated"
-"""The target of a run that was simulated, as its manifest says it."""
+"""Target of a simulated run in its manifest."""
 US_PER_MS = 1_000
-"""Latencies are kept in microseconds, and shown in milliseconds."""
+"""Latencies are stored in microseconds and shown in milliseconds."""
 
 FILES = {
     RUN: "run.json", SECONDS: "seconds.parquet", THROTTLES: "throttles.parquet", LATENCY: "latency.hdr",
@@ -53,33 +53,33 @@ REPORT = "report.html"
 MOST_BYTES = 1 << 30
 MOST_ROWS = 3_000_000  # twenty indexes and fifteen days of minutes are two million points
 MOST_VALUES = 20_000_000  # of all rows together
-OTHER_BRACKETS = 100_000  # of what is no row: lists, series, indexes
+OTHER_BRACKETS = 100_000  # outside of rows: lists, series, indexes
 SHORTER = "take a shorter window, or fewer indexes"
 
 
 def time_of(epoch_s: float) -> str:
-    """An epoch time as files write it."""
+    """Format an epoch time as in files."""
     return datetime.fromtimestamp(epoch_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class FileProblem(Exception):
-    """A run file that is missing, damaged or of another version; the message is for the person who asked."""
+    """A missing, damaged or unsupported run file; the message is for the user."""
 
 
 class CannotWrite(FileProblem):
-    """A file that could not be written: a read-only folder, a full disk."""
+    """A file that could not be written, as in a read-only folder or on a full disk."""
 
 
 def check_no_link(folder: Path) -> None:
-    """Raise `CannotWrite` for a link in place of an output folder: another user may have set it."""
+    """Raise `CannotWrite` for an output folder that is a link: another user may have set it."""
     if folder.is_symlink():
         raise CannotWrite(f"{folder} is a link: name the folder that it leads to, or another one (--out)")
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file whole or not at all: `write` gets the open temporary file, which is then renamed.
+    """Write a file completely or not at all: `write` fills a temporary file, which is then renamed.
 
-    Raises `CannotWrite` where the folder cannot be written or the disk is full; nothing is left behind.
+    Raises `CannotWrite` for a read-only folder or a full disk; leaves nothing behind.
     """
     temporary: str | None = None
     try:
@@ -107,7 +107,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, format_name: str, content: dict[str, Any]) -> None:
-    """Write a JSON file that starts with its format. Raises `CannotWrite`."""
+    """Write a JSON file that begins with its format. Raises `CannotWrite`."""
     body = orjson.dumps(
         {"format": format_name, **content}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     )
@@ -115,7 +115,7 @@ def write_json(path: Path, format_name: str, content: dict[str, Any]) -> None:
 
 
 def read_json(path: Path, format_name: str) -> dict[str, Any]:
-    """Read a JSON file of the stated format. Raises `FileProblem` with what would be accepted."""
+    """Read a JSON file of this format. Raises `FileProblem`."""
     content = parsed_json(path)
     fields = content if isinstance(content, dict) else {}
     check_format(path, fields.get("format"), format_name)
@@ -123,9 +123,9 @@ def read_json(path: Path, format_name: str) -> dict[str, Any]:
 
 
 def parsed_json(path: Path) -> object:
-    """What a JSON file says, whatever its format. Raises `FileProblem`, also where it is too long to hold.
+    """Parse a JSON file of any format. Raises `FileProblem`, also if it is too long.
 
-    Nothing that is too long is parsed: a row of a list takes five times its bytes in memory.
+    Checks the length first: a row of a list takes five times its bytes in memory.
     """
     body = bytes_of(path)
     if (rows := body.count(b"[") + body.count(b"{")) > MOST_ROWS + OTHER_BRACKETS:
@@ -139,7 +139,7 @@ def parsed_json(path: Path) -> object:
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """The text of a file. Raises `FileProblem`."""
+    """Read a text file. Raises `FileProblem`."""
     try:
         return bytes_of(path, most_bytes).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -147,11 +147,11 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
 
 
 def bytes_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a regular file, if it is not too long to be read. Raises `FileProblem`."""
+    """Read a regular file of limited length. Raises `FileProblem`."""
     try:
         return read_file(path, most_bytes)
     except FileNotFoundError as error:
-        # Said once, of the file that is looked for first.
+        # Hint once, for the file that is read first.
         hint = ""
         beside = {name for name in (RUN, EVIDENCE) if (path.parent / FILES[name]).exists()}
         if path.name == FILES[DIAGNOSIS] and beside:
@@ -165,13 +165,13 @@ def bytes_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def runs_below(folder: Path) -> str:
-    """Where the runs are, if a user named the folder that holds them."""
+    """Hint for a user who named the folder that contains runs."""
     first = min(folder.glob(f"*/{FILES[RUN]}"), default=None)
     return f"; there are runs below it, such as {first.parent}" if first else ""
 
 
 def check_format(path: Path, stated_format: object, accepted: str) -> None:
-    """Raise `FileProblem` where a file states another format than the one that is read."""
+    """Raise `FileProblem` if a file states another format."""
     if stated_format != accepted:
         stated = f"format {stated_format!r}" if stated_format else "no format"
         raise FileProblem(f"{path} states {stated}; this version reads {accepted!r}")

@@ -1,4 +1,4 @@
-"""The words of pages and terminals for measured quantities; docs/glossary.md defines them."""
+"""Names of measured quantities on pages and terminals; docs/glossary.md defines them."""
 
 from typing import Final
 
@@ -19,5 +19,5 @@ ADAPTIVE_MODE: Final = "adaptive mode"
 
 
 def titled(term: str) -> str:
-    """A term as a heading; percentiles are written small everywhere."""
+    """A term as a heading; percentiles stay in lower case."""
     return term if term[1].isdigit() else term[0].upper() + term[1:]

@@ -34,42 +34,42 @@ KINDS: Final = {
     "date_from_datetime_parsing": "should be a date such as 2026-11-20",
     "date_parsing": "should be a date such as 2026-11-20",
 }
-"""What pydantic says in Python's words."""
+"""Messages in place of pydantic's, which use Python's terms."""
 NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})
 ROWS_AT_ONCE: Final = 1_000
-TOO_FEW: Final = "too_short"  # as pydantic calls it; of a list, too, whose parts are all wrong
-TOGETHER: Final = "together"  # the type of an error of several fields, whose values say nothing more
-MORE: Final = "and_more"  # the type of an error that stands for `count` others
+TOO_FEW: Final = "too_short"  # pydantic's type, also of a list whose items are all wrong
+TOGETHER: Final = "together"  # type of an error of several fields; their values are not shown
+MORE: Final = "and_more"  # type of an error that represents `count` others
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class Part(BaseModel):
-    """A part of a file that is read strictly: frozen, and an unknown field is a mistake."""
+    """A strict part of a file: frozen, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class LenientPart(BaseModel):
-    """A part of a file that a later version may say more in: frozen, and what is not known is let be."""
+    """A part of a file that ignores unknown fields: frozen."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
-_BRIEFLY: Final = Repr()  # whatever the input is, a short text soon
+_BRIEFLY: Final = Repr()  # a short text of any input, quickly
 _BRIEFLY.maxlevel, _BRIEFLY.maxlist, _BRIEFLY.maxdict, _BRIEFLY.maxtuple = 3, 10, 10, 10
 _BRIEFLY.maxstring = _BRIEFLY.maxlong = _BRIEFLY.maxother = LONGEST_INPUT * 2
 
 
 @dataclass(slots=True)
 class Mistakes:
-    """Mistakes as they are found: the first twenty in words, the others counted."""
+    """Collected mistakes: the first twenty as text, the others counted."""
 
     lines: list[str] = field(default_factory=list)
     more: int = 0
 
     def add(self, message: str, path: str) -> None:
-        """Note one, as `message @ $.path`; `place` is the path from its first dot on."""
+        """Add a mistake, as `message @ $.path`; `path` begins with a dot."""
         if len(self.lines) < MOST_SHOWN:
             self.lines.append(f"{message} @ ${path}")
         else:
@@ -83,7 +83,7 @@ class Mistakes:
 
 
 def checked(path: Path, model: type[Model], content: object) -> Model:
-    """The content of a file as its model. Raises `FileProblem` with every mistake in it."""
+    """Validate the content of a file. Raises `FileProblem` with every mistake."""
     try:
         return model.model_validate(content)
     except ValidationError as error:
@@ -91,14 +91,14 @@ def checked(path: Path, model: type[Model], content: object) -> Model:
 
 
 def table_in(content: object) -> object:
-    """The table of what the AWS CLI prints: of describe-table, or of create-table and the like."""
+    """The table in AWS CLI output of describe-table, create-table and the like."""
     if isinstance(content, Mapping):
         return next((content[name] for name in ("Table", "TableDescription") if name in content), content)
     return content
 
 
 def checked_toml(path: Path, model: type[Model]) -> Model:
-    """A TOML file as its model. Raises `FileProblem` with every mistake in it."""
+    """Validate a TOML file. Raises `FileProblem` with every mistake."""
     try:
         raw = parsed_toml(text_of(path))
     except NotAccepted as error:
@@ -111,9 +111,9 @@ def checked_toml(path: Path, model: type[Model]) -> Model:
 
 
 def mistakes(error: ValidationError, patterns: Mapping[str, str] = NO_WORDS) -> list[str]:
-    """The mistakes that pydantic found, each as `message @ $.path[2].field`.
+    """Convert pydantic's errors to `message @ $.path[2].field`.
 
-    `patterns` says in words what a regular expression accepts.
+    `patterns` describes regular expressions in words.
     """
     items = error.errors()
     deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
@@ -125,7 +125,7 @@ def mistakes(error: ValidationError, patterns: Mapping[str, str] = NO_WORDS) -> 
 
 
 def listed(lines: list[str], more: int = 0) -> str:
-    """Mistakes below their number, the first twenty of them; `more` were found and not put into words."""
+    """Format mistakes below their number: the first twenty, and `more` as a count."""
     first_lines, number = lines[:MOST_SHOWN], len(lines) + more
     if number > len(first_lines):
         first_lines.append(f"and {number - len(first_lines):,} more")
@@ -133,7 +133,7 @@ def listed(lines: list[str], more: int = 0) -> str:
 
 
 def _in_parts(rows: Any, check: ValidatorFunctionWrapHandler) -> Any:
-    """Check a long list part by part: a million mistakes in it take no more memory than a thousand."""
+    """Validate a long list in parts, so that many errors take little memory."""
     if not isinstance(rows, list | tuple) or len(rows) <= ROWS_AT_ONCE:
         return check(rows)
     good: list[Any] = []
@@ -154,11 +154,11 @@ def _in_parts(rows: Any, check: ValidatorFunctionWrapHandler) -> Any:
 
 
 Rows: Final = WrapValidator(_in_parts)
-"""Beside the type of a tuple that may be long: `Annotated[tuple[Row, ...], Rows]`."""
+"""Marks a tuple that may be long: `Annotated[tuple[Row, ...], Rows]`."""
 
 
 def _moved(error: ValidationError, by: int) -> list[InitErrorDetails]:
-    """The errors of a part of a list, with their places in the whole of it."""
+    """Errors of a part of a list, with positions in the whole list."""
     return [
         InitErrorDetails(
             type=PydanticCustomError(item["type"], "{said}", {"said": item["msg"]}),
@@ -174,7 +174,7 @@ def _more(error: ValidationError) -> int:
 
 
 def path_of(location: Iterable[int | str]) -> str:
-    """A place within parsed JSON or TOML: `.path[2].field`; `<part>` only tells kinds apart."""
+    """A path in parsed JSON or TOML: `.path[2].field`; skips `<part>`, which only tells kinds apart."""
     named = (step for step in location if not str(step).startswith("<"))
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in named)
 
@@ -197,7 +197,7 @@ def _message(item: Any, patterns: Mapping[str, str]) -> str:
     return message if len(given) > LONGEST_INPUT else f"{message}, got {given}"
 
 
-@lru_cache(maxsize=1 << 16)  # series of one window name the same minutes again and again
+@lru_cache(maxsize=1 << 16)  # series of one window repeat the same minutes
 def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 

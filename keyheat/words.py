@@ -1,4 +1,4 @@
-"""The words that every room shares, each said once: direction, constraint, grade, limit, exit codes."""
+"""Words that all rooms share: direction, constraint, grade, limit, exit codes."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ the run says nothing, or evidence is missing; refused for safety; stopped by a s
 
 WAITING: Final = "waiting for"
 ENDING: Final = "ending;"
-"""How lines on stderr begin, after our name, that are shown at once: a long wait, and that Ctrl-C came."""
+"""First words of urgent lines on stderr: a long wait, and Ctrl-C."""
 HURRIED: Final = "KEYHEAT_HURRIED"
 """Environment variable for the stages of an interrupted run: they wait briefly for each response."""
 
@@ -30,50 +30,50 @@ class Direction(StrEnum):
 
 
 DirectionName = Literal["read", "write"]
-"""A direction as a load test and a file spell it."""
+"""A direction in load tests and files."""
 
 READ, WRITE = Direction
 WRITES_FIRST: Final = (WRITE, READ)
-"""Both directions as they are shown: what is written costs more, and throttles sooner."""
+"""Both directions in display order: writes cost more and throttle sooner."""
 
 Endpoint = Literal["aws", "keyheat", "other"]
-"""Whose endpoint a run loads: DynamoDB in AWS, a local table of ours, or another one."""
+"""The endpoint of a run: DynamoDB in AWS, our local table, or another one."""
 
 
 def has_capacity_model(endpoint: Endpoint | None) -> bool:
-    """Whether an endpoint throttles and counts units as DynamoDB does; None: a local table, a simulation."""
+    """Whether an endpoint throttles and counts units as DynamoDB does; None: local or simulated."""
     return endpoint != "other"
 
 
 KnownConstraint = Literal["partition", "table", "max_on_demand", "account"]
-"""A limit of DynamoDB's that a request can run into."""
+"""A limit of DynamoDB."""
 
 Constraint = Literal[KnownConstraint, "undetermined", "none"]
-"""What a label says: a limit, one that the evidence does not identify, or none."""
+"""The constraint of a label: a limit, an unidentified one, or none."""
 
 Grade = Literal["reason", "cause_metric", "inferred", "none"]
-"""How a constraint is known, the surest first."""
+"""How a constraint is known, the most certain first."""
 
 TABLE: Final = "table"
-"""What labels call the table itself; an index goes by its name."""
+"""The table itself in labels; indexes have their names."""
 INDEX_TABLE: Final = "index:table"
-"""What they call an index whose name is `table`, which DynamoDB permits: no name has a colon."""
+"""An index named `table`, which DynamoDB permits; names have no colon."""
 
 
 def label_of(index: str | None) -> str:
-    """What files and frames call an index, or the table itself (None)."""
+    """Name of an index, or of the table itself (None), in files and frames."""
     return TABLE if not index else INDEX_TABLE if index == TABLE else index
 
 
 def index_of(label: str | None) -> str | None:
-    """The index that files and frames call so; None: the table itself."""
+    """The index with this name in files and frames; None: the table itself."""
     return None if label in (None, TABLE) else TABLE if label == INDEX_TABLE else label
 
 
 THROTTLE_CODES: Final = frozenset(
     {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
 )
-"""Error codes of a throttled request; which one it is says nothing about the cause.
+"""Error codes of a throttled request; the code does not tell the cause.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
 CONTENTION_ERRORS: Final = frozenset(
     {
@@ -84,11 +84,11 @@ CONTENTION_ERRORS: Final = frozenset(
         "ReplicationInProgress",
     }
 )
-"""Errors of writes that the table admitted, and that another write on their item stopped."""
+"""Errors of admitted writes that conflict with another write on their item."""
 
 
 class NotNegative:
-    """Bounds that pydantic checks in files; plain, so that other code need not load pydantic."""
+    """Bounds for pydantic, which other code need not import."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return {**handler(source), "ge": 0}
@@ -101,7 +101,7 @@ UnitsPerS = Annotated[float, NotNegative()]
 class Capacity:
     """A read and a write rate in units per second; None if unknown or not set."""
 
-    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}  # of one read from a file
+    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}  # for values from files
 
     read: UnitsPerS | None = None
     write: UnitsPerS | None = None
@@ -113,29 +113,29 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """The table (`index` is None) or a global secondary index, in one direction: what a limit belongs to."""
+    """The table (`index` is None) or a global secondary index, in one direction."""
 
     index: str | None
     direction: Direction
 
     @property
     def label_name(self) -> str:
-        """What a diagnosis calls it."""
+        """Its name in a diagnosis."""
         return label_of(self.index)
 
     @property
     def title(self) -> str:
-        """What a person calls it: `table, writes`."""
+        """Its name as a title: `table, writes`."""
         return f"{self.place.removeprefix('the ')}, {self.direction}s"
 
     @property
     def place(self) -> str:
-        """What a sentence calls it, without its direction: `the table`."""
+        """Its name in a sentence, without its direction: `the table`."""
         return whose(self.label_name)
 
 
 def whose(label: str | None) -> str:
-    """A resource in a sentence, by what labels call it: `the table`, or `index by_country`."""
+    """A resource in a sentence, by its label: `the table`, or `index by_country`."""
     index = index_of(label)
     return "the table" if index is None else f"index {index}"
 
@@ -146,13 +146,13 @@ def limit_words(constraint: Constraint, resource: str | None, direction: str) ->
 
 
 Source = Literal["aws", "local", "simulated"]
-"""What answered the requests, and counted them: the service, an endpoint of this machine, the simulator."""
+"""What answered and counted the requests: the service, a local endpoint, the simulator."""
 SPEAKERS: Final[dict[Source, str]] = {
     "aws": "DynamoDB",
     "local": "the local endpoint",
     "simulated": "the simulator",
 }
-"""Who gave a reason or counted a throttle, in a sentence."""
+"""The source of reasons and counts in a sentence."""
 DIGEST_DIGITS: Final = 12
 LIMITS: Final[dict[Constraint, str]] = {
     "partition": "a partition limit",
@@ -192,10 +192,7 @@ _OF_CAPACITY: Final = (
 
 
 def title_of(action: str, resource: str | None = None) -> str:
-    """What to do as a short command, which names the index that it is for.
-
-    An action that we do not know is said as it stands.
-    """
+    """An action as a short command, which names its index; unknown actions as they are."""
     title = TITLES.get(action) or action.replace("_", " ").capitalize()
     if resource in (None, TABLE):
         return title
@@ -204,42 +201,42 @@ def title_of(action: str, resource: str | None = None) -> str:
     return title.replace("the table", whose(resource)).replace("the index's", f"{whose(resource)}'s")
 
 
-_MEANT: Final = re.compile(r"([\\`*_{}\[\]<>|~#&@$])")  # something else to Markdown, HTML or GitHub
+_MEANT: Final = re.compile(r"([\\`*_{}\[\]<>|~#&@$])")  # special in Markdown, HTML or GitHub
 
 
 def plain_in_markdown(text: str) -> str:
-    """Text that says what it says, whatever Markdown could take it for, on one line."""
+    """Escape text for Markdown, on one line."""
     return _MEANT.sub(r"\\\1", " ".join(text.split()))
 
 
 def enumerated(words: Sequence[str]) -> str:
-    """Words within a sentence: `a`, `a and b`, `a, b and c`."""
+    """Join words in a sentence: `a`, `a and b`, `a, b and c`."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
 
 
 def capital(text: str) -> str:
-    """A line that begins as a sentence does; file names and identifiers keep their spelling."""
+    """Capitalize a sentence; file names and identifiers keep their spelling."""
     return text[0].upper() + text[1:] if re.match(r"[a-z]+[ ,:]", text) else text
 
 
 def capital_first(text: str) -> str:
-    """Words with a capital at their beginning, whatever it is."""
+    """Capitalize the first letter."""
     return text[:1].upper() + text[1:]
 
 
 def sentence(text: str) -> str:
-    """A note as a sentence: with a capital and a full stop."""
+    """Turn a note into a sentence: with a capital and a full stop."""
     return capital(text if text.endswith((".", "!", "?")) else f"{text}.")
 
 
 def glued(text: object) -> str:
-    """Text whose numbers stay on one line with their units."""
+    """Keep numbers on one line with their units."""
     return re.sub(r"(?<=\d) (?=(%|WCU|RCU|ms|s|min|h|d)\b|%)", "\u00a0", str(text))
 
 
 def key_name(key: str, value: str | None, digits: int = DIGEST_DIGITS) -> str:
-    """A key as it is shown: its value where the run shows values, else the start of its digest."""
+    """A key for display: its value if known, else the start of its digest."""
     if value is not None:
         return value
     kind, _, digest = key.partition(":")

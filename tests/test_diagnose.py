@@ -16,7 +16,6 @@ import orjson
 import pytest
 
 from keyheat.evidence import target
-from keyheat.evidence.contributors import ContributorsReader
 from keyheat.runs.plausibility import read_evidence
 from tests.endpoint import account
 from tests.endpoint.account import indexed
@@ -290,7 +289,7 @@ def test_without_contributor_insights_the_command_that_turns_it_on_is_said_with_
     verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     throttled_calls(monkeypatch, app, {})
-    monkeypatch.setattr(ContributorsReader, "_rules", lambda _self, _table: [])
+    monkeypatch.setattr("keyheat.evidence.contributors._rules_of", lambda _index, _described: [])
     said = diagnose(verb, "orders")
     assert said.says("Not known: Contributor Insights of the table is off")
     assert said.says("$0.50 a month for each rule")

@@ -104,7 +104,10 @@ def test_cron_makes_a_baseline_finds_it_as_good_and_names_the_change_that_made_i
         return said.stdout
 
     def results() -> dict[str, Any]:
-        return dict(json.loads((tmp_path / "regress.json").read_text(encoding="utf-8")))
+        last = max(
+            (tmp_path / "reports" / "out").glob("*/regression.json"), key=lambda path: path.stat().st_mtime_ns
+        )
+        return dict(json.loads(last.read_text(encoding="utf-8")))
 
     assert night() == ""
     assert results()["verdict"] == "baseline"

@@ -46,8 +46,10 @@ CLEANING = (
 )
 ONLY_CLEANING = "keyheat/load/tables/orphans.py"  # a run never lists tables
 ONLY_COLLECTING = {"dynamodb:ListTables", "cloudwatch:ListMetrics"}  # to find the tables, and their troubles
-OBSERVED = {ROOT / "keyheat" / "runs" / "partitions.py", ROOT / "keyheat" / "intake" / "scaling_of_aws.py"}
-"""What a stream's shards and auto scaling tell, before, after and without a run."""
+OBSERVED = {
+    ROOT / "keyheat" / name for name in ("runs/partitions.py", "runs/metrics.py", "intake/scaling_of_aws.py")
+}
+"""What a stream's shards, CloudWatch and auto scaling tell, before, after and without a run."""
 
 
 @cache

@@ -17,8 +17,9 @@ from keyheat.intake.description import table_of
 from keyheat.intake.measured import HotShare, MeasuredTraffic, incident_traffic, measure_traffic
 from keyheat.intake.scaling_of_aws import scaled_as
 from keyheat.intake.tables import Source, SourceTable, source_of_facts
-from keyheat.runs.formats import TableFacts, Verdict
+from keyheat.runs.formats import Verdict
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.runs.table_facts import TableFacts
 from keyheat.words import Direction, index_of
 
 

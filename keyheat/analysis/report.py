@@ -14,10 +14,11 @@ from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.evidence.settings import Steps
 from keyheat.runfiles import FILES, FileProblem
-from keyheat.runs.formats import Diagnosis, Evidence, Label, TableFacts, read_diagnosis
+from keyheat.runs.formats import Diagnosis, Evidence, Label, read_diagnosis
 from keyheat.runs.manifest import GeneratorHealth, Keys, Manifest, RunTotals, read_keys, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import read_counted_throttles, read_partitions, read_seconds
+from keyheat.runs.table_facts import TableFacts
 from keyheat.words import Capacity, Direction, Resource, has_capacity_model, index_of, label_of
 
 if TYPE_CHECKING:

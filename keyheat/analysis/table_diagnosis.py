@@ -18,10 +18,10 @@ from keyheat.evidence.target import Target
 from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
 from keyheat.plan.prices import Billing
 from keyheat.runs.client import NO_RECORDS, Records
-from keyheat.runs.formats import Diagnosis, Evidence, TableFacts, Window
+from keyheat.runs.formats import Diagnosis, Evidence, Window
 from keyheat.runs.plausibility import sound
 from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.runs.table_facts import region_of_arn
+from keyheat.runs.table_facts import TableFacts, region_of_arn
 from keyheat.words import BROKEN, DONE, INVALID, Resource, index_of
 
 

@@ -12,7 +12,8 @@ from keyheat.evidence.settings import LARGEST, QUOTAS, Steps, since_throttled, s
 from keyheat.model import limits
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.runs import metrics
-from keyheat.runs.formats import AccountFacts, Evidence, IndexFacts, SecondCount, Series, TableFacts
+from keyheat.runs.formats import Evidence, SecondCount, Series
+from keyheat.runs.table_facts import AccountFacts, IndexFacts, TableFacts
 from keyheat.words import READ, Capacity, Direction, has_capacity_model
 
 EXTREMES: Final = ("Minimum", "Maximum")

@@ -190,7 +190,7 @@ def _logged(
     """One table by a log, in the Region of its ARNs unless the options name another or an endpoint."""
     from keyheat.analysis.table_diagnosis import diagnosed_alone
     from keyheat.evidence.collection import from_cli_output
-    from keyheat.runs.formats import TableFacts
+    from keyheat.runs.table_facts import TableFacts
 
     region = how.account.region or (None if how.account.endpoint_url else log.region_of(table))
     try:

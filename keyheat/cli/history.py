@@ -147,4 +147,4 @@ def _opened(file: Path) -> "History":
 
     if not file.exists():
         raise click.UsageError(f"there is no history {file}; keyheat regress SUITE begins one")
-    return History.open(file)
+    return History(file)

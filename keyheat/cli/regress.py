@@ -38,7 +38,7 @@ GITHUB = Path("github")
     type=a_path,
     multiple=True,
     metavar="FILE|github",
-    help="write .xml (JUnit), .md, .prom, .json or github; repeatable",
+    help="write .xml (JUnit), .md or github; repeatable",
 )
 @in_json("the outcome")
 def regress(
@@ -71,7 +71,7 @@ def regress(
     with mistakes.noted():
         check_exports(files)
     mistakes.refuse()
-    with History.open(history) as kept:
+    with History(history) as kept:
         session = SuiteSession(suite=loaded, options=options, consent=consent, history=kept)
         return tell(session.compared(), files, github=GITHUB in exports)
 

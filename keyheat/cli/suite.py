@@ -89,8 +89,7 @@ class SuiteSession:
         price_list(self.prices)
         baseline = None
         if not options.new_baseline:
-            settled = options.accept or paired
-            baseline = baseline_of(history, self.suite, options.baseline, settled=settled)
+            baseline = baseline_of(history, self.suite, options.baseline)
         if options.accept and baseline is not None and self.suite.gates.keys() <= baseline.kept.keys():
             raise ValueError(
                 f"--accept is for a first session or a new case, and all of {self.suite.name} is compared "

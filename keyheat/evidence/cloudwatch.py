@@ -1,19 +1,19 @@
 """Query CloudWatch for every series of a table until the response is complete."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
-from typing import Any, Final
+from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.answer_shape import bounded_pages
 from keyheat.evidence.clients import ClientFactory, Failure, failure_of, is_hurried
 from keyheat.evidence.series import MetricAnswers, Points
 from keyheat.runs import metrics
-from keyheat.runs.formats import TableFacts, Window
-from keyheat.runs.metrics import QUERIES_PER_CALL, SeriesKey, series_keys
+from keyheat.runs.formats import Window
+from keyheat.runs.metrics import SeriesKey, series_keys
+from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Mistakes
 from keyheat.words import Direction
 
@@ -42,19 +42,6 @@ def silent(_what: str, _left_s: float) -> None:
 
 def unannounced(_metrics: int) -> None:
     """Announce nothing before metrics are requested."""
-
-
-def countdown(
-    until_s: float, what: str, *, clock: Clock, sleep: Sleep, progress: Progress, limit_s: float | None = None
-) -> None:
-    """Sleep until `until_s` (epoch seconds), and report the remaining time every second.
-
-    The report counts down to `limit_s` if the wait may outlast this sleep.
-    """
-    last_s = until_s if limit_s is None else limit_s
-    while (left_s := until_s - (now_s := clock())) > 0:
-        progress(what, last_s - now_s)
-        sleep(min(1.0, left_s))
 
 
 TRIES: Final = 5  # failures in a row, throttling aside
@@ -113,15 +100,67 @@ def fetch_once(source: MetricSource, table: TableFacts, window: Window) -> Metri
 
 
 def fetch_published(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
-    """Poll until the last minute is there and two polls agree, or the time is up."""
+    """Poll until the last minute is there and two polls agree, or the time is up.
+
+    Repeats the query for unpublished minutes, and for a response that differs from the previous one, is
+    incomplete or fails. Each throttled call doubles the pause.
+    """
     end_s = window.end.timestamp()
     _count_down(source, end_s, end_s, "the last minute of the run to close")
-    polls = Polls(source.pace, window, source.clock())
-    request = _request(table, window, source.clock())
-    while not polls.take(fetch(source.client_factory, request), source.clock()):
-        next_s = min(source.clock() + polls.pause_s, polls.give_up_s)
-        _count_down(source, next_s, polls.give_up_s, polls.waits_for)
-    return polls.answer
+    request, begun_s = _request(table, window, source.clock()), source.clock()
+    best, last = MetricAnswer({}), None
+    failed = throttled = 0  # responses in a row that are incomplete, and throttled calls
+    while True:
+        new, now_s = fetch(source.client_factory, request), source.clock()
+        agreed = last is not None and not new.failure and new.points == last.points
+        first, last = last is None, None if new.failure else new
+        failed = failed + 1 if new.failure else 0
+        throttled = throttled + 1 if new.failure == "throttled" else 0
+        # If the newest response is cut short, an earlier one may contain more.
+        best = replace(new, points=best.points if best.count > new.count else new.points)
+        complete = _reaches_end(best.points, window)
+        if new.failure == "refused" or (complete and agreed):
+            return best
+        out_of_tries = new.failure == "failed" and failed >= (1 if is_hurried() else TRIES)
+        if out_of_tries and (complete or not best.points):
+            return best
+        give_up_s = source.pace.limit_s + (max(end_s, begun_s) if failed else end_s)
+        if now_s >= give_up_s:
+            settled = complete and first and not new.failure
+            problem = _why_given_up(new.failure, source.pace, now_s - end_s, complete=complete)
+            return replace(best, problems=new.problems if settled else (*new.problems, problem))
+        pause_s = source.pace.poll_s * 2 ** min(throttled, MOST_DOUBLED)
+        next_s = min(source.clock() + pause_s, give_up_s)
+        _count_down(source, next_s, give_up_s, _why_repeated(new.failure, complete=complete))
+
+
+def _why_repeated(failure: Failure | None, *, complete: bool) -> str:
+    if failure == "throttled":
+        return "CloudWatch to take requests again: it throttles GetMetricData"
+    if failure:
+        return "CloudWatch to answer to the end"
+    return "CloudWatch's answer to settle" if complete else "CloudWatch to publish the last minute"
+
+
+def _why_given_up(failure: Failure | None, pace: PollPace, since_s: float, *, complete: bool) -> str:
+    limit, again = f"{pace.limit_s:.0f} s", "`keyheat collect` asks again"
+    if failure == "throttled":
+        return f"CloudWatch: it throttled GetMetricData for {limit}, the whole wait; {again}"
+    if failure:
+        return f"CloudWatch: it did not answer to the end within {limit}; {again}"
+    if not complete:
+        return f"CloudWatch: the last minute was not published {since_s:.0f} s after it closed"
+    return f"CloudWatch: its metrics still changed {since_s:.0f} s after the run; {again}"
+
+
+def _count_down(source: MetricSource, until_s: float, limit_s: float, what: str) -> None:
+    """Sleep until `until_s` (epoch seconds), and report the time until `limit_s` every second.
+
+    The wait may outlast this sleep.
+    """
+    while (left_s := until_s - (now_s := source.clock())) > 0:
+        source.progress(what, limit_s - now_s)
+        source.sleep(min(1.0, left_s))
 
 
 def fetch_local(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
@@ -132,85 +171,6 @@ def fetch_local(source: MetricSource, table: TableFacts, window: Window) -> Metr
     answer = fetch_once(source, table, window)
     whole = answer.failure is None and _reaches_end(answer.points, window)
     return answer if whole else fetch_published(source, table, window)
-
-
-@dataclass(slots=True)
-class Polls:
-    """Repeated responses to one query; pass each to `take`.
-
-    Repeats the query for unpublished minutes, and for a response that differs from the previous one, is
-    incomplete or fails. Each throttled call doubles the pause.
-    """
-
-    pace: PollPace
-    window: Window
-    begun_s: float
-    answer: MetricAnswer = field(default_factory=lambda: MetricAnswer({}))  # the best so far
-    waits_for: str = ""
-    _last: MetricAnswer | None = None
-    _failed: int = 0  # incomplete responses in a row
-    _throttled: int = 0  # throttled calls among them
-
-    @property
-    def give_up_s(self) -> float:
-        """When to stop: counted from the window's end, or from now without a response."""
-        closed_s = self.window.end.timestamp()
-        return self.pace.limit_s + (max(closed_s, self.begun_s) if self._failed else closed_s)
-
-    @property
-    def pause_s(self) -> float:
-        """Seconds until the next poll."""
-        return float(self.pace.poll_s * 2 ** min(self._throttled, MOST_DOUBLED))
-
-    def take(self, new: MetricAnswer, now_s: float) -> bool:
-        """Record a response; return whether it is the last. The result is in `answer`."""
-        first = self._last is None
-        agreed = self._last is not None and not new.failure and new.points == self._last.points
-        self._failed = self._failed + 1 if new.failure else 0
-        self._throttled = self._throttled + 1 if new.failure == "throttled" else 0
-        self._last = None if new.failure else new
-        # If the newest response is cut short, an earlier one may contain more.
-        kept = self.answer.points if self.answer.count > new.count else new.points
-        self.answer = MetricAnswer(kept, new.problems, new.failure)
-        complete = _reaches_end(kept, self.window)
-        if new.failure == "refused" or (complete and agreed):
-            return True
-        if (
-            self._failed >= (1 if is_hurried() else TRIES)
-            and new.failure == "failed"
-            and (complete or not kept)
-        ):
-            return True
-        if now_s >= self.give_up_s:
-            more = () if complete and first and not new.failure else (self._given_up(complete, now_s),)
-            self.answer = replace(self.answer, problems=(*new.problems, *more))
-            return True
-        self.waits_for = self._why(new, complete)
-        return False
-
-    def _why(self, new: MetricAnswer, complete: bool) -> str:
-        if new.failure == "throttled":
-            return "CloudWatch to take requests again: it throttles GetMetricData"
-        if new.failure:
-            return "CloudWatch to answer to the end"
-        return "CloudWatch's answer to settle" if complete else "CloudWatch to publish the last minute"
-
-    def _given_up(self, complete: bool, now_s: float) -> str:
-        since_s, limit = now_s - self.window.end.timestamp(), f"{self.pace.limit_s:.0f} s"
-        again = "`keyheat collect` asks again"
-        if self.answer.failure == "throttled":
-            return f"CloudWatch: it throttled GetMetricData for {limit}, the whole wait; {again}"
-        if self.answer.failure:
-            return f"CloudWatch: it did not answer to the end within {limit}; {again}"
-        if not complete:
-            return f"CloudWatch: the last minute was not published {since_s:.0f} s after it closed"
-        return f"CloudWatch: its metrics still changed {since_s:.0f} s after the run; {again}"
-
-
-def _count_down(source: MetricSource, until_s: float, limit_s: float, what: str) -> None:
-    countdown(
-        until_s, what, clock=source.clock, sleep=source.sleep, progress=source.progress, limit_s=limit_s
-    )
 
 
 def _request(table: TableFacts, window: Window, now_s: float) -> MetricRequest:
@@ -247,8 +207,8 @@ def fetch(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
     failure: Failure | None = None
     try:
         queries = metrics.queries(request.table, request.keys)
-        pages = pages_of(factory("cloudwatch"), queries, request.first, request.window.end)
-        for page in bounded_pages("GetMetricData", pages):
+        client = factory("cloudwatch")
+        for page in metrics.answer_pages(client, queries, request.first, request.window.end):
             answers.add_page(page, mistakes)
     except (BotoCoreError, ClientError) as error:
         problems, failure = (f"CloudWatch: {error}",), failure_of(error)
@@ -257,29 +217,6 @@ def fetch(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
     if answers.unfinished:
         failure = failure or "failed"
     return MetricAnswer(answers.points, (*problems, *answers.problems()), failure)
-
-
-def pages_of(
-    client: Any, queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime
-) -> Iterator[Mapping[str, Any]]:
-    """Pages of GetMetricData for any number of queries."""
-    for first in range(0, len(queries), QUERIES_PER_CALL):
-        parameters = {
-            "MetricDataQueries": queries[first : first + QUERIES_PER_CALL],
-            "StartTime": start,
-            "EndTime": end,
-            "ScanBy": "TimestampAscending",
-        }
-        token: dict[str, str] = {}
-        seen: set[str] = set()
-        while True:
-            page = client.get_metric_data(**parameters, **token)
-            yield page
-            following = page.get("NextToken")
-            if not following or following in seen:  # a repeated token would loop forever
-                break
-            seen.add(following)
-            token = {"NextToken": following}
 
 
 def most_metrics(indexes: Sequence[str] = (), *, pace: PollPace = CLOUD_PACE) -> int:

@@ -19,15 +19,17 @@ from keyheat.evidence.cloudwatch import (
     fetch_published,
     newest,
 )
-from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
+from keyheat.evidence.contributors import ContributorsFound, read_contributors
 from keyheat.evidence.series import MetricAnswers, series_of
 from keyheat.evidence.table import describe, since_created, with_indexes
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.client import NO_RECORDS, Records, read_records
-from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.manifest import Manifest, read_manifest, run_window
+from keyheat.runs.partitions import estimated
 from keyheat.runs.plausibility import within
+from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Mistakes
 from keyheat.words import has_capacity_model
 
@@ -88,7 +90,7 @@ def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) ->
     evidence = from_cli_output(pages, table=table, window=window, records=records)
     from_run = {
         "scale": run.scale, "endpoint": run.endpoint, "source": run.source,
-        "partitions": partitions.estimate(run.table, run.scale),
+        "partitions": estimated(run.table, run.scale),
     }  # fmt: skip
     return evidence.model_copy(update={**from_run, "missing": (*_time_problems(run), *evidence.missing)})
 
@@ -160,7 +162,7 @@ def from_cli_output(
         series=series,
         throttles=records.throttles,
         seconds=records.seconds,
-        partitions=partitions.estimate(table),
+        partitions=estimated(table),
         missing=(*answers.problems(), *_cut_off_problem(pages), *records.missing),
     )
 
@@ -228,13 +230,10 @@ def _contributors(
     source: MetricSource, table: TableFacts, window: Window, records: Records
 ) -> ContributorsFound:
     """Keys that Contributor Insights names; its absence matters if no record names them."""
-    reader = ContributorsReader(
-        client_factory=source.client_factory,
-        sleep=source.sleep,
-        required=records.seconds is None,
+    return read_contributors(
+        source.client_factory, table, window, sleep=source.sleep, required=records.seconds is None,
         show_keys=source.show_keys,
-    )
-    return reader.read(table, window)
+    )  # fmt: skip
 
 
 def _indexes_in(records: Records) -> Iterable[str]:

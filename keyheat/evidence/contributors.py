@@ -6,14 +6,15 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsi
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS, INSIGHT_REPORTS_PER_S, MINUTE_S
-from keyheat.runs.formats import Contributor, Contributors, TableFacts, Window
+from keyheat.runs.formats import Contributor, Contributors, Window
+from keyheat.runs.table_facts import TableFacts
 from keyheat.scenario.keys import digest_of
 
 CONTRIBUTORS: Final = "Contributor Insights"  # prefix of its messages
@@ -44,79 +45,58 @@ class ContributorsRule:
     created: datetime
 
 
-@dataclass(slots=True, kw_only=True)
-class ContributorsReader:
-    """Reads rules from DynamoDB and their reports from CloudWatch, within the request quota.
+def read_contributors(
+    factory: Callable[[str], Any], table: TableFacts, window: Window, *, sleep: Callable[[float], None],
+    required: bool, show_keys: bool = False,
+) -> ContributorsFound:  # fmt: skip
+    """Read the rules by partition key, and their reports over the window, within the request quota.
 
-    `required`: report that Contributor Insights is off, because nothing else names keys.
+    Failures go to `missing` and raise nothing. `required`: report that Contributor Insights is off, because
+    nothing else names keys.
     """
-
-    client_factory: Callable[[str], Any]
-    sleep: Callable[[float], None]
-    required: bool
-    show_keys: bool = False
-    _missing: dict[str, None] = field(default_factory=dict)  # messages, each once
-
-    def read(self, table: TableFacts, window: Window) -> ContributorsFound:
-        """Read the rules' reports over the window; failures go to `missing` and raise nothing."""
-        rules = self._rules(table)
-        reports = tuple(
-            report for rule in rules or () if (report := self._read_rule(rule, window)) is not None
-        )
-        if rules is not None and not rules and self.required:
-            self._note(OFF)
-        return ContributorsFound(reports or None, tuple(self._missing))
-
-    def _note(self, message: str) -> None:
-        self._missing[f"{CONTRIBUTORS}: {message}"] = None
-
-    def _rules(self, table: TableFacts) -> list[ContributorsRule] | None:
-        """The current rules by partition key; None if DescribeContributorInsights failed."""
-        rules: list[ContributorsRule] = []
-        try:
-            client = self.client_factory("dynamodb")
-            for index in (None, *(index.name for index in table.indexes)):
-                named = {"IndexName": index} if index else {}
-                rules += _rules_of(index, client.describe_contributor_insights(TableName=table.name, **named))
-        except (BotoCoreError, ClientError) as error:
-            if self.required:
-                self._note(str(error))
-            return rules or None
-        return rules
-
-    def _read_rule(self, rule: ContributorsRule, window: Window) -> Contributors | None:
+    rules, reports, problems = list[ContributorsRule](), list[Contributors](), list[str]()
+    try:
+        client = factory("dynamodb")
+        for index in (None, *(index.name for index in table.indexes)):
+            named = {"IndexName": index} if index else {}
+            rules += _rules_of(index, client.describe_contributor_insights(TableName=table.name, **named))
+        problems += [] if rules or not required else [OFF]
+    except (BotoCoreError, ClientError) as error:
+        problems += [str(error)] if required else []
+    for rule in rules:
         if rule.created >= window.end:
-            self._note(f"rule {rule.name} is newer than the window")
-            return None
-        pages = []
+            problems.append(f"rule {rule.name} is newer than the window")
+            continue
         try:
-            client = self.client_factory("cloudwatch")
-            period_s = MINUTE_S if window.end - window.start <= PAGE else HOUR_S
-            for start, end in _days(window):
-                pages.append(self._report(client, rule, start, end, period_s))
+            reports.append(_read_rule(factory("cloudwatch"), rule, window, sleep, show_keys=show_keys))
         except (BotoCoreError, ClientError) as error:
-            self._note(f"rule {rule.name}: {error}")
-            return None
+            problems.append(f"rule {rule.name}: {error}")
+            continue
         if rule.created > window.start + LATE:
-            self._note(
+            problems.append(
                 f"rule {rule.name} counts since {rule.created:%FT%TZ} on; earlier shares are taken from it"
             )
-        if rule.counts == "accessed" and not any(page["Contributors"] for page in pages):
-            self._note(f"rule {rule.name} counted nothing in the window")
-        return _merge(rule, pages, period_s, show_keys=self.show_keys)
+        if rule.counts == "accessed" and not reports[-1].keys:
+            problems.append(f"rule {rule.name} counted nothing in the window")
+    missing = tuple(dict.fromkeys(f"{CONTRIBUTORS}: {problem}" for problem in problems))
+    return ContributorsFound(tuple(reports) or None, missing)
 
-    def _report(
-        self, client: Any, rule: ContributorsRule, start: datetime, end: datetime, period_s: int
-    ) -> Any:
-        self.sleep(1 / INSIGHT_REPORTS_PER_S)
-        return client.get_insight_rule_report(
-            RuleName=rule.name,
-            StartTime=start,
-            EndTime=end,
-            Period=period_s,
-            MaxContributorCount=INSIGHT_CONTRIBUTORS,
-            OrderBy="Sum",
-        )
+
+def _read_rule(
+    client: Any, rule: ContributorsRule, window: Window, sleep: Callable[[float], None], *, show_keys: bool
+) -> Contributors:
+    pages, start = list[Any](), window.start
+    period_s = MINUTE_S if window.end - window.start <= PAGE else HOUR_S
+    while start < window.end:
+        end = min(start + PAGE, window.end)
+        sleep(1 / INSIGHT_REPORTS_PER_S)
+        report = client.get_insight_rule_report(
+            RuleName=rule.name, StartTime=start, EndTime=end, Period=period_s,
+            MaxContributorCount=INSIGHT_CONTRIBUTORS, OrderBy="Sum",
+        )  # fmt: skip
+        pages.append(report)
+        start = end
+    return _merge(rule, pages, period_s, show_keys=show_keys)
 
 
 def created_of(rule: str) -> datetime | None:
@@ -129,14 +109,6 @@ def _rules_of(index: str | None, described: Mapping[str, Any]) -> Iterator[Contr
     for name in described.get("ContributorInsightsRuleList", ()):
         if (match := RULE.fullmatch(name)) and (created := created_of(name)):
             yield ContributorsRule(name, index, COUNTS[match[1]], created)
-
-
-def _days(window: Window) -> Iterator[tuple[datetime, datetime]]:
-    start = window.start
-    while start < window.end:
-        end = min(start + PAGE, window.end)
-        yield start, end
-        start = end
 
 
 def _merge(rule: ContributorsRule, pages: list[Any], period_s: int, *, show_keys: bool) -> Contributors:

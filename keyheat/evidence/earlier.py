@@ -9,8 +9,9 @@ from keyheat.evidence.clients import ClientFactory
 from keyheat.evidence.cloudwatch import MetricRequest, fetch
 from keyheat.evidence.series import series_of
 from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
+from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.metrics import SeriesKey, series_keys
+from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.words import Direction
 
 DAY: Final = timedelta(days=1)

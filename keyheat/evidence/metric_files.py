@@ -5,23 +5,25 @@ Each file becomes a page of GetMetricData whose labels name the series; one read
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from math import inf
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from keyheat.evidence.log_records import time_of
 from keyheat.evidence.metric_sources import cells_of, content_of, is_request, is_time, request_of
 from keyheat.evidence.metric_units import FileSeries, convert_to_sums, infer_periods, is_rate
 from keyheat.evidence.series import MetricAnswers, NoZone
 from keyheat.runs import metrics
-from keyheat.runs.formats import TableFacts, Window
+from keyheat.runs.formats import Window
 from keyheat.runs.metrics import SeriesKey, split_label
+from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Mistakes, listed
 
+Cell = TypeVar("Cell", datetime, float)
 STATISTICS: Final = ("SampleCount", "Average", "Sum", "Minimum", "Maximum")
 _ARN: Final = re.compile(r"arn:aws[\w-]*:dynamodb:[^:]*:[^:]*:table/")
 _FILLING: Final = re.compile(
@@ -87,17 +89,14 @@ class MetricReader:
                 case {"Datapoints": [*points], **rest}:
                     request = request_of(path, requests)
                     all_series += self._of_statistics(path, points, str(rest.get("Label") or ""), request)
-                case {"MetricDataResults": list(), "MetricDataQueries": list()} as both:
-                    pages.append(self._zoned(path, self._of_data(path, both, both)))
-                case {"MetricDataResults": list()} as page if request := request_of(path, requests):
-                    pages.append(self._zoned(path, self._of_data(path, page, request)))
+                case {"MetricDataResults": list(results)}:
+                    request = content if "MetricDataQueries" in content else request_of(path, requests)
+                    read = self._of_request if request else self._of_own_labels
+                    kept = [self._zoned(path, result) for result in read(path, results, request)]
+                    if kept or request or not results:
+                        pages.append({**content, "MetricDataResults": kept})
                 case {"Table": {"TableName": _}} | {"TableName": _, "KeySchema": _}:
                     raise ValueError(f"{path} describes a table, and has no metrics; use --describe-json")
-                case {"MetricDataResults": [_, *_]} as page:
-                    if results := self._of_own_labels(path, page["MetricDataResults"]):
-                        pages.append(self._zoned(path, {**page, "MetricDataResults": results}))
-                case {"MetricDataResults": list()} as page:
-                    pages.append(page)
                 case _:
                     raise ValueError(
                         f"{path} has no list of MetricDataResults: it is no output of `aws cloudwatch "
@@ -126,19 +125,12 @@ class MetricReader:
         more = [{"MetricDataResults": results}] if results else []
         return MetricFiles((*pages, *more), tuple(self._notes))
 
-    def _zoned(self, path: Path, page: object) -> object:
-        """Set --zone on times without a zone in a GetMetricData response."""
-        results = page.get("MetricDataResults") if isinstance(page, Mapping) else None
-        if not isinstance(page, Mapping) or not isinstance(results, list):
-            return page
-
-        def zoned(result: Any) -> Any:
-            times = result.get("Timestamps") if isinstance(result, Mapping) else None
-            if not isinstance(times, list):
-                return result
-            return {**result, "Timestamps": [self._moment(time, str(path)) or time for time in times]}
-
-        return {**page, "MetricDataResults": list(map(zoned, results))}
+    def _zoned(self, path: Path, result: Any) -> Any:
+        """Set --zone on times without a zone in a result of GetMetricData."""
+        times = result.get("Timestamps") if isinstance(result, Mapping) else None
+        if not isinstance(times, list):
+            return result
+        return {**result, "Timestamps": [self._moment(time, str(path)) or time for time in times]}
 
     def _is_read(self, key: SeriesKey, where: str) -> bool:
         """Whether a series is used; notes a statistic that is useless."""
@@ -151,7 +143,7 @@ class MetricReader:
             self._notes[note] = None
         return key.statistic in statistics
 
-    def _of_own_labels(self, path: Path, results: Sequence[Any]) -> list[Any]:
+    def _of_own_labels(self, path: Path, results: Sequence[Any], _request: None) -> Iterator[Any]:
         """Keep the series of this table in a GetMetricData response whose labels are ours.
 
         Raises `ValueError` if no label is: only the request tells what such an answer is about.
@@ -162,7 +154,6 @@ class MetricReader:
                 f"{path}: the label {labels[0][:80]!r} does not say of which table it is; keep the request "
                 f"beside this answer as {path.stem}-request.json, or add it with --metrics"
             )
-        kept = []
         for result in results:
             label = result.get("Label") if isinstance(result, Mapping) else None
             table, key = split_label(label) if isinstance(label, str) else (None, "")
@@ -171,15 +162,13 @@ class MetricReader:
                 continue
             if table is None and SeriesKey.of_label(key):
                 self._notes[f"metrics whose labels name no table are read as of {self.table.name}"] = None
-            kept.append(result)
-        return kept
+            yield result
 
-    def _of_data(self, path: Path, page: Mapping[str, Any], request: Any) -> object:
+    def _of_request(self, path: Path, results: Sequence[Any], request: Any) -> Iterator[Any]:
         """Label a GetMetricData response to custom queries as if the queries were ours."""
         queries = request.get("MetricDataQueries") if isinstance(request, Mapping) else request
         by_id = {query.get("Id"): query for query in queries or () if isinstance(query, Mapping)}
-        labelled = []
-        for number, result in enumerate(page["MetricDataResults"]):
+        for number, result in enumerate(results):
             where = f"{path}, MetricDataResults[{number}]"
             query = by_id.get(result.get("Id")) if isinstance(result, Mapping) else None
             if query is None:
@@ -191,8 +180,7 @@ class MetricReader:
                 continue
             key = self._requested(stat.get("Metric") or {}, stat.get("Stat"), stat.get("Period"))
             if key is not None and self._is_read(key, where):
-                labelled.append({**result, "Label": key.label})
-        return {**page, "MetricDataResults": labelled}
+                yield {**result, "Label": key.label}
 
     def _of_statistics(self, path: Path, points: list[Any], label: str, request: Any) -> Iterator[FileSeries]:
         """Read a GetMetricStatistics response: its label is the metric, its points name the statistics.
@@ -214,7 +202,8 @@ class MetricReader:
                 rate = next((unit for point in with_it if is_rate(unit := str(point.get("Unit")))), None)
                 series = FileSeries(str(path), replace(key, statistic=statistic), unit=rate)
                 series.points = [
-                    self._point(point.get("Timestamp"), point[statistic], str(path)) for point in with_it
+                    (self._time(point.get("Timestamp"), str(path)), _quantity(point[statistic], str(path)))
+                    for point in with_it
                 ]
                 yield series
 
@@ -234,12 +223,12 @@ class MetricReader:
                 except ValueError as error:
                     mistakes[str(error)] = str(error)
             series = by_kind[kind]
-            if series is not None and row.get("value"):
-                try:
-                    series.points.append(self._point(row.get("time"), row["value"], where))
-                except ValueError:
-                    for key, mistake in self._mistakes_of(row, where):
-                        mistakes.setdefault(key, mistake)
+            if series is None or not row.get("value"):
+                continue
+            moment = _tried(self._time, row.get("time"), where, mistakes)
+            value = _tried(_quantity, row["value"], where, mistakes)
+            if moment is not None and value is not None:
+                series.points.append((moment, value))
         if mistakes:
             lines = list(mistakes.values())
             raise ValueError(lines[0] if len(lines) == 1 else listed(lines))
@@ -334,20 +323,6 @@ class MetricReader:
             raise NoZone(f"{where}: time {str(time)[:40]} has no zone; give one, such as --zone UTC")
         return moment
 
-    def _mistakes_of(self, row: Mapping[str, str], where: str) -> Iterator[tuple[str, str]]:
-        """Mistakes in the time and value of a row; a missing zone has the same key in every row."""
-        try:
-            self._time(row.get("time"), where)
-        except ValueError as error:
-            yield "zone" if isinstance(error, NoZone) else str(error), str(error)
-        try:
-            _quantity(row["value"], where)
-        except ValueError as error:
-            yield str(error), str(error)
-
-    def _point(self, time: object, value: object, where: str) -> tuple[datetime, float]:
-        return self._time(time, where), _quantity(value, where)
-
     def _time(self, time: object, where: str) -> datetime:
         moment = self._moment(time, where)
         if moment is None:
@@ -362,6 +337,17 @@ def _merge(all_series: Iterable[FileSeries]) -> list[FileSeries]:
         of_key = by_key.setdefault((series.key, series.unit), replace(series, points=[]))
         of_key.points.extend(series.points)
     return list(by_key.values())
+
+
+def _tried(
+    read: Callable[[object, str], Cell], text: object, where: str, mistakes: dict[str, str]
+) -> Cell | None:
+    """Read a cell; None if it is wrong, which goes to `mistakes`: a missing zone once, whatever the row."""
+    try:
+        return read(text, where)
+    except ValueError as error:
+        mistakes.setdefault("zone" if isinstance(error, NoZone) else str(error), str(error))
+        return None
 
 
 def _quantity(value: object, where: str) -> float:

@@ -8,19 +8,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.evidence.clients import ClientFactory
 from keyheat.model.limits import STREAM_RETENTION_S
-from keyheat.runs.formats import PartitionFacts, TableFacts, Window
+from keyheat.runs.formats import PartitionFacts, Window
 from keyheat.runs.partitions import TooManyShards, all_shards, estimated, is_open, split_times_s
-from keyheat.words import Capacity
+from keyheat.runs.table_facts import TableFacts
 
 KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard stays visible
 Observation = tuple[PartitionFacts | None, tuple[str, ...]]
 """The facts, and the problems while reading them."""
-
-
-def estimate(table: TableFacts, scale: float = 1.0) -> PartitionFacts | None:
-    """Least number of partitions, from the throughput available at once; None if that is unknown."""
-    count = estimated(table.warm or Capacity(), table.provisioned or Capacity(), scale)
-    return None if count is None else PartitionFacts(estimated=count.count, because=count.because)
 
 
 def observe(
@@ -28,7 +22,7 @@ def observe(
     scale: float,
 ) -> Observation:  # fmt: skip
     """Observe a table under any load: the estimate, and its stream's current shards."""
-    facts = estimate(table, scale)
+    facts = estimated(table, scale)
     if not (described.get("StreamSpecification") or {}).get("StreamEnabled"):
         return facts, ()
     try:

@@ -1,10 +1,8 @@
 """Evidence requests: a run or table, answered from CloudWatch or from files."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TypeVar
 
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import Clock, Progress
@@ -14,15 +12,14 @@ from keyheat.evidence.table import facts_during, with_indexes
 from keyheat.numbers import some
 from keyheat.runfiles import FileProblem, parsed_json
 from keyheat.runs.client import NO_RECORDS, Records
-from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import KEPT, sound
+from keyheat.runs.table_facts import TableFacts
 from keyheat.shipped import RUN_FILES, require
 from keyheat.validation import table_in
 
 SOON = timedelta(minutes=1)  # a window may end with the current minute
-
-Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,15 +134,10 @@ def _window(request: EvidenceRequest, of_files: Window | None, now: datetime) ->
         raise ValueError("the metrics have no points: give the time they are of with --start A --end B")
     if not (request.start or request.last):
         raise ValueError("give the time: --last 3h, or --start A --end B")
-    start, end, ends_now = _times(request, now)
-    return window_of(start, end, now, asked_now=not request.metrics), ends_now
-
-
-def _times(request: EvidenceRequest, now: datetime) -> tuple[datetime, datetime, bool]:
-    """Start and end of the window; an open one ends with the last full minute."""
-    minute = now.replace(second=0, microsecond=0)
+    minute = now.replace(second=0, microsecond=0)  # an open window ends with the last full one
     start = request.start or minute - (request.last or timedelta())
-    return (start, minute, True) if request.end is None else (start, request.end, False)
+    window = window_of(start, request.end or minute, now, asked_now=not request.metrics)
+    return window, request.end is None
 
 
 def window_of(start: datetime, end: datetime, now: datetime, *, asked_now: bool = True) -> Window:
@@ -211,8 +203,10 @@ def facts_from_file(path: Path, facts: TableFacts, window: Window) -> tuple[Tabl
 
     Raises `ValueError`.
     """
-    content = _as_input(parsed_json, path)
-    table = table_in(content)
+    try:
+        table = table_in(parsed_json(path))
+    except FileProblem as problem:
+        raise ValueError(f"{problem}; the AWS CLI prints JSON with --output json") from problem
     if not isinstance(table, dict) or not isinstance(table.get("TableName"), str):
         raise ValueError(f"{path}: this is not output of `aws dynamodb describe-table`")
     if table["TableName"] != facts.name:
@@ -223,13 +217,4 @@ def facts_from_file(path: Path, facts: TableFacts, window: Window) -> tuple[Tabl
     try:
         return facts_during(table, window, facts)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:
-        problem = repr(error)[:500]
-        raise ValueError(f"{path} is not a complete table description: {problem}") from error
-
-
-def _as_input(read: Callable[[Path], Read], path: Path) -> Read:
-    """Read a file from the command line; a bad file is a usage error."""
-    try:
-        return read(path)
-    except FileProblem as problem:
-        raise ValueError(f"{problem}; the AWS CLI prints JSON with --output json") from problem
+        raise ValueError(f"{path} is not a complete table description: {repr(error)[:500]}") from error

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.answer_shape import bounded_pages
 from keyheat.evidence.clients import failure_of
-from keyheat.evidence.cloudwatch import Sleep, pages_of
+from keyheat.evidence.cloudwatch import Sleep
 from keyheat.evidence.series import COMPLETE
 from keyheat.evidence.table import time_of
 from keyheat.evidence.target import Target
@@ -249,7 +249,7 @@ def _list_metrics(client: Any, request: Mapping[str, Any]) -> list[Mapping[str, 
 
 
 def _pages(client: Any, queries: Sequence[Any], start: datetime, end: datetime) -> list[Mapping[str, Any]]:
-    return list(bounded_pages("GetMetricData", pages_of(client, queries, start, end)))
+    return list(metrics.answer_pages(client, queries, start, end))
 
 
 def _points(

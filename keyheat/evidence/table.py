@@ -13,8 +13,8 @@ from keyheat.addresses import SCALE
 from keyheat.evidence.clients import NO_REGION, ClientFactory, failure_of
 from keyheat.masking import masked
 from keyheat.plan.quotas import Quotas, quotas_of, unknown_quotas
-from keyheat.runs.formats import AccountFacts, IndexFacts, TableFacts, Window
-from keyheat.runs.table_facts import table_facts
+from keyheat.runs.formats import Window
+from keyheat.runs.table_facts import AccountFacts, IndexFacts, TableFacts, table_facts
 
 Fields = Mapping[str, Any]
 MINUTE: Final = timedelta(minutes=1)

@@ -107,22 +107,18 @@ class Template:
         return parameters
 
     def _called(self, name: str, argument: Any) -> Any:
-        if name == "Ref":
-            return self._parameter(str(argument))
-        if name == "Fn::Sub":
-            return self._substituted(argument)
-        if name == "Fn::Join":
-            separator, parts = argument
-            return str(separator).join(str(self._literal(item)) for item in self._literal(parts))
-        if name == "Fn::If":
-            condition, yes, no = argument
-            return self._literal(yes if self._holds(self._conditions.get(condition)) else no)
-        if name == "Fn::FindInMap":
-            first, second, third = (self._literal(key) for key in argument[:3])
-            try:
-                return self._mappings[first][second][third]
-            except (KeyError, TypeError) as error:
-                raise _Open from error
+        match name, argument:
+            case "Ref", _:
+                return self._parameter(str(argument))
+            case "Fn::Sub", _:
+                return self._substituted(argument)
+            case "Fn::Join", [separator, parts]:
+                return str(separator).join(str(self._literal(item)) for item in self._literal(parts))
+            case "Fn::If", [condition, yes, no]:
+                return self._literal(yes if self._holds(self._conditions.get(condition)) else no)
+            case "Fn::FindInMap", [name, first, second, *_]:
+                mapping = self._mappings[self._literal(name)]
+                return mapping[self._literal(first)][self._literal(second)]
         raise _Open
 
     def _literal(self, value: Any) -> Any:
@@ -156,18 +152,17 @@ class Template:
         )
 
     def _holds(self, condition: Any) -> bool:
-        if not isinstance(condition, Mapping) or len(condition) != 1:
-            raise _Open
-        name, argument = next(iter(condition.items()))
-        if name == "Fn::Equals":
-            first, second = (self._literal(operand) for operand in argument)
-            return bool(first == second)
-        if name == "Fn::Not":
-            return not self._holds(argument[0])
-        if name in ("Fn::And", "Fn::Or"):
-            return (all if name == "Fn::And" else any)(self._holds(operand) for operand in argument)
-        if name == "Condition":
-            return self._holds(self._conditions.get(argument))
+        match condition:
+            case {"Fn::Equals": [first, second]}:
+                return bool(self._literal(first) == self._literal(second))
+            case {"Fn::Not": [operand]}:
+                return not self._holds(operand)
+            case {"Fn::And": operands}:
+                return all(map(self._holds, operands))
+            case {"Fn::Or": operands}:
+                return any(map(self._holds, operands))
+            case {"Condition": name}:
+                return self._holds(self._conditions.get(name))
         raise _Open
 
 

@@ -107,7 +107,7 @@ def _rate_comments(traffic: MeasuredTraffic | None) -> Iterator[str]:
         return
     seen = span(traffic.days * DAY_S)
     peak, mean = f"{traffic.peak_per_s:,.4g}", f"{traffic.mean_per_s:,.4g}"
-    within = "the hour that throttled most" if traffic.throttled and traffic.metrics_asked else seen
+    within = "the hour that throttled most" if traffic.throttled and not traffic.incident else seen
     busiest = "throttled " if traffic.throttled else ""
     busiest += "minute" if traffic.period_s == MINUTE_S else span(traffic.period_s)
     yield f"# By CloudWatch, the busiest {busiest} of {within} was {traffic.peak_at:%FT%RZ}:"

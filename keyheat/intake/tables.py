@@ -12,8 +12,7 @@ from keyheat.intake.scaling import Scaling, match_scaling
 from keyheat.intake.vocabulary import Attributes
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
 from keyheat.model.resources import capacities_to_aws
-from keyheat.runs.formats import IndexFacts, KeyAttribute, TableFacts
-from keyheat.runs.table_facts import mode_of
+from keyheat.runs.table_facts import IndexFacts, KeyAttribute, TableFacts, mode_of
 from keyheat.scenario.spec.part import is_number
 
 

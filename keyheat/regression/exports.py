@@ -1,14 +1,12 @@
-"""Export a regress outcome: JSON, JUnit XML, Prometheus, GitHub Actions annotations."""
+"""Export a regress outcome: JSON, and annotations of GitHub Actions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat.analysis.measures import MEASURES
-from keyheat.metrics import PREFIX, Metric, prometheus_text
-from keyheat.regression.outcome import SessionOutcome, medians
+from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.phrases import headline
-from keyheat.runfiles import write_atomically, write_json
+from keyheat.runfiles import write_json
 
 FORMAT: Final = "keyheat.regression/1"
 
@@ -32,51 +30,6 @@ def json_schema() -> dict[str, Any]:
     required = ["format", *schema.pop("required")]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT}
     return {**head, **schema, "properties": properties, "required": required}
-
-
-# Prometheus
-
-
-def metrics(outcome: SessionOutcome) -> tuple[Metric, ...]:
-    """All metrics with at least one point; unknown values are left out, never zero."""
-    return tuple(metric for metric in _metrics(outcome) if metric.points)
-
-
-def _metrics(outcome: SessionOutcome) -> Iterator[Metric]:
-    of_suite = {"suite": outcome.suite}
-    gates = [
-        (of_suite | {"case": finding.case, "measure": finding.gate.measure}, finding)
-        for finding in outcome.findings
-    ]
-    cases = [(of_suite | {"case": case.name}, case.after) for case in outcome.cases]
-    yield _metric("regress_exit_code", "exit code of keyheat regress", [(of_suite, outcome.exit_code)])
-    ended = [(of_suite, outcome.ended_at.timestamp())]
-    yield _metric("regress_ended_timestamp_seconds", "when it ended, since 1970", ended)
-    invalid = [(labels, sum(not run.valid for run in runs)) for labels, runs in cases]
-    yield _metric("regress_invalid_runs", "runs that say nothing about their table", invalid)
-    failed = [(labels, finding.failed) for labels, finding in gates]
-    yield _metric("gate_failed", "1: worse than the baseline, or not measured", failed)
-    changes = [(labels, finding.change) for labels, finding in gates]
-    yield _metric("gate_change_ratio", "relative to the baseline: -0.1 is ten percent less", changes)
-    medians_by_case = [(labels, medians([run for run in runs if run.valid])) for labels, runs in cases]
-    for name, measure in MEASURES.items():
-        values = [(labels, of_case.get(name)) for labels, of_case in medians_by_case]
-        name = f"measure_{name.replace('.', '_')}"
-        yield _metric(name, f"{measure.says}; median of the valid runs", values)
-
-
-def _metric(name: str, says: str, points: Sequence[tuple[Mapping[str, str], float | None]]) -> Metric:
-    there = tuple((labels, float(number)) for labels, number in points if number is not None)
-    return Metric(name=f"{PREFIX}_{name}", says=says, points=there)
-
-
-def write_prometheus(path: Path, outcome: SessionOutcome) -> None:
-    """Write the file atomically: a concurrent collector reads the old one.
-
-    Raises `CannotWrite`.
-    """
-    body = prometheus_text(metrics(outcome))
-    write_atomically(path, lambda file: file.write(body))
 
 
 # GitHub Actions

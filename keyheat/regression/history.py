@@ -121,23 +121,19 @@ def utc_now() -> datetime:
 class History:
     """Sessions of all suites, for one thread; a context manager. Methods raise `HistoryProblem`."""
 
-    def __init__(self, path: Path, now: Callable[[], datetime], wait_s: float) -> None:
-        self.path, self._now = path, now
-        with _problems(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path.absolute(), timeout=wait_s, isolation_level=None)
+    def __init__(
+        self, path: Path | None = None, now: Callable[[], datetime] = utc_now, *, wait_s: float = WAIT_S
+    ) -> None:
+        """Open the history at `path`; create it if needed."""
+        self.path, self._now = path or default_path(), now
+        with _problems(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self.path.absolute(), timeout=wait_s, isolation_level=None)
             try:
                 self._prepare()
             except BaseException:
                 self._db.close()
                 raise
-
-    @classmethod
-    def open(
-        cls, path: Path | None = None, now: Callable[[], datetime] = utc_now, *, wait_s: float = WAIT_S
-    ) -> Self:
-        """Open the history at `path`; create it if needed."""
-        return cls(path or default_path(), now, wait_s)
 
     def __enter__(self) -> Self:
         return self
@@ -204,11 +200,7 @@ class History:
 
     def last_good(self, suite: str) -> Session | None:
         """The default baseline of a suite's next session."""
-        return self.latest(suite, *GOOD)
-
-    def latest(self, suite: str, *verdicts: Verdict) -> Session | None:
-        """The newest session of a suite with one of the verdicts."""
-        return next((session for session in self.sessions(suite) if session.verdict in verdicts), None)
+        return next((session for session in self.sessions(suite) if session.good), None)
 
     def runs(self, session: Session, side: Side | None = "after") -> tuple[StoredRun, ...]:
         """The runs of a session in order; both sides if `side` is None."""

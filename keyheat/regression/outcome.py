@@ -1,8 +1,7 @@
 """The outcome of one `keyheat regress`: verdict, cases, runs, findings and differences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import median
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, computed_field
@@ -151,7 +150,6 @@ class BaselineUsed(Part):
     pin: str | None = Field(None, description="the pinned name that selected it")
     chosen: bool = Field(False, description="named explicitly, not just the last good one")
     label: str | None = None
-    accepted: bool = Field(True, description="false: the suite has no good or accepted session yet")
 
     @property
     def title(self) -> str:
@@ -162,8 +160,6 @@ class BaselineUsed(Part):
         """How the baseline was selected."""
         if self.pin:
             return f"pinned as {self.pin!r}"
-        if not self.accepted:
-            return "the last one, not yet accepted"
         return "as requested" if self.chosen else "the last good one"
 
 
@@ -235,9 +231,3 @@ def is_idle(finding: GateFinding) -> bool:
 def worst_first(findings: Iterable[GateFinding]) -> list[GateFinding]:
     """Failed findings first, then undecided, idle last; else in the suite's order."""
     return sorted(findings, key=lambda finding: (is_idle(finding), WORST_FIRST.index(finding.decision)))
-
-
-def medians(runs: Sequence[RunMade]) -> dict[str, float]:
-    """Median of each measure over the runs that have it."""
-    names = sorted({name for run in runs for name in run.measures})
-    return {name: median(run.measures[name] for run in runs if name in run.measures) for name in names}

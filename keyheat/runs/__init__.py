@@ -1,1 +1,1 @@
-"""The files of a run as values: what the load recorded, what CloudWatch said, what was made of it."""
+"""The files of a run as values: one writer, one reader, frames."""

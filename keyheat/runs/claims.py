@@ -1,10 +1,8 @@
-"""Claims on a folder: one run, or one series of runs, writes into it, and no other.
+"""Claims on a folder: only one run, or series of runs, writes to it at a time.
 
-A claim is a lock that the system keeps on the folder itself. Of several who ask at once one gets it; it
-leaves no file behind, and it ends with the process that has it, whatever ends that: a run that says
-`running` in a folder without a claim has never ended. On a file system without locks only folders that
-are made are told apart; there it is found out after the run whose files they are. Windows locks no folders:
-there it is an empty file of the folder's name among the system's temporary ones.
+A claim is a lock of the operating system on the folder itself. It leaves no file behind and ends with its
+process, so a run that states `running` in an unclaimed folder never ended. On file systems without locks,
+only new folders are safe. Windows cannot lock folders; it locks an empty file in its temporary folder.
 """
 
 import os
@@ -21,29 +19,29 @@ from typing import Final, Self
 from keyheat.runfiles import CannotWrite, check_no_link
 
 LOOKS: Final = 3
-LOOK_S: Final = 0.02  # between two tries: who only asks whether a folder is claimed holds it for a moment
+LOOK_S: Final = 0.02  # between two tries: `is_claimed` locks a folder for a moment
 
 
 class Taken(CannotWrite):
-    """A folder that another process writes to, or that is not empty; the message is for the user."""
+    """A folder that is not empty or in use by another process; the message is for the user."""
 
 
 @dataclass(slots=True)
 class Claim:
-    """A folder that is ours alone until `release`, or until this process ends."""
+    """A claimed folder, until `release` or the end of this process."""
 
     folder: Path
-    created: int  # folders that were made for this: it, and those that it is in
+    created: int  # number of folders created: it and its parents
     _descriptor: int | None
 
     def unlock(self) -> None:
-        """Let another process of ours claim the folder, which stays."""
+        """Let another process claim the folder, which stays."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
     def release(self) -> None:
-        """Leave the folder to others; what was made for this, and is empty, is taken away."""
+        """Give up the folder; delete folders that were created for it and are empty."""
         with suppress(OSError):
             for folder in (self.folder, *self.folder.parents)[: self.created]:
                 folder.rmdir()
@@ -59,7 +57,7 @@ class Claim:
 
 
 def hold(folder: Path) -> Claim:
-    """Claim a folder, whatever is in it. Raises `Taken` if another process has it, and `CannotWrite`."""
+    """Claim a folder with any content. Raises `Taken` if another process has it, and `CannotWrite`."""
     check_no_link(folder)
     while True:
         created = _make_folders(folder)
@@ -88,7 +86,7 @@ def _locked_soon(descriptor: int) -> bool:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Return whether a process writes into a folder now."""
+    """Whether a process writes to a folder now."""
     try:
         descriptor = _opened(folder)
     except OSError:
@@ -100,7 +98,7 @@ def is_claimed(folder: Path) -> bool:
 
 
 def claim(folder: Path) -> Claim:
-    """Claim a folder in which there is nothing. Raises `Taken` or `CannotWrite`."""
+    """Claim an empty folder. Raises `Taken` or `CannotWrite`."""
     mine = hold(folder)
     try:
         if any(folder.iterdir()):
@@ -114,7 +112,7 @@ def claim(folder: Path) -> Claim:
 
 
 def claim_numbered(first: Path) -> Claim:
-    """Claim a folder in which there is nothing: the first, or the next of its name with `-2`, `-3` ..."""
+    """Claim the first empty folder among `first`, `first-2`, `first-3` ..."""
     for folder in _numbered(first):
         with suppress(Taken):
             return claim(folder)
@@ -122,7 +120,7 @@ def claim_numbered(first: Path) -> Claim:
 
 
 def claim_new(first: Path) -> Claim:
-    """Make a folder of that name, or of the next one that is free, and claim it."""
+    """Create and claim a folder of this name, or of the next free one."""
     for folder in _numbered(first):
         if created := _make_folders(folder):
             with suppress(Taken):
@@ -138,7 +136,7 @@ def _numbered(first: Path) -> Iterator[Path]:
 
 
 def _make_folders(folder: Path) -> int:
-    """Make the folder, and those that it is in; how many that are, none where it is there already."""
+    """Create a folder and its parents; return their number, 0 if it exists."""
     missing = sum(not parent.exists() for parent in folder.parents)
     try:
         folder.mkdir(parents=True)
@@ -182,7 +180,7 @@ else:
         except BlockingIOError:
             return False
         except OSError:
-            return True  # there are no locks here
+            return True  # this file system has no locks
         return True
 
     def _is_still(folder: Path, descriptor: int) -> bool:

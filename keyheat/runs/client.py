@@ -1,6 +1,6 @@
-"""The client's side of a run: its files, read with tolerance of what is missing or damaged.
+"""The client's files of a run; missing or damaged ones are reported and skipped.
 
-What reads a kind of file is imported when one is read: the base of Keyheat has no library for it.
+Readers are imported when needed: an install without extras lacks their libraries.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFiles:
-    """What the run directory says beside `evidence.json`; None if a file is missing or damaged."""
+    """Files of the run directory besides `evidence.json`; None if missing or damaged."""
 
     manifest: Manifest | None = None
     keys: Keys | None = None
@@ -28,7 +28,7 @@ class ClientFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """What the client saw, second by second; None if a file is missing or damaged."""
+    """What the client recorded per second; None if a file is missing or damaged."""
 
     throttles: tuple[ThrottleCount, ...] | None
     seconds: tuple[SecondCount, ...] | None
@@ -39,7 +39,7 @@ NO_RECORDS: Final = Records(throttles=None, seconds=None, missing=())
 
 
 def read_client_files(run_dir: Path) -> ClientFiles:
-    """Manifest, keys and latency of a run directory, with a line for each that is missing or damaged."""
+    """Read manifest, keys and latency of a run directory."""
     from keyheat.runs.latencies import accepted_p99_ms
 
     missing: list[str] = []
@@ -53,7 +53,7 @@ def read_client_files(run_dir: Path) -> ClientFiles:
 
 
 def read_records(run_dir: Path) -> Records:
-    """Throttles and seconds of a run directory, with a line for each that is missing or damaged."""
+    """Read throttles and seconds of a run directory."""
     from keyheat.runs.records import second_counts, throttle_counts
 
     missing: list[str] = []

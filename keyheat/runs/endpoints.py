@@ -19,9 +19,9 @@ FOREIGN_UNITS: Final = (
 
 
 def without_a_model(evidence: Evidence, client: str | None) -> Verdict | None:
-    """The verdict where nothing was throttled by an endpoint without a capacity model; else None.
+    """The verdict of a run without throttles at an endpoint without a capacity model; else None.
 
-    `client`: what the client says of its attempts.
+    `client`: a sentence about the client's attempts.
     """
     if has_capacity_model(evidence.endpoint):
         return None

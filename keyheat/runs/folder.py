@@ -1,4 +1,4 @@
-"""A run directory as it is written: its manifest first, what it says under way, files at the end."""
+"""Write a run directory: the manifest first and last, all other files at the end."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ COUNTS: Final = ("attempts", "accepted", "throttled", "errors")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFiles:
-    """What the files of a run hold, beside its manifest."""
+    """Content of the files of a run, except its manifest."""
 
     seconds: "pa.Table"
     throttles: "pa.Table"
@@ -33,7 +33,7 @@ class RunFiles:
 
 @dataclass(slots=True)
 class RunFolder:
-    """One run's directory. `manifest` is what `run.json` says, written at the start and again at the end."""
+    """One run's directory. `manifest` is the content of `run.json`."""
 
     path: Path
     manifest: dict[str, Any]
@@ -42,12 +42,12 @@ class RunFolder:
         self.note({"status": "running", "ended_at": None})
 
     def forget(self) -> None:
-        """Take back what `begin` wrote, of a run that never began."""
+        """Delete the manifest of a run that never began."""
         self._file(runfiles.RUN).unlink(missing_ok=True)
 
     def end(self, files: RunFiles, more: Mapping[str, Any]) -> None:
-        """Write every file, and last the manifest, with `more`, that says so. Raises `FileProblem`."""
-        from keyheat.runs.parquet import write_table  # here, since the base has no pyarrow, and writes no run
+        """Write every file, and the manifest, updated with `more`, last. Raises `FileProblem`."""
+        from keyheat.runs.parquet import write_table  # here: an install without extras lacks pyarrow
 
         write_table(self._file(runfiles.SECONDS), runfiles.SECONDS, files.seconds)
         write_table(self._file(runfiles.THROTTLES), runfiles.THROTTLES, files.throttles)
@@ -58,7 +58,7 @@ class RunFolder:
         self.note(more)
 
     def note(self, more: Mapping[str, Any]) -> None:
-        """Write the manifest with what is known by now. Raises `FileProblem`."""
+        """Update the manifest. Raises `FileProblem`."""
         self.manifest |= more
         runfiles.write_json(self._file(runfiles.RUN), runfiles.RUN, self.manifest)
 
@@ -67,7 +67,7 @@ class RunFolder:
 
 
 def versions(*names: str) -> dict[str, str]:
-    """The versions of what the result depends on: Python, and the named packages."""
+    """Versions of Python and of the named packages."""
     return {"python": python_version()} | {name: _version(name) for name in names}
 
 
@@ -81,7 +81,7 @@ def _version(name: str) -> str:
 def totals_of(
     seconds: "pa.Table", throttles: "pa.Table", errors_by_kind: Mapping[str, int]
 ) -> dict[str, Any]:
-    """The run in numbers, for `run.json`. Rows of an index repeat the requests of the table."""
+    """The totals of `run.json`. Rows of an index repeat requests of the table."""
     import pyarrow.compute as pc
 
     requests = seconds.filter(pc.is_null(seconds["index"]))
@@ -99,7 +99,7 @@ def totals_json(
     by_reason: Mapping[str | None, int],
     errors_by_kind: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The totals of `run.json`: requests to the table, units by direction, throttles by their reason."""
+    """Format totals: requests to the table, units by direction, throttles by reason."""
     return {
         **{name: counts[name] for name in COUNTS},
         "consumed_units": {side.value: units.get(side, 0.0) for side in WRITES_FIRST},
@@ -114,7 +114,7 @@ def _sums(table: "pa.Table", by: str, column: str) -> dict[Any, Any]:
 
 
 Named = Iterable[tuple[str, Sequence[float]]]
-"""Keys by name, each with what it asked for, its throttles and what it got."""
+"""Keys by name, each with demand, throttles and consumed units."""
 
 
 def hot_keys(
@@ -128,9 +128,9 @@ def hot_keys(
     digest: Callable[[str], str],
     show: bool,
 ) -> Keys:
-    """The hottest keys of one direction, most first: of the run, and of each window by its start.
+    """The hottest keys of one direction, hottest first: of the run, and of each window.
 
-    `digest` makes a key of a name, which is shown where `show`; `total_units` were asked for by all keys.
+    `digest` converts a name to a key; `show` keeps the name; `total_units` is the demand of all keys.
     """
 
     def uses(keys: Named) -> tuple[KeyUse, ...]:

@@ -1,9 +1,4 @@
-"""`evidence.json` and `diagnosis.json` as frozen values, checked once when they are read.
-
-evidence.json, version 1     2026-11   first
-diagnosis.json, version 1    2026-11   first
-                             2026-11   `findings` and `problems` of further analyzers; absent: there were none
-"""
+"""`evidence.json` and `diagnosis.json` as frozen values, checked once when they are read."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,62 +8,15 @@ from pydantic import Field, model_validator
 
 from keyheat import runfiles
 from keyheat.runs.scaling import AutoScaling
+from keyheat.runs.table_facts import AccountFacts, TableFacts
 from keyheat.validation import Count, LenientPart, Part, Points, Quantity, Rows, Time, checked
-from keyheat.words import Capacity, Constraint, Direction, Endpoint, Grade, Source
+from keyheat.words import Constraint, Direction, Endpoint, Grade, Source
 
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
 
-class KeyAttribute(Part):
-    """One attribute of a key."""
-
-    name: str
-    type: Literal["S", "N", "B"]
-    role: Literal["HASH", "RANGE"]
-
-
-class IndexFacts(Part):
-    """What is known of one global secondary index."""
-
-    name: str
-    keys: tuple[KeyAttribute, ...] = ()  # as DescribeTable orders them; empty: unknown
-    projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] | None = None
-    include: tuple[str, ...] = ()  # attributes that INCLUDE projects
-    provisioned: Capacity | None = None
-    provisioned_now: Capacity | None = None  # as described, where it was changed after the window began
-    max_on_demand: Capacity | None = None
-    warm: Capacity | None = None
-
-
-class TableFacts(Part):
-    """What is known of the table; only its name is certain."""
-
-    name: str
-    arn: str | None = None
-    created: Time | None = None
-    keys: tuple[KeyAttribute, ...] = ()  # empty: unknown
-    billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
-    on_demand_since: Time | None = None  # where it was switched after the window began
-    provisioned: Capacity | None = None
-    provisioned_now: Capacity | None = None  # as described, where it was changed after the window began
-    max_on_demand: Capacity | None = None
-    warm: Capacity | None = None
-    has_lsi: bool | None = None
-    replicas: tuple[str, ...] = ()  # other Regions of a global table
-    region: str | None = None  # of a global table: the one that the evidence is of
-    table_class: str | None = None  # STANDARD or STANDARD_INFREQUENT_ACCESS, whose units are dearer
-    indexes: tuple[IndexFacts, ...] = ()
-
-
-class AccountFacts(Part):
-    """Quotas of the account for one table, units per second."""
-
-    table_read: Quantity | None = None
-    table_write: Quantity | None = None
-
-
 class Window(Part):
-    """The time that the evidence speaks of: from `start` up to `end`."""
+    """The time span of the evidence: from `start` up to `end`."""
 
     start: Time
     end: Time
@@ -81,25 +29,25 @@ class Window(Part):
 
 
 class Series(Part):
-    """One CloudWatch series: what CloudWatch answered, gaps left as gaps."""
+    """One CloudWatch series, with gaps."""
 
     metric: str
     statistic: str
     period_s: Annotated[int, Field(gt=0)]
     index: str | None = None
     operation: str | None = None
-    dimension: str | None = None  # one more that tells it apart, as `Verb=PartiQLSelect`
+    dimension: str | None = None  # a further one, such as `Verb=PartiQLSelect`
     unit: str | None = None
     points: Points = ()
 
     @property
     def whole(self) -> bool:
-        """Whether it is of the table or an index as a whole: not of one operation, one source or replica."""
+        """Whether it covers the table or an index, not one operation, source or replica."""
         return self.operation is None and self.dimension is None
 
 
 class ThrottleCount(Part):
-    """Throttled attempts that the client saw in one second, by DynamoDB's own reason (None: it gave none)."""
+    """Throttled attempts in one second, by DynamoDB's reason (None: it gave none)."""
 
     second: Time
     index: str | None = None
@@ -109,7 +57,7 @@ class ThrottleCount(Part):
 
 
 class SecondCount(Part):
-    """What the client sent and got in one second."""
+    """Attempts and consumed units in one second."""
 
     second: Time
     index: str | None = None
@@ -117,22 +65,22 @@ class SecondCount(Part):
     consumed: Quantity
     attempts: Count
     throttled: Count
-    unmet: Count = 0  # of the attempts, those that failed before they met the table's limits
+    unmet: Count = 0  # attempts that failed before the table's limits applied
 
 
 class Contributor(Part):
-    """A key that a Contributor Insights rule counted: its digest, and its value only where asked for."""
+    """A key in a Contributor Insights report: its digest, and its value if requested."""
 
     key: str  # the digest of the partition key
     shown: str | None = None
     value: Quantity
-    points: Points = ()  # by minute, or by the hour for a long window
+    points: Points = ()  # per minute, or per hour for a long window
 
 
 class Contributors(Part):
-    """What one rule of Contributor Insights counted by partition key over the window, largest first.
+    """Report of one Contributor Insights rule by partition key, largest first.
 
-    `accessed` is in 3 x WCU + RCU, `throttled` in requests. `total` is that of all keys, not only of these.
+    `accessed` counts 3 x WCU + RCU, `throttled` requests. `total` includes keys that are not listed.
     """
 
     rule: str
@@ -144,7 +92,7 @@ class Contributors(Part):
 
 
 class PartitionFacts(Part):
-    """What was seen of the table's partitions from outside; those of its indexes show nowhere."""
+    """Facts about the partitions of the table; those of its indexes are invisible."""
 
     estimated: Count | None = None  # a lower bound
     because: str | None = None
@@ -153,7 +101,7 @@ class PartitionFacts(Part):
 
 
 class Evidence(Part):
-    """Everything that the analyzer may look at. Absent is unknown, never zero."""
+    """All input of the analyzers. Absent means unknown, never zero."""
 
     format: Literal["keyheat.evidence/1"] = "keyheat.evidence/1"
     table: TableFacts
@@ -165,22 +113,21 @@ class Evidence(Part):
     contributors: tuple[Contributors, ...] | None = None
     partitions: PartitionFacts | None = None
     auto_scaling: AutoScaling | None = None  # None: not looked up
-    scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0  # of a local table whose every limit is multiplied
-    source: Source = "aws"  # whose reasons and counts these are
+    scale: Annotated[float, Field(ge=1e-6, le=1000)] = 1.0  # factor of every limit of a local table
+    source: Source = "aws"  # source of reasons and counts
     endpoint: Endpoint | None = None  # None: a simulation, or a table in AWS
-    up_to_now: bool = False  # whether the window ends with the newest minute that was published
-    missing: tuple[str, ...] = ()  # what was looked for and could not be had, for the person who reads
+    up_to_now: bool = False  # whether the window ends with the newest published minute
+    missing: tuple[str, ...] = ()  # missing evidence, as text
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all is known of the window."""
+        """Whether nothing is known of the window."""
         points = any(series.points for series in self.series)
         keys = any(rule.keys for rule in self.contributors or ())
         return not (points or keys or self.throttles or self.seconds)
 
     def total(self, metric: str, index: str | None = None) -> float | None:
-        """A series of the table, or of an index, added up; None if it is not there, infinite where no
-        number holds it."""
+        """Sum of a series; None if it is absent."""
         for series in self.series:
             if series.whole and (series.metric, series.statistic, series.index) == (metric, "Sum", index):
                 return sum(value for _at, value in series.points)
@@ -188,16 +135,16 @@ class Evidence(Part):
 
 
 class Rival(Part):
-    """Another constraint than the one that was inferred, and what would have to be true for it."""
+    """Another possible constraint, and what it requires."""
 
     constraint: Constraint
     needs: str
 
 
 class Label(Part):
-    """What constrained one resource in one direction over one span, and how we know.
+    """The constraint of one resource in one direction over one span, with its basis.
 
-    `rule` is the stable id of the rule that decided, listed in keyheat/analysis/rules.py.
+    `rule` is the stable id of the deciding rule in keyheat/analysis/rules.py.
     """
 
     start: Time
@@ -210,8 +157,8 @@ class Label(Part):
     confidence: Confidence
     because: tuple[str, ...]
     rule: str | None = None
-    rivals: tuple[Rival, ...] = ()  # of an inferred label, and of one that is not decided
-    settled_by: str = ""  # the piece of evidence that would decide, and how to get it
+    rivals: tuple[Rival, ...] = ()  # of inferred and undecided labels
+    settled_by: str = ""  # evidence that would decide, and how to get it
 
 
 Measure = tuple[Annotated[float, Field(allow_inf_nan=False)], str]
@@ -219,9 +166,9 @@ Measure = tuple[Annotated[float, Field(allow_inf_nan=False)], str]
 
 
 class Finding(Part):
-    """What an analyzer says of a run: a word, sentences with the numbers behind it, and how sure it is.
+    """An analyzer's finding: a label, sentences with the numbers, and a confidence.
 
-    What it is about (a resource, a direction, a span of time) is left out where it is about the whole run.
+    Without resource, direction or span it concerns the whole run.
     """
 
     label: Annotated[str, Field(min_length=1)]
@@ -232,15 +179,15 @@ class Finding(Part):
     direction: Direction | None = None
     start: Time | None = None
     end: Time | None = None
-    grade: Grade | None = None  # who says so, where that is known
-    rule: str | None = None  # the stable id of the rule that decided, where there are several
-    rivals: tuple[Rival, ...] = ()  # what else it may be, and what that takes
-    settled_by: str = ""  # the piece of evidence that would decide
-    analyzer: str = ""  # whose it is: put there by Keyheat
+    grade: Grade | None = None  # how the label is known
+    rule: str | None = None  # stable id of the deciding rule, if there are several
+    rivals: tuple[Rival, ...] = ()  # other possible labels
+    settled_by: str = ""  # evidence that would decide
+    analyzer: str = ""  # its name, set by Keyheat
 
 
 class DirectionVerdict(Part):
-    """What was examined in one direction, and the result; None: not examined."""
+    """The result in one direction; None: not examined."""
 
     direction: Direction
     constraint: Constraint | None
@@ -248,7 +195,7 @@ class DirectionVerdict(Part):
 
 
 class Verdict(Part):
-    """The run in one label; `valid` is False where the run says nothing about the table."""
+    """The run in one label; invalid if it proves nothing about the table."""
 
     constraint: Constraint
     resource: str | None = None
@@ -257,22 +204,22 @@ class Verdict(Part):
     confidence: Confidence
     valid: bool
     because: tuple[str, ...]
-    rule: str | None = None  # where it rests on no label: a rule of keyheat/analysis/rules.py
+    rule: str | None = None  # without a label: the deciding rule in keyheat/analysis/rules.py
     rivals: tuple[Rival, ...] = ()  # those of its heaviest label
     settled_by: str = ""
     directions: tuple[DirectionVerdict, ...] = ()
 
 
 class HotKey(Part):
-    """One of the hottest partition keys: its digest, and its value only where the user asked to see it."""
+    """One of the hottest partition keys: its digest, and its value if requested."""
 
     key: str
     shown: str | None = None
     share: Annotated[float, Field(ge=0, le=1)]
     throttles: Count
-    units_per_s: Quantity  # asked for while the key was hot
+    units_per_s: Quantity  # demand while the key was hot
     direction: Direction | None = None
-    index: str | None = None  # whose partition key it is; None: the table's
+    index: str | None = None  # the index of this key; None: the table
 
 
 ThrottleShare = Annotated[float, Field(ge=0, le=1)]
@@ -280,68 +227,68 @@ ShardCount = Annotated[int, Field(ge=1)]
 
 
 HARDLY: Final = 0.001
-"""A throttle share that an application with retries does not notice."""
+"""Throttle share that an application with retries does not notice."""
 BEYOND: Final = 0.02
-"""What an uneven load may take beyond its provisioned capacity before it counts as living on burst."""
+"""Share beyond provisioned capacity that does not count as use of burst capacity."""
 
 
 class Foreseen(LenientPart):
-    """What the simulator says of the same demand, as it was and with the advice taken."""
+    """Simulated throttling of the same demand, without and with the advice."""
 
     throttle_share_before: ThrottleShare
     throttle_share_after: ThrottleShare  # with this advice alone
     in_cure: bool = False  # one of several steps of the cure
-    sent_once: bool = False  # both without the retries of the run, so that its own share is another
-    formula_shards: ShardCount | None = None  # where the number that is advised is another one
-    formula_share_after: ThrottleShare | None = None  # what is left with that
+    sent_once: bool = False  # both without retries, unlike the run
+    formula_shards: ShardCount | None = None  # by formula, if it differs from the advice
+    formula_share_after: ThrottleShare | None = None  # with `formula_shards`
 
 
 class MonthlyBill(Part):
-    """Dollars a month of the table with its indexes, if the demand lasts `hours_per_day`."""
+    """Dollars per month of the table with its indexes, if the demand lasts `hours_per_day`."""
 
     before_dollars_per_month: Quantity
     after_dollars_per_month: Quantity
-    prices: str  # which price list
+    prices: str  # name of the price list
     hours_per_day: Annotated[float, Field(gt=0, le=24)] = 24.0
-    by_request: bool = False  # paid for what goes through: more of it, where less throttles
+    by_request: bool = False  # paid per accepted request, so fewer throttles cost more
 
 
 class CureStep(Part):
-    """One change of a cure: an action, and how much of it."""
+    """One change of a cure: an action and its amount."""
 
     action: str
-    resource: str  # whose limit it is about: "table", or the name of an index
+    resource: str  # "table", or the name of an index
     direction: Direction
     shards: ShardCount | None = None
     units: Quantity | None = None
-    max_units: Quantity | None = None  # of auto scaling, if its maximum has to rise as well
+    max_units: Quantity | None = None  # of auto scaling, if its maximum must rise as well
 
 
 class Cure(Part):
-    """Changes that, taken together, leave hardly a throttle: by simulation of the demand, or by formula."""
+    """Changes that together remove nearly all throttles: by simulation, or by formula."""
 
     steps: Annotated[tuple[CureStep, ...], Field(min_length=1)]
     throttle_share_before: ThrottleShare | None = None  # None: not simulated
     throttle_share_after: ThrottleShare | None = None
-    sent_once: bool = False  # both without the retries of the run, so that its own share is another
+    sent_once: bool = False  # both without retries, unlike the run
     bill: MonthlyBill | None = None
 
 
 class Demand(Part):
-    """What was asked of one side of the table or of an index, units/s of the table that was loaded.
+    """Scheduled peak demand on one side of the table or an index, in units/s at the table's scale.
 
-    By the schedule of the load, at its peak: without the retries that throttles make of it.
+    Excludes retries after throttles.
     """
 
     resource: str
     direction: Direction
     units_per_s: Quantity
-    partition_per_s: Quantity | None = None  # what one partition sustains of such requests
-    carried_s: Quantity | None = None  # how long burst or a write buffer serves what is beyond a limit
+    partition_per_s: Quantity | None = None  # most that one partition sustains
+    carried_s: Quantity | None = None  # how long burst or a write buffer serves the excess
 
 
 class Recommendation(Part):
-    """One thing to do: a mitigation helps now, a cure lasts, what is insufficient was simulated in vain."""
+    """One action: a mitigation helps now, a cure lasts, an insufficient one failed in simulation."""
 
     action: str
     kind: Literal["mitigation", "cure", "insufficient"]
@@ -349,79 +296,79 @@ class Recommendation(Part):
     expected: str
     shards: Annotated[int, Field(ge=1)] | None = None
     units: Quantity | None = None
-    max_units: Quantity | None = None  # of auto scaling, if its maximum has to rise as well
-    foreseen: Foreseen | None = None  # None: the simulator does not repeat this run, or cannot show this
+    max_units: Quantity | None = None  # of auto scaling, if its maximum must rise as well
+    foreseen: Foreseen | None = None  # None: not simulated
     bill: MonthlyBill | None = None
-    resource: str | None = None  # whose limit it is about: "table", or the name of an index
+    resource: str | None = None  # "table", or the name of an index
     direction: Direction | None = None
 
 
 class GeneratorFacts(Part):
-    """Whether the load generator was the limit, and what was checked to know."""
+    """Whether the load generator was the limit, and the checks."""
 
     bound: bool
     checks: tuple[str, ...] = ()
-    shortfall: str = ""  # what that means for throttles that DynamoDB names; empty if it spoils those, too
+    shortfall: str = ""  # its effect on labels that DynamoDB names; empty if they are invalid, too
 
 
 class Coverage(Part):
-    """How much of the window the evidence covers, and what is not there."""
+    """How much of the window the evidence covers, and what is missing."""
 
     minutes: Count
     missing: tuple[str, ...] = ()
 
 
 class ThresholdResult(Part):
-    """One threshold of the scenario: what was allowed, what was measured, whether it held."""
+    """One threshold of the scenario: allowed, measured, and whether it is broken."""
 
     name: str
     allowed: str
     measured: str
     broken: bool
-    decided: bool = True  # False: a run of this kind cannot measure it
+    decided: bool = True  # False: not measurable in this kind of run
 
 
 class Diagnosis(Part):
-    """The analyzer's answer."""
+    """The analyzers' result."""
 
     format: Literal["keyheat.diagnosis/1"] = "keyheat.diagnosis/1"
     verdict: Verdict
     labels: tuple[Label, ...]
     hot_keys: tuple[HotKey, ...] = ()
-    hot_index_keys: tuple[HotKey, ...] = ()  # the hottest of each index whose own keys were counted
+    hot_index_keys: tuple[HotKey, ...] = ()  # of each index with counted keys
     recommendations: tuple[Recommendation, ...] = ()
-    cure: Cure | None = None  # None: none was found, or the simulator does not repeat this run
-    demands: tuple[Demand, ...] = ()  # empty where no schedule says them
+    cure: Cure | None = None  # None: none was found, or not simulated
+    demands: tuple[Demand, ...] = ()  # empty without a schedule
     generator: GeneratorFacts
     coverage: Coverage
-    source: Source = "aws"  # whose reasons and counts the evidence holds
-    region: str | None = None  # of a global table: the one that is judged
+    source: Source = "aws"  # source of reasons and counts
+    region: str | None = None  # of a global table: the diagnosed one
     thresholds: tuple[ThresholdResult, ...] = ()
-    findings: tuple[Finding, ...] = ()  # of analyzers whose answers have no place above
-    problems: tuple[str, ...] = ()  # analyzers that could not say anything, with file and line
+    findings: tuple[Finding, ...] = ()  # of further analyzers
+    problems: tuple[str, ...] = ()  # failed analyzers, with file and line
 
     @property
     def is_carried(self) -> bool:
-        """Whether burst or a write buffer serves what the load asks for beyond a limit."""
+        """Whether burst or a write buffer serves demand beyond a limit."""
         return any(demand.carried_s is not None for demand in self.demands)
 
 
 def read_diagnosis(path: Path) -> Diagnosis:
-    """A diagnosis from a file. Raises `FileProblem` with every mistake in it."""
+    """Read a diagnosis. Raises `FileProblem` with every mistake."""
     return checked(path, Diagnosis, runfiles.read_json(path, runfiles.DIAGNOSIS))
 
 
 def write_evidence(path: Path, evidence: Evidence) -> None:
-    """Write evidence whole or not at all. Raises `FileProblem`."""
+    """Write evidence atomically. Raises `FileProblem`."""
     runfiles.write_json(path, runfiles.EVIDENCE, evidence.model_dump(mode="json", exclude={"format"}))
 
 
 def write_diagnosis(path: Path, diagnosis: Diagnosis) -> None:
-    """Write a diagnosis whole or not at all. Raises `FileProblem`."""
+    """Write a diagnosis atomically. Raises `FileProblem`."""
     runfiles.write_json(path, runfiles.DIAGNOSIS, diagnosis_json(diagnosis))
 
 
 def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
-    """A diagnosis as JSON; findings and problems, which older programs do not know, only where some are."""
+    """A diagnosis as JSON; findings and problems only if there are any."""
     content = diagnosis.model_dump(mode="json")
     return {name: value for name, value in content.items() if value or name not in ("findings", "problems")}

@@ -118,11 +118,11 @@ FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("because", TEXT, "", "the evidence in words, a line each"),
     ),
 }  # fmt: skip
-"""Every frame and its columns, in order: the one place that says what they are."""
+"""Every frame and its columns, in order."""
 
 
 def frame(name: str, content: pd.DataFrame | Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Content in the columns of a frame: in its order and of its dtypes, what is not there NA."""
+    """Convert content to the columns and dtypes of a frame; missing columns are NA."""
     rows = content if isinstance(content, pd.DataFrame) else pd.DataFrame.from_records(list(content))
     return pd.DataFrame(
         {
@@ -143,7 +143,7 @@ def _cast(column: Any, dtype: str) -> Any:
 
 
 def of_rows(name: str, rows: pa.Table) -> pd.DataFrame:
-    """The rows of `seconds.parquet` or `throttles.parquet` as their frame."""
+    """Convert the rows of `seconds.parquet` or `throttles.parquet` to their frame."""
     table = _nullable(rows)
     if "reason" in table:
         reasons = table["reason"].dropna().unique()
@@ -154,12 +154,12 @@ def of_rows(name: str, rows: pa.Table) -> pd.DataFrame:
 
 
 def of_partitions(rows: pa.Table) -> pd.DataFrame:
-    """The rows of `partitions.parquet` by resource, their columns as the file has them."""
+    """The rows of `partitions.parquet` by resource, with the file's columns."""
     return _nullable(rows).drop(columns="index")
 
 
 def _nullable(rows: pa.Table) -> pd.DataFrame:
-    """Rows by resource; what is null is NA, whatever it is."""
+    """Convert rows to a frame by resource, with NA for nulls."""
     nullable = {pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype(), pa.string(): pd.StringDtype()}
     table: pd.DataFrame = rows.to_pandas(types_mapper=nullable.get)
     table["resource"] = table["index"].replace(TABLE, INDEX_TABLE).fillna(TABLE)
@@ -167,7 +167,7 @@ def _nullable(rows: pa.Table) -> pd.DataFrame:
 
 
 def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
-    """Return what `evidence.json` keeps of the seconds: no operation, and not what was accepted or failed."""
+    """The seconds in `evidence.json`, without operation, accepted and failed requests."""
     return frame("seconds", (
         {"second": row.second, "resource": label_of(row.index), "direction": row.direction,
          "attempts": row.attempts, "throttled": row.throttled, "consumed_units": row.consumed,
@@ -177,7 +177,7 @@ def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
 
 
 def throttles_of(evidence: Evidence) -> pd.DataFrame:
-    """Return what `evidence.json` keeps of the throttles: how many a second, by resource and reason."""
+    """The throttles in `evidence.json`: counts per second, resource and reason."""
     return frame("throttles", (
         {"at": row.second, "resource": label_of(row.index), "direction": row.direction, "reason": row.reason,
          "constraint": metrics.constraint_of(row.reason), "count": row.count}
@@ -199,7 +199,7 @@ _COLUMN_OF: Final[Mapping[tuple[str, str], tuple[str, Direction]]] = {
         },
     }.items()
 }
-"""The column, and the direction, of a series by its metric and statistic."""
+"""Column and direction of a series by its metric and statistic."""
 _SETTINGS: Final = ["provisioned_units_per_s", "max_on_demand_units_per_s"]
 
 
@@ -229,7 +229,7 @@ def _points(series: Series) -> Iterable[tuple[Any, ...]]:
 
 
 def latency_of(histograms: Mapping[str, HdrHistogram]) -> pd.DataFrame:
-    """The histograms of `latency.hdr`, a row each."""
+    """The histograms of `latency.hdr`, one row each."""
     return frame("latency", (
         {"operation": tag.partition(".")[0], "outcome": tag.partition(".")[2], **_durations(histogram)}
         for tag, histogram in sorted(histograms.items())
@@ -251,7 +251,7 @@ def _durations(histogram: HdrHistogram) -> dict[str, float]:
 
 
 def keys_of(keys: Keys) -> pd.DataFrame:
-    """The hottest keys: by units and by throttles over the whole run, each once, then window by window."""
+    """The hottest keys: of the run by units and by throttles, each once, then of each window."""
     whole = {
         (side, use.key): {"direction": side, **use.model_dump()}
         for sides in (keys.overall, keys.by_throttles)

@@ -1,4 +1,4 @@
-"""How long the requests of a run took: the histograms of `latency.hdr`, in microseconds."""
+"""Latencies of a run: the histograms of `latency.hdr`, in microseconds."""
 
 import re
 import zlib
@@ -31,7 +31,7 @@ _NOT_WHOLE = (
 
 
 def read_latencies(path: Path) -> Mapping[str, HdrHistogram]:
-    """The histograms of a run by tag, intervals of one tag added up. Raises `FileProblem`."""
+    """Read the histograms by tag, summed over intervals. Raises `FileProblem`."""
     histograms: dict[str, HdrHistogram] = {}
     for number, tag, payload in _lines(path):
         try:
@@ -48,10 +48,7 @@ def read_latencies(path: Path) -> Mapping[str, HdrHistogram]:
 
 
 def accepted_latencies(path: Path) -> HdrHistogram | None:
-    """The service times of all accepted attempts together, microseconds; None if none was accepted.
-
-    Raises `FileProblem`.
-    """
+    """Service times of all accepted attempts in microseconds; None without any. Raises `FileProblem`."""
     accepted = [histogram for tag, histogram in read_latencies(path).items() if tag.endswith(".accepted")]
     if not accepted:
         return None
@@ -62,16 +59,13 @@ def accepted_latencies(path: Path) -> HdrHistogram | None:
 
 
 def accepted_p99_ms(path: Path) -> float | None:
-    """The 99th percentile over every accepted attempt, milliseconds; None if none was accepted.
-
-    Raises `FileProblem`.
-    """
+    """The p99 of all accepted attempts in milliseconds; None without any. Raises `FileProblem`."""
     total = accepted_latencies(path)
     return None if total is None else float(total.get_value_at_percentile(99)) / US_PER_MS
 
 
 def mean_ms(histogram: HdrHistogram) -> float:
-    """The mean of a histogram of microseconds, milliseconds: its own, without a look at empty buckets."""
+    """Mean of a histogram of microseconds in milliseconds; skips empty buckets for speed."""
     counts = np.array(histogram.counts)
     total = 0.0
     for index in np.flatnonzero(counts).tolist():
@@ -82,7 +76,7 @@ def mean_ms(histogram: HdrHistogram) -> float:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
-    """The number, tag and payload of each histogram's line."""
+    """Number, tag and payload of each histogram's line."""
     first, _, rest = runfiles.read_text(path, MOST_BYTES).partition("\n")
     if first.strip() != f"#[{runfiles.LATENCY}]":
         raise FileProblem(f"{path} starts with {first[:40]!r}; this version reads '#[{runfiles.LATENCY}]'")
@@ -107,7 +101,7 @@ def decoded(payload: str | bytes) -> HdrHistogram:
 
 
 def _check_header(payload: str | bytes) -> None:
-    """Raise `ValueError` where a histogram asks for more memory than those that a run writes."""
+    """Raise `ValueError` for a histogram that needs more memory than those of a run."""
     unpacker = zlib.decompressobj()
     header = unpacker.decompress(b64decode(payload)[ext_header_size:], MOST_HISTOGRAM_BYTES)
     if unpacker.unconsumed_tail:

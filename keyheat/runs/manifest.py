@@ -1,6 +1,6 @@
-"""`run.json` and `keys.json`, checked once. They may hold more; that is not our subject.
+"""`run.json` and `keys.json`, validated; unknown fields are ignored.
 
-Only what names the table and the time is certain: a run that was killed leaves the rest as it stood then.
+Only table and start are certain: a killed run leaves the rest as it was.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,9 @@ from keyheat import runfiles
 from keyheat.model.limits import SIGNATURE_CLOCK_S
 from keyheat.numbers import percent
 from keyheat.runfiles import SIMULATED
-from keyheat.runs.formats import TableFacts, Window
+from keyheat.runs.formats import Window
 from keyheat.runs.scaling import AutoScaling
+from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
 from keyheat.words import Direction, Endpoint, Source
 
@@ -31,7 +32,7 @@ STOP_AMOUNTS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """One reason to end a run: the rule, what it allows, and what was seen when it ended the run."""
+    """Why a run ended early: the rule, its limit, and the value seen."""
 
     rule: Rule
     limit: float
@@ -40,7 +41,7 @@ class Stop:
 
     @property
     def words(self) -> str:
-        """The reason as it is said before anything else of the run."""
+        """The reason as a phrase."""
         after = f"after {self.at_s:,.0f} s"
         if self.rule in STOP_SHARES:
             came = f"{percent(self.seen)} of its attempts {STOP_SHARES[self.rule]}"
@@ -54,7 +55,7 @@ class Stop:
 
     @property
     def amount(self) -> str:
-        """Of a cap of the budget: how much there was of how much."""
+        """Used and allowed amount of a budget cap."""
         unit, digits = STOP_AMOUNTS[self.rule]
         return f"{_rounded(self.seen, digits)} of {_rounded(self.limit, digits)} {unit}"
 
@@ -63,7 +64,7 @@ class Stop:
 
 
 def _rounded(amount: float, digits: int) -> str:
-    """An amount without zeros that say nothing, but for the cents of dollars."""
+    """Format an amount without trailing zeros, except for cents."""
     text = f"{amount:,.{digits}f}"
     if digits == 0:
         return text
@@ -76,24 +77,24 @@ Units = Annotated[float, Field(ge=0, le=1e15)]  # more than a table can consume 
 
 
 class GeneratorHealth(LenientPart):
-    """What the load generator could do, and whether it kept up."""
+    """Capacity of the load generator, and whether it kept up."""
 
     bound: bool = False
-    fell_behind: bool = False  # requests were fewer or later than asked for, and nothing else is wrong
+    fell_behind: bool = False  # requests were too few or late, without other problems
     checks: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()  # parts of the load that are not in the record: workers that were lost
+    missing: tuple[str, ...] = ()  # unrecorded parts of the load: lost workers
     cpu_percent_max: Quantity | None = None
     cpu_starved_share: Quantity | None = None
     loop_lag_ms_max: Quantity | None = None
     asked_per_s: Quantity | None = None
     achieved_per_s: Quantity | None = None  # sent at least once
-    held_back_per_s: Quantity = 0.0  # by the rate of its own client until the load ended, in adaptive mode
+    held_back_per_s: Quantity = 0.0  # at the end of the load, by the client in adaptive mode
     late_ms_p99: Quantity | None = None
-    target_unit: Literal["requests", "WCU", "RCU"] = "requests"  # what asked and achieved are in
+    target_unit: Literal["requests", "WCU", "RCU"] = "requests"  # unit of asked and achieved
 
 
 class RunTotals(LenientPart):
-    """What the client counted over the whole run."""
+    """The client's totals of the whole run."""
 
     attempts: Count = 0
     accepted: Count = 0
@@ -104,7 +105,7 @@ class RunTotals(LenientPart):
 
 
 class CapacityChange(LenientPart):
-    """One thing that UpdateTable was asked for while the load ran, and what came of it."""
+    """One UpdateTable request during the load, and its result."""
 
     at_s: Quantity  # seconds into the run
     by: str
@@ -112,21 +113,21 @@ class CapacityChange(LenientPart):
     what: str  # billing_mode, provisioned.write, warm.read ...
     before: float | str | None = Field(None, alias="from")
     after: float | str | None = Field(None, alias="to")
-    in_force_s: Quantity | None = None  # None: not by the end of the run
+    in_force_s: Quantity | None = None  # None: not before the end of the run
     because: str | None = None
     refused: str | None = None
 
 
 class Machine(LenientPart):
-    """The machine that the load generator ran on, or its master."""
+    """The machine of the load generator, or of its master."""
 
-    cores: Annotated[int, Field(ge=1)]  # that the process may use
+    cores: Annotated[int, Field(ge=1)]  # usable by the process
     memory_bytes: Count
     cpu: str
 
 
 class SharedWith(LenientPart):
-    """Another run that was on a table of this one while it was; its times by the clock of its own machine."""
+    """Another run on a table of this one at the same time; times by its own machine's clock."""
 
     table: str
     run: str
@@ -135,13 +136,13 @@ class SharedWith(LenientPart):
     until: Time | None = None
 
 
-Whole = Annotated[int, BeforeValidator(int)]  # means of a simulation are counted in fractions
+Whole = Annotated[int, BeforeValidator(int)]  # simulated means have fractions
 
 
 class RetryCost(LenientPart):
-    """What retries cost a run: attempts and pauses of its requests, and those that failed all the same.
+    """The cost of retries: further attempts, pauses, and requests that failed in the end.
 
-    A request is one of `requests` from its first attempt on; before, an adaptive client may hold it back.
+    Counts a request from its first attempt; an adaptive client may hold it back before.
     """
 
     requests: Whole
@@ -149,7 +150,7 @@ class RetryCost(LenientPart):
     given_up: Whole = 0
     waiting: Whole = 0  # neither accepted nor given up when the load ended, sent or not
     backoff_s: float = 0.0  # pauses of all requests together
-    held_s: float = 0.0  # what the adaptive mode held them back
+    held_s: float = 0.0  # time held back by the adaptive mode
 
     @property
     def amplification(self) -> float:
@@ -157,24 +158,24 @@ class RetryCost(LenientPart):
 
     @property
     def given_up_share(self) -> float:
-        """Requests that the application saw fail."""
+        """Share of requests that failed for the application."""
         return self.given_up / self.requests
 
     @property
     def held_each_s(self) -> float:
-        """For how long the adaptive mode held a request back, on average of those that were sent."""
+        """Mean time for which the adaptive mode held back a request that was sent."""
         return self.held_s / self.requests
 
 
 class Manifest(LenientPart):
-    """One run: what was asked, when, against what, with which versions, and how it went.
+    """One run: its scenario, time, target, versions and results.
 
-    Its times are the service's, as those of CloudWatch's minutes are.
+    Times are the service's, as for CloudWatch's minutes.
     """
 
     run_id: str | None = None
     status: Literal["running", "finished", "stopped", "interrupted"] = "running"
-    stopped_by: Stop | None = None  # what of its budget or its stop rules ended it before its time
+    stopped_by: Stop | None = None  # the rule that ended it early
     scenario: Mapping[str, Any] | None = None
     scenario_path: str | None = None
     seed: int | None = None
@@ -189,53 +190,53 @@ class Manifest(LenientPart):
     versions: Mapping[str, str | None] = {}
     machine: Machine | None = None  # None: it was simulated, or not recorded
     table: TableFacts
-    existing: bool = False  # the table was there, and was loaded as it was
-    items_marked: bool = False  # whether they name the run: the table existed before
+    existing: bool = False  # the table existed before the run
+    items_marked: bool = False  # whether items name the run, in an existing table
     shared_with: tuple[SharedWith, ...] = ()
-    auto_scaling: AutoScaling | None = None  # of such a table
+    auto_scaling: AutoScaling | None = None  # of an existing table
     processes: int | None = None
     users: int | None = None
     generator: GeneratorHealth | None = None
     totals: RunTotals | None = None
     counted: Mapping[str, float] = {}
-    """What the load test itself counted, by `group.what`: `reads.missing`, `tables.NAME.write_units` ..."""
+    """The load test's own counters by `group.name`: `reads.missing`, `tables.NAME.write_units` ..."""
     timeline: tuple[CapacityChange, ...] = ()
     clock_skew_s: Annotated[float, Field(ge=-SIGNATURE_CLOCK_S, le=SIGNATURE_CLOCK_S)] = 0.0
-    """By how much the service's clock was ahead of that of the machine which wrote the run's files."""
+    """Lead of the service's clock over that of the machine which wrote the run's files."""
 
     @property
     def retry_cost(self) -> RetryCost | None:
-        """What retries cost; None if every request was sent once."""
+        """The cost of retries; None if every request was sent once."""
         groups = {name.partition(".")[::2]: number for name, number in self.counted.items()}
         cost = {what: number for (group, what), number in groups.items() if group == "retries"}
         return RetryCost.model_validate(cost) if cost.get("requests") else None
 
     @property
     def duration_s(self) -> float | None:
-        """How long the load lasted; None of one that goes on, or was killed."""
+        """Duration of the load; None if it was killed or still runs."""
         ended_at = self.ended_at
         return None if ended_at is None else max(0.0, (ended_at - self.started_at).total_seconds())
 
     @property
     def local(self) -> bool:
-        """Whether the run went to the local endpoint, whose minutes are published as soon as they close."""
+        """Whether it used the local endpoint, which publishes minutes at once."""
         return self.target == "local"
 
     @property
     def simulated(self) -> bool:
-        """Whether nothing was sent: the run was simulated on a virtual clock."""
+        """Whether it was simulated on a virtual clock."""
         return self.target == SIMULATED
 
     @property
     def source(self) -> Source:
-        """What answered the run's requests."""
+        """What answered the requests."""
         if self.simulated:
             return "simulated"
         return "local" if self.local else "aws"
 
     @property
     def company(self) -> str | None:
-        """The runs that loaded the same tables meanwhile, in words; None if there were none."""
+        """Concurrent runs on the same tables as text; None without any."""
         if not self.shared_with:
             return None
         who = "; ".join(
@@ -253,12 +254,12 @@ class Manifest(LenientPart):
 
     @property
     def question(self) -> str | None:
-        """What the scenario was made to find out."""
+        """The scenario's question."""
         return self._text("question")
 
     @property
     def expects(self) -> str | None:
-        """The label that the scenario expects of a right diagnosis."""
+        """The scenario's expected label."""
         return self._text("expects")
 
     def _text(self, field: str) -> str | None:
@@ -270,7 +271,7 @@ MINUTE: Final = timedelta(minutes=1)
 
 
 def run_window(run: Manifest, now_s: float) -> Window:
-    """From the minute in which the run started to the end of the minute in which it ended (killed: now)."""
+    """From the first to the last minute of a run, to now if it was killed."""
     ended = run.ended_at or max(datetime.fromtimestamp(now_s, UTC), run.started_at)
     start = run.started_at.replace(second=0, microsecond=0)
     whole = ended.replace(second=0, microsecond=0)
@@ -279,15 +280,15 @@ def run_window(run: Manifest, now_s: float) -> Window:
 
 
 class KeyUse(LenientPart):
-    """One partition key with its numbers: over the run, within a window, or where writers met."""
+    """One partition key and its numbers, of the run, a window, or conflicts."""
 
-    key: str  # its digest, or its name where that is no secret
+    key: str  # its digest, or its name if not secret
     shown: str | None = None
-    units: Units = 0.0  # asked for: what was throttled counts as what it would have cost
+    units: Units = 0.0  # demand: throttled attempts count at their cost
     throttles: Count = 0
-    consumed_units: Units | None = None  # of the whole run only, as its share
+    consumed_units: Units | None = None  # of the whole run only
     share: Annotated[float, Field(ge=0, le=1)] = 0.0
-    count: Units = 0.0  # how often writers met on it
+    count: Units = 0.0  # number of conflicts
 
 
 class KeyWindow(LenientPart):
@@ -300,17 +301,17 @@ class KeyWindow(LenientPart):
 
 
 class Keys(LenientPart):
-    """The hottest keys, over the run and window by window; and those on which writers met, by how."""
+    """The hottest keys, of the run and of each window, and keys with conflicts."""
 
     overall: Mapping[Direction, tuple[KeyUse, ...]] = {}
     by_throttles: Mapping[Direction, tuple[KeyUse, ...]] = {}
     windows: tuple[KeyWindow, ...] = ()
     contended: Mapping[str, tuple[KeyUse, ...]] = {}
-    indexes: Mapping[str, "Keys"] = {}  # the same of each index whose own keys were counted
+    indexes: Mapping[str, "Keys"] = {}  # of each index with counted keys
 
     @classmethod
     def joined(cls, sides: Sequence["Keys"], **more: Any) -> "Keys":
-        """Those of both directions, with what `more` is known."""
+        """Join the keys of both directions, with `more` fields."""
         return cls(
             overall={side: uses for keys in sides for side, uses in keys.overall.items()},
             by_throttles={side: uses for keys in sides for side, uses in keys.by_throttles.items()},
@@ -320,12 +321,12 @@ class Keys(LenientPart):
 
 
 def read_manifest(run_dir: Path) -> Manifest:
-    """The manifest of a run directory. Raises `FileProblem`."""
+    """Read the manifest of a run directory. Raises `FileProblem`."""
     path = run_dir / runfiles.FILES[runfiles.RUN]
     return checked(path, Manifest, runfiles.read_json(path, runfiles.RUN))
 
 
 def read_keys(run_dir: Path) -> Keys:
-    """The hottest keys of a run directory. Raises `FileProblem`."""
+    """Read the hottest keys of a run directory. Raises `FileProblem`."""
     path = run_dir / runfiles.FILES[runfiles.KEYS]
     return checked(path, Keys, runfiles.read_json(path, runfiles.KEYS))

@@ -1,14 +1,13 @@
-"""Every series that we ask CloudWatch for, in one table, and the queries made from it.
+"""Every series that is requested from CloudWatch, in one table, and the queries for it.
 
 Names, dimensions and periods: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
-A query without the index dimension answers for the base table alone, so each index is asked for by itself.
+A query without the index dimension returns the base table only, so each index needs its own.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from keyheat.model import limits
@@ -18,70 +17,53 @@ from keyheat.words import Constraint, Direction
 NAMESPACE: Final = "AWS/DynamoDB"
 QUERIES_PER_CALL: Final = 500  # of GetMetricData
 OPERATIONS: Final = (
-    "PutItem",
-    "UpdateItem",
-    "DeleteItem",
-    "GetItem",
-    "Query",
-    "Scan",
-    "BatchWriteItem",
-    "BatchGetItem",
-    "TransactWriteItems",
-    "TransactGetItems",
-    "ExecuteStatement",
-    "BatchExecuteStatement",
+    "PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "BatchWriteItem", "BatchGetItem",
+    "TransactWriteItems", "TransactGetItems", "ExecuteStatement", "BatchExecuteStatement",
     "ExecuteTransaction",
-)
+)  # fmt: skip
 _READ_OR_WRITE: Final = ("OperationType=Read", "OperationType=Write")
-FURTHER: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "ExecuteStatement": tuple(f"Verb=PartiQL{verb}" for verb in ("Select", "Insert", "Update", "Delete")),
-        "BatchExecuteStatement": _READ_OR_WRITE,
-        "ExecuteTransaction": _READ_OR_WRITE,
-    }
-)
-"""The further dimension of operations that have points with it only: a query without it comes back empty.
-Read off live answers (github.com/radkawar/stackd, testdata/aws/dynamodb/throttle_metrics.json, 2026-09)."""
+FURTHER: Final[Mapping[str, tuple[str, ...]]] = {
+    "ExecuteStatement": tuple(f"Verb=PartiQL{verb}" for verb in ("Select", "Insert", "Update", "Delete")),
+    "BatchExecuteStatement": _READ_OR_WRITE,
+    "ExecuteTransaction": _READ_OR_WRITE,
+}
+"""Further dimension that some operations need: a query without it returns nothing.
+Seen in live answers (github.com/radkawar/stackd, testdata/aws/dynamodb/throttle_metrics.json, 2026-09)."""
 _SELECT, *_CHANGES = FURTHER["ExecuteStatement"]
-SINGLE_REQUESTS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]] = MappingProxyType(
-    {
-        Direction.READ: (("GetItem", None), ("Query", None), ("Scan", None), ("ExecuteStatement", _SELECT)),
-        Direction.WRITE: (
-            *((name, None) for name in ("PutItem", "UpdateItem", "DeleteItem")),
-            *(("ExecuteStatement", verb) for verb in _CHANGES),
-        ),
-    }
-)
-"""Operations, with their further dimension, of which each request is throttled as a whole."""
-REQUESTS_OF_PARTS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]] = MappingProxyType(
-    {
-        direction: (
-            *((name, None) for name in names),
-            *((name, f"OperationType={direction.title()}") for name in FURTHER if name != "ExecuteStatement"),
-        )
-        for direction, names in (
-            (Direction.READ, ("BatchGetItem", "TransactGetItems")),
-            (Direction.WRITE, ("BatchWriteItem", "TransactWriteItems")),
-        )
-    }
-)
-"""The same of requests with several parts, each of which is throttled by itself."""
-TRANSACTIONS: Final[Mapping[Direction, tuple[tuple[str, str | None], ...]]] = MappingProxyType(
-    {
-        direction: tuple(pair for pair in operations if "Transact" in pair[0])
-        for direction, operations in REQUESTS_OF_PARTS.items()
-    }
-)
-"""Those of them that are refused as a whole if one part is."""
+_Operations = Mapping[Direction, tuple[tuple[str, str | None], ...]]
+SINGLE_REQUESTS: Final[_Operations] = {
+    Direction.READ: (("GetItem", None), ("Query", None), ("Scan", None), ("ExecuteStatement", _SELECT)),
+    Direction.WRITE: (
+        *((name, None) for name in ("PutItem", "UpdateItem", "DeleteItem")),
+        *(("ExecuteStatement", verb) for verb in _CHANGES),
+    ),
+}
+"""Operations, with their further dimension, whose requests are throttled as a whole."""
+REQUESTS_OF_PARTS: Final[_Operations] = {
+    direction: (
+        *((name, None) for name in names),
+        *((name, f"OperationType={direction.title()}") for name in FURTHER if name != "ExecuteStatement"),
+    )
+    for direction, names in (
+        (Direction.READ, ("BatchGetItem", "TransactGetItems")),
+        (Direction.WRITE, ("BatchWriteItem", "TransactWriteItems")),
+    )
+}
+"""Operations whose requests have several parts, each throttled by itself."""
+TRANSACTIONS: Final[_Operations] = {
+    direction: tuple(pair for pair in operations if "Transact" in pair[0])
+    for direction, operations in REQUESTS_OF_PARTS.items()
+}
+"""Those that fail as a whole if one part is throttled."""
 THROTTLED_REQUESTS: Final = "ThrottledRequests"
-"""Requests that the table or an index refused, by operation, whichever of them it was."""
+"""Throttled requests by operation, of the table and its indexes together."""
 SYSTEM_ERRORS: Final = "SystemErrors"
 """Requests that failed inside DynamoDB, by operation."""
 GET_RECORDS: Final = "GetRecords"
 REPLICATED: Final = "Source=GlobalTable"
-"""Of a replica's write units the part that other Regions' writes took; `Source=Customer` is the rest."""
+"""Write units of a replica for writes of other Regions; `Source=Customer` has the rest."""
 
-LONGEST_PERIOD_S: Final = 86_400  # of one datapoint that we ask for or take
+LONGEST_PERIOD_S: Final = 86_400  # longest period of a datapoint
 LATENCY: Final = "SuccessfulRequestLatency"
 FAILED_CONDITIONS: Final = "ConditionalCheckFailedRequests"
 REPLICATION_LATENCY: Final = "ReplicationLatency"
@@ -90,7 +72,7 @@ NOT_READ: Final = ("UserErrors", "ReturnedItemCount", "ReturnedBytes")
 
 
 def constraint_of(reason: str | None) -> Constraint | None:
-    """The constraint that DynamoDB's own word names; None if it gave none, or one we do not know."""
+    """The constraint that DynamoDB's reason names; None if it is missing or unknown."""
     parsed = parse_reason(reason) if reason else None
     return parsed[2].constraint if parsed else None
 
@@ -102,7 +84,7 @@ _KEPT: Final = ((15 * 86_400, 60), (63 * 86_400, 300), (455 * 86_400, 3_600))
 
 
 def direction_of(operation: str | None, dimension: str | None) -> Direction | None:
-    """Whether an operation reads or writes items; None for one that does neither, such as GetRecords."""
+    """Whether an operation reads or writes items; None for others, such as GetRecords."""
     for direction in Direction:
         if (operation, dimension) in (*SINGLE_REQUESTS[direction], *REQUESTS_OF_PARTS[direction]):
             return direction
@@ -110,40 +92,40 @@ def direction_of(operation: str | None, dimension: str | None) -> Direction | No
 
 
 def consumed(direction: Direction) -> str:
-    """Units spent; zero points are published for idle minutes."""
+    """Consumed units; idle minutes have zero points."""
     return f"Consumed{direction.title()}CapacityUnits"
 
 
 def provisioned(direction: Direction) -> str:
-    """Units per second provisioned, every five minutes."""
+    """Provisioned units per second, every five minutes."""
     return f"Provisioned{direction.title()}CapacityUnits"
 
 
 def on_demand_maximum(direction: Direction) -> str:
-    """The self-imposed maximum of an on-demand table or index, units per second, every five minutes."""
+    """The configured on-demand maximum in units per second, every five minutes."""
     return f"OnDemandMax{direction.title()}RequestUnits"
 
 
 def throttle_events(direction: Direction) -> str:
-    """Rejected items or index entries, whatever the cause."""
+    """Throttled items or index entries, of any cause."""
     return f"{direction.title()}ThrottleEvents"
 
 
 def cause_events(direction: Direction, cause: Cause) -> str:
-    """Rejected items or index entries of one cause."""
+    """Throttled items or index entries of one cause."""
     return f"{direction.title()}{cause.metric}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One row of the table: what is asked, and of whom."""
+    """One row of the table: a metric, and whose it is."""
 
     name: str
     statistic: str = "Sum"
     period_s: int = limits.MINUTE_S
     of: Literal["resource", "table", "operation", "stream", "replicated", "replica"] = "resource"
-    """resource: the table and each index; stream: the readers of its stream; replicated: the resource of a
-    global table, as far as writes came from other Regions; replica: each other Region of it."""
+    """resource: the table and each index; stream: readers of its stream; replicated: the resources of a
+    global table, for writes from other Regions; replica: each other Region."""
 
 
 def _of_direction(direction: Direction) -> Iterator[Metric]:
@@ -175,23 +157,23 @@ METRICS: Final[tuple[Metric, ...]] = (
 SETTINGS: Final = frozenset(
     name(direction) for name in (provisioned, on_demand_maximum) for direction in Direction
 )
-"""Metrics of what was set: a point holds until the next one. All others say what happened in a period."""
+"""Settings: a point holds until the next one. All other metrics describe one period."""
 
 READ: Final[dict[str, frozenset[str]]] = {
     name: frozenset(metric.statistic for metric in METRICS if metric.name == name)
     for name in dict.fromkeys(metric.name for metric in METRICS)
 }
-"""The statistics that are read, by metric."""
+"""Accepted statistics by metric."""
 
 
 def split_label(label: str) -> tuple[str | None, str]:
-    """Split the label of a query into its table (None: not named) and the key of its series."""
+    """Split a query's label into its table (None: not named) and its series key."""
     table, colon, key = label.partition(":")
     return (table, key) if colon and "/" not in table else (None, label)
 
 
 def is_dimension(text: str) -> bool:
-    """Return whether it is a dimension with its value, as `Verb=PartiQLSelect`."""
+    """Whether a text is a dimension with its value, such as `Verb=PartiQLSelect`."""
     name, _, value = text.partition("=")
     return name.isidentifier() and bool(value) and "/" not in value
 
@@ -204,9 +186,9 @@ _LABEL: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesKey:
-    """Which series: a metric of the table (index and operation None), of an index, or of an operation.
+    """A series: a metric of the table (index and operation None), an index or an operation.
 
-    `dimension` is one more that CloudWatch tells it apart by, as `Verb=PartiQLSelect`.
+    `dimension` is a further one, such as `Verb=PartiQLSelect`.
     """
 
     metric: str
@@ -218,7 +200,7 @@ class SeriesKey:
 
     @property
     def label(self) -> str:
-        """The key as text. With the table's name it is the query's Label, so an answer says what it is."""
+        """The key as text. After the table's name it is the query's label, so answers name their series."""
         operation = f"operation={self.operation}" if self.operation else "table"
         whose = f"index={self.index}" if self.index else operation
         further = f"/{self.dimension}" if self.dimension else ""
@@ -226,7 +208,7 @@ class SeriesKey:
 
     @classmethod
     def of_label(cls, label: str) -> "SeriesKey | None":
-        """The key that a label of ours stands for, with or without its table; None for any other text."""
+        """Parse a label, with or without its table; None for any other text."""
         match = _LABEL.fullmatch(split_label(label)[1])
         if match is None or (match["dimension"] and not is_dimension(match["dimension"])):
             return None
@@ -234,7 +216,7 @@ class SeriesKey:
         return cls(**fields | {"period_s": int(match["period_s"])})
 
     def query(self, table: str, query_id: str) -> dict[str, Any]:
-        """The `MetricDataQuery` that asks for it."""
+        """The `MetricDataQuery` for the series."""
         dimensions = [{"Name": "TableName", "Value": table}]
         if self.index:
             dimensions.append({"Name": "GlobalSecondaryIndexName", "Value": self.index})
@@ -256,15 +238,15 @@ class SeriesKey:
 
 
 def carried_s(period_s: int) -> int:
-    """Return how long before a window a setting is looked for: two of its periods, ten minutes at least."""
+    """How long before a window a setting may be: two periods, at least ten minutes."""
     return 2 * max(period_s, limits.SETTING_PERIOD_S)
 
 
 def request_start(start: datetime, now: datetime) -> tuple[datetime, int]:
-    """The StartTime to ask with for a window, and the finest period in seconds that is kept for it.
+    """StartTime of a window's request, and the finest period in seconds that is still kept.
 
-    It is earlier than the window, so that settings can be carried into it, and on a whole period. Which
-    period is kept depends on the age of the StartTime, and where the window crosses a border, of it alone:
+    It precedes the window, so that settings carry into it, on a full period. The kept period depends on the
+    StartTime's age alone, even where a window spans several:
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
     """
     first, period_s = start, limits.MINUTE_S
@@ -280,7 +262,7 @@ def request_start(start: datetime, now: datetime) -> tuple[datetime, int]:
 def series_keys(
     indexes: Sequence[str] = (), *, replicas: Sequence[str] = (), finest_period_s: int = limits.MINUTE_S
 ) -> tuple[SeriesKey, ...]:
-    """Every series of a table with these global secondary indexes, and replicas in these other Regions."""
+    """Every series of a table with these indexes, and replicas in these other Regions."""
     return tuple(
         SeriesKey(
             metric=metric.name,
@@ -314,8 +296,35 @@ def _owners(
 
 
 def queries(table: str, keys: Sequence[SeriesKey]) -> list[dict[str, Any]]:
-    """GetMetricData queries for the keys; ids are `q0`, `q1` ... in the order of the keys."""
+    """GetMetricData queries for the keys; ids are `q0`, `q1` ... in order."""
     return [key.query(table, f"q{number}") for number, key in enumerate(keys)]
+
+
+def answer_pages(
+    client: Any, metric_queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime
+) -> Iterator[Mapping[str, Any]]:
+    """Pages of GetMetricData for any number of queries. Raises what the client raises."""
+    from keyheat.answer_shape import bounded_pages  # here, since numbers from a file are read without an SDK
+
+    return bounded_pages("GetMetricData", _pages(client, metric_queries, start, end))
+
+
+def _pages(
+    client: Any, metric_queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime
+) -> Iterator[Mapping[str, Any]]:
+    for first in range(0, len(metric_queries), QUERIES_PER_CALL):
+        batch = metric_queries[first : first + QUERIES_PER_CALL]
+        token: dict[str, str] = {}
+        seen: set[str | None] = {None, ""}
+        while True:
+            page = client.get_metric_data(
+                MetricDataQueries=batch, StartTime=start, EndTime=end, ScanBy="TimestampAscending", **token
+            )
+            yield page
+            if (following := page.get("NextToken")) in seen:  # a repeated token would loop forever
+                break
+            seen.add(following)
+            token = {"NextToken": following}
 
 
 def request_for(
@@ -327,9 +336,9 @@ def request_for(
     end: datetime | None = None,
     now: datetime,
 ) -> dict[str, Any]:
-    """The request, as `aws cloudwatch get-metric-data --cli-input-json` takes it; with its times if given.
+    """A request for `aws cloudwatch get-metric-data --cli-input-json`, with its times if given.
 
-    `start` (of the window) and `now` choose the period that CloudWatch still keeps; left out: one minute.
+    `start` (of the window) and `now` select the period that is still kept; without them, one minute.
     """
     first, period_s = request_start(start, now) if start else (None, limits.MINUTE_S)
     keys = series_keys(indexes, replicas=replicas, finest_period_s=period_s)

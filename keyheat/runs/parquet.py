@@ -1,6 +1,6 @@
-"""The Parquet files of a run: their columns, and writing and reading them whole.
+"""The Parquet files of a run: columns, writer and reader.
 
-The base of Keyheat is installed without pyarrow: what imports this needs one of the extras that bring it.
+Needs pyarrow, which comes with an extra.
 """
 
 import sys
@@ -68,7 +68,7 @@ SCHEMAS = {SECONDS: SECONDS_SCHEMA, THROTTLES: THROTTLES_SCHEMA, PARTITIONS: PAR
 
 
 class _NotFound:
-    """Finds no pandas."""
+    """An import hook that hides pandas."""
 
     @staticmethod
     def find_spec(name: str, *_where: object) -> None:
@@ -77,11 +77,10 @@ class _NotFound:
 
 
 def do_without_pandas() -> None:
-    """Have pyarrow convert what Python holds without importing pandas; for a process that shows no frames.
+    """Let pyarrow convert Python values without importing pandas, for a process without frames.
 
-    Its first conversion looks for pandas, and imports it where it is installed, to tell a column of it from a
-    list: 0.3 s and 60 MB. It looks once. Who has pandas already is left alone, and what asks for a frame
-    (`to_pandas`) finds it as ever.
+    Its first conversion imports pandas, if installed, to recognize columns: 0.3 s and 60 MB. It tries once,
+    so `to_pandas` still works later.
     """
     if "pandas" in sys.modules:
         return
@@ -93,13 +92,13 @@ def do_without_pandas() -> None:
 
 
 def write_table(path: Path, format_name: str, table: pa.Table) -> None:
-    """Write a Parquet file whose schema carries its format. Raises `CannotWrite`."""
+    """Write a Parquet file with its format in the schema. Raises `CannotWrite`."""
     table = table.cast(SCHEMAS[format_name]).replace_schema_metadata({"format": format_name})
     write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
 
 
 def read_table(path: Path, format_name: str) -> pa.Table:
-    """Read a Parquet file of the stated format. Raises `FileProblem`."""
+    """Read a Parquet file of this format. Raises `FileProblem`."""
     try:
         with open_parquet(pa.BufferReader(bytes_of(path)), MOST_ROWS) as file:
             # Without threads: one that still reads when the interpreter ends aborts the process, now and then

@@ -1,51 +1,46 @@
-"""Partitions of a table: how many, as far as is told from outside, and what each served, as a file."""
+"""Partitions of a table: their estimated number, splits, and what each one served."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from keyheat.model import limits
 from keyheat.model.partitions import NOTHING, Born, Counts, warm_partitions
+from keyheat.runs.formats import PartitionFacts
+from keyheat.runs.table_facts import TableFacts
 from keyheat.words import Capacity
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Shard = Mapping[str, Any]
-"""One shard, as DescribeStream describes it."""
+"""One shard from DescribeStream."""
 
 MOST_PAGES: Final = 100
-"""Pages of DescribeStream that are read at most, a hundred shards each: more take longer than they tell."""
+"""Most pages of DescribeStream to read, a hundred shards each."""
 _ID: Final = re.compile(r"shardId-(\d{20})-")
-_MS: Final = (1_300_000_000_000, 7_300_000_000_000)  # 2011 to 2201: what can be a time in a shard's id
+_MS: Final = (1_300_000_000_000, 7_300_000_000_000)  # 2011 to 2201: plausible times in a shard's id
 
 
 class TooManyShards(Exception):
-    """A stream has more shards than are read; the text says how many were seen."""
+    """A stream with more shards than are read; the text states their number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The least number of partitions, and why."""
+def estimated(table: TableFacts, scale: float = 1.0) -> PartitionFacts | None:
+    """The least number of partitions, from the throughput available at once; None if that is unknown.
 
-    count: int
-    because: str
-
-
-def estimated(warm: Capacity, provisioned: Capacity, scale: float = 1.0) -> Estimate | None:
-    """The least number of partitions that serve so much; None if neither is known.
-
-    `scale` multiplies every limit of a local table, and with it what one partition serves.
+    `scale` multiplies every limit of a local table, and what one partition serves.
     """
-    estimates = [
-        Estimate(count, f"{name} is {_rates_text(pair, scale)}")
-        for name, pair in (("its warm throughput", warm), ("what is provisioned", provisioned))
-        if pair.read or pair.write
-        for count in (warm_partitions(pair, scale),)
+    counts = [
+        (warm_partitions(pair, scale), f"{name} is {_rates_text(pair, scale)}")
+        for name, pair in (("its warm throughput", table.warm), ("what is provisioned", table.provisioned))
+        if pair and (pair.read or pair.write)
     ]
-    return max(estimates, key=lambda estimate: estimate.count, default=None)
+    if not counts:
+        return None
+    count, because = max(counts, key=lambda counted: counted[0])
+    return PartitionFacts(estimated=count, because=because)
 
 
 def _rates_text(pair: Capacity, scale: float) -> str:
@@ -58,7 +53,7 @@ def _rates_text(pair: Capacity, scale: float) -> str:
 
 
 def all_shards(client: Any, arn: str, *, pages: int = MOST_PAGES) -> tuple[Shard, ...]:
-    """Every shard of a stream that is still kept, open or closed: page by page, with a client that is given.
+    """Every shard of a stream that is still kept, open or closed.
 
     Raises `TooManyShards`, and what the client raises.
     """
@@ -75,14 +70,14 @@ def all_shards(client: Any, arn: str, *, pages: int = MOST_PAGES) -> tuple[Shard
 
 
 def is_open(shard: Shard) -> bool:
-    """Return whether the shard still takes records: there is one such shard for each partition."""
+    """Whether a shard takes records: each partition has one open shard."""
     return shard.get("SequenceNumberRange", {}).get("EndingSequenceNumber") is None
 
 
 def split_times_s(shards: Iterable[Shard]) -> list[float | None]:
-    """When each partition split that the shards show; None if the ids of its children do not say.
+    """Times of the partition splits that shards show; None if the ids lack a time.
 
-    One child is a roll-over, and no split.
+    A parent with one child rolled over and did not split.
     """
     by_id = {shard["ShardId"]: shard for shard in shards}
     children = Counter(shard.get("ParentShardId") for shard in by_id.values())
@@ -99,10 +94,7 @@ def split_times_s(shards: Iterable[Shard]) -> list[float | None]:
 
 
 def created_s(shard_id: str) -> float | None:
-    """When a shard was made, in the service's time: its id has it in milliseconds, which is not documented.
-
-    None if an id looks otherwise, as it may one day.
-    """
+    """Creation time of a shard, by the undocumented milliseconds in its id; None without them."""
     match = _ID.match(shard_id)
     if match is None or not _MS[0] <= int(match[1]) <= _MS[1]:
         return None
@@ -112,82 +104,56 @@ def created_s(shard_id: str) -> float | None:
 MOST_ROWS: Final = 200_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownPartition:
-    """The partitions of the table (`index` is None) or of an index, as the model's record has them."""
-
-    index: str | None
-    step_s: int
-    born: Sequence[Born]
-    rows: Sequence[tuple[int, int, Counts]]  # second in which a step begins, number, counts
-
-    @classmethod
-    def of_plain(cls, index: str | None, content: Mapping[str, Any]) -> "KnownPartition":
-        """One of `TableModel.partition_record`; else raises `KeyError`, `TypeError` or `ValueError`."""
-        return cls(
-            index=index,
-            step_s=int(content["step_s"]),
-            born=tuple(Born(*fields) for fields in content["born"]),
-            rows=tuple((int(row[0]), int(row[1]), _counts(row[2:])) for row in content["rows"]),
-        )
-
-
-def partitions_in(content: Iterable[Mapping[str, Any]]) -> tuple[KnownPartition, ...]:
-    """What a model said, read again. Raises `KeyError`, `TypeError` or `ValueError` where it is not."""
-    return tuple(KnownPartition.of_plain(resource["index"], resource) for resource in content)
-
-
 def partitions_table(
-    resources: Sequence[KnownPartition], start_s: float, end_s: float, *, most: int = MOST_ROWS
+    record: Sequence[Mapping[str, Any]], start_s: float, end_s: float, *, most: int = MOST_ROWS
 ) -> "pa.Table":
-    """The rows from `start_s` to `end_s`, epoch seconds; at most `most` and one for each partition."""
+    """The rows of `partitions.parquet` from `start_s` to `end_s`, epoch seconds.
+
+    At most `most` rows, and one for each partition. `record` is that of `TableModel.partition_record`; raises
+    `KeyError`, `TypeError` or `ValueError` for anything else.
+    """
     import pyarrow as pa
 
     from keyheat.runs.parquet import PARTITIONS_SCHEMA
 
-    step_s = max((resource.step_s for resource in resources), default=1)
+    step_s = max((int(resource["step_s"]) for resource in record), default=1)
     while True:
-        cells = [(resource, _cells(resource, step_s, start_s, end_s)) for resource in resources]
+        cells = [(resource, _cells(resource, step_s, start_s, end_s)) for resource in record]
         if sum(len(counts_of) for _, counts_of in cells) <= most or step_s > end_s - start_s:
             break
         step_s *= 2
     rows = [row for resource, counts_of in cells for row in _rows(resource, counts_of, step_s, int(start_s))]
-    fields = zip(
-        PARTITIONS_SCHEMA, zip(*rows, strict=True) if rows else [()] * len(PARTITIONS_SCHEMA), strict=True
-    )
+    columns = zip(*rows, strict=True) if rows else [()] * len(PARTITIONS_SCHEMA)
+    fields = zip(PARTITIONS_SCHEMA, columns, strict=True)
     return pa.table([pa.array(column, field.type) for field, column in fields], schema=PARTITIONS_SCHEMA)
 
 
 def _cells(
-    resource: KnownPartition, step_s: int, start_s: float, end_s: float
+    resource: Mapping[str, Any], step_s: int, start_s: float, end_s: float
 ) -> dict[tuple[int, int], Counts]:
-    """Counts by partition and beginning of the step, in order."""
+    """Counts by partition and start of the step, in order."""
     merged: dict[tuple[int, int], Counts] = {}
-    for second, number, counts in resource.rows:
-        if second + resource.step_s > start_s and second < end_s:
-            cell = (number, second // step_s * step_s)
-            a, b, c, d = merged.get(cell, NOTHING)
-            merged[cell] = (a + counts[0], b + counts[1], c + counts[2], d + counts[3])
+    for second, number, *counts in resource["rows"]:
+        if second + resource["step_s"] > start_s and second < end_s:
+            cell = (int(number), int(second) // step_s * step_s)
+            a, b, c, d = map(sum, zip(merged.get(cell, NOTHING), counts, strict=True))
+            merged[cell] = (a, b, c, d)
     return dict(sorted(merged.items()))
 
 
 def _rows(
-    resource: KnownPartition, cells: Mapping[tuple[int, int], Counts], step_s: int, start_s: int
+    resource: Mapping[str, Any], cells: Mapping[tuple[int, int], Counts], step_s: int, start_s: int
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows as the schema has them; refusals, which are means where they were simulated, as whole numbers."""
+    """Rows of the schema; throttles, which are means in a simulation, as whole numbers."""
+    births = [Born(*fields) for fields in resource["born"]]
     there = {(number, max(start_s, int(born.since_s)) // step_s * step_s): NOTHING
-             for number, born in enumerate(resource.born)}  # fmt: skip
-    refused = [(0.0, 0.0)] * len(resource.born)
+             for number, born in enumerate(births)}  # fmt: skip
+    refused = [(0.0, 0.0)] * len(births)
     for (number, second), counts in sorted({**there, **cells}.items()):
-        born, (reads, writes) = resource.born[number], refused[number]
+        born, (reads, writes) = births[number], refused[number]
         refused[number] = (reads + counts[2], writes + counts[3])
         yield (
-            second, step_s, resource.index, number, born.parent, int(born.since_s), born.from_share,
+            second, step_s, resource["index"], number, born.parent, int(born.since_s), born.from_share,
             counts[0], counts[1],
             round(refused[number][0]) - round(reads), round(refused[number][1]) - round(writes),
         )  # fmt: skip
-
-
-def _counts(values: Sequence[float]) -> Counts:
-    a, b, c, d = map(float, values)
-    return a, b, c, d

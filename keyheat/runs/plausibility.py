@@ -1,148 +1,121 @@
-"""Check evidence from outside for contradictions; report all of them at once.
+"""Check evidence from outside for contradictions, and report all of them at once.
 
-That each field has the right type is known by then. What `collect` writes passes; a file that somebody wrote
-by hand, or damaged, is stopped here, before it is labelled.
+Types are already valid. Output of `collect` passes; damaged or handwritten files stop here.
 """
 
-from collections.abc import Hashable, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Hashable, Iterator, Sequence
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from keyheat import runfiles
 from keyheat.model import limits
 from keyheat.numbers import span
 from keyheat.runfiles import MOST_ROWS, SHORTER, FileProblem
 from keyheat.runs import metrics
-from keyheat.runs.formats import (
-    Contributors,
-    Evidence,
-    SecondCount,
-    Series,
-    TableFacts,
-    ThrottleCount,
-    Window,
-)
+from keyheat.runs.formats import Contributors, Evidence, SecondCount, Series, ThrottleCount, Window
+from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Mistakes, checked
+from keyheat.words import Direction
 
-MOST: Final = 1e15  # more units, or throttles, than any table has in a day
-MOST_OF_KEY: Final = MOST / 2  # that one rule counts: what a key used and what it was refused are added up
-NEARLY: Final = 0.85  # how much alike two names are, one of which is a typing mistake for the other
+MOST: Final = 1e15  # units or throttles; no table has more in a day
+MOST_OF_KEY: Final = MOST / 2  # for one rule: accessed and throttled counts are added up
+NEARLY: Final = 0.85  # similarity of a misspelt name
 MOST_SERIES: Final = 10_000
 
-Floats = npt.NDArray[np.float64]
 Points = tuple[tuple[datetime, float], ...]
 
 
-def sound_series(
-    all_series: Sequence[Series], window: Window, indexes: set[str], mistakes: Mistakes
-) -> tuple[Series, ...]:
-    """The series with their points in order and each once; what is wrong with them goes to `mistakes`."""
-    if len(all_series) > MOST_SERIES:
-        mistakes.add(f"{len(all_series):,} series; at most {MOST_SERIES:,} are read", ".series")
+def _series(evidence: Evidence, indexes: set[str], mistakes: Mistakes) -> tuple[Series, ...]:
+    """Sort the points of each series and drop repeated ones; errors go to `mistakes`."""
+    if len(evidence.series) > MOST_SERIES:
+        mistakes.add(f"{len(evidence.series):,} series; at most {MOST_SERIES:,} are read", ".series")
         return ()
     places: dict[Hashable, int] = {}
     good = []
-    for number, series in enumerate(all_series):
+    for number, series in enumerate(evidence.series):
         where = f".series[{number}]"
         key = (series.metric, series.statistic, series.index, series.operation, series.dimension)
         if (earlier := places.setdefault(key, number)) != number:
             mistakes.add(f"the same series as $.series[{earlier}]: put their points together", where)
-        _check_kind(series, indexes, where, mistakes)
-        good.append(series.model_copy(update={"points": _points(series, window, where, mistakes)}))
+        _check_index(series.index, indexes, f"{where}.index", mistakes)
+        for field, message in _wrong_kind(series):
+            mistakes.add(message, f"{where}{field}")
+        points = _points(series, evidence.window, where, mistakes)
+        good.append(series.model_copy(update={"points": points}))
     return tuple(good)
 
 
-def _check_kind(series: Series, indexes: set[str], where: str, mistakes: Mistakes) -> None:
-    """What a series is of, and in which terms."""
-    _check_period(series.period_s, f"{where}.period_s", mistakes)
+def _wrong_kind(series: Series) -> Iterator[tuple[str, str]]:
+    """Yield fields of a series that contradict its metric, with reasons."""
+    metric, read = series.metric, metrics.READ.get(series.metric)
+    yield from _wrong_period(series.period_s)
     if series.index is not None and series.operation is not None:
-        mistakes.add("a series is of an index or of an operation, not of both", where)
-    check_index(series.index, indexes, f"{where}.index", mistakes)
+        yield "", "a series is of an index or of an operation, not of both"
     if series.dimension is not None and not metrics.is_dimension(series.dimension):
-        message = f"a dimension is written as Name=Value, got {series.dimension[:80]!r}"
-        mistakes.add(message, f"{where}.dimension")
-    read = metrics.READ.get(series.metric)
+        yield ".dimension", f"a dimension is written as Name=Value, got {series.dimension[:80]!r}"
     if read is None:
-        meant = _meant(series.metric)
-        if meant is not None:
-            mistakes.add(f"no metric {series.metric!r}; is it {meant}?", f"{where}.metric")
+        if (meant := _meant(metric)) is not None:
+            yield ".metric", f"no metric {metric!r}; is it {meant}?"
         return
-    if series.statistic not in read and series.metric not in metrics.DURATIONS:
+    if series.statistic not in read and metric not in metrics.DURATIONS:
         accepted = " or ".join(sorted(read))
-        mistakes.add(
-            f"{series.metric} is read as {accepted}, got {series.statistic[:80]!r}", f"{where}.statistic"
-        )
-    unit = "Milliseconds" if series.metric in metrics.DURATIONS else "Count"
-    if series.unit is not None and {series.unit, "Count"} != {unit, "Count"}:
-        mistakes.add(f"{series.metric} is in {unit}, got {series.unit[:80]!r}", f"{where}.unit")
+        yield ".statistic", f"{metric} is read as {accepted}, got {series.statistic[:80]!r}"
+    unit = "Milliseconds" if metric in metrics.DURATIONS else "Count"
+    if series.unit not in (None, unit):
+        yield ".unit", f"{metric} is in {unit}, got {series.unit[:80]!r}"
 
 
-def _check_period(period_s: int, where: str, mistakes: Mistakes) -> None:
+def _wrong_period(period_s: int) -> Iterator[tuple[str, str]]:
     if period_s % limits.MINUTE_S or period_s > metrics.LONGEST_PERIOD_S:
-        mistakes.add(f"a period is a multiple of 60 s, a day at most, got {period_s}", where)
+        yield ".period_s", f"a period is a multiple of 60 s, a day at most, got {period_s}"
 
 
 @lru_cache(maxsize=1_000)
 def _meant(name: str) -> str | None:
-    """The metric that a name is nearly the name of. Other metrics of AWS are let be, and not looked at."""
+    """The metric that a misspelt name means; other metrics of AWS are ignored."""
     if name in metrics.NOT_READ or len(name) > 80:
         return None
     return next(iter(get_close_matches(name, metrics.READ, n=1, cutoff=NEARLY)), None)
 
 
 def _points(series: Series, window: Window, where: str, mistakes: Mistakes) -> Points:
-    """The points in order, each once: whole minutes, within the window, a period or more apart."""
-    number = len(series.points)
+    """Sort the points and drop repeated ones; check minutes, window and distances."""
+    number, period_s = len(series.points), series.period_s
     at = np.fromiter((moment.timestamp() for moment, _ in series.points), np.float64, number)
     values = np.fromiter((value for _, value in series.points), np.float64, number)
-
-    def complain(wrong: Any, message: str) -> None:
-        for index in np.flatnonzero(wrong).tolist():
-            mistakes.add(
-                message.format(at=_time_text(at[index]), value=values[index]), f"{where}.points[{index}]"
-            )
-
-    first_s, end_s = window.start.timestamp(), window.end.timestamp()
-    early_s = metrics.carried_s(series.period_s) if series.metric in metrics.SETTINGS else series.period_s - 1
-    complain(at % limits.MINUTE_S != 0, "{at} is not a whole minute")
-    complain((at < first_s - early_s) | (at >= end_s), "{at} is outside the window")
-    complain(values > MOST, "{value:g} is more than any table has")
-    return _in_order(series, at, values, where, mistakes)
-
-
-def _in_order(series: Series, at: Floats, values: Floats, where: str, mistakes: Mistakes) -> Points:
     order = np.argsort(at, kind="stable")
     apart_s = np.diff(at[order])
     again = apart_s == 0
     unequal = again & (np.diff(values[order]) != 0)
-    close = ~again & (apart_s < series.period_s)
-    for wrong in np.flatnonzero(unequal | close).tolist():
+    first_s, end_s = window.start.timestamp(), window.end.timestamp()
+    early_s = metrics.carried_s(period_s) if series.metric in metrics.SETTINGS else period_s - 1
+    for wrong, message in (
+        (at % limits.MINUTE_S != 0, "{at:%FT%TZ} is not a whole minute"),
+        ((at < first_s - early_s) | (at >= end_s), "{at:%FT%TZ} is outside the window"),
+        (values > MOST, "{value:g} is more than any table has"),
+    ):
+        for index in np.flatnonzero(wrong).tolist():
+            moment, value = series.points[index]
+            mistakes.add(message.format(at=moment, value=value), f"{where}.points[{index}]")
+    for wrong in np.flatnonzero(unequal | (~again & (apart_s < period_s))).tolist():
         before, index = int(order[wrong]), int(order[wrong + 1])
+        message = f"{apart_s[wrong]:g} s after points[{before}], in a series of {period_s} s"
         if unequal[wrong]:
             message = f"{values[index]:g}, where points[{before}] says {values[before]:g} for the same time"
-        else:
-            message = f"{apart_s[wrong]:g} s after points[{before}], in a series of {series.period_s} s"
         mistakes.add(message, f"{where}.points[{index}]")
-    kept = order if not len(order) else order[np.concatenate(([True], ~again))]
-    if len(kept) == len(at) and bool(np.all(np.diff(kept) > 0)):
-        return series.points
-    return tuple(series.points[index] for index in kept.tolist())
-
-
-def _time_text(at_s: float) -> str:
-    return datetime.fromtimestamp(at_s, UTC).strftime("%FT%TZ")
+    kept = order[np.concatenate(([True], ~again))].tolist() if number else []
+    return series.points if kept == list(range(number)) else tuple(series.points[i] for i in kept)
 
 
 KEPT: Final = timedelta(days=455)
-"""How long CloudWatch keeps anything:
+"""CloudWatch's longest retention:
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html"""
-CLOCKS: Final = timedelta(minutes=10)  # how far the clocks of machines that sent the load may lie apart
+CLOCKS: Final = timedelta(minutes=10)  # most difference between clocks of load generators
 MOST_INDEXES: Final = 1_000  # of a table; DynamoDB's quota is 20, and can be raised
 EARLIEST_YEAR: Final = 2012  # the year in which DynamoDB began
 LATEST_YEAR: Final = 2200
@@ -151,7 +124,7 @@ Row = TypeVar("Row", ThrottleCount, SecondCount)
 
 
 def read_evidence(path: Path) -> Evidence:
-    """Evidence from a file. Raises `FileProblem` with every mistake and contradiction in it."""
+    """Read evidence from a file. Raises `FileProblem` with every mistake."""
     content = runfiles.parsed_json(path)
     if isinstance(content, dict) and "MetricDataResults" in content:
         raise FileProblem(
@@ -168,51 +141,52 @@ def read_evidence(path: Path) -> Evidence:
 
 
 def sound(evidence: Evidence) -> Evidence:
-    """The evidence with points in order and each once. Raises `ValueError` with all that cannot be true."""
+    """Sort the points and drop repeated ones. Raises `ValueError` with every contradiction."""
     mistakes = Mistakes()
     _check_window(evidence.window, mistakes)
     _check_size(evidence, mistakes)
     _check_table(evidence.table, mistakes)
-    if mistakes:  # what does not lie within such a window says nothing about what is wrong
+    if mistakes:  # further checks depend on a valid window
         raise ValueError(str(mistakes))
     indexes = {index.name for index in evidence.table.indexes}
-    series = sound_series(evidence.series, evidence.window, indexes, mistakes)
+    series = _series(evidence, indexes, mistakes)
     throttles = _rows("throttles", evidence.throttles, evidence.window, indexes, mistakes)
     seconds = _once(_rows("seconds", evidence.seconds, evidence.window, indexes, mistakes), mistakes)
     _check_counts(throttles, seconds, mistakes)
     for number, rule in enumerate(evidence.contributors or ()):
-        where = f".contributors[{number}]"
-        check_index(rule.index, indexes, f"{where}.index", mistakes)
-        _check_contributors(rule, where, mistakes)
+        _check_contributors(rule, indexes, f".contributors[{number}]", mistakes)
     if mistakes:
         raise ValueError(str(mistakes))
     return evidence.model_copy(update={"series": series, "seconds": seconds})
 
 
 def within(rows: tuple[Row, ...] | None, window: Window) -> tuple[Row, ...] | None:
-    """The rows of the client that `sound` takes for a window."""
+    """The client's rows in a window, with the tolerance of `sound`."""
     if rows is None:
         return None
     first, end = window.start - CLOCKS, window.end + CLOCKS
     return tuple(row for row in rows if first <= row.second < end)
 
 
-def check_index(index: str | None, indexes: set[str], where: str, mistakes: Mistakes) -> None:
-    """An index that is spoken of is one of the table, where the table says which it has."""
+def _check_index(index: str | None, indexes: set[str], where: str, mistakes: Mistakes) -> None:
+    """Check that a named index exists, if the indexes are known."""
     if index is not None and indexes and index not in indexes:
         has = ", ".join(sorted(indexes)[:10])
         mistakes.add(f"the table has no index {index[:255]!r}; it has {has[:500]}", where)
 
 
-def _check_contributors(rule: Contributors, where: str, mistakes: Mistakes) -> None:
-    """A rule counts by periods, as a series does, and no more than a table has."""
-    _check_period(rule.period_s, f"{where}.period_s", mistakes)
-    if rule.total > MOST:
-        mistakes.add(f"{rule.total:g} is more than any table has", f"{where}.total")
-    for number, key in enumerate(rule.keys):
-        counted = max(key.value, sum(value for _at, value in key.points))
-        if counted > MOST_OF_KEY:
-            mistakes.add(f"{counted:g} is more than any table has", f"{where}.keys[{number}]")
+def _check_contributors(rule: Contributors, indexes: set[str], where: str, mistakes: Mistakes) -> None:
+    """Check the period and the counts of a Contributor Insights rule."""
+    _check_index(rule.index, indexes, f"{where}.index", mistakes)
+    for field, message in _wrong_period(rule.period_s):
+        mistakes.add(message, f"{where}{field}")
+    counted = [max(key.value, sum(value for _at, value in key.points)) for key in rule.keys]
+    for count, most, field in (
+        (rule.total, MOST, ".total"),
+        *((count, MOST_OF_KEY, f".keys[{number}]") for number, count in enumerate(counted)),
+    ):
+        if count > most:
+            mistakes.add(f"{count:g} is more than any table has", f"{where}{field}")
 
 
 def _check_window(window: Window, mistakes: Mistakes) -> None:
@@ -226,18 +200,13 @@ def _check_window(window: Window, mistakes: Mistakes) -> None:
 
 
 def _check_size(evidence: Evidence, mistakes: Mistakes) -> None:
-    """What is written can be read again."""
+    """Check that written evidence can be read again."""
     rows = sum(len(series.points) for series in evidence.series)
     rows += len(evidence.throttles or ()) + len(evidence.seconds or ())
     if rows > MOST_ROWS:
         mistakes.add(f"{rows:,} rows are too many: {SHORTER}", "")
-    spoken_of = (
-        evidence.series,
-        evidence.throttles or (),
-        evidence.seconds or (),
-        evidence.contributors or (),
-    )
-    names = {row.index for rows_of in spoken_of for row in rows_of if row.index is not None}
+    parts = (evidence.series, evidence.throttles, evidence.seconds, evidence.contributors)
+    names = {row.index for rows_of in parts for row in rows_of or () if row.index is not None}
     names |= {index.name for index in evidence.table.indexes}
     if len(names) > MOST_INDEXES:
         mistakes.add(f"{len(names):,} indexes are too many: at most {MOST_INDEXES:,} are read", "")
@@ -254,9 +223,8 @@ def _check_table(table: TableFacts, mistakes: Mistakes) -> None:
     owners = [("", table.provisioned)]
     owners += [(f".indexes[{number}]", index.provisioned) for number, index in enumerate(table.indexes)]
     for owner, pair in owners:
-        for side in ("read", "write"):
-            units = getattr(pair, side) if pair else None
-            if units is not None and units < 1:
+        for side in Direction:
+            if (units := pair.of(side) if pair else None) is not None and units < 1:
                 message = f"a provisioned table has 1 unit/s or more, got {units:g}; leave out the unknown"
                 mistakes.add(message, f".table{owner}.provisioned.{side}")
 
@@ -264,7 +232,7 @@ def _check_table(table: TableFacts, mistakes: Mistakes) -> None:
 def _rows(
     name: str, rows: Sequence[Row] | None, window: Window, indexes: set[str], mistakes: Mistakes
 ) -> Sequence[Row] | None:
-    """Rows of the client: within the window, on whole seconds, of an index that is there."""
+    """Check the client's rows: window, whole seconds, known index, plausible counts."""
     first, last = window.start - CLOCKS, window.end + CLOCKS
     for number, row in enumerate(rows or ()):
         where = f".{name}[{number}]"
@@ -272,7 +240,7 @@ def _rows(
             mistakes.add(f"{row.second:%FT%TZ} is outside the window by more than 10 min", f"{where}.second")
         if row.second.microsecond:
             mistakes.add("is not a whole second; aggregate by second", f"{where}.second")
-        check_index(row.index, indexes, f"{where}.index", mistakes)
+        _check_index(row.index, indexes, f"{where}.index", mistakes)
         if isinstance(row, SecondCount):
             if row.throttled > row.attempts:
                 mistakes.add(f"{row.throttled:,} throttled of {row.attempts:,} attempts", where)
@@ -284,7 +252,7 @@ def _rows(
 
 
 def _once(rows: Sequence[SecondCount] | None, mistakes: Mistakes) -> tuple[SecondCount, ...] | None:
-    """One row for each second, resource and direction; the same row twice counts once."""
+    """Keep one row per second, resource and direction; equal rows count once."""
     if rows is None:
         return None
     first: dict[Hashable, tuple[int, SecondCount]] = {}
@@ -300,10 +268,10 @@ def _once(rows: Sequence[SecondCount] | None, mistakes: Mistakes) -> tuple[Secon
 def _check_counts(
     throttles: Sequence[ThrottleCount] | None, seconds: Sequence[SecondCount] | None, mistakes: Mistakes
 ) -> None:
-    """Throttles of a direction in which the seconds have attempts, and none of them throttled."""
-    for direction in ("read", "write"):
-        attempts = sum(row.attempts for row in seconds or () if row.direction == direction)
-        refused = sum(row.throttled for row in seconds or () if row.direction == direction)
+    """Check throttles against seconds with attempts and no throttle."""
+    for direction in Direction:
+        of_side = [row for row in seconds or () if row.direction == direction]
+        attempts, refused = sum(row.attempts for row in of_side), sum(row.throttled for row in of_side)
         counted = sum(row.count for row in throttles or () if row.direction == direction)
         if attempts and counted and not refused:
             mistakes.add(

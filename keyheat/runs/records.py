@@ -1,4 +1,4 @@
-"""What the client saw, second by second: the rows of a run's Parquet files, summed up."""
+"""The client's records per second, summed from the Parquet files of a run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +29,7 @@ def second_counts(path: Path) -> tuple[SecondCount, ...]:
 
 
 def throttles_counted(rows: pa.Table) -> pa.Table:
-    """The attempts in `throttles.parquet` as second, index, direction, reason and count, in order."""
+    """Count throttled attempts by second, index, direction and reason, in order."""
     second = pc.floor_temporal(rows["at"], unit="second").cast(pa.timestamp("s", tz="UTC"))
     by = ["second", "index", "direction", "reason"]
     counted = rows.append_column("second", second).group_by(by).aggregate([("count", "sum")])
@@ -37,7 +37,7 @@ def throttles_counted(rows: pa.Table) -> pa.Table:
 
 
 def seconds_summed(rows: pa.Table) -> pa.Table:
-    """The rows of `seconds.parquet` added up over their operations."""
+    """Sum the rows of `seconds.parquet` over operations."""
     by, amounts = ["second", "index", "direction"], ["attempts", "throttled", "unmet", "consumed_units"]
     summed = rows.group_by(by).aggregate([(name, "sum") for name in amounts])
     return _in_order(summed.rename_columns([*by, *amounts]), by)

@@ -1,4 +1,4 @@
-"""A run as an analyst holds it: what was sent, refused and measured, as pandas frames."""
+"""A run for analysis: requests, throttles and measurements as pandas frames."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.manifest import Manifest, read_keys, read_manifest
 
-if TYPE_CHECKING:  # it takes half a second to load, and a verb that asks for no frame needs none
+if TYPE_CHECKING:  # loads in half a second; most verbs need no frame
     import pandas as pd
 
 Content = TypeVar("Content")
@@ -20,17 +20,17 @@ Content = TypeVar("Content")
 
 @dataclass(frozen=True)
 class Run:
-    """A run, or a table over a window: its evidence, and the directory that it was read from.
+    """A run, or a table over a window: its evidence, and its directory.
 
-    The frames are read when they are asked for, and kept; `keyheat.runs.frames.FRAMES` says what is in them.
-    Their times are the service's, as CloudWatch's are. Reading a file that is damaged raises `FileProblem`.
+    Frames are read on first use; `keyheat.runs.frames.FRAMES` describes them. Times are the service's, as
+    CloudWatch's are. A damaged file raises `FileProblem`.
     """
 
     evidence: Evidence
     directory: Path | None = None
     diagnosis: Diagnosis | None = None
     client: ClientFiles | None = None
-    """What the load generator wrote about itself; None if it was another client."""
+    """Files of the load generator; None for another client."""
 
     @cached_property
     def manifest(self) -> Manifest | None:
@@ -39,7 +39,7 @@ class Run:
 
     @cached_property
     def seconds(self) -> "pd.DataFrame":
-        """What was sent and what came back, second by second."""
+        """Requests and responses, second by second."""
         from keyheat.runs import frames
 
         rows = self._rows(runfiles.SECONDS)
@@ -54,14 +54,14 @@ class Run:
 
     @cached_property
     def minutes(self) -> "pd.DataFrame":
-        """What CloudWatch published."""
+        """CloudWatch's points."""
         from keyheat.runs import frames
 
         return frames.minutes_of(self.evidence)
 
     @cached_property
     def latency(self) -> "pd.DataFrame":
-        """How long requests took."""
+        """Durations of requests."""
         from keyheat.runs import frames
         from keyheat.runs.latencies import read_latencies
 
@@ -78,7 +78,7 @@ class Run:
 
     @cached_property
     def labels(self) -> "pd.DataFrame":
-        """What was limited, when, and how that is known."""
+        """The limits that were reached, with time and basis."""
         from keyheat.runs import frames
 
         return frames.frame("labels", []) if self.diagnosis is None else frames.labels_of(self.diagnosis)
@@ -87,20 +87,20 @@ class Run:
         return self._read(format_name, lambda path: _rows(path, format_name))
 
     def _read(self, format_name: str, read: Callable[[Path], Content]) -> Content | None:
-        """A file of the directory; None if it is not there. Raises `FileProblem` where it is damaged."""
+        """Read a file of the directory; None if it is missing. Raises `FileProblem`."""
         path = self.directory / FILES[format_name] if self.directory else None
         return read(path) if path is not None and path.exists() else None
 
 
 def read_seconds(folder: Path) -> "pd.DataFrame":
-    """The frame of seconds of a run directory. Raises `FileProblem`."""
+    """Read the frame of seconds of a run directory. Raises `FileProblem`."""
     return _rows(folder / FILES[runfiles.SECONDS], runfiles.SECONDS)
 
 
 def read_counted_throttles(folder: Path) -> "pd.DataFrame":
-    """The frame of throttles of a run directory, one row for those of a second that are alike.
+    """Read the frame of throttles, with equal ones of a second in one row.
 
-    To count a million rows takes less time than to make a frame of them. Raises `FileProblem`.
+    Counting a million rows is faster than converting them. Raises `FileProblem`.
     """
     from keyheat.runs import frames
     from keyheat.runs.parquet import read_table
@@ -112,7 +112,7 @@ def read_counted_throttles(folder: Path) -> "pd.DataFrame":
 
 
 def read_partitions(folder: Path) -> "pd.DataFrame":
-    """The rows of `partitions.parquet`, and their resource. Raises `FileProblem`."""
+    """Read the rows of `partitions.parquet` by resource. Raises `FileProblem`."""
     from keyheat.runs import frames
     from keyheat.runs.parquet import read_table
 
@@ -127,7 +127,7 @@ def _rows(path: Path, format_name: str) -> "pd.DataFrame":
 
 
 def place_of(path: Path) -> tuple[Path | None, Path | None]:
-    """The run directory and the evidence file that a path means. Raises `FileProblem` where it is neither."""
+    """The run directory and evidence file of a path. Raises `FileProblem` for anything else."""
     if path.is_file():
         return None, path
     evidence, manifest = (path / FILES[name] for name in (runfiles.EVIDENCE, runfiles.RUN))

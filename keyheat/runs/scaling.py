@@ -1,4 +1,4 @@
-"""Auto scaling of a table and its indexes: it changes their capacity, and undoes manual changes."""
+"""Auto scaling of a table and its indexes."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from keyheat.words import Direction, Resource
 
 
 class ScalingRange(LenientPart):
-    """Between which capacities one side of a table or an index is scaled, units per second."""
+    """Capacity range of one side of a table or an index, in units per second."""
 
     index: str | None = None
     side: Direction
@@ -25,18 +25,18 @@ class ScalingRange(LenientPart):
 
 
 class AutoScaling(LenientPart):
-    """What auto scaling may do to a table; `why` it is not known, where it is not."""
+    """The auto scaling of a table; `why` it is unknown."""
 
     scaled: tuple[ScalingRange, ...] = ()
     why: str | None = None
 
     def of(self, resource: Resource) -> ScalingRange | None:
-        """The range of a resource; None if it is not scaled, or not known to be."""
+        """The range of a resource; None if it is not scaled, or unknown."""
         key = (resource.index, resource.direction)
         return next((scaled for scaled in self.scaled if (scaled.index, scaled.side) == key), None)
 
     def in_words(self) -> list[str]:
-        """One line for each thing that a person should know."""
+        """Notes for the user, one line each."""
         if self.why is not None:
             return [f"whether auto scaling changes its capacity is not known: {self.why}"]
         return [f"auto scaling may change its capacity during this run: {scaled}" for scaled in self.scaled]

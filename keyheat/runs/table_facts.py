@@ -1,12 +1,60 @@
-"""What DescribeTable and DescribeLimits answer, as facts: the one reader of both."""
+"""Facts about a table, and the one reader of DescribeTable's answer."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from keyheat.masking import masked
 from keyheat.model.resources import BillingMode, capacities_from_aws
-from keyheat.runs.formats import IndexFacts, KeyAttribute, TableFacts
+from keyheat.validation import Part, Quantity, Time
 from keyheat.words import Capacity
+
+
+class KeyAttribute(Part):
+    """One attribute of a key."""
+
+    name: str
+    type: Literal["S", "N", "B"]
+    role: Literal["HASH", "RANGE"]
+
+
+class IndexFacts(Part):
+    """Facts about one global secondary index."""
+
+    name: str
+    keys: tuple[KeyAttribute, ...] = ()  # as DescribeTable orders them; empty: unknown
+    projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"] | None = None
+    include: tuple[str, ...] = ()  # attributes that INCLUDE projects
+    provisioned: Capacity | None = None
+    provisioned_now: Capacity | None = None  # as described, if it changed after the window began
+    max_on_demand: Capacity | None = None
+    warm: Capacity | None = None
+
+
+class TableFacts(Part):
+    """Facts about the table; only its name is certain."""
+
+    name: str
+    arn: str | None = None
+    created: Time | None = None
+    keys: tuple[KeyAttribute, ...] = ()  # empty: unknown
+    billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
+    on_demand_since: Time | None = None  # if it was switched after the window began
+    provisioned: Capacity | None = None
+    provisioned_now: Capacity | None = None  # as described, if it changed after the window began
+    max_on_demand: Capacity | None = None
+    warm: Capacity | None = None
+    has_lsi: bool | None = None
+    replicas: tuple[str, ...] = ()  # other Regions of a global table
+    region: str | None = None  # of a global table: that of the evidence
+    table_class: str | None = None  # STANDARD or STANDARD_INFREQUENT_ACCESS
+    indexes: tuple[IndexFacts, ...] = ()
+
+
+class AccountFacts(Part):
+    """Quotas of the account for one table, units per second."""
+
+    table_read: Quantity | None = None
+    table_write: Quantity | None = None
 
 
 def table_facts(described: Mapping[str, Any]) -> TableFacts:
@@ -48,7 +96,7 @@ def _capacities(owner: Mapping[str, Any], mode: BillingMode) -> dict[str, Capaci
 
 
 def _keys(owner: Mapping[str, Any], types: Mapping[str, Any]) -> tuple[KeyAttribute, ...]:
-    """The key attributes of a table or an index, each with its type."""
+    """The key attributes of a table or an index, with types."""
     names = {key["AttributeName"]: key["KeyType"] for key in owner.get("KeySchema", ())}
     if not names.keys() <= types.keys():  # a key without one of its attributes is another key
         return ()
@@ -56,7 +104,7 @@ def _keys(owner: Mapping[str, Any], types: Mapping[str, Any]) -> tuple[KeyAttrib
 
 
 def replicas_of(described: Mapping[str, Any]) -> tuple[str, ...]:
-    """The other Regions of a global table; none where it has none."""
+    """The other Regions of a global table."""
     named = (replica.get("RegionName") for replica in described.get("Replicas") or ())
     here = region_of_arn(described.get("TableArn", ""))
     return tuple(region for region in named if region and region != here)
@@ -69,8 +117,11 @@ def region_of_arn(arn: str) -> str | None:
 
 
 def mode_of(described: Mapping[str, Any]) -> BillingMode:
-    """The billing mode, also of a CreateTable request. A table that was never on-demand does not say it,
-    nor do some endpoints of any table: there nothing is provisioned in on-demand mode."""
+    """The billing mode, also of a CreateTable request.
+
+    DescribeTable omits it for a table that was never on-demand, and some endpoints always do: without it,
+    zero provisioned units mean on-demand.
+    """
     summary = described.get("BillingModeSummary") or described
     mode: BillingMode | None = summary.get("BillingMode")
     units = described.get("ProvisionedThroughput", {})

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from keyheat.regression.exports import write_prometheus, write_summary
+from keyheat.regression.exports import write_summary
 from keyheat.regression.junit import write_junit
 from keyheat.regression.outcome import RunMade, SessionOutcome
 from keyheat.runfiles import DIAGNOSIS, FILES, CannotWrite, FileProblem, write_text
@@ -17,7 +17,7 @@ from keyheat.show.report import write_report
 
 PAGE: Final = "regression.html"
 SUMMARY: Final = "regression.json"
-EXPORTS: Final = (".xml", ".md", ".prom", ".json")
+EXPORTS: Final = (".xml", ".md")
 Writer = Callable[[Path, SessionOutcome], object]
 
 
@@ -25,7 +25,7 @@ def check_exports(files: Sequence[Path]) -> None:
     """Raise `ValueError` before any load if an export cannot be written."""
     problems = [f"{path} is a folder; an export is a file" for path in files if path.is_dir()]
     problems += [
-        f"--export {path}: end the name with .xml (JUnit), .md, .prom or .json, or use github"
+        f"--export {path}: end the name with .xml (JUnit) or .md, or use github"
         for path in files
         if path.suffix not in EXPORTS
     ]
@@ -120,7 +120,6 @@ def _append_comment(path: Path, outcome: SessionOutcome) -> None:
 
 
 WRITERS: Final[Mapping[str, Writer]] = {
-    ".html": _write_page, ".xml": write_junit, ".prom": write_prometheus, ".md": _write_comment,
-    ".json": write_summary,
+    ".html": _write_page, ".xml": write_junit, ".md": _write_comment, ".json": write_summary,
 }  # fmt: skip
-"""By the end of a file's name, in their order: the JSON files are last, since they have every problem."""
+"""By the end of a file's name, in their order: the JSON file is last, since it has every problem."""

@@ -5,7 +5,7 @@ from typing import Final
 import pyarrow as pa
 
 from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
-from keyheat.runs.partitions import partitions_in, partitions_table
+from keyheat.runs.partitions import partitions_table
 from keyheat.simulator.simulate import Simulation
 
 US_PER_S: Final = 1_000_000
@@ -38,5 +38,5 @@ def throttles_table(simulation: Simulation) -> pa.Table:
 
 def partition_rows(simulation: Simulation) -> pa.Table:
     """What each partition of the scenario's own table served and refused."""
-    partitions = partitions_in(simulation.model.partition_record())
-    return partitions_table(partitions, simulation.started_s, simulation.ended_s)
+    record = simulation.model.partition_record()
+    return partitions_table(record, simulation.started_s, simulation.ended_s)

@@ -9,7 +9,8 @@ from keyheat.analysis.elsewhere import other_causes, usual_latency_ms
 from keyheat.analysis.timeline import timeline
 from keyheat.evidence.earlier import EarlierRequest, fetch_earlier
 from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, IndexFacts, Label, Series, TableFacts, Window
+from keyheat.runs.formats import Evidence, Label, Series, Window
+from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.show.changes import changed_rows, changed_words, not_held
 from keyheat.words import WRITE, Capacity, Resource
 from tests.endpoint.asking import create

@@ -17,7 +17,8 @@ from keyheat.evidence.cloudwatch import (
     most_metrics,
 )
 from keyheat.runs import metrics
-from keyheat.runs.formats import TableFacts, Window
+from keyheat.runs.formats import Window
+from keyheat.runs.table_facts import TableFacts
 from tests.make import START
 
 WINDOW = Window(start=START, end=START + timedelta(minutes=2))

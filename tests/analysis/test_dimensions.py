@@ -11,8 +11,9 @@ import pytest
 from keyheat.analysis.timeline import timeline
 from keyheat.evidence.collection import from_cli_output
 from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, TableFacts, Window
+from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.plausibility import sound
+from keyheat.runs.table_facts import TableFacts
 from tests.make import a_series, an_evidence
 
 NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)

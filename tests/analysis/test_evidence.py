@@ -10,9 +10,10 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from keyheat.analysis.diagnosis import analyze_run
 from keyheat.evidence import collection
 from keyheat.runs import metrics
-from keyheat.runs.formats import TableFacts, Window, write_evidence
+from keyheat.runs.formats import Window, write_evidence
 from keyheat.runs.manifest import Manifest, run_window
 from keyheat.runs.plausibility import read_evidence
+from keyheat.runs.table_facts import TableFacts
 from tests.analysis.conftest import aws_of, change_manifest, collect, hot_run
 
 DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetMetricData")

@@ -21,8 +21,9 @@ from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
 from keyheat.evidence.table import facts_during
 from keyheat.flags import TimeSpan
 from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, IndexFacts, TableFacts, Window
+from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.plausibility import read_evidence, sound
+from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.words import Capacity
 from tests.analysis.conftest import Account
 from tests.endpoint.asking import START, with_orders

@@ -14,9 +14,10 @@ from keyheat.analysis.facts import facts_of
 from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
 from keyheat.analysis.report import evidence_alone
 from keyheat.analysis.timeline import timeline, units_per_request
-from keyheat.evidence.contributors import ContributorsFound, ContributorsReader
+from keyheat.evidence.contributors import ContributorsFound, read_contributors
 from keyheat.runs import metrics
-from keyheat.runs.formats import Contributor, Contributors, Evidence, IndexFacts, Series, TableFacts, Window
+from keyheat.runs.formats import Contributor, Contributors, Evidence, Series, Window
+from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.scenario.keys import digest_of
 from keyheat.show.verdict import verdict_sentence
 from keyheat.words import READ, WRITE, Capacity, Direction
@@ -54,10 +55,9 @@ def read(
     wanted: bool = True,
     show_keys: bool = False,
 ) -> ContributorsFound:
-    reader = ContributorsReader(
-        client_factory=aws.factory, sleep=aws.slept.append, required=wanted, show_keys=show_keys
+    return read_contributors(
+        aws.factory, table, window, sleep=aws.slept.append, required=wanted, show_keys=show_keys
     )
-    return reader.read(table, window)
 
 
 def name(kind: str, resource: str = "orders", made_ms: int = MADE_MS) -> str:

@@ -7,8 +7,9 @@ import pytest
 
 from keyheat.analysis.loaded_step import beyond_provisioned, state_of
 from keyheat.analysis.run_result import most_provisioned, traffic_of
-from keyheat.runs.formats import IndexFacts, SecondCount, TableFacts, Verdict
+from keyheat.runs.formats import SecondCount, Verdict
 from keyheat.runs.frames import seconds_of
+from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.words import Capacity
 from tests.make import START, a_diagnosis, a_manifest
 

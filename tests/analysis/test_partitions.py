@@ -7,7 +7,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.evidence import collection
-from keyheat.runs.formats import PartitionFacts, TableFacts, Window
+from keyheat.runs.formats import PartitionFacts, Window
+from keyheat.runs.table_facts import TableFacts
 from keyheat.show.report import partition_words
 from tests.analysis.conftest import Account
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.setup import in_words, setup_of
-from keyheat.runs.formats import TableFacts
 from keyheat.runs.manifest import Machine
+from keyheat.runs.table_facts import TableFacts
 from keyheat.words import Capacity
 from tests.make import a_manifest, a_shipped
 

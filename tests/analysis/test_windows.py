@@ -8,7 +8,8 @@ from keyheat.evidence.survey import Survey, SurveyedTable
 from keyheat.evidence.table import facts_during
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, Series, TableFacts, ThrottleCount, Window
+from keyheat.runs.formats import Evidence, Series, ThrottleCount, Window
+from keyheat.runs.table_facts import TableFacts
 from keyheat.show.answer import Answer
 from keyheat.show.diagnosis import diagnosis_answer, in_brief
 from keyheat.show.survey import SurveyedRegion, survey_answer

@@ -17,7 +17,7 @@ from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
 from keyheat.intake.suite import scenarios_among
 from keyheat.intake.tables import NotTaken
-from keyheat.runs.formats import TableFacts
+from keyheat.runs.table_facts import TableFacts
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.trace import read_trace
 from keyheat.simulator.capacity import scale_to

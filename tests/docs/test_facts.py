@@ -18,7 +18,6 @@ from benchmarks._nights import MONTH
 from keyheat import terms
 from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
-from keyheat.analysis.measures import MEASURES
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.metrics import METRICS
 from keyheat.load.live.prometheus import LOAD_METRICS
@@ -33,11 +32,9 @@ from keyheat.load.transport.failures import (
     NOT_AN_ANSWER,
 )
 from keyheat.load.transport.retries import PolicyRetries, RetriedCall
-from keyheat.metrics import prometheus_text
 from keyheat.model.partitions import MOST_CELLS
 from keyheat.model.retries import policy_of
 from keyheat.regression import trend
-from keyheat.regression.exports import metrics
 from keyheat.regression.outcome import EXIT_CODES, Gate
 from keyheat.regression.suite_spec import CaseSpec, RunSpec, SuiteSpec
 from keyheat.runs.formats import Finding
@@ -50,7 +47,6 @@ from keyheat.words import THROTTLE_CODES
 from tests.docs.page import PAGES, ROOT
 from tests.faults.account import KILLED
 from tests.faults.kinds import FAULTS
-from tests.regression.outcomes import REGRESSED
 from tools import pages
 
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in PAGES.items()}
@@ -235,17 +231,12 @@ def test_kinds_of_failures_are_all_there_and_retried_or_not_as_the_page_says() -
         assert again is (documented[kind] == "yes"), kind
 
 
-def test_exit_codes_and_metrics_of_regress_are_those_of_the_code() -> None:
+def test_exit_codes_of_regress_are_those_of_the_code() -> None:
     rows = table("regress.md", r"^\| (\d+) \|[^|]*\| ([^|]*) \|$")
     documented = {
         (verdict, int(code)) for code, verdicts in rows for verdict in re.findall(r"`(\w+)`", verdicts)
     }
     assert documented == set(EXIT_CODES.items())
-    written = set(
-        re.findall(r"^# TYPE (\w+) gauge$", prometheus_text(metrics(REGRESSED)).decode(), re.MULTILINE)
-    )
-    of_measures = {f"keyheat_measure_{name.replace('.', '_')}" for name in MEASURES}
-    assert set(re.findall(r"`(keyheat_(?:regress|gate)_\w+)`", TEXTS["regress.md"])) == written - of_measures
 
 
 # Names and numbers

@@ -8,8 +8,9 @@ from keyheat.analysis.thresholds import load_thresholds
 from keyheat.evidence.collection import from_cli_output
 from keyheat.evidence.request import facts_from_file
 from keyheat.runfiles import FileProblem, parsed_json
-from keyheat.runs.formats import Diagnosis, Evidence, TableFacts, Window
+from keyheat.runs.formats import Diagnosis, Evidence, Window
 from keyheat.runs.plausibility import read_evidence, sound
+from keyheat.runs.table_facts import TableFacts
 
 NUMBERS = load_thresholds()
 WINDOW = Window(

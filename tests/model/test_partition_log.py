@@ -11,7 +11,7 @@ from keyheat.model.behaviour import Behaviour
 from keyheat.model.keyspace import position
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import IndexWrite, TableModel
-from keyheat.runs.partitions import partitions_in, partitions_table
+from keyheat.runs.partitions import partitions_table
 from keyheat.words import Capacity
 
 START_S = 1_800_000_000.0
@@ -34,7 +34,7 @@ def loaded(seconds, *, capacity=CAPACITY, behaviour=None, entries=False, units=1
 
 
 def table_of(model, seconds, **more):
-    return partitions_table(partitions_in(model.partition_record()), START_S, START_S + seconds, **more)
+    return partitions_table(model.partition_record(), START_S, START_S + seconds, **more)
 
 
 def total(table, column):

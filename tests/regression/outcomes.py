@@ -127,7 +127,7 @@ def twelve_sessions(path: Path) -> Path:
     """From the seventh on p99 is 14 ms instead of 10, and the last one was killed."""
     times = (datetime(2026, 11, 1, tzinfo=UTC) + timedelta(minutes=10 * step) for step in count())
     worse = a_finding(gate=Gate(measure="p99_ms"), because="Its median rose from 10 to 14 ms.")
-    with History.open(path, now=lambda: next(times)) as history:
+    with History(path, now=lambda: next(times)) as history:
         for number in range(1, 13):
             session = history.begin("nightly", f"v{number}")
             for repetition in range(2):

@@ -27,7 +27,7 @@ LOOKS = 5  # kills between two looks; the next child looks too, when it begins
 
 def regress_for_ever(path: Path, say: Callable[[str], object], dies_at: int | None) -> None:
     """Session after session; with `dies_at`, killed before that statement."""
-    with History.open(path) as history:
+    with History(path) as history:
         left = iter(range(dies_at or sys.maxsize, -1, -1))
         history._db.set_trace_callback(lambda _statement: next(left) or os.kill(os.getpid(), signal.SIGKILL))
         while True:
@@ -73,7 +73,7 @@ def killed(path: Path, rng: random.Random) -> list[str]:
 
 def check(path: Path, said: list[str]) -> int:
     """Hold a history against all that children said; gives how many sessions there are."""
-    with History.open(path) as history:
+    with History(path) as history:
         assert history._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         sessions = history.sessions()
         runs = {one.id: [(run.case, run.repetition) for run in history.runs(one)] for one in sessions}

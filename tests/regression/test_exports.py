@@ -1,4 +1,4 @@
-"""What a regress tells: in a terminal, to GitHub, Jenkins, Prometheus and programs.
+"""What a regress tells: in a terminal, to GitHub, Jenkins and programs.
 
 `golden/` has every outcome in every form; below is what holds whatever the words are.
 """
@@ -14,19 +14,15 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 from junitparser import JUnitXml
-from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
 from keyheat.analysis.measures import MEASURES
-from keyheat.metrics import prometheus_text
 from keyheat.regression.exports import (
     MOST,
     annotations,
     command,
     content,
     json_schema,
-    metrics,
-    write_prometheus,
     write_summary,
 )
 from keyheat.regression.junit import write_junit
@@ -38,7 +34,6 @@ from keyheat.show.text import text_of
 from tests.regression.outcomes import (
     HOSTILE,
     HOSTILE_WORDS,
-    INVALID,
     OUTCOMES,
     REGRESSED,
     a_finding,
@@ -75,10 +70,6 @@ def junit(outcome: SessionOutcome, folder: Path) -> str:
     return (folder / "junit.xml").read_text(encoding="utf-8")
 
 
-def prometheus(outcome: SessionOutcome) -> str:
-    return prometheus_text(metrics(outcome)).decode()
-
-
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_every_outcome_in_every_form(name: str, tmp_path: Path, golden: Callable[[Path, str], None]) -> None:
     """The verdict comes first in a terminal, and all fits; annotations are lines that the runner reads."""
@@ -88,7 +79,6 @@ def test_every_outcome_in_every_form(name: str, tmp_path: Path, golden: Callable
         "annotations": "\n".join(annotations(outcome)),
         "markdown": comment(outcome),
         "junit": junit(outcome, tmp_path),
-        "prometheus": prometheus(outcome),
     }
     text = "".join(f"==== {form}\n{said.rstrip()}\n" for form, said in forms.items())
     golden(GOLDEN / f"{name.replace(' ', '-')}.txt", text)
@@ -201,40 +191,7 @@ def test_junit_is_what_the_schema_allows_and_counts_what_is_in_it(tmp_path: Path
     assert JUnitXml.fromfile(tmp_path / "junit.xml").tests == int(root.attrib["tests"])
 
 
-# Prometheus and JSON
-
-Sample = tuple[str, tuple[tuple[str, str], ...]]
-
-
-def samples(outcome: SessionOutcome) -> dict[Sample, float]:
-    families = list(text_string_to_metric_families(prometheus(outcome)))
-    assert all(family.type == "gauge" and family.documentation for family in families)
-    found = [sample for family in families for sample in family.samples]
-    assert all(sample.timestamp is None for sample in found), "collectors of files take none"
-    return {(one.name, tuple(sorted(one.labels.items()))): one.value for one in found}
-
-
-@pytest.mark.parametrize("name", OUTCOMES)
-def test_prometheus_reads_every_point(name: str) -> None:
-    expected = {
-        (metric.name, tuple(sorted(labels.items()))): value
-        for metric in metrics(OUTCOMES[name])
-        for labels, value in metric.points
-    }
-    assert samples(OUTCOMES[name]) == pytest.approx(expected)
-
-
-def test_what_is_not_known_is_no_metric(tmp_path: Path) -> None:
-    """A missing measure has no change, and runs that say nothing have no measure."""
-    ratios = [dict(labels) for name, labels in samples(REGRESSED) if name.endswith("change_ratio")]
-    assert ratios
-    assert "labels" not in {labels["measure"] for labels in ratios}
-    of_hotkey = [name for name, labels in samples(INVALID) if ("case", "hotkey") in labels]
-    assert "keyheat_regress_invalid_runs" in of_hotkey
-    assert not any(name.startswith("keyheat_measure") for name in of_hotkey)
-    write_prometheus(tmp_path / "keyheat.prom", HOSTILE_WORDS)
-    assert (tmp_path / "keyheat.prom").read_bytes().decode() == prometheus(HOSTILE_WORDS)
-    assert ("keyheat_regress_exit_code", (("suite", HOSTILE),)) in samples(HOSTILE_WORDS)
+# JSON
 
 
 def test_the_schema_forbids_what_is_no_outcome() -> None:

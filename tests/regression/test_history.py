@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from keyheat.regression.history import Damaged, History, HistoryProblem, Session
 from keyheat.regression.outcome import Verdict
-from keyheat.regression.session import baseline_of
 from tests.make import a_summary
 from tests.regression.outcomes import REGRESSED
 
@@ -28,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def history(path: Path) -> Iterator[History]:
     minutes = count()
-    with History.open(path, now=lambda: AT + timedelta(minutes=next(minutes))) as opened:
+    with History(path, now=lambda: AT + timedelta(minutes=next(minutes))) as opened:
         yield opened
 
 
@@ -45,7 +42,7 @@ def a_session(
 
 
 def filled(path: Path, runs: int = 40) -> Path:
-    with History.open(path) as history:
+    with History(path) as history:
         a_session(history, runs=runs)
     return path
 
@@ -53,7 +50,7 @@ def filled(path: Path, runs: int = 40) -> Path:
 def refused(path: Path) -> str:
     """Why a history is not opened, or begins no session; its file is as it was."""
     before = path.read_bytes()
-    with pytest.raises(HistoryProblem) as raised, History.open(path, wait_s=0.0) as history:
+    with pytest.raises(HistoryProblem) as raised, History(path, wait_s=0.0) as history:
         history.begin("nightly")
     assert path.read_bytes() == before
     assert str(path) in str(raised.value)
@@ -86,27 +83,6 @@ def test_the_last_good_session_is_the_newest_that_ended_well(history: History) -
     a_session(history, suite="weekly")
     assert history.last_good("nightly") == good
     assert [one.id for one in history.sessions("nightly", 2)] == [7, 6], "the newest first"
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "settled", "session", "accepted"),
-    [
-        (["unaccepted", "unaccepted", "regressed"], False, 2, False),
-        (["regressed", "invalid"], False, 1, False),
-        (["unaccepted"], True, None, None),
-        (["unaccepted", "baseline", "regressed"], False, 2, True),
-        (["baseline", "unaccepted"], False, 1, True),
-    ],
-)
-def test_what_waits_for_a_review_is_compared_with_until_a_session_is_good(
-    history: History, verdicts: list[Verdict], settled: bool, session: int | None, accepted: bool | None
-) -> None:
-    for verdict in verdicts:
-        a_session(history, verdict)
-    suite: Any = SimpleNamespace(name="nightly")
-    found = baseline_of(history, suite, None, settled=settled)
-    assert (found and int(found.used.session), found and found.used.accepted) == (session, accepted)
-    assert found is None or found.tentative == (frozenset() if accepted else {"hotkey"})
 
 
 def test_nothing_is_added_twice_or_to_a_session_that_is_over(history: History) -> None:
@@ -169,11 +145,11 @@ def test_old_sessions_are_pruned_and_what_is_needed_stays(history: History) -> N
 
 
 def test_a_killed_session_is_pruned_once_it_cannot_be_running(path: Path) -> None:
-    with History.open(path, now=lambda: AT) as history:
+    with History(path, now=lambda: AT) as history:
         a_session(history, None)
         a_session(history)
         assert history.prune(keep=1)[0] == ()
-    with History.open(path, now=lambda: AT + timedelta(days=3)) as history:
+    with History(path, now=lambda: AT + timedelta(days=3)) as history:
         assert history.prune(keep=1)[0] == (1,)
 
 
@@ -193,7 +169,7 @@ def test_what_is_no_history_is_refused(path: Path, tmp_path: Path) -> None:
     assert "it belongs to another program" in refused(path)
     for wrong in (path.parent, path / "below.sqlite"):
         with pytest.raises(HistoryProblem, match="cannot use the history"):
-            History.open(wrong)
+            History(wrong)
 
 
 def test_a_damaged_history_is_found_before_a_session_begins(path: Path) -> None:
@@ -214,7 +190,7 @@ def test_a_damaged_history_is_found_before_a_session_begins(path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_row_that_cannot_be_read_is_damage(path: Path, change: str) -> None:
-    with History.open(filled(path, runs=2)) as history:
+    with History(filled(path, runs=2)) as history:
         history._db.execute(change)
         with pytest.raises(Damaged, match="is damaged"):
             [(history.runs(session), history.outcome(session)) for session in history.sessions()]

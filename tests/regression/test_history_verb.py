@@ -108,6 +108,6 @@ def test_a_history_that_has_nothing_says_what_to_do(run: Run) -> None:
         said = run(command)
         assert said.code == 2
         assert "keyheat regress SUITE begins one" in said.err
-    History.open(Path("reports/history.sqlite")).__exit__(None, None, None)
+    History(Path("reports/history.sqlite")).__exit__(None, None, None)
     assert run(LIST).says("has no sessions yet")
     assert run(TREND).code == 2

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keyheat.runs.partitions import TooManyShards, all_shards, created_s, estimated, is_open, split_times_s
-from keyheat.runs.table_facts import table_facts
+from keyheat.runs.table_facts import TableFacts, table_facts
 from keyheat.words import Capacity
 
 NOON_MS = 1_795_176_000_000  # 2026-11-20T12:00:00Z
@@ -40,9 +40,9 @@ ESTIMATES: list[tuple[str, Capacity, Capacity, float, int | None, str]] = [
 def test_estimate(
     _story: str, warm: Capacity, provisioned: Capacity, scale: float, count: int | None, because: str
 ) -> None:
-    found = estimated(warm, provisioned, scale)
-    assert (found and found.count) == count
-    assert found is None or because in found.because
+    found = estimated(TableFacts(name="orders", warm=warm, provisioned=provisioned), scale)
+    assert (found and found.estimated) == count
+    assert found is None or because in (found.because or "")
 
 
 def test_a_split_has_two_children_and_a_roll_over_one() -> None:

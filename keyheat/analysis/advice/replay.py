@@ -18,15 +18,9 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.numbers import percent, some
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN
 from keyheat.runs.client import ClientFiles, read_client_files
-from keyheat.runs.formats import (
-    Diagnosis,
-    Evidence,
-    HotKey,
-    Label,
-    TableFacts,
-    read_diagnosis,
-)
+from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Label, read_diagnosis
 from keyheat.runs.plausibility import read_evidence
+from keyheat.runs.table_facts import TableFacts
 from keyheat.simulator.flow import Flow, IndexFlow, Recorded
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.words import READ, WRITE, Direction, Resource, index_of

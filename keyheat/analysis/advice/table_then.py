@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.model.resources import BillingMode
-from keyheat.runs.formats import IndexFacts, Label, TableFacts
+from keyheat.runs.formats import Label
+from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.scenario.scenario import RECORDED, Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.part import name_from
 from keyheat.words import READ, WRITE, Capacity

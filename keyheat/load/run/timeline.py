@@ -16,8 +16,7 @@ from keyheat.load.tables.lifecycle import LOCAL_POLL_S, POLL_S
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import CAPACITIES, IndexCapacity, TableCapacity, capacities_to_aws
-from keyheat.runs.formats import IndexFacts, TableFacts
-from keyheat.runs.table_facts import table_facts
+from keyheat.runs.table_facts import IndexFacts, TableFacts, table_facts
 from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, changed_fields, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, requests_of

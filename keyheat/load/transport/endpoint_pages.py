@@ -15,7 +15,7 @@ from keyheat.answer_size import waiting_for
 from keyheat.connections import Reply
 from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.target import Target
-from keyheat.runs.partitions import partitions_in, partitions_table
+from keyheat.runs.partitions import partitions_table
 from keyheat.words import Endpoint
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class PageUnavailable(Exception):
 def partitions_of(target: Target, table: str, start_s: float, end_s: float) -> "pa.Table":
     """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `PageUnavailable`."""
     page = f"partitions?table={quote(f'arn:aws:dynamodb:{target.region}::table/{table}')}"
-    return _read_page(target, page, lambda content: partitions_table(partitions_in(content), start_s, end_s))
+    return _read_page(target, page, lambda content: partitions_table(content, start_s, end_s))
 
 
 def faults_of(target: Target) -> Counter[str]:
