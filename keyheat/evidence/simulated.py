@@ -57,7 +57,7 @@ def evidence_of(simulation: Simulation) -> Evidence:
 def _throttles(client: ClientRecord) -> tuple[ThrottleCount, ...]:
     """Throttled attempts per second, resource, direction and reason, in order."""
     counts: Counter[tuple[int, str | None, str, str | None]] = Counter()
-    for second, index, side, reason, _operation, _key, _units, count in client.throttles.rows():
+    for second, index, side, reason, _operation, _key, _units, count in client.throttles:
         counts[second, index, side, reason] += count
     return tuple(
         ThrottleCount(
@@ -81,7 +81,7 @@ def _seconds(client: ClientRecord) -> tuple[SecondCount, ...]:
         throttled,
         _errors,
         units,
-    ) in client.seconds.rows():
+    ) in client.seconds:
         row = sums[second, index, side]
         row[:] = row[0] + attempts, row[1] + throttled, row[2] + units
     return tuple(

@@ -7,6 +7,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.h
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, Literal
 
 from keyheat.model import limits
@@ -73,11 +74,7 @@ def _capacity_of(table: TableSpec, index: IndexSpec | None, timeline: Sequence[C
 
 
 def _highest_pair(pairs: Iterable[CapacityPair | None]) -> Capacity:
-    highest_units = NO_THROUGHPUT
-    for pair in pairs:
-        if pair is not None:
-            highest_units = highest(highest_units, Capacity(pair.read, pair.write))
-    return highest_units
+    return reduce(highest, (pair.rates for pair in pairs if pair is not None), NO_THROUGHPUT)
 
 
 def pre_warmed(given: GivenCapacity, direction: Direction) -> float:

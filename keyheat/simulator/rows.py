@@ -1,6 +1,7 @@
 """The rows of a simulated run, as its Parquet files have them."""
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -13,27 +14,25 @@ US_PER_S: Final = 1_000_000
 
 def seconds_table(simulation: Simulation) -> pa.Table:
     """The rows as they stand in `seconds.parquet`: every simulated attempt meets the table."""
-    rows = simulation.client.seconds
-    columns = [*rows.columns, [0] * len(rows)]
-    typed = [pa.array(column, field.type) for column, field in zip(columns, SECONDS_SCHEMA, strict=True)]
-    return pa.table(typed, schema=SECONDS_SCHEMA)
+    rows = [(*row, 0) for row in simulation.client.seconds]
+    return _table(dict(zip(SECONDS_SCHEMA.names, zip(*rows, strict=True), strict=False)), SECONDS_SCHEMA)
 
 
 def throttles_table(simulation: Simulation) -> pa.Table:
     """The rows as they stand in `throttles.parquet`, each for the attempts of one second that are alike."""
-    rows = simulation.client.throttles
+    rows = [(second * US_PER_S, *row) for second, *row in simulation.client.throttles]
     names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
-    columns = dict(zip(names, rows.columns, strict=True))
-    columns["at"] = [second * US_PER_S for second in columns["at"]]
-    return pa.table(
-        [
-            pa.array(columns[field.name], field.type)
-            if field.name in columns
-            else pa.nulls(len(rows), field.type)
-            for field in THROTTLES_SCHEMA
-        ],
-        schema=THROTTLES_SCHEMA,
-    )
+    return _table(dict(zip(names, zip(*rows, strict=True), strict=False)), THROTTLES_SCHEMA)
+
+
+def _table(columns: Mapping[str, Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    """A table of these columns; others of the schema are null."""
+    count = len(next(iter(columns.values()), ()))
+    arrays = [
+        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(count, field.type)
+        for field in schema
+    ]
+    return pa.table(arrays, schema=schema)
 
 
 def partition_rows(simulation: Simulation) -> pa.Table:
