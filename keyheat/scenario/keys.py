@@ -50,40 +50,27 @@ class Uniform:
 
 
 @dataclass(frozen=True, slots=True)
-class SingleHotKey:
-    """One key takes a share of the requests; the others share the rest evenly."""
-
-    share: float
-    others: int = 1_000
-    hot: str = "hot"
-    prefix: str = PREFIX
-
-    def draw(self, rng: Random, at_s: float) -> str:
-        return self.hot if rng.random() < self.share else f"{self.prefix}-{rng.randrange(self.others)}"
-
-    @property
-    def hottest_share(self) -> float:
-        return max(self.share, (1 - self.share) / self.others)
-
-
-@dataclass(frozen=True, slots=True)
-class HotSet:
+class HotKeys:
     """A few keys take a share of the requests, evenly among them; the others share the rest evenly."""
 
     share: float
-    hot_keys: int
     others: int = 1_000
+    hot_keys: int | None = None  # None: a single one, without a number
     hot: str = "hot"
     prefix: str = PREFIX
 
     def draw(self, rng: Random, at_s: float) -> str:
-        if rng.random() < self.share:
-            return f"{self.hot}-{rng.randrange(self.hot_keys)}"
-        return f"{self.prefix}-{rng.randrange(self.others)}"
+        if rng.random() >= self.share:
+            return f"{self.prefix}-{rng.randrange(self.others)}"
+        return self.hot_name(0 if self.hot_keys is None else rng.randrange(self.hot_keys))
+
+    def hot_name(self, number: int) -> str:
+        """The `number`-th of the hot keys."""
+        return self.hot if self.hot_keys is None else f"{self.hot}-{number}"
 
     @property
     def hottest_share(self) -> float:
-        return max(self.share / self.hot_keys, (1 - self.share) / self.others)
+        return max(self.share / (self.hot_keys or 1), (1 - self.share) / self.others)
 
 
 @dataclass(frozen=True, slots=True)

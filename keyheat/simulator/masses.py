@@ -12,10 +12,9 @@ import numpy.typing as npt
 from keyheat.model.keyspace import key_point
 from keyheat.scenario.keys import (
     DateKey,
-    HotSet,
+    HotKeys,
     KeyPattern,
     Sequence,
-    SingleHotKey,
     Uniform,
     Weighted,
     Zipf,
@@ -136,14 +135,15 @@ def _(pattern: Uniform, at_s: float, most: int) -> Law:
 
 
 @_law.register
-def _(pattern: SingleHotKey, at_s: float, most: int) -> Law:
-    return _hot_and_others([pattern.hot], pattern.share, pattern.others, pattern.prefix, most)
-
-
-@_law.register
-def _(pattern: HotSet, at_s: float, most: int) -> Law:
-    hot = [f"{pattern.hot}-{number}" for number in range(pattern.hot_keys)]
-    return _hot_and_others(hot, pattern.share, pattern.others, pattern.prefix, most)
+def _(pattern: HotKeys, at_s: float, most: int) -> Law:
+    """The hot keys first, then the others; others too many to name are even."""
+    hot, others, share = pattern.hot_keys or 1, pattern.others, pattern.share
+    parts = np.full(hot, share / hot)
+    if hot + others > most:
+        return hot, pattern.hot_name, parts, 1.0 - share
+    other = _numbered(pattern.prefix)
+    parts = np.concatenate([parts, np.full(others, (1.0 - share) / others)])
+    return len(parts), lambda n: pattern.hot_name(n) if n < hot else other(n - hot), parts, 0.0
 
 
 @_law.register
@@ -164,16 +164,6 @@ def _(pattern: Weighted, at_s: float, most: int) -> Law:
 def _(pattern: DateKey, at_s: float, most: int) -> Law:
     key = pattern.period(int(at_s // pattern.day_s))
     return 1, lambda _number: key, np.ones(1), 0.0
-
-
-def _hot_and_others(hot: list[str], share: float, others: int, prefix: str, most: int) -> Law:
-    """The hot keys first, then the others; others too many to name are even."""
-    parts = np.full(len(hot), share / len(hot))
-    if len(hot) + others > most:
-        return len(hot), hot.__getitem__, parts, 1.0 - share
-    other = _numbered(prefix)
-    parts = np.concatenate([parts, np.full(others, (1.0 - share) / others)])
-    return len(parts), lambda n: hot[n] if n < len(hot) else other(n - len(hot)), parts, 0.0
 
 
 def _numbered(prefix: str) -> Spelt:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from keyheat.scenario.keys import (
     NUMBERS_PER_WORKER,
     DateKey,
-    HotSet,
+    HotKeys,
     KeyPattern,
     Sequence,
-    SingleHotKey,
     Uniform,
     Weighted,
     Zipf,
@@ -25,8 +24,8 @@ from keyheat.scenario.keys import (
 
 PATTERNS: list[KeyPattern] = [
     Uniform(10),
-    SingleHotKey(share=0.9, others=10),
-    HotSet(share=0.6, hot_keys=3, others=10),
+    HotKeys(share=0.9, others=10),
+    HotKeys(share=0.6, hot_keys=3, others=10),
     Zipf(1.0, 10),
     Zipf(0.3, 20),
     Zipf(2.5, 6),
@@ -64,10 +63,10 @@ def test_zipf_draws_each_rank_as_often_as_the_law_says(exponent: float, keys: in
     ("pattern", "share"),
     [
         (Uniform(8), 1 / 8),
-        (SingleHotKey(0.9, 10), 0.9),
-        (SingleHotKey(0.0, 10), 0.1),
-        (HotSet(0.8, 4, 1_000), 0.2),
-        (HotSet(0.1, 100, 10), 0.09),
+        (HotKeys(0.9, 10), 0.9),
+        (HotKeys(0.0, 10), 0.1),
+        (HotKeys(0.8, 1_000, 4), 0.2),
+        (HotKeys(0.1, 10, 100), 0.09),
         (Zipf(1.0, 3), 6 / 11),
         (DateKey(5.0), 1.0),
         (Sequence(), 0.0),

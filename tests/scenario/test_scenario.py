@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyheat.scenario.keys import DateKey, HotSet, KeyPattern, Sequence, SingleHotKey, Uniform, Weighted, Zipf
+from keyheat.scenario.keys import DateKey, HotKeys, KeyPattern, Sequence, Uniform, Weighted, Zipf
 from keyheat.scenario.scenario import (
     FORMAT,
     Scenario,
@@ -226,12 +226,12 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
     [
         ({"kind": "uniform", "keys": 7}, Uniform(7)),
         ({"kind": "uniform", "keys": 7, "prefix": "status"}, Uniform(7, "status")),
-        ({"kind": "hot_key", "share": 0.5, "keys": 3}, SingleHotKey(0.5, 3)),
+        ({"kind": "hot_key", "share": 0.5, "keys": 3}, HotKeys(0.5, 3)),
         (
             {"kind": "hot_key", "share": 0.5, "prefix": "device"},
-            SingleHotKey(0.5, 1_000, "device-hot", "device"),
+            HotKeys(0.5, hot="device-hot", prefix="device"),
         ),
-        ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, HotSet(0.8, 4)),
+        ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, HotKeys(0.8, hot_keys=4)),
         ({"kind": "zipf", "exponent": 1.1, "keys": 50}, Zipf(1.1, 50)),
         ({"kind": "sequential", "prefix": "invoice"}, Sequence("invoice")),
         ({"values": {"ups": 45, "dhl": 25}}, Weighted(("ups", "dhl"), (45, 25))),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.scenario.keys import SingleHotKey, Uniform, digest_of
+from keyheat.scenario.keys import HotKeys, Uniform, digest_of
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, Traffic
@@ -17,7 +17,7 @@ from keyheat.words import Capacity
 from tests.make import a_scenario
 from tests.simulator.sent import READ, WRITE
 
-HOT = masses_of(SingleHotKey(0.8, 100))
+HOT = masses_of(HotKeys(0.8, 100))
 INDEX = {"name": "tag", "partition_key": "tag", "provisioned": {"read": 10, "write": 200}}
 
 

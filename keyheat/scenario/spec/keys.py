@@ -11,10 +11,9 @@ from keyheat.scenario.keys import (
     FIRST_DAY,
     PREFIX,
     DateKey,
-    HotSet,
+    HotKeys,
     KeyPattern,
     Sequence,
-    SingleHotKey,
     Uniform,
     Weighted,
     Zipf,
@@ -88,10 +87,8 @@ class KeysSpec(ScenarioPart):
         match self.kind:
             case "uniform":
                 return Uniform(self.keys, prefix)
-            case "hot_key":
-                return SingleHotKey(_stated(self.share), self.keys, hot, prefix)
-            case "hot_set":
-                return HotSet(_stated(self.share), _stated(self.hot_keys), self.keys, hot, prefix)
+            case "hot_key" | "hot_set":
+                return HotKeys(_stated(self.share), self.keys, self.hot_keys, hot, prefix)
             case "zipf":
                 return Zipf(_stated(self.exponent), self.keys, prefix)
             case "date":
