@@ -269,7 +269,7 @@ def _trace_mistakes(raw: dict[str, Any], folder: Path) -> list[str]:
     if not isinstance(trace, str):
         return []
     sorts = isinstance(table, dict) and table.get("sort_key") is not None
-    wrong = check_trace(folder / trace, has_sort_key=sorts, least=lambda _key, _sort_key: 0)
+    wrong = check_trace(folder / trace, has_sort_key=sorts)
     return [f"{message} @ {trace}" for message in wrong]
 
 

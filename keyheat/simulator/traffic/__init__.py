@@ -70,17 +70,16 @@ class Sending(Traffic):
         load = self.setting.load
         self._due = self.setting.due - self._owed
         classes = [user.tasks() for user in self._users]
-        costs = [_mean(tasks, [self._cost(task) for task in tasks]) for tasks in classes]
+        costs = [fsum(task.weight * self._cost(task) for task in tasks) for tasks in classes]
         mean = max(fsum(share * cost for share, cost in zip(self._shares, costs, strict=True)), LEAST_COST)
         self._sent = []
         for tasks, share, cost in zip(classes, self._shares, costs, strict=True):
             each = mean if load.open_loop else cost
             begun = max(0.0, self._due) * share / each if each else 0.0
-            weight = fsum(task.weight for task in tasks)
             self._sent += [
                 replace(
                     flow,
-                    requests=begun * task.weight / weight * flow.requests,
+                    requests=begun * task.weight * flow.requests,
                     poisson=load.arrivals == "poisson",
                 )
                 for task in tasks
@@ -122,13 +121,6 @@ class Sending(Traffic):
             for flow in task.flows
             if self._counts(flow)
         )
-
-
-def _mean(tasks: Sequence[TaskFlows], values: Sequence[float]) -> float:
-    """The mean over the tasks of one user class, by their weights."""
-    weight = fsum(task.weight for task in tasks)
-    total = fsum(task.weight * value for task, value in zip(tasks, values, strict=True))
-    return total / weight if weight else 0.0
 
 
 def _shares_of(loadtest: LoadTest, users: int) -> list[float]:

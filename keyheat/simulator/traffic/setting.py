@@ -171,7 +171,7 @@ class TrafficSetting:
 
 def _used(pattern: TraceKeys) -> Counter[str]:
     """How often each key of a trace is used, for loads that take the keys and have times of their own."""
-    rows = read_trace(pattern.path, has_sort_key=True, least=lambda _key, _sort_key: 0)
+    rows = read_trace(pattern.path, has_sort_key=True)
     return Counter(row.key for row in rows)
 
 
