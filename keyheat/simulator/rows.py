@@ -1,7 +1,6 @@
 """The rows of a simulated run, as its Parquet files have them."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -14,25 +13,19 @@ US_PER_S: Final = 1_000_000
 
 def seconds_table(simulation: Simulation) -> pa.Table:
     """The rows as they stand in `seconds.parquet`: every simulated attempt meets the table."""
-    rows = [(*row, 0) for row in simulation.client.seconds]
-    return _table(dict(zip(SECONDS_SCHEMA.names, zip(*rows, strict=True), strict=False)), SECONDS_SCHEMA)
+    names = SECONDS_SCHEMA.names
+    rows = [dict(zip(names, (*row, 0), strict=True)) for row in simulation.client.seconds]
+    return pa.Table.from_pylist(rows, SECONDS_SCHEMA)
 
 
 def throttles_table(simulation: Simulation) -> pa.Table:
     """The rows as they stand in `throttles.parquet`, each for the attempts of one second that are alike."""
-    rows = [(second * US_PER_S, *row) for second, *row in simulation.client.throttles]
     names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
-    return _table(dict(zip(names, zip(*rows, strict=True), strict=False)), THROTTLES_SCHEMA)
-
-
-def _table(columns: Mapping[str, Sequence[Any]], schema: pa.Schema) -> pa.Table:
-    """A table of these columns; others of the schema are null."""
-    count = len(next(iter(columns.values()), ()))
-    arrays = [
-        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(count, field.type)
-        for field in schema
+    rows = [
+        dict(zip(names, (second * US_PER_S, *row), strict=True))
+        for second, *row in simulation.client.throttles
     ]
-    return pa.table(arrays, schema=schema)
+    return pa.Table.from_pylist(rows, THROTTLES_SCHEMA)
 
 
 def partition_rows(simulation: Simulation) -> pa.Table:

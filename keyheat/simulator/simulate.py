@@ -30,6 +30,7 @@ NOTABLE_SHARE = 0.02
 """Share of the throttles from which a key gets its own row."""
 
 
+@dataclass(slots=True)
 class ClientRecord:
     """Everything that one client saw of the table that is judged, and counts of the tables beside it.
 
@@ -39,22 +40,18 @@ class ClientRecord:
     and `attempts` and `throttled`, by direction, are enough to compare runs.
     """
 
-    __slots__ = (
-        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s",
-        "seconds", "throttled", "throttles",
-    )  # fmt: skip
-
-    def __init__(self, *, counts_only: bool = False) -> None:
-        self.counts_only = counts_only
-        self.attempts = dict.fromkeys(Direction, 0)
-        self.throttled = dict.fromkeys(Direction, 0)
-        self.conflicts = 0
-        self.loaded_s = 0  # seconds in which anything was sent
-        self.seconds: list[tuple[Any, ...]] = []
-        self.throttles: list[tuple[Any, ...]] = []
-        self.keys = {direction: KeyHistory() for direction in Direction}
-        self.index_keys: dict[tuple[str, Direction], KeyHistory] = {}  # of each index, by its own keys
-        self.beside: dict[tuple[str, str], float] = {}  # (table, what): attempts, accepted, throttled, units
+    counts_only: bool = False
+    attempts: dict[Direction, int] = field(default_factory=lambda: dict.fromkeys(Direction, 0))
+    throttled: dict[Direction, int] = field(default_factory=lambda: dict.fromkeys(Direction, 0))
+    conflicts: int = 0
+    loaded_s: int = 0  # seconds in which anything was sent
+    seconds: list[tuple[Any, ...]] = field(default_factory=list)
+    throttles: list[tuple[Any, ...]] = field(default_factory=list)
+    keys: dict[Direction, KeyHistory] = field(
+        default_factory=lambda: {direction: KeyHistory() for direction in Direction}
+    )
+    index_keys: dict[tuple[str, Direction], KeyHistory] = field(default_factory=dict)  # by its own keys
+    beside: dict[tuple[str, str], float] = field(default_factory=dict)  # (table, what)
 
     def saw(self, second: int, answers: Sequence[FlowAnswer]) -> None:
         """Record one second's answers, except those to other clients."""
