@@ -29,10 +29,6 @@ class KeyPattern(Protocol):
     def draw(self, rng: Random, at_s: float) -> str:
         """The key of one request sent `at_s` seconds into the run."""
 
-    @property
-    def hottest_share(self) -> float | None:
-        """The share of the requests on the most used key at one time; None if unknown."""
-
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
@@ -43,10 +39,6 @@ class Uniform:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return f"{self.prefix}-{rng.randrange(self.keys)}"
-
-    @property
-    def hottest_share(self) -> float:
-        return 1 / self.keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +60,6 @@ class HotKeys:
         """The `number`-th of the hot keys."""
         return self.hot if self.hot_keys is None else f"{self.hot}-{number}"
 
-    @property
-    def hottest_share(self) -> float:
-        return max(self.share / (self.hot_keys or 1), (1 - self.share) / self.others)
-
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
@@ -91,10 +79,6 @@ class Weighted:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return rng.choices(self.names, cum_weights=self._until)[0]
-
-    @property
-    def hottest_share(self) -> float:
-        return max(self.weights) / self._until[-1]
 
 
 EXACT_TERMS = 10_000  # of the harmonic sum; the rest of it is an integral, right to nine digits
@@ -122,10 +106,6 @@ class Zipf:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return f"{self.prefix}-{self._rank(rng) - 1}"
-
-    @property
-    def hottest_share(self) -> float:
-        return self.share(1)
 
     def share(self, rank: int) -> float:
         """The part of the requests that the `rank`-th most used key takes."""
@@ -186,10 +166,6 @@ class Sequence:
         self.following += 1
         return f"{self.prefix}-{number}"
 
-    @property
-    def hottest_share(self) -> float:
-        return 0.0
-
 
 FIRST_DAY = date(2026, 1, 1)
 Period = Literal["day", "hour", "minute"]
@@ -215,10 +191,6 @@ class DateKey:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return self.period(int(at_s // self.day_s))
-
-    @property
-    def hottest_share(self) -> float:
-        return 1.0
 
     def period(self, number: int) -> str:
         """The key of the run's `number`-th day, hour or minute, counted from 0."""

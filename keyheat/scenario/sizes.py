@@ -49,33 +49,8 @@ def mean_units(size: ItemSize, unit_bytes: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class FixedSize:
-    """Every item has the same size."""
-
-    size_bytes: int
-
-    @property
-    def least(self) -> int:
-        return self.size_bytes
-
-    @property
-    def most(self) -> int:
-        return self.size_bytes
-
-    @property
-    def mean_bytes(self) -> float:
-        return float(self.size_bytes)
-
-    def draw(self, rng: Random) -> int:
-        return self.size_bytes
-
-    def above(self, size_bytes: int) -> float:
-        return float(self.size_bytes > size_bytes)
-
-
-@dataclass(frozen=True, slots=True)
 class UniformSize:
-    """Every size from the least to the most is equally likely."""
+    """Every size from the least to the most is equally likely; where both are one, it is fixed."""
 
     least: int
     most: int
@@ -212,7 +187,7 @@ ItemBytes = Annotated[
 
 def size_of(spec: int | SizeSpec) -> ItemSize:
     """The distribution that a scenario's `item_bytes` stands for."""
-    return FixedSize(spec) if isinstance(spec, int) else spec.size()
+    return UniformSize(spec, spec) if isinstance(spec, int) else spec.size()
 
 
 def broken_sizes(spec: int | SizeSpec) -> Iterator[str]:

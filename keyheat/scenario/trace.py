@@ -171,10 +171,6 @@ class TraceKeys:
     def draw(self, rng: Random, at_s: float) -> str:
         return next(self._keys)
 
-    @property
-    def hottest_share(self) -> None:
-        return None
-
     def _endless(self) -> Iterator[str]:
         while True:
             yield from (row.key for row in read_trace(self.path, has_sort_key=True))

@@ -106,13 +106,6 @@ class KeysSpec(ScenarioPart):
         """Where the trace is; `folder` is the scenario's."""
         return folder / stated(self.trace)
 
-    def hottest_share(self) -> float | None:
-        """The part of the requests that meet on the most used key, before a suffix spreads it.
-
-        None where only the trace knows.
-        """
-        return self.pattern().hottest_share
-
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "uniform": (),

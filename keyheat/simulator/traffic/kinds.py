@@ -11,7 +11,7 @@ from math import fsum
 from typing import Any, Final
 
 from keyheat.model import limits
-from keyheat.scenario.sizes import FixedSize, ItemSize
+from keyheat.scenario.sizes import ItemSize, UniformSize
 from keyheat.simulator.dryrun.requests import (
     PATTERN,
     KeyLaw,
@@ -170,7 +170,8 @@ class UserTasks:
 
     def _size(self, kind: RequestKind) -> ItemSize:
         """The size of the items that it writes: its own, or the scenario's."""
-        return FixedSize(round(kind.own_bytes)) if kind.own_bytes else self._setting.load.item_size()
+        own = round(kind.own_bytes or 0)
+        return UniformSize(own, own) if own else self._setting.load.item_size()
 
     def _keys(self, kind: RequestKind) -> Masses:
         return self._setting.keys_of(self._law if kind.key.written else kind.key)
