@@ -134,10 +134,6 @@ class LoadTotals:
     sides: Mapping[ResourceSide, SideTotals]
     operations: tuple[OperationTotals, ...]
 
-    def units(self, direction: Direction) -> float:
-        """Units of all tables and their indexes."""
-        return sum(totals.total() for side, totals in self.sides.items() if side.direction is direction)
-
     def together_per_s(self, table: str, direction: Direction) -> Floats | None:
         """Units of a table with its indexes in each second; None without any."""
         sides = [
@@ -146,11 +142,6 @@ class LoadTotals:
             if (side.table, side.direction) == (table, direction)
         ]
         return np.sum(sides, axis=0) if sides else None
-
-    @property
-    def items(self) -> float:
-        """Items read or written, without index entries."""
-        return sum(operation.items for operation in self.operations)
 
 
 LONGEST_S: Final = 43_200  # going through a longer load second by second takes too long

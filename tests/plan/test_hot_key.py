@@ -65,7 +65,7 @@ def test_the_demand_of_a_trace_is_that_of_its_rows(tmp_path: Path) -> None:
     assert (plan.target.total, plan.target.peak_per_s) == (4, 3)  # twice as fast; the last is too late
     assert plan.hot_key is None
     # The second put replaces 2,000 bytes, and the get finds the 100 that it leaves.
-    assert (plan.sent.units(WRITE), plan.sent.units(READ)) == (5, 0.5)
+    assert {key.direction: side.total() for key, side in plan.sent.sides.items()} == {WRITE: 5, READ: 0.5}
 
 
 @pytest.mark.parametrize(
