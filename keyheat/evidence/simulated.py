@@ -58,7 +58,7 @@ def evidence_of(simulation: Simulation) -> Evidence:
 def _throttles(client: ClientRecord) -> tuple[ThrottleCount, ...]:
     """Throttled attempts per second, resource, direction and reason, in order."""
     counts: Counter[tuple[int, str | None, str, str | None]] = Counter()
-    for second, index, side, reason, _operation, _key, _units, count in client.throttles.rows():
+    for second, index, side, reason, _operation, _key, _units, count in client.throttles:
         counts[second, index, side, reason] += count
     return tuple(
         ThrottleCount(**_where(second, index, side), reason=reason, count=counts[second, index, side, reason])
@@ -69,7 +69,7 @@ def _throttles(client: ClientRecord) -> tuple[ThrottleCount, ...]:
 def _seconds(client: ClientRecord) -> tuple[SecondCount, ...]:
     """Attempts, throttles and consumed units per second, resource and direction, in order."""
     sums: defaultdict[tuple[int, str | None, str], list[float]] = defaultdict(lambda: [0, 0, 0.0])
-    for second, index, side, _of, attempts, _accepted, throttled, _errors, units in client.seconds.rows():
+    for second, index, side, _of, attempts, _accepted, throttled, _errors, units in client.seconds:
         row = sums[second, index, side]
         row[:] = row[0] + attempts, row[1] + throttled, row[2] + units
     return tuple(

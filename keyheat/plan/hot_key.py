@@ -6,6 +6,7 @@ from typing import Final
 
 from keyheat.model import limits
 from keyheat.scenario.scenario import Scenario
+from keyheat.simulator.masses import masses_of
 from keyheat.words import Direction
 
 MOST_SHARDS: Final = 100_000
@@ -39,9 +40,10 @@ def hot_key_of(scenario: Scenario, *, margin: float = 1.0) -> HotKey | None:
 
     `margin` multiplies the formula's number of shards. None for a trace, whose rows alone tell.
     """
-    share, load = scenario.keys.hottest_share(), scenario.load
-    if share is None:
+    if scenario.keys.kind == "replay":
         return None
+    masses, load = masses_of(scenario.keys.pattern()), scenario.load
+    share = round(max(float(masses.shares.max(initial=0.0)), masses.even / masses.distinct), 12)
     reads = load.target_unit == "RCU"
     sustained = limits.PARTITION_READ_UNITS_PER_S if reads else limits.PARTITION_WRITE_UNITS_PER_S
     per_request = load.mean_write_units if load.target_unit == "requests" else 1.0

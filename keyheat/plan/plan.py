@@ -29,10 +29,12 @@ from keyheat.plan.totals import (
     repeats_first_hour,
     total_load,
 )
+from keyheat.scenario.changes import applied
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.tables import CapacityPair
+from keyheat.scenario.spec.tables import requests_of
+from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.dryrun.ask import assumptions_of
-from keyheat.words import LIMITS, WRITES_FIRST, Capacity, Constraint, Direction, KnownConstraint, Resource
+from keyheat.words import LIMITS, WRITES_FIRST, Constraint, Direction, KnownConstraint, Resource
 
 MOST_DIFFERENCE: Final = 1.25  # times, above which a replay says that it asks for something else
 LEAST_PER_S: Final = 1.0  # units: less is not compared
@@ -136,17 +138,12 @@ def provisioned_per_s(scenario: Scenario, side: ResourceSide, seconds: int) -> F
     On demand, and without a stated capacity, the rate is infinite.
     """
     table = next(spec for spec in (scenario.table, *scenario.companions) if spec.name == side.table)
-    owner = next((index for index in table.indexes if index.name == side.index), table)
-    steps = scenario.timeline if table is scenario.table else ()
-    rates = np.full(seconds, _rate(owner.provisioned, side.direction))
-    if table.billing_mode == "PAY_PER_REQUEST":
-        rates[:] = np.inf
-    for step in steps:
-        later = slice(ceil(step.at_s), None)
-        if step.billing_mode == "PAY_PER_REQUEST":
-            rates[later] = np.inf
-        elif step.index == side.index and _rate(step.provisioned, side.direction) < np.inf:
-            rates[later] = _rate(step.provisioned, side.direction)
+    requests = requests_of(scenario.timeline) if table is scenario.table else []
+    capacity, rates = capacity_of(table), np.full(seconds, np.inf)
+    for at_s, steps in [(0.0, ()), *requests]:
+        capacity = applied(capacity, steps)
+        given = capacity.parts[side.index].provisioned
+        rates[ceil(at_s) :] = (given.of(side.direction) if given else None) or np.inf
     return rates if (rates < np.inf).any() else None
 
 
@@ -154,11 +151,6 @@ def _mean_until_below(demand: Floats, rates: Floats) -> float:
     """Mean demand from the start until it first falls to the rate."""
     rests = np.flatnonzero(demand <= rates)
     return float(demand[: rests[0] if len(rests) else None].mean())
-
-
-def _rate(pair: CapacityPair | None, direction: Direction) -> float:
-    units = Capacity(pair.read, pair.write).of(direction) if pair is not None else None
-    return float(units) if units else float("inf")
 
 
 def _exhaustion_s(demand: Floats, rates: Floats, most_saved: Sequence[float]) -> float | None:

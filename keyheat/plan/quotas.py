@@ -7,6 +7,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.h
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, Literal
 
 from keyheat.model import limits
@@ -33,7 +34,6 @@ class GivenCapacity:
     at_start: Capacity  # available in the new table without pre-warming
     starts_on_demand: bool
     on_demand_from_s: float | None  # seconds into the run; None: never on demand
-    sort_key: bool
     divisible: bool  # a split may divide one key's items: it has a sort key and no local index
     kept: bool  # after the run
 
@@ -66,18 +66,13 @@ def _capacity_of(table: TableSpec, index: IndexSpec | None, timeline: Sequence[C
         at_start=ON_DEMAND_START if on_demand else _highest_pair([owner.provisioned]),
         starts_on_demand=on_demand,
         on_demand_from_s=0.0 if on_demand else min(switches, default=None),
-        sort_key=owner.sort_key is not None,
         divisible=owner.sort_key is not None and not (index is None and any(o.local for o in table.indexes)),
         kept=table.on_end == "keep",
     )
 
 
 def _highest_pair(pairs: Iterable[CapacityPair | None]) -> Capacity:
-    highest_units = NO_THROUGHPUT
-    for pair in pairs:
-        if pair is not None:
-            highest_units = highest(highest_units, Capacity(pair.read, pair.write))
-    return highest_units
+    return reduce(highest, (pair.rates for pair in pairs if pair is not None), NO_THROUGHPUT)
 
 
 def pre_warmed(given: GivenCapacity, direction: Direction) -> float:

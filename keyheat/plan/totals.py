@@ -5,7 +5,7 @@ are the most it sends without retries: a table that throttles serves less.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from typing import Final
@@ -134,10 +134,6 @@ class LoadTotals:
     sides: Mapping[ResourceSide, SideTotals]
     operations: tuple[OperationTotals, ...]
 
-    def units(self, direction: Direction) -> float:
-        """Units of all tables and their indexes."""
-        return sum(totals.total() for side, totals in self.sides.items() if side.direction is direction)
-
     def together_per_s(self, table: str, direction: Direction) -> Floats | None:
         """Units of a table with its indexes in each second; None without any."""
         sides = [
@@ -146,11 +142,6 @@ class LoadTotals:
             if (side.table, side.direction) == (table, direction)
         ]
         return np.sum(sides, axis=0) if sides else None
-
-    @property
-    def items(self) -> float:
-        """Items read or written, without index entries."""
-        return sum(operation.items for operation in self.operations)
 
 
 LONGEST_S: Final = 43_200  # going through a longer load second by second takes too long
@@ -168,8 +159,11 @@ def total_load(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0)
     `scale` multiplies partition limits. A load longer than `LONGEST_S` repeats its first hour. None if the
     load is unknown: it changes for longer than that, or no dry run shows what is sent. Raises `TraceError`.
     """
-    if scenario.load.duration_s > LONGEST_S and scenario.load.arrivals != "trace":
-        return _repeat_first_hour(scenario, folder, scale) if repeats_first_hour(scenario) else None
+    duration_s = scenario.load.duration_s
+    if repeats_first_hour(scenario):
+        scenario = lasting(scenario, FIRST_S)
+    elif duration_s > LONGEST_S and scenario.load.arrivals != "trace":
+        return None
     try:
         traffic = traffic_of(scenario, seed=scenario.seed, folder=folder)
         tally = _Tally(scenario, scale)
@@ -179,38 +173,13 @@ def total_load(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0)
             tally.add(second, flows)
     except ScenarioError:
         return None
-    return tally.expected()
+    return tally.expected(duration_s)
 
 
 def repeats_first_hour(scenario: Scenario) -> bool:
     """Whether the load is so long that its first hour stands for all of it."""
     same = scenario.load.arrivals != "trace" and not scenario.is_changing
     return same and scenario.load.duration_s > LONGEST_S
-
-
-def _repeat_first_hour(scenario: Scenario, folder: Path, scale: float) -> LoadTotals | None:
-    duration_s = scenario.load.duration_s
-    hour = total_load(lasting(scenario, FIRST_S), folder=folder, scale=scale)
-    if hour is None:
-        return None
-    times = duration_s / FIRST_S
-    return LoadTotals(
-        duration_s=duration_s,
-        requests_per_s=np.resize(hour.requests_per_s, ceil(duration_s)),
-        sides={
-            side: replace(totals, per_s=np.resize(totals.per_s, ceil(duration_s)))
-            for side, totals in hour.sides.items()
-        },
-        operations=tuple(
-            replace(
-                operation,
-                requests=operation.requests * times,
-                items=operation.items * times,
-                units=operation.units * times,
-            )
-            for operation in hour.operations
-        ),
-    )
 
 
 def _serve(flow: Flow) -> FlowAnswer:
@@ -344,15 +313,16 @@ class _Tally:
                 key_per_s=_hottest_key_units(shares, demands, busiest),
             )
 
-    def expected(self) -> LoadTotals:
-        """The totals of all seconds so far."""
+    def expected(self, duration_s: float) -> LoadTotals:
+        """The totals of a load that goes on for `duration_s` as in all seconds so far."""
+        times = duration_s / self.scenario.load.duration_s
         return LoadTotals(
-            duration_s=self.scenario.load.duration_s,
-            requests_per_s=self._requests_per_s,
+            duration_s=duration_s,
+            requests_per_s=np.resize(self._requests_per_s, ceil(duration_s)),
             sides={
                 side: SideTotals(
                     side=side,
-                    per_s=per_s,
+                    per_s=np.resize(per_s, ceil(duration_s)),
                     hottest=self._hottest.get(side),
                     full_from_s=self._excess[side].full_s(len(per_s)),
                 )
@@ -370,7 +340,8 @@ class _Tally:
                     items=float(items),
                     units=float(units),
                 )
-                for (name, table, index, direction), (requests, items, units) in self._operations.items()
+                for (name, table, index, direction), counted in self._operations.items()
+                for requests, items, units in [counted * times]
                 if items
             ),
         )

@@ -85,6 +85,14 @@ class TimelineEvent:
         }
 
 
+def events_of(before: TableCapacity, steps: Sequence[ChangeSpec], **about: Any) -> list[TimelineEvent]:
+    """An event for each field that a request names; `before` is the table as described."""
+    return [
+        TimelineEvent(index=index, what=what, before=old, after=new, **about)
+        for index, what, old, new in changed_fields(before, steps)
+    ]
+
+
 def only_warms(steps: Sequence[ChangeSpec]) -> bool:
     """Return whether a request only pre-warms, which disturbs no other change."""
     return not any(step.billing_mode or step.provisioned or step.max_on_demand for step in steps)

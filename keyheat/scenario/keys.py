@@ -29,10 +29,6 @@ class KeyPattern(Protocol):
     def draw(self, rng: Random, at_s: float) -> str:
         """The key of one request sent `at_s` seconds into the run."""
 
-    @property
-    def hottest_share(self) -> float | None:
-        """The share of the requests on the most used key at one time; None if unknown."""
-
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
@@ -44,46 +40,25 @@ class Uniform:
     def draw(self, rng: Random, at_s: float) -> str:
         return f"{self.prefix}-{rng.randrange(self.keys)}"
 
-    @property
-    def hottest_share(self) -> float:
-        return 1 / self.keys
-
 
 @dataclass(frozen=True, slots=True)
-class SingleHotKey:
-    """One key takes a share of the requests; the others share the rest evenly."""
-
-    share: float
-    others: int = 1_000
-    hot: str = "hot"
-    prefix: str = PREFIX
-
-    def draw(self, rng: Random, at_s: float) -> str:
-        return self.hot if rng.random() < self.share else f"{self.prefix}-{rng.randrange(self.others)}"
-
-    @property
-    def hottest_share(self) -> float:
-        return max(self.share, (1 - self.share) / self.others)
-
-
-@dataclass(frozen=True, slots=True)
-class HotSet:
+class HotKeys:
     """A few keys take a share of the requests, evenly among them; the others share the rest evenly."""
 
     share: float
-    hot_keys: int
     others: int = 1_000
+    hot_keys: int | None = None  # None: a single one, without a number
     hot: str = "hot"
     prefix: str = PREFIX
 
     def draw(self, rng: Random, at_s: float) -> str:
-        if rng.random() < self.share:
-            return f"{self.hot}-{rng.randrange(self.hot_keys)}"
-        return f"{self.prefix}-{rng.randrange(self.others)}"
+        if rng.random() >= self.share:
+            return f"{self.prefix}-{rng.randrange(self.others)}"
+        return self.hot_name(0 if self.hot_keys is None else rng.randrange(self.hot_keys))
 
-    @property
-    def hottest_share(self) -> float:
-        return max(self.share / self.hot_keys, (1 - self.share) / self.others)
+    def hot_name(self, number: int) -> str:
+        """The `number`-th of the hot keys."""
+        return self.hot if self.hot_keys is None else f"{self.hot}-{number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +79,6 @@ class Weighted:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return rng.choices(self.names, cum_weights=self._until)[0]
-
-    @property
-    def hottest_share(self) -> float:
-        return max(self.weights) / self._until[-1]
 
 
 EXACT_TERMS = 10_000  # of the harmonic sum; the rest of it is an integral, right to nine digits
@@ -135,10 +106,6 @@ class Zipf:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return f"{self.prefix}-{self._rank(rng) - 1}"
-
-    @property
-    def hottest_share(self) -> float:
-        return self.share(1)
 
     def share(self, rank: int) -> float:
         """The part of the requests that the `rank`-th most used key takes."""
@@ -199,10 +166,6 @@ class Sequence:
         self.following += 1
         return f"{self.prefix}-{number}"
 
-    @property
-    def hottest_share(self) -> float:
-        return 0.0
-
 
 FIRST_DAY = date(2026, 1, 1)
 Period = Literal["day", "hour", "minute"]
@@ -228,10 +191,6 @@ class DateKey:
 
     def draw(self, rng: Random, at_s: float) -> str:
         return self.period(int(at_s // self.day_s))
-
-    @property
-    def hottest_share(self) -> float:
-        return 1.0
 
     def period(self, number: int) -> str:
         """The key of the run's `number`-th day, hour or minute, counted from 0."""

@@ -234,7 +234,7 @@ def load_scenario(path: Path) -> Scenario:
         raise ScenarioError(str(path), [f"{reason or error} @ file"]) from error
     if path.suffix in OF_INFRASTRUCTURE:
         raise ScenarioError(str(path), [DESCRIBES_A_TABLE.format(path)])
-    raw = _json(text, str(path)) if path.suffix == ".json" else _toml(text, str(path))
+    raw = parsed(text, path)
     if raw.keys() & OF_A_TABLE and "format" not in raw:
         raise ScenarioError(str(path), [DESCRIBES_A_TABLE.format(path)])
     if raw.get("format") == SUITE_FORMAT:
@@ -248,20 +248,14 @@ def load_scenario(path: Path) -> Scenario:
         raise ScenarioError(error.source, errors + _trace_mistakes(raw, path.parent)) from error
 
 
-def _toml(text: str, source: str) -> dict[str, Any]:
+def parsed(text: str, path: Path) -> dict[str, Any]:
+    """The fields of a scenario file's text. Raises `ScenarioError`."""
     try:
-        return parsed_toml(text)
+        raw = parsed_json(text.encode()) if path.suffix == ".json" else parsed_toml(text)
     except NotAccepted as error:
-        raise ScenarioError(source, [f"{error} @ $"]) from error
-
-
-def _json(text: str, source: str) -> dict[str, Any]:
-    try:
-        raw = parsed_json(text.encode())
-    except NotAccepted as error:
-        raise ScenarioError(source, [f"{error} @ $"]) from error
+        raise ScenarioError(str(path), [f"{error} @ $"]) from error
     if not isinstance(raw, dict):
-        raise ScenarioError(source, ["a scenario is an object @ $"])
+        raise ScenarioError(str(path), ["a scenario is an object @ $"])
     return raw
 
 
@@ -275,7 +269,7 @@ def _trace_mistakes(raw: dict[str, Any], folder: Path) -> list[str]:
     if not isinstance(trace, str):
         return []
     sorts = isinstance(table, dict) and table.get("sort_key") is not None
-    wrong = check_trace(folder / trace, has_sort_key=sorts, least=lambda _key, _sort_key: 0)
+    wrong = check_trace(folder / trace, has_sort_key=sorts)
     return [f"{message} @ {trace}" for message in wrong]
 
 

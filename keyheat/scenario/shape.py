@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from keyheat.scenario.spec.part import ScenarioPart, Seconds, broken_kind, numbered
+from keyheat.scenario.spec.part import ScenarioPart, Seconds, broken_kind, numbered, stated
 
 PIECES_PER_PERIOD = 96
 """Straight lines that stand for one period of a sine: a quarter of an hour of a day each."""
@@ -204,20 +204,17 @@ class ShapeSpec(ScenarioPart):
             case "constant":
                 return constant(per_s, duration_s=duration_s)
             case "ramp":
-                return ramp(_need(self.from_per_s), _need(self.to_per_s), duration_s=duration_s)
+                return ramp(stated(self.from_per_s), stated(self.to_per_s), duration_s=duration_s)
             case "steps":
-                return steps((step.per_s, _need(step.for_s)) for step in self.steps or ())
+                return steps((step.per_s, stated(step.for_s)) for step in self.steps or ())
             case "spike":
-                at_s, for_s, peak_per_s = _need(self.at_s), _need(self.for_s), _need(self.peak_per_s)
+                at_s, for_s, peak_per_s = stated(self.at_s), stated(self.for_s), stated(self.peak_per_s)
                 return spike(per_s, peak_per_s, at_s=at_s, for_s=for_s, duration_s=duration_s)
             case "sine":
-                low_per_s, high_per_s, period_s = map(_need, (self.low_per_s, self.high_per_s, self.period_s))
+                low_per_s, high_per_s, period_s = map(
+                    stated, (self.low_per_s, self.high_per_s, self.period_s)
+                )
                 return sine(low_per_s, high_per_s, period_s=period_s, duration_s=duration_s)
-
-
-def _need(value: float | None) -> float:
-    assert value is not None, "checked when the scenario was read"
-    return value
 
 
 def broken_shape(shape: ShapeSpec | None, duration_s: float) -> Iterator[str]:

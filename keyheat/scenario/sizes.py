@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Discriminator, Field, Tag
 
 from keyheat.model import limits
-from keyheat.scenario.spec.part import ScenarioPart, broken_kind
+from keyheat.scenario.spec.part import ScenarioPart, broken_kind, stated
 
 
 class ItemSize(Hashable, Protocol):
@@ -49,33 +49,8 @@ def mean_units(size: ItemSize, unit_bytes: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class FixedSize:
-    """Every item has the same size."""
-
-    size_bytes: int
-
-    @property
-    def least(self) -> int:
-        return self.size_bytes
-
-    @property
-    def most(self) -> int:
-        return self.size_bytes
-
-    @property
-    def mean_bytes(self) -> float:
-        return float(self.size_bytes)
-
-    def draw(self, rng: Random) -> int:
-        return self.size_bytes
-
-    def above(self, size_bytes: int) -> float:
-        return float(self.size_bytes > size_bytes)
-
-
-@dataclass(frozen=True, slots=True)
 class UniformSize:
-    """Every size from the least to the most is equally likely."""
+    """Every size from the least to the most is equally likely; where both are one, it is fixed."""
 
     least: int
     most: int
@@ -192,15 +167,12 @@ class SizeSpec(ScenarioPart):
     def size(self) -> ItemSize:
         """The distribution that these numbers describe."""
         if self.kind == "uniform":
-            assert self.low is not None, "checked with the scenario"
-            assert self.high is not None, "checked with the scenario"
-            return UniformSize(self.low, self.high)
+            return UniformSize(stated(self.low), stated(self.high))
         if self.kind == "lognormal":
-            assert self.median is not None, "checked with the scenario"
-            assert self.sigma is not None, "checked with the scenario"
-            return LognormalSize(self.median, self.sigma, self.min or SMALLEST_BYTES, self.max or MOST_BYTES)
-        assert self.sizes is not None, "checked with the scenario"
-        return ChoiceSize(self.sizes, self.weights or (1.0,) * len(self.sizes))
+            ends = self.min or SMALLEST_BYTES, self.max or MOST_BYTES
+            return LognormalSize(stated(self.median), stated(self.sigma), *ends)
+        sizes = stated(self.sizes)
+        return ChoiceSize(sizes, self.weights or (1.0,) * len(sizes))
 
 
 def _tag(value: Any) -> str:
@@ -213,22 +185,22 @@ ItemBytes = Annotated[
 """One size for all items, or a distribution of sizes."""
 
 
-def size_of(stated: int | SizeSpec) -> ItemSize:
+def size_of(spec: int | SizeSpec) -> ItemSize:
     """The distribution that a scenario's `item_bytes` stands for."""
-    return FixedSize(stated) if isinstance(stated, int) else stated.size()
+    return UniformSize(spec, spec) if isinstance(spec, int) else spec.size()
 
 
-def broken_sizes(stated: int | SizeSpec) -> Iterator[str]:
+def broken_sizes(spec: int | SizeSpec) -> Iterator[str]:
     """Every disagreement between fields of `item_bytes`, as `message @ $.path`."""
-    if not isinstance(stated, SizeSpec):
+    if not isinstance(spec, SizeSpec):
         return
     path = "$.load.item_bytes"
-    yield from broken_kind(stated, path, NEEDED, ALLOWED)
+    yield from broken_kind(spec, path, NEEDED, ALLOWED)
     for low, high in (("low", "high"), ("min", "max"), ("min", "median"), ("median", "max")):
-        least, most = getattr(stated, low), getattr(stated, high)
+        least, most = getattr(spec, low), getattr(spec, high)
         if least is not None and most is not None and least > most:
             yield f"{low} = {least} is more than {high} = {most} @ {path}.{low}"
-    if stated.weights and stated.sizes is not None and len(stated.sizes) != len(stated.weights):
-        yield f"{len(stated.weights)} weights for {len(stated.sizes)} sizes @ {path}.weights"
-    if stated.weights and all(weight == 0 for weight in stated.weights):
+    if spec.weights and spec.sizes is not None and len(spec.sizes) != len(spec.weights):
+        yield f"{len(spec.weights)} weights for {len(spec.sizes)} sizes @ {path}.weights"
+    if spec.weights and all(weight == 0 for weight in spec.weights):
         yield f"at least one weight has to be above 0 @ {path}.weights"

@@ -52,6 +52,11 @@ Least = Callable[[str, str | None], int]
 """How many bytes an item with these keys has at least."""
 
 
+def no_least(_key: str, _sort_key: str | None) -> int:
+    """Accept items of any size."""
+    return 0
+
+
 @dataclass(slots=True)
 class Parser:
     """Reads rows one after the other, and keeps what is wrong with them, each with its number."""
@@ -132,7 +137,7 @@ class Parser:
         return int(number)
 
 
-def read_trace(path: Path, *, has_sort_key: bool, least: Least) -> Iterator[TraceRow]:
+def read_trace(path: Path, *, has_sort_key: bool, least: Least = no_least) -> Iterator[TraceRow]:
     """The rows of a trace that `check_trace` found right. Raises `TraceError`."""
     parser = Parser(has_sort_key, least)
     for number, values in enumerate(_values(path), start=1):
@@ -142,7 +147,7 @@ def read_trace(path: Path, *, has_sort_key: bool, least: Least) -> Iterator[Trac
         yield row
 
 
-def check_trace(path: Path, *, has_sort_key: bool, least: Least) -> list[str]:
+def check_trace(path: Path, *, has_sort_key: bool, least: Least = no_least) -> list[str]:
     """Everything that is wrong with a trace, the first of its wrong rows by number; empty: it is right."""
     parser, rows = Parser(has_sort_key, least), 0
     try:
@@ -166,13 +171,9 @@ class TraceKeys:
     def draw(self, rng: Random, at_s: float) -> str:
         return next(self._keys)
 
-    @property
-    def hottest_share(self) -> None:
-        return None
-
     def _endless(self) -> Iterator[str]:
         while True:
-            yield from (row.key for row in read_trace(self.path, has_sort_key=True, least=lambda *_: 0))
+            yield from (row.key for row in read_trace(self.path, has_sort_key=True))
 
 
 def _values(path: Path) -> Iterator[dict[str, Any]]:

@@ -17,9 +17,9 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any, Final
 
-from keyheat.bounds import MOST_KEY_PARTS, NotAccepted, parsed_json, parsed_toml, text_of
+from keyheat.bounds import MOST_KEY_PARTS, NotAccepted, parsed_toml, text_of
 from keyheat.runfiles import write_atomically
-from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, ScenarioError, parsed, scenario_from_dict
 from keyheat.scenario.spec.tasks import without_total_rate
 from keyheat.words import Direction
 
@@ -31,13 +31,10 @@ def with_shards(scenario: Scenario, shards: int) -> Scenario:
     scenario's own number is dropped.
     """
     raw = scenario.model_dump(mode="json")
-    raw["name"] = named(scenario.name, shards)
     raw["keys"]["shards"] = shards
-    for table in (raw["table"], *raw["companions"]):
-        table["name"] = named(table["name"], shards)
     if shards != scenario.keys.shards:
         raw["expects"] = None
-    return scenario_from_dict(raw, f"{scenario.name} with {shards} shards")
+    return scenario_from_dict(_on_own_tables(raw, f"-{shards}"), f"{scenario.name} with {shards} shards")
 
 
 INDEX_TWINS: Final[dict[str, tuple[str, dict[str, object]]]] = {
@@ -96,13 +93,10 @@ def with_capacity(scenario: Scenario, direction: Direction, units: int, index: s
 
     Its timeline and auto scaling are left out, for they would change it; and so is what was expected of it.
     """
-    raw = scenario.model_dump(mode="json")
-    table = raw["table"]
-    for owner in (table, *table["indexes"]):
-        owner["auto_scaling"] = None
-        if owner is table if index is None else owner is not table and owner["name"] == index:
-            owner["provisioned"][direction.value] = units
-    raw |= {"timeline": [], "expects": None, "name": named(scenario.name, units)}
+    raw = without_scaling(scenario).model_dump(mode="json")
+    owner = next((item for item in raw["table"]["indexes"] if item["name"] == index), raw["table"])
+    owner["provisioned"][direction.value] = units
+    raw |= {"timeline": [], "expects": None, "name": f"{scenario.name}-{units}"}
     return scenario_from_dict(raw, f"{scenario.name} with {units} {direction} units")
 
 
@@ -131,12 +125,9 @@ def with_demand(scenario: Scenario, per_s: float, duration_s: float) -> Scenario
 
     Shape, timeline and auto scaling are left out; so is what was expected of it, or allowed.
     """
-    raw = scenario.model_dump(mode="json")
-    load = raw["load"]
+    raw = without_scaling(scenario).model_dump(mode="json")
     field = {"WCU": "write_units_per_s", "RCU": "read_units_per_s"}.get(scenario.load.target_unit)
-    load |= {field or "requests_per_s": per_s, "duration_s": duration_s, "shape": None}
-    for owner in (raw["table"], *raw["table"]["indexes"]):
-        owner["auto_scaling"] = None
+    raw["load"] |= {field or "requests_per_s": per_s, "duration_s": duration_s, "shape": None}
     raw |= {"timeline": [], "expects": None, "thresholds": {}}
     return scenario_from_dict(raw, f"{scenario.name} at {per_s:g}/s")
 
@@ -151,13 +142,16 @@ def lasting(scenario: Scenario, duration_s: float | None) -> Scenario:
 
 def with_own_tables(scenario: Scenario, ending: str) -> Scenario:
     """The scenario under a name of its own, on tables of their own: none inherits what another run left."""
-    raw = scenario.model_dump(mode="json")
-    raw["name"] = f"{raw['name']}{ending}"
-    for table in (raw["table"], *raw["companions"]):
-        table["name"] = f"{table['name']}{ending}"
+    raw = _on_own_tables(scenario.model_dump(mode="json"), ending)
+    return scenario_from_dict(raw, f"{scenario.name}{ending}")
+
+
+def _on_own_tables(raw: dict[str, Any], ending: str) -> dict[str, Any]:
+    for owner in (raw, raw["table"], *raw["companions"]):
+        owner["name"] += ending
     if raw["dynamic_sharding"] is not None:
         raw["dynamic_sharding"]["table"] += ending
-    return scenario_from_dict(raw, f"{scenario.name}{ending}")
+    return raw
 
 
 def with_files_of(scenario: Scenario, folder: Path) -> Scenario:
@@ -169,11 +163,6 @@ def with_files_of(scenario: Scenario, folder: Path) -> Scenario:
         trace = str(scenario.keys.trace_path(folder).resolve())
         update["keys"] = scenario.keys.model_copy(update={"trace": trace})
     return scenario.model_copy(update=update)
-
-
-def named(name: str, shards: int) -> str:
-    """The name of what is made for a number, of shards or of units."""
-    return f"{name}-{shards}"
 
 
 def write_scenario(path: Path, scenario: Scenario) -> Path:
@@ -215,12 +204,9 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
 def wrong_settings(file: Path, settings: Sequence[str]) -> list[str]:
     """The mistakes that settings add to those of an invalid scenario's file."""
     try:
-        text = text_of(file)
-        raw = parsed_json(text.encode()) if file.suffix == ".json" else parsed_toml(text)
-    except (OSError, NotAccepted):
+        raw = parsed(text_of(file), file)
+    except (OSError, NotAccepted, ScenarioError):
         raw = {}
-    if not isinstance(raw, dict):
-        return []
     changed, mistakes = _with_settings(raw, settings)
     before = _errors(raw)
     return [*mistakes, *(error for error in _errors(changed) if error not in before)]

@@ -159,16 +159,19 @@ def check_shards(scenario: Scenario, folder: Path = Path()) -> None:
         raise ScenarioError(scenario.name, [f"{problem} @ $.keys.shards"])
 
 
-def spread_traffic(scenario: Scenario, seed: int, folder: Path = Path()) -> tuple[Traffic, tuple[str, ...]]:
+def spread_traffic(
+    scenario: Scenario, seed: int, folder: Path = Path(), index: str | None = None
+) -> tuple[Traffic, tuple[str, ...]]:
     """Return the load test's traffic, spread over the scenario's shards, and notes on the difference.
 
-    Raises `ScenarioError` for a load test that no dry run shows.
+    If it spreads no key itself, hot keys are divided: the table's, or those of an `index`. Raises
+    `ScenarioError` for a load test that no dry run shows.
     """
     traffic, count = traffic_of(scenario, seed, folder), scenario.keys.shards
     if count == 1 or spreads_itself(scenario, folder):
         return traffic, ()
     for direction in Direction:
-        traffic = Altered(traffic, in_shards(count, direction))
+        traffic = Altered(traffic, in_shards(count, direction, index))
     note = (
         f"{scenario.loadtest} spreads no key by itself: the simulator divides its hot keys among {count} "
         "shards, and no request reads all shards of a key back"

@@ -28,7 +28,7 @@ from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import CapacityHistory, IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import AUTO_SCALING, TIMELINE, TimelineEvent, only_warms
+from keyheat.scenario.changes import AUTO_SCALING, PAIRS, TIMELINE, TimelineEvent, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import (
     CapacityPair,
@@ -46,25 +46,17 @@ def capacity_of(table: TableSpec) -> TableCapacity:
     """The capacity of a table to be created and of its global indexes; a local index has none of its own."""
     return TableCapacity(
         billing_mode=table.billing_mode,
-        provisioned=_pair(table.provisioned),
-        max_on_demand=_pair(table.max_on_demand),
-        warm=_pair(table.warm),
-        indexes=tuple(_index(index) for index in table.indexes if not index.local),
+        indexes=tuple(
+            IndexCapacity(name=index.name, **_rates(index)) for index in table.indexes if not index.local
+        ),
         has_lsi=any(index.local for index in table.indexes),
+        **_rates(table),
     )
 
 
-def _index(index: IndexSpec) -> IndexCapacity:
-    return IndexCapacity(
-        name=index.name,
-        provisioned=_pair(index.provisioned),
-        max_on_demand=_pair(index.max_on_demand),
-        warm=_pair(index.warm),
-    )
-
-
-def _pair(pair: CapacityPair | None) -> Capacity | None:
-    return None if pair is None else Capacity(pair.read, pair.write)
+def _rates(owner: TableSpec | IndexSpec) -> dict[str, Capacity]:
+    stated: dict[str, CapacityPair | None] = {name: getattr(owner, name) for name in PAIRS}
+    return {name: pair.rates for name, pair in stated.items() if pair is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ It has no latencies, and no generator that could be the limit.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +32,7 @@ from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import KeyHistory, hottest
 from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation
-from keyheat.words import WRITES_FIRST, Capacity, Direction
+from keyheat.words import WRITES_FIRST, Direction
 
 NO_GENERATOR: Final = "simulated on a virtual clock: no generator that could have been the limit"
 
@@ -100,11 +101,11 @@ def _manifest_at_start(
 
 def _totals(client: ClientRecord) -> dict[str, Any]:
     counts, units, reasons = Counter[str](), Counter[str](), Counter[str | None]()
-    for _second, index, side, _operation, *numbers, consumed in client.seconds.rows():
+    for _second, index, side, _operation, *numbers, consumed in client.seconds:
         units[side] += consumed
         if index is None:
             counts.update(dict(zip(COUNTS, numbers, strict=True)))
-    for _second, _index, _side, reason, _operation, _key, _units, count in client.throttles.rows():
+    for _second, _index, _side, reason, _operation, _key, _units, count in client.throttles:
         reasons[reason] += count
     conflicts = {"TransactionConflict": client.conflicts} if client.conflicts else {}
     return totals_json(counts, units, reasons, conflicts)
@@ -142,42 +143,25 @@ def _hot(side: Direction, history: KeyHistory, *, show: bool) -> Keys:
 def table_facts(model: TableModel, table: TableSpec) -> dict[str, Any]:
     """What DescribeTable would say of a simulated table, in the shape of `evidence.json`'s table."""
     capacity = model.capacity
-    provisioned = None if capacity.on_demand else capacity.provisioned
     return {
         "name": table.name,
         "arn": None,
         **({"region": table.regions[0], "replicas": table.regions[1:]} if table.regions else {}),
         "billing_mode": capacity.billing_mode,
-        **_capacity_facts(model, None, provisioned, capacity.max_on_demand),
+        **_capacity_facts(model, None),
         "has_lsi": capacity.has_lsi,
-        "indexes": [
-            {
-                "name": index.name,
-                **_capacity_facts(
-                    model,
-                    index.name,
-                    None if capacity.on_demand else index.provisioned,
-                    index.max_on_demand,
-                ),
-            }
-            for index in capacity.indexes
-        ],
+        "indexes": [{"name": index.name, **_capacity_facts(model, index.name)} for index in capacity.indexes],
     }
 
 
-def _capacity_facts(
-    model: TableModel, index: str | None, provisioned: Capacity | None, maximum: Capacity | None
-) -> dict[str, Any]:
-    read, write = model.warm_throughput(index)
+def _capacity_facts(model: TableModel, index: str | None) -> dict[str, Any]:
+    part, (read, write) = model.capacity.parts[index], model.warm_throughput(index)
+    provisioned, maximum = part.provisioned, part.max_on_demand
     return {
-        "provisioned": _pair(provisioned),
-        "max_on_demand": _pair(maximum),
+        "provisioned": asdict(provisioned) if provisioned and not model.capacity.on_demand else None,
+        "max_on_demand": asdict(maximum) if maximum else None,
         "warm": {"read": round(read), "write": round(write)},
     }
-
-
-def _pair(pair: Capacity | None) -> dict[str, float | None] | None:
-    return None if pair is None else {"read": pair.read, "write": pair.write}
 
 
 def _counted(simulation: Simulation) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, singledispatch
+from functools import lru_cache
 from typing import Final, Literal
 from weakref import WeakKeyDictionary
 
@@ -12,10 +12,9 @@ import numpy.typing as npt
 from keyheat.model.keyspace import key_point
 from keyheat.scenario.keys import (
     DateKey,
-    HotSet,
+    HotKeys,
     KeyPattern,
     Sequence,
-    SingleHotKey,
     Uniform,
     Weighted,
     Zipf,
@@ -123,57 +122,37 @@ Law = tuple[int, Spelt, Floats, float]
 """How many keys are named; the name of each; their parts, in proportion; and the even part of all."""
 
 
-@singledispatch
-def _law(pattern: object, at_s: float, most: int) -> Law:
-    raise TypeError(f"{type(pattern).__name__} does not say how often each key is used")
+def _law(pattern: KeyPattern, at_s: float, most: int) -> Law:
+    match pattern:
+        case Uniform(keys=keys, prefix=prefix):
+            named = keys if keys <= most else 0
+            return named, _numbered(prefix), np.full(named, 1 / keys), 0.0 if named else 1.0
+        case HotKeys():
+            return _hot_and_others(pattern, most)
+        case Zipf(exponent=exponent, keys=keys, prefix=prefix):
+            named = min(keys, most)
+            parts = np.arange(1, named + 1, dtype=np.float64) ** -exponent * pattern.share(1)
+            even = max(0.0, 1.0 - float(parts.sum())) if named < keys else 0.0
+            return named, _numbered(prefix), parts, even
+        case Weighted(names=names, weights=weights):
+            parts = np.array(weights, np.float64)
+            return len(names), names.__getitem__, parts / parts.sum(), 0.0
+        case DateKey(day_s=day_s):
+            key = pattern.period(int(at_s // day_s))
+            return 1, lambda _number: key, np.ones(1), 0.0
+        case _:
+            raise TypeError(f"{type(pattern).__name__} does not say how often each key is used")
 
 
-@_law.register
-def _(pattern: Uniform, at_s: float, most: int) -> Law:
-    if pattern.keys > most:
-        return 0, _nameless, np.empty(0), 1.0
-    return pattern.keys, _numbered(pattern.prefix), np.full(pattern.keys, 1 / pattern.keys), 0.0
-
-
-@_law.register
-def _(pattern: SingleHotKey, at_s: float, most: int) -> Law:
-    return _hot_and_others([pattern.hot], pattern.share, pattern.others, pattern.prefix, most)
-
-
-@_law.register
-def _(pattern: HotSet, at_s: float, most: int) -> Law:
-    hot = [f"{pattern.hot}-{number}" for number in range(pattern.hot_keys)]
-    return _hot_and_others(hot, pattern.share, pattern.others, pattern.prefix, most)
-
-
-@_law.register
-def _(pattern: Zipf, at_s: float, most: int) -> Law:
-    named = min(pattern.keys, most)
-    parts = np.arange(1, named + 1, dtype=np.float64) ** -pattern.exponent * pattern.share(1)
-    even = max(0.0, 1.0 - float(parts.sum())) if named < pattern.keys else 0.0
-    return named, _numbered(pattern.prefix), parts, even
-
-
-@_law.register
-def _(pattern: Weighted, at_s: float, most: int) -> Law:
-    parts = np.array(pattern.weights, np.float64)
-    return pattern.keys, pattern.names.__getitem__, parts / parts.sum(), 0.0
-
-
-@_law.register
-def _(pattern: DateKey, at_s: float, most: int) -> Law:
-    key = pattern.period(int(at_s // pattern.day_s))
-    return 1, lambda _number: key, np.ones(1), 0.0
-
-
-def _hot_and_others(hot: list[str], share: float, others: int, prefix: str, most: int) -> Law:
+def _hot_and_others(pattern: HotKeys, most: int) -> Law:
     """The hot keys first, then the others; others too many to name are even."""
-    parts = np.full(len(hot), share / len(hot))
-    if len(hot) + others > most:
-        return len(hot), hot.__getitem__, parts, 1.0 - share
-    other = _numbered(prefix)
+    hot, others, share = pattern.hot_keys or 1, pattern.others, pattern.share
+    parts = np.full(hot, share / hot)
+    if hot + others > most:
+        return hot, pattern.hot_name, parts, 1.0 - share
+    other = _numbered(pattern.prefix)
     parts = np.concatenate([parts, np.full(others, (1.0 - share) / others)])
-    return len(parts), lambda n: hot[n] if n < len(hot) else other(n - len(hot)), parts, 0.0
+    return len(parts), lambda n: pattern.hot_name(n) if n < hot else other(n - hot), parts, 0.0
 
 
 def _numbered(prefix: str) -> Spelt:

@@ -10,7 +10,6 @@ from typing import Any, Final, Literal
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.tables import CapacityPair
 from keyheat.scenario.variants import with_capacity, with_demand, with_index_shards, with_shards
 from keyheat.simulator.outcome import SPENT, STEADY
 from keyheat.simulator.search import Range
@@ -159,8 +158,8 @@ def present_units(scenario: Scenario, direction: Direction, index: str | None) -
     """Return the units provisioned now, where the search begins."""
     table = scenario.table
     owner = table if index is None else next(spec for spec in table.indexes if spec.name == index)
-    pair = owner.provisioned or CapacityPair()
-    return (pair.read if direction is Direction.READ else pair.write) or 1
+    units = owner.provisioned.rates.of(direction) if owner.provisioned else None
+    return int(units or 1)
 
 
 def _check_index(scenario: Scenario, index: str | None) -> None:

@@ -13,27 +13,19 @@ US_PER_S: Final = 1_000_000
 
 def seconds_table(simulation: Simulation) -> pa.Table:
     """The rows as they stand in `seconds.parquet`: every simulated attempt meets the table."""
-    rows = simulation.client.seconds
-    columns = [*rows.columns, [0] * len(rows)]
-    typed = [pa.array(column, field.type) for column, field in zip(columns, SECONDS_SCHEMA, strict=True)]
-    return pa.table(typed, schema=SECONDS_SCHEMA)
+    names = SECONDS_SCHEMA.names
+    rows = [dict(zip(names, (*row, 0), strict=True)) for row in simulation.client.seconds]
+    return pa.Table.from_pylist(rows, SECONDS_SCHEMA)
 
 
 def throttles_table(simulation: Simulation) -> pa.Table:
     """The rows as they stand in `throttles.parquet`, each for the attempts of one second that are alike."""
-    rows = simulation.client.throttles
     names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
-    columns = dict(zip(names, rows.columns, strict=True))
-    columns["at"] = [second * US_PER_S for second in columns["at"]]
-    return pa.table(
-        [
-            pa.array(columns[field.name], field.type)
-            if field.name in columns
-            else pa.nulls(len(rows), field.type)
-            for field in THROTTLES_SCHEMA
-        ],
-        schema=THROTTLES_SCHEMA,
-    )
+    rows = [
+        dict(zip(names, (second * US_PER_S, *row), strict=True))
+        for second, *row in simulation.client.throttles
+    ]
+    return pa.Table.from_pylist(rows, THROTTLES_SCHEMA)
 
 
 def partition_rows(simulation: Simulation) -> pa.Table:

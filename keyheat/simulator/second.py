@@ -37,11 +37,21 @@ FULL_UNITS: Final = 0.5
 class _Table:
     """State of one table from second to second."""
 
-    __slots__ = ("arrivals", "prices", "rng", "shares")
+    __slots__ = ("_prices", "_rng", "arrivals", "shares")
 
     def __init__(self, shares: TableShares, rng: np.random.Generator) -> None:
-        self.shares, self.rng = shares, rng
-        self.arrivals, self.prices = FlowArrivals(rng), Prices()
+        self.shares, self._rng = shares, rng
+        self.arrivals, self._prices = FlowArrivals(rng), Prices()
+
+    def serve(self, flows: Sequence[Flow], requests: Sequence[int], now_s: float) -> list[FlowAnswer]:
+        """Serve the requests of each flow within the second that begins now."""
+        answers: dict[int, FlowAnswer] = {}
+        for direction in Direction:  # writes come last: what reads were refused may have split a partition
+            demand = demand_of(self.shares, direction, flows, requests, self._rng)
+            if demand is not None:
+                passing = self._prices.passing(demand, room(demand.buckets, now_s), now_s)
+                answers |= _Booking(demand, passing, now_s, self._rng).answers()
+        return [answers[position] for position in range(len(flows))]
 
 
 class SimulatedTables:
@@ -102,8 +112,7 @@ class SimulatedTables:
             if self._one_by_one(mine, counts):
                 self._queue.arrive(name, mine, positions, counts, now_s)
             else:
-                served = serve(table.shares, table.prices, mine, counts, now_s, table.rng)
-                answers |= dict(zip(positions, served, strict=True))
+                answers |= dict(zip(positions, table.serve(mine, counts, now_s), strict=True))
         now, later = self._queue.second(now_s)
         answers |= now
         return [answers[position] for position in range(len(flows))] + later
@@ -114,24 +123,6 @@ class SimulatedTables:
         if self._retrying or (self._transaction_s and any(flow.together for flow in flows)):
             return True
         return sum(count * flow.items for count, flow in zip(counts, flows, strict=True)) <= FEW_ITEMS
-
-
-def serve(
-    table: TableShares,
-    prices: Prices,
-    flows: Sequence[Flow],
-    requests: Sequence[int],
-    now_s: float,
-    rng: np.random.Generator,
-) -> list[FlowAnswer]:
-    """Serve the requests of each flow within the second that begins now."""
-    answers: dict[int, FlowAnswer] = {}
-    for direction in Direction:  # writes are divided last: what reads were refused may have split a partition
-        demand = demand_of(table, direction, flows, requests, rng)
-        if demand is not None:
-            passing = prices.passing(demand, room(demand.buckets, now_s), now_s)
-            answers |= _Booking(demand, passing, now_s, rng).answers()
-    return [answers[position] for position in range(len(flows))]
 
 
 @dataclass(frozen=True, slots=True)

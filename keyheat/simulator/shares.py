@@ -40,43 +40,31 @@ class _Edges:
 
     named: Floats
     even: Floats
-
-
-@dataclass(slots=True)
-class _Layout:
-    """Results for one distribution; a split invalidates those that depend on partitions."""
-
     cumulative: Floats  # the mass of all keys before each named one, and at the end of all
-    edges: _Edges | None = None
-    of: Floats | None = None
-    top: TopKeys | None = None
+    shares: Floats  # of each partition
 
 
 class PartitionShares:
     """The shares of the partitions of one resource, worked out again only after a split."""
 
-    __slots__ = ("_layouts", "_points", "boundaries")
+    __slots__ = ("_edges", "_points", "_top", "boundaries")
 
     def __init__(self) -> None:
         self.boundaries: tuple[bytes, ...] = ()  # where the partitions begin, the first one excepted
         self._points = np.empty(0, np.uint64)  # of the boundaries, on the line of keys
-        self._layouts: WeakKeyDictionary[Masses, _Layout] = WeakKeyDictionary()
+        self._edges: WeakKeyDictionary[Masses, _Edges] = WeakKeyDictionary()
+        self._top: WeakKeyDictionary[Masses, TopKeys] = WeakKeyDictionary()
 
     def set_boundaries(self, boundaries: tuple[bytes, ...]) -> None:
         """Say where the partitions begin, the first one excepted."""
         self.boundaries = boundaries
         self._points = np.array([point(at) for at in boundaries], np.uint64)
-        for layout in self._layouts.values():
-            layout.edges = layout.of = layout.top = None
+        self._edges.clear()
+        self._top.clear()
 
     def of(self, masses: Masses) -> Floats:
         """The part of the requests that falls on each partition, in key order."""
-        layout = self._of(masses)
-        if layout.of is None:
-            edges = self._edges_of(masses)
-            parts = np.diff(edges.named) + np.diff(edges.even)
-            layout.of = parts / parts.sum()
-        return layout.of
+        return self._edges_of(masses).shares
 
     def positions(
         self, masses: Masses, number: int | None, count: int, now_s: float, rng: np.random.Generator
@@ -90,7 +78,9 @@ class PartitionShares:
         is_named = rng.random(count) * (named + even) < named
         hashes = np.empty(count, np.uint64)
         below = np.zeros(count)
-        keys, below[is_named] = self._keys_at(masses, edges.named[first] + places[is_named] * named)
+        keys, below[is_named] = _keys_at(
+            masses, edges.cumulative, edges.named[first] + places[is_named] * named
+        )
         hashes[is_named] = masses.points[keys]
         spread = (edges.even[first] + places[~is_named] * even) / (masses.even or 1.0)
         hashes[~is_named] = np.minimum(spread, 1.0 - 2.0**-53) * WHOLE
@@ -104,43 +94,37 @@ class PartitionShares:
         """The most used keys; None where no key is named."""
         if not len(masses.points):
             return None
-        layout = self._of(masses)
-        if layout.top is None:
+        top = self._top.get(masses)
+        if top is None:
             numbers, names = most_used(masses)
             partitions = np.searchsorted(self._points, masses.points[numbers], side="right")
             points = tuple(int(at).to_bytes(HASH_BYTES, "big") for at in masses.points[numbers])
-            layout.top = TopKeys(names, points, masses.shares[numbers], partitions)
-        return layout.top
-
-    def _of(self, masses: Masses) -> _Layout:
-        layout = self._layouts.get(masses)
-        if layout is None:
-            layout = self._layouts[masses] = _Layout(np.concatenate([[0.0], np.cumsum(masses.shares)]))
-        return layout
-
-    def _keys_at(self, masses: Masses, places: Floats) -> tuple[Places, Floats]:
-        """The named key at each place of the named mass, and how far into the key's own mass the place is."""
-        if not len(places):
-            return np.empty(0, np.int64), places
-        cumulative = self._of(masses).cumulative
-        keys = np.searchsorted(cumulative, places, side="right") - 1
-        keys = np.clip(keys, 0, len(masses.points) - 1)
-        return keys, np.clip((places - cumulative[keys]) / masses.shares[keys], 0.0, 1.0 - 2.0**-53)
+            top = self._top[masses] = TopKeys(names, points, masses.shares[numbers], partitions)
+        return top
 
     def _edges_of(self, masses: Masses) -> _Edges:
-        layout = self._of(masses)
-        if layout.edges is None:
-            points = self._points
+        edges = self._edges.get(masses)
+        if edges is None:
+            points, cumulative = self._points, np.concatenate([[0.0], np.cumsum(masses.shares)])
             places = np.searchsorted(masses.points, points)
-            named = layout.cumulative[places]
+            below = cumulative[places]
             for number, (position, at) in enumerate(zip(places, self.boundaries, strict=True)):
                 if position < len(masses.points) and masses.points[position] == points[number]:
-                    named[number] += masses.shares[position] * _below_sort_key(masses, at[HASH_BYTES:])
-            layout.edges = _Edges(
-                np.concatenate([[0.0], named, layout.cumulative[-1:]]),
-                np.concatenate([[0.0], points / WHOLE, [1.0]]) * masses.even,
-            )
-        return layout.edges
+                    below[number] += masses.shares[position] * _below_sort_key(masses, at[HASH_BYTES:])
+            named = np.concatenate([[0.0], below, cumulative[-1:]])
+            even = np.concatenate([[0.0], points / WHOLE, [1.0]]) * masses.even
+            parts = np.diff(named) + np.diff(even)
+            edges = self._edges[masses] = _Edges(named, even, cumulative, parts / parts.sum())
+        return edges
+
+
+def _keys_at(masses: Masses, cumulative: Floats, places: Floats) -> tuple[Places, Floats]:
+    """The named key at each place of the named mass, and how far into the key's own mass the place is."""
+    if not len(places):
+        return np.empty(0, np.int64), places
+    keys = np.searchsorted(cumulative, places, side="right") - 1
+    keys = np.clip(keys, 0, len(masses.points) - 1)
+    return keys, np.clip((places - cumulative[keys]) / masses.shares[keys], 0.0, 1.0 - 2.0**-53)
 
 
 def _below_sort_key(masses: Masses, sort_key: bytes) -> float:

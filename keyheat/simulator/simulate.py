@@ -3,7 +3,7 @@
 The record stays small however many requests a second has, and equals that of a load generator.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -30,27 +30,7 @@ NOTABLE_SHARE = 0.02
 """Share of the throttles from which a key gets its own row."""
 
 
-class Rows:
-    """Columns of equal length that are only appended to."""
-
-    __slots__ = ("columns",)
-
-    def __init__(self, columns: int) -> None:
-        self.columns: list[list[Any]] = [[] for _ in range(columns)]
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
-
-    def add(self, *values: Any) -> None:
-        """Append one row."""
-        for column, value in zip(self.columns, values, strict=True):
-            column.append(value)
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Row after row."""
-        return zip(*self.columns, strict=True)
-
-
+@dataclass(slots=True)
 class ClientRecord:
     """Everything that one client saw of the table that is judged, and counts of the tables beside it.
 
@@ -60,22 +40,18 @@ class ClientRecord:
     and `attempts` and `throttled`, by direction, are enough to compare runs.
     """
 
-    __slots__ = (
-        "attempts", "beside", "conflicts", "counts_only", "index_keys", "keys", "loaded_s",
-        "seconds", "throttled", "throttles",
-    )  # fmt: skip
-
-    def __init__(self, *, counts_only: bool = False) -> None:
-        self.counts_only = counts_only
-        self.attempts = dict.fromkeys(Direction, 0)
-        self.throttled = dict.fromkeys(Direction, 0)
-        self.conflicts = 0
-        self.loaded_s = 0  # seconds in which anything was sent
-        self.seconds = Rows(9)
-        self.throttles = Rows(8)
-        self.keys = {direction: KeyHistory() for direction in Direction}
-        self.index_keys: dict[tuple[str, Direction], KeyHistory] = {}  # of each index, by its own keys
-        self.beside: dict[tuple[str, str], float] = {}  # (table, what): attempts, accepted, throttled, units
+    counts_only: bool = False
+    attempts: dict[Direction, int] = field(default_factory=lambda: dict.fromkeys(Direction, 0))
+    throttled: dict[Direction, int] = field(default_factory=lambda: dict.fromkeys(Direction, 0))
+    conflicts: int = 0
+    loaded_s: int = 0  # seconds in which anything was sent
+    seconds: list[tuple[Any, ...]] = field(default_factory=list)
+    throttles: list[tuple[Any, ...]] = field(default_factory=list)
+    keys: dict[Direction, KeyHistory] = field(
+        default_factory=lambda: {direction: KeyHistory() for direction in Direction}
+    )
+    index_keys: dict[tuple[str, Direction], KeyHistory] = field(default_factory=dict)  # by its own keys
+    beside: dict[tuple[str, str], float] = field(default_factory=dict)  # (table, what)
 
     def saw(self, second: int, answers: Sequence[FlowAnswer]) -> None:
         """Record one second's answers, except those to other clients."""
@@ -99,7 +75,7 @@ class ClientRecord:
                 self._keys(entry.index, Direction.WRITE).add_entries(second, answer, entry)
         for (index, direction, operation), counts in rows.items():
             whole = [int(count) for count in counts[:4]]
-            self.seconds.add(second, index, direction, operation, *whole, counts[4])
+            self.seconds.append((second, index, direction, operation, *whole, counts[4]))
 
     def _keys(self, index: str | None, direction: Direction) -> KeyHistory:
         if index is None:
@@ -131,10 +107,10 @@ class ClientRecord:
             uses = answer.uses
             if uses is not None:
                 for name, some in uses.throttled(refusal, count, ROWS_OF_KEYS, NOTABLE_SHARE):
-                    self.throttles.add(second, *reason, flow.operation, digest_of(name), units, some)
+                    self.throttles.append((second, *reason, flow.operation, digest_of(name), units, some))
                     remaining -= some
             if remaining:
-                self.throttles.add(second, *reason, flow.operation, None, units, remaining)
+                self.throttles.append((second, *reason, flow.operation, None, units, remaining))
 
 
 def _reason_row(flow: Flow, refusal: Refusal) -> tuple[str | None, str, str | None]:

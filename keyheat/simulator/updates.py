@@ -24,7 +24,7 @@ from keyheat.model.resources import (
     switches_to_provisioned,
 )
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import TimelineEvent, applied, changed_fields, only_warms
+from keyheat.scenario.changes import TimelineEvent, applied, changed_fields, events_of, only_warms
 from keyheat.scenario.spec.tables import ChangeSpec
 from keyheat.words import Capacity, Direction
 
@@ -106,20 +106,9 @@ class Updating:
         """
         refused, before = self.refusal(model, steps, now_s), _described(model)
         first, after = len(self.log), applied(before, steps)
-        self.log += [
-            TimelineEvent(
-                at_s=now_s - self.started_s,
-                by=by,
-                index=index,
-                what=what,
-                before=old,
-                after=new,
-                because=because,
-                refused=refused,
-            )
-            for index, what, old, new in changed_fields(before, steps)
-            if old != new or refused
-        ]
+        at_s = now_s - self.started_s
+        events = events_of(before, steps, at_s=at_s, by=by, because=because, refused=refused)
+        self.log += [event for event in events if event.before != event.after or refused]
         if refused is not None:
             return
         self.history.note(before, after, now_s)

@@ -4,7 +4,7 @@ A measure tries each number: the simulator here, a real load elsewhere.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal, Protocol
@@ -13,14 +13,12 @@ import orjson
 
 from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.scenario.variants import lasting, with_index_shards, with_shards
-from keyheat.simulator.alterations import Altered, in_shards, spread_traffic
-from keyheat.simulator.flow import Traffic
+from keyheat.scenario.variants import lasting
+from keyheat.simulator.alterations import spread_traffic
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.questions import SHARDS_MOST, SHARE_MOST, STEADY_S, Question, shards_question
 from keyheat.simulator.search import Measure, Step, Tries
 from keyheat.simulator.simulate import simulate
-from keyheat.simulator.traffic import asks_for_shards, traffic_of
 from keyheat.words import WRITES_FIRST, Direction
 
 CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
@@ -110,39 +108,18 @@ class Simulated:
     question: Question
     folder: Path = Path()
     watch: SearchWatch | None = None
-    _undivided: SimulationOutcome | None = field(default=None, init=False)
 
     def __call__(self, value: float, again: int) -> Step:
         if self.watch is not None:
             self.watch.trying(value)
-        candidate = self.question.candidate(value)
+        question, candidate = self.question, self.question.candidate(value)
         seed = candidate.seed + again
-        if self.question.kind == "shards" and not _shards_itself(self.question, candidate, self.folder):
-            outcome = self._divided(candidate, seed)
-        else:
-            traffic, _notes = spread_traffic(candidate, seed, self.folder)
-            outcome = self._outcome(candidate, seed, traffic)
-        return step_of(self.question, value, candidate, outcome)
-
-    def _divided(self, candidate: Scenario, seed: int) -> SimulationOutcome:
-        """Simulate the load with its hot keys divided, in the direction that throttles undivided."""
-        if self._undivided is None:
-            single = with_shards(self.question.scenario, 1)
-            self._undivided = self._outcome(single, single.seed, None)
-        if candidate.keys.shards == 1 and seed == candidate.seed:
-            return self._undivided
-        direction = most_throttled(self._undivided)
-        return self._outcome(
-            candidate, seed, divided_traffic(candidate, seed, direction, self.question.index, self.folder)
-        )
-
-    def _outcome(self, scenario: Scenario, seed: int, traffic: Traffic | None) -> SimulationOutcome:
-        return outcome_of(
-            simulate(
-                scenario, seed=seed, traffic=traffic, folder=self.folder, behaviour=self.question.behaviour,
-                progress=None if self.watch is None else self.watch.simulated, counts_only=True,
-            )
+        traffic, _notes = spread_traffic(candidate, seed, self.folder, question.index)
+        run = simulate(
+            candidate, seed=seed, traffic=traffic, folder=self.folder, behaviour=question.behaviour,
+            progress=None if self.watch is None else self.watch.simulated, counts_only=True,
         )  # fmt: skip
+        return step_of(question, value, candidate, outcome_of(run))
 
 
 def smallest_shards(
@@ -158,9 +135,8 @@ def smallest_shards(
 ) -> Search:
     """The smallest number of shards of every hot key with which hardly an attempt (`share_most`) throttles.
 
-    A load test that spreads no key is taken as if it did, in the direction in which it throttles. `measure`
-    simulates a candidate with a seed, `share_of` says what of an outcome counts as throttled. Raises
-    `ValueError`.
+    A load test that spreads no key is taken as if it did. `measure` simulates a candidate with a seed,
+    `share_of` says what of an outcome counts as throttled. Raises `ValueError`.
     """
     question = shards_question(scenario, index=index, most=most, share_most=share_most, burst=burst)
     if measure is None:
@@ -223,21 +199,6 @@ def throttled_directions(question: Question, folder: Path = Path()) -> list[Dire
     outcome = outcome_of(run)
     directions = [side for side in WRITES_FIRST if outcome.share(side) > question.share_most]
     return directions or [max(WRITES_FIRST, key=outcome.consumed_per_s)]
-
-
-def _shards_itself(question: Question, candidate: Scenario, folder: Path) -> bool:
-    """Return whether the load test, or a described attribute, has the shards itself."""
-    index = question.index
-    of_index = index is not None and with_index_shards(question.scenario, index, 1) is not None
-    return of_index or asks_for_shards(candidate, folder)
-
-
-def divided_traffic(
-    candidate: Scenario, seed: int, direction: Direction, index: str | None, folder: Path
-) -> Altered:
-    """Return the load test's traffic with the hot keys of one direction divided."""
-    change = in_shards(candidate.keys.shards, direction, index)
-    return Altered(traffic_of(candidate, seed, folder), change)
 
 
 def most_throttled(outcome: SimulationOutcome) -> Direction:

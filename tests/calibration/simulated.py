@@ -39,9 +39,8 @@ class Simulated:
     @cached_property
     def seconds(self) -> list[Second]:
         """The client's rows, a second each."""
-        columns = self.simulation.client.seconds.columns
         zero_s = self.simulation.started_s + self.starts_s
-        return [Second(*row)._replace(at_s=row[0] - zero_s) for row in zip(*columns, strict=True)]
+        return [Second(*row)._replace(at_s=row[0] - zero_s) for row in self.simulation.client.seconds]
 
     @property
     def elapsed_s(self) -> float:
@@ -87,11 +86,11 @@ class Simulated:
         return self.simulation.model.partition_count() - later
 
     def _reasons(self, reason: str, start_s: float, end_s: float) -> int:
-        throttles = self.simulation.client.throttles
         zero_s = self.simulation.started_s + self.starts_s
-        told = zip(throttles.columns[0], throttles.columns[3], throttles.columns[7], strict=True)
         return sum(
-            count for second, why, count in told if why == reason and start_s <= second - zero_s < end_s
+            row[7]
+            for row in self.simulation.client.throttles
+            if row[3] == reason and start_s <= row[0] - zero_s < end_s
         )
 
 

@@ -60,7 +60,7 @@ def test_plan_and_simulation_have_one_answer_about_the_write_buffer_of_an_index(
     assert sent is not None
     (limit,) = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS)
     made = simulate(scenario)
-    throttled_s = [row[0] - int(made.started_s) for row in made.client.seconds.rows() if row[6]]
+    throttled_s = [row[0] - int(made.started_s) for row in made.client.seconds if row[6]]
     assert (limit.constraint, limit.name) == ("table", "index by_a")
     assert limit.from_s == min(throttled_s) == 105
     assert "its burst and write buffer can last 1 min 45 s at most" in foretold_sentence(limit)

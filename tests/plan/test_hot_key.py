@@ -9,7 +9,7 @@ from keyheat.plan.hot_key import HotKey, hot_key_of, shards_needed
 from keyheat.plan.plan import plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.words import READ, WRITE, Direction
-from tests.make import a_shipped
+from tests.make import a_scenario, a_shipped
 
 
 def hot_key(name: str = "hotkey", **changes: dict[str, Any]) -> HotKey:
@@ -65,7 +65,26 @@ def test_the_demand_of_a_trace_is_that_of_its_rows(tmp_path: Path) -> None:
     assert (plan.target.total, plan.target.peak_per_s) == (4, 3)  # twice as fast; the last is too late
     assert plan.hot_key is None
     # The second put replaces 2,000 bytes, and the get finds the 100 that it leaves.
-    assert (plan.sent.units(WRITE), plan.sent.units(READ)) == (5, 0.5)
+    assert {key.direction: side.total() for key, side in plan.sent.sides.items()} == {WRITE: 5, READ: 0.5}
+
+
+@pytest.mark.parametrize(
+    ("keys", "share"),
+    [
+        ({"kind": "uniform", "keys": 8}, 1 / 8),
+        ({"kind": "uniform", "keys": 1_000_000}, 1e-6),
+        ({"kind": "hot_key", "share": 0.0, "keys": 10}, 0.1),
+        ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, 0.2),
+        ({"kind": "hot_set", "share": 0.1, "hot_keys": 100, "keys": 10}, 0.09),
+        ({"kind": "zipf", "exponent": 1.0, "keys": 3}, 6 / 11),
+        ({"kind": "date", "day_s": 5}, 1.0),
+        ({"kind": "sequential"}, 0.0),
+    ],
+)
+def test_the_share_of_the_hottest_key_is_known(keys: dict[str, Any], share: float) -> None:
+    key = hot_key_of(a_scenario(keys=keys))
+    assert key is not None
+    assert key.share == pytest.approx(share)
 
 
 @pytest.mark.parametrize(

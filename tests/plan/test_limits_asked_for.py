@@ -117,5 +117,5 @@ def test_the_first_throttle_is_foretold_exactly(design: Any, mode: str, seconds:
     scenario = with_index(design, mode, seconds, scale)
     foretold_s = [one.from_s for one in told(scenario) if not (one.later or one.behind)]
     made = simulate(scenario)
-    throttled_s = [row[0] - int(made.started_s) for row in made.client.seconds.rows() if row[6]]
+    throttled_s = [row[0] - int(made.started_s) for row in made.client.seconds if row[6]]
     assert min(foretold_s, default=None) == min(throttled_s, default=None)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from keyheat.scenario.keys import (
     NUMBERS_PER_WORKER,
     DateKey,
-    HotSet,
+    HotKeys,
     KeyPattern,
     Sequence,
-    SingleHotKey,
     Uniform,
     Weighted,
     Zipf,
@@ -25,8 +24,8 @@ from keyheat.scenario.keys import (
 
 PATTERNS: list[KeyPattern] = [
     Uniform(10),
-    SingleHotKey(share=0.9, others=10),
-    HotSet(share=0.6, hot_keys=3, others=10),
+    HotKeys(share=0.9, others=10),
+    HotKeys(share=0.6, hot_keys=3, others=10),
     Zipf(1.0, 10),
     Zipf(0.3, 20),
     Zipf(2.5, 6),
@@ -56,25 +55,8 @@ def test_zipf_draws_each_rank_as_often_as_the_law_says(exponent: float, keys: in
         (drawn[f"key-{rank}"] - weights[rank] * count) ** 2 / (weights[rank] * count) for rank in common
     )
     assert squares < len(common) + 6 * len(common) ** 0.5 + 10
-    assert pattern.hottest_share == pytest.approx(weights[0], rel=1e-9)
+    assert pattern.share(1) == pytest.approx(weights[0], rel=1e-9)
     assert pattern.share(keys) == pytest.approx(weights[-1], rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "share"),
-    [
-        (Uniform(8), 1 / 8),
-        (SingleHotKey(0.9, 10), 0.9),
-        (SingleHotKey(0.0, 10), 0.1),
-        (HotSet(0.8, 4, 1_000), 0.2),
-        (HotSet(0.1, 100, 10), 0.09),
-        (Zipf(1.0, 3), 6 / 11),
-        (DateKey(5.0), 1.0),
-        (Sequence(), 0.0),
-    ],
-)
-def test_the_share_of_the_hottest_key_is_known(pattern: KeyPattern, share: float) -> None:
-    assert pattern.hottest_share == pytest.approx(share)
 
 
 def test_a_sequence_gives_each_number_once_and_two_processes_have_none_in_common() -> None:

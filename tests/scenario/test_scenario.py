@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyheat.scenario.keys import DateKey, HotSet, KeyPattern, Sequence, SingleHotKey, Uniform, Weighted, Zipf
+from keyheat.scenario.keys import DateKey, HotKeys, KeyPattern, Sequence, Uniform, Weighted, Zipf
 from keyheat.scenario.scenario import (
     FORMAT,
     Scenario,
@@ -18,7 +18,7 @@ from keyheat.scenario.scenario import (
     load_scenario,
     scenario_from_dict,
 )
-from keyheat.scenario.sizes import ChoiceSize, FixedSize, ItemSize, LognormalSize, UniformSize
+from keyheat.scenario.sizes import ChoiceSize, ItemSize, LognormalSize, UniformSize
 from tests.agreement import MOST_PER_S
 
 ROOT = Path(__file__).parents[2]
@@ -226,12 +226,12 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
     [
         ({"kind": "uniform", "keys": 7}, Uniform(7)),
         ({"kind": "uniform", "keys": 7, "prefix": "status"}, Uniform(7, "status")),
-        ({"kind": "hot_key", "share": 0.5, "keys": 3}, SingleHotKey(0.5, 3)),
+        ({"kind": "hot_key", "share": 0.5, "keys": 3}, HotKeys(0.5, 3)),
         (
             {"kind": "hot_key", "share": 0.5, "prefix": "device"},
-            SingleHotKey(0.5, 1_000, "device-hot", "device"),
+            HotKeys(0.5, hot="device-hot", prefix="device"),
         ),
-        ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, HotSet(0.8, 4)),
+        ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, HotKeys(0.8, hot_keys=4)),
         ({"kind": "zipf", "exponent": 1.1, "keys": 50}, Zipf(1.1, 50)),
         ({"kind": "sequential", "prefix": "invoice"}, Sequence("invoice")),
         ({"values": {"ups": 45, "dhl": 25}}, Weighted(("ups", "dhl"), (45, 25))),
@@ -244,7 +244,6 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
 def test_keys_become_a_pattern(keys: dict[str, Any], pattern: KeyPattern) -> None:
     spec = scenario_from_dict(right(keys=keys), "x").keys
     assert spec.pattern() == pattern
-    assert spec.hottest_share() == pattern.hottest_share
 
 
 @pytest.mark.parametrize(
@@ -272,7 +271,7 @@ def test_keys_that_make_no_sense_are_refused(keys: dict[str, Any], expected: lis
 @pytest.mark.parametrize(
     ("stated", "size"),
     [
-        (2_000, FixedSize(2_000)),
+        (2_000, UniformSize(2_000, 2_000)),
         ({"kind": "uniform", "low": 200, "high": 900}, UniformSize(200, 900)),
         ({"kind": "lognormal", "median": 700, "sigma": 1}, LognormalSize(700, 1.0, 100, 409_600)),
         (
@@ -338,7 +337,6 @@ def test_a_replay_says_which_trace_and_nothing_of_how_much() -> None:
     scenario = scenario_from_dict(raw, "x")
     assert scenario.keys.trace_path(Path("configs/scenarios")) == Path("configs/scenarios/traces/shop.csv")
     assert scenario.load.open_loop
-    assert scenario.keys.hottest_share() is None
     assert scenario_from_dict(scenario.model_dump(mode="json"), "run.json") == scenario
 
 

@@ -6,13 +6,12 @@ import pytest
 
 from keyheat.model.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from keyheat.model.units import read_units, write_units
-from keyheat.scenario.sizes import ChoiceSize, FixedSize, ItemSize, LognormalSize, UniformSize, mean_units
+from keyheat.scenario.sizes import ChoiceSize, ItemSize, LognormalSize, UniformSize, mean_units
 
 SIZES: list[ItemSize] = [
-    FixedSize(1_000),
-    FixedSize(1_025),
+    UniformSize(1_000, 1_000),
+    UniformSize(1_025, 1_025),
     UniformSize(900, 1_100),
-    UniformSize(100, 100),
     LognormalSize(800, 1.0, 100, 20_000),
     LognormalSize(150, 2.0, 120, 400 * 1024),
     ChoiceSize((200, 2_000, 9_000), (8, 1, 1)),

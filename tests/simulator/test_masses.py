@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from keyheat.model.keyspace import key_point, point, position
 from keyheat.scenario.keys import (
     DateKey,
-    HotSet,
+    HotKeys,
     KeyPattern,
     Sequence,
-    SingleHotKey,
     Uniform,
     Weighted,
     Zipf,
@@ -28,7 +27,7 @@ from keyheat.simulator.traffic.setting import composed
 
 DRAWS = 40_000
 PATTERNS: list[KeyPattern] = [
-    Uniform(20), SingleHotKey(0.7, 10), HotSet(0.6, 3, 10), Zipf(1.2, 30), DateKey(day_s=10.0),
+    Uniform(20), HotKeys(0.7, 10), HotKeys(0.6, 10, 3), Zipf(1.2, 30), DateKey(day_s=10.0),
     Weighted(("ups", "dhl", "gls"), (45, 25, 5)),
 ]  # fmt: skip
 
@@ -68,7 +67,7 @@ def test_of_too_many_keys_the_most_used_ones_are_named(monkeypatch: pytest.Monke
     zipf = masses_of(Zipf(1.0, 1_000))
     assert sorted(zipf.name(n) for n in range(100)) == sorted(f"key-{n}" for n in range(100))
     assert zipf.even == pytest.approx(1 - sum(Zipf(1.0, 1_000).share(rank) for rank in range(1, 101)))
-    hot = masses_of(SingleHotKey(0.4, 1_000))
+    hot = masses_of(HotKeys(0.4, 1_000))
     assert (hot.name(0), hot.even) == ("hot", pytest.approx(0.6))
     assert masses_of(Uniform(1_000)).even == masses_of(Sequence()).even == 1.0
 

@@ -13,7 +13,7 @@ from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.scenario.keys import SingleHotKey, Uniform, Zipf
+from keyheat.scenario.keys import HotKeys, Uniform, Zipf
 from keyheat.simulator.flow import Flow, IndexFlow
 from keyheat.simulator.masses import Masses, even_masses, masses_of
 from keyheat.simulator.second import SimulatedTables
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.slow
 
 SCALE = 0.1  # a partition writes 100 units per second: few requests tell
 EVEN = even_masses()
-HOT, HALF_HOT = masses_of(SingleHotKey(0.9, 1_000)), masses_of(SingleHotKey(0.5, 1_000))
+HOT, HALF_HOT = masses_of(HotKeys(0.9, 1_000)), masses_of(HotKeys(0.5, 1_000))
 ZIPF = masses_of(Zipf(1.0, 10_000))
-COUNTRIES = masses_of(SingleHotKey(0.8, 60))
+COUNTRIES = masses_of(HotKeys(0.8, 60))
 SIZES = ((1.0, 0.5), (2.0, 0.3), (4.0, 0.15), (12.0, 0.05))
 
 
@@ -286,7 +286,7 @@ def test_an_on_demand_table_grows_past_its_peak() -> None:
 
 @pytest.mark.parametrize(("within", "splits"), [("point", False), ("rising", False), ("random", True)])
 def test_one_hot_key_splits_only_where_its_items_are_spread(within: str, splits: bool) -> None:
-    keys = replace(masses_of(SingleHotKey(1.0, 1)), within=within)  # type: ignore[arg-type]
+    keys = replace(masses_of(HotKeys(1.0, 1)), within=within)  # type: ignore[arg-type]
     waves, answers = in_waves(on_demand(), always(puts(1_500, keys)), seconds=1_000)
     assert (waves.partition_count() > 4) == splits
     served = sum(one.accepted for one in answers[-1])
@@ -317,7 +317,7 @@ def test_an_indexs_maximum_is_not_taken_for_the_quota_that_it_shares() -> None:
 
 
 def test_eventual_reads_reach_half_as_much_again() -> None:
-    keys = masses_of(SingleHotKey(1.0, 1))
+    keys = masses_of(HotKeys(1.0, 1))
     flow = gets(12_000, keys, units=0.5, eventual=True)
     _waves, answers = in_waves(on_demand(), always(flow), seconds=120)
     assert answers[-1][0].units == pytest.approx(limits.EVENTUAL_READ_PARTITION_UNITS_PER_S, rel=0.01)

@@ -137,8 +137,8 @@ def observed_simulation(name: ScenarioName, simulation: Simulation) -> Observed:
     client = simulation.client
     return observation(
         name,
-        [(row[0], row[4], row[8]) for row in client.seconds.rows() if row[1] is None],
-        [(row[0], row[3], row[7]) for row in client.throttles.rows()],
+        [(row[0], row[4], row[8]) for row in client.seconds if row[1] is None],
+        [(row[0], row[3], row[7]) for row in client.throttles],
         duration_s=simulation.scenario.load.duration_s,
     )
 

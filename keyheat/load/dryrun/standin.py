@@ -13,7 +13,6 @@ from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import ItemTemplate
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.sizes import FixedSize
 
 MOST_REQUESTS: Final = 10_000  # of one execution of a task
 STARTED_S: Final = 1_796_083_200.0
@@ -72,7 +71,7 @@ class DryLoad:
         items: Any = ItemTemplate(scenario, now_s=CLOCK)
         self.items, self._draw_size, items.draw_size = items, items.draw_size, self._sized
         size = scenario.load.item_size()
-        self.sizes = {size.least} if isinstance(size, FixedSize) else set[int]()
+        self.sizes = {size.least} if size.least == size.most else set[int]()
         self.numbers = chain([0], count(FIRST_USER))
         self.record = SimpleNamespace(count=self._count, timed=lambda *_what: None)
         self.ledger = SimpleNamespace(identity=_identity, required=lambda *_what, **_how: ())

@@ -17,7 +17,7 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import CAPACITIES, IndexCapacity, TableCapacity, capacities_to_aws
 from keyheat.runs.table_facts import IndexFacts, TableFacts, table_facts
-from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, changed_fields, only_warms
+from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, events_of, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, requests_of
 
@@ -103,15 +103,10 @@ class TableTimeline:
             if isinstance(error, BotoCoreError):
                 self.problems.append(f"the timeline's step of {at_s:g} s had no answer: {error}")
         late = f"due at {at_s:g} s, while the table was UPDATING" if asked_s - at_s >= LATE_S else None
-        for index, what, old, new in changed_fields(before, steps):
-            if refused is None:
-                self._pending.append(len(self.log))
-            self.log.append(
-                TimelineEvent(
-                    at_s=asked_s, by=TIMELINE, index=index, what=what, before=old, after=new, because=late,
-                    refused=refused,
-                )
-            )  # fmt: skip
+        events = events_of(before, steps, at_s=asked_s, by=TIMELINE, because=late, refused=refused)
+        if refused is None:
+            self._pending += range(len(self.log), len(self.log) + len(events))
+        self.log += events
 
 
 def update_request(table: str, before: TableCapacity, steps: Sequence[ChangeSpec]) -> dict[str, Any]:

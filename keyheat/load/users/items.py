@@ -36,7 +36,6 @@ import orjson
 from keyheat.load.users.attributes import AttributeValues
 from keyheat.model.units import binary_bytes, number_bytes, text_bytes
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.sizes import FixedSize
 from keyheat.scenario.spec.tables import KeyType, TableSpec
 
 LEAST, ABOVE = 10**37, 10**38  # numbers of 38 digits: as many as DynamoDB keeps
@@ -201,7 +200,7 @@ class ItemTemplate:
             for name, spec in scenario.attribute_values.items()
         }
         self._size = scenario.load.item_size()
-        self._fixed_bytes = self._size.least if isinstance(self._size, FixedSize) else None
+        self._fixed_bytes = self._size.least if self._size.least == self._size.most else None
         keys = [name for name in (table.partition_key, table.sort_key) if name]
         self._names_bytes = sum(text_bytes(name) for name in (*keys, FILLER))
         self._filler = b"x" * self._size.most

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -11,10 +11,9 @@ from keyheat.scenario.keys import (
     FIRST_DAY,
     PREFIX,
     DateKey,
-    HotSet,
+    HotKeys,
     KeyPattern,
     Sequence,
-    SingleHotKey,
     Uniform,
     Weighted,
     Zipf,
@@ -29,6 +28,7 @@ from keyheat.scenario.spec.part import (
     Units,
     broken_kind,
     numbered,
+    stated,
 )
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.trace import TraceKeys
@@ -37,7 +37,6 @@ Kind = Literal["uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "r
 KeyName = Annotated[str, Field(min_length=1, max_length=1_000)]
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 MOST_VALUES = 100_000
-Stated = TypeVar("Stated", int, float, dict[str, float])
 
 
 class KeysSpec(ScenarioPart):
@@ -88,40 +87,24 @@ class KeysSpec(ScenarioPart):
         match self.kind:
             case "uniform":
                 return Uniform(self.keys, prefix)
-            case "hot_key":
-                return SingleHotKey(_stated(self.share), self.keys, hot, prefix)
-            case "hot_set":
-                return HotSet(_stated(self.share), _stated(self.hot_keys), self.keys, hot, prefix)
+            case "hot_key" | "hot_set":
+                return HotKeys(stated(self.share), self.keys, self.hot_keys, hot, prefix)
             case "zipf":
-                return Zipf(_stated(self.exponent), self.keys, prefix)
+                return Zipf(stated(self.exponent), self.keys, prefix)
             case "date":
                 first_day = self.first_day or FIRST_DAY
-                return DateKey(_stated(self.day_s), first_day, self.rounded_to or "day", self.prefix)
+                return DateKey(stated(self.day_s), first_day, self.rounded_to or "day", self.prefix)
             case "sequential":
                 return Sequence.of_worker(worker, prefix)
             case "values":
-                values = _stated(self.values)
+                values = stated(self.values)
                 return Weighted(tuple(values), tuple(values.values()))
             case "replay":
                 return TraceKeys(self.trace_path(folder))
 
     def trace_path(self, folder: Path) -> Path:
         """Where the trace is; `folder` is the scenario's."""
-        assert self.trace is not None, "checked with the scenario"
-        return folder / self.trace
-
-    def hottest_share(self) -> float | None:
-        """The part of the requests that meet on the most used key, before a suffix spreads it.
-
-        None where only the trace knows.
-        """
-        return self.pattern().hottest_share
-
-
-def _stated(value: Stated | None) -> Stated:
-    """A field that its kind needs: the rules of a scenario have seen to it."""
-    assert value is not None, "checked with the scenario"
-    return value
+        return folder / stated(self.trace)
 
 
 NEEDED: dict[str, tuple[str, ...]] = {

@@ -78,6 +78,15 @@ def numbered(parts: Sequence[Part], path: str) -> list[tuple[str, Part]]:
     return [(f"{path}[{number}]", part) for number, part in enumerate(parts) if part is not None]
 
 
+Value = TypeVar("Value")
+
+
+def stated(value: Value | None) -> Value:
+    """The value of a field that its kind needs: the rules of a scenario have seen to it."""
+    assert value is not None, "checked with the scenario"
+    return value
+
+
 Fields = Mapping[str, Sequence[str]]
 
 

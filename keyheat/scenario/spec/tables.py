@@ -22,6 +22,7 @@ from keyheat.scenario.spec.part import (
     Units,
     numbered,
 )
+from keyheat.words import Capacity
 
 KeyType = Literal["S", "N", "B"]
 IN_WORDS: dict[str, str] = {"S": "a string", "N": "a number", "B": "binary"}
@@ -99,6 +100,11 @@ class CapacityPair(ScenarioPart):
 
     read: Units | None = None
     write: Units | None = None
+
+    @property
+    def rates(self) -> Capacity:
+        """The pair as the model has it."""
+        return Capacity(self.read, self.write)
 
 
 class IndexSpec(ScenarioPart):

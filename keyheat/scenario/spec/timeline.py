@@ -4,7 +4,7 @@ UpdateTable refuses the rest during the run, and the run says so: a change of no
 falls, one decrease or switch too many.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from math import inf
 
@@ -15,63 +15,6 @@ Step = tuple[str, ChangeSpec]
 """A step of a timeline, with its path in the file."""
 CHANGES = ("billing_mode", "provisioned", "max_on_demand", "warm")
 ON_DEMAND = "PAY_PER_REQUEST"
-
-
-class _Walk:
-    """The table between two steps."""
-
-    def __init__(self, table: TableSpec) -> None:
-        indexes = [index for _path, index in numbered(table.indexes, "") if isinstance(index.name, str)]
-        self.mode: str = table.billing_mode
-        self.was_provisioned = self.mode != ON_DEMAND
-        self._local = {index.name for index in indexes if index.local}
-        self._indexes = {index.name for index in indexes} - self._local
-
-    def request(self, steps: Sequence[Step]) -> Iterator[str]:
-        """What is wrong with the steps of one moment, each with its path; after that, they have been made."""
-        yield from self._switch(steps)
-        path_of: dict[str | None, str] = {}
-        for path, step in steps:
-            if step.index in path_of:
-                yield f"{path_of[step.index]} is of the same moment: say both in one step @ {path}"
-            path_of[step.index] = path
-            if not step.stated & {*CHANGES}:
-                yield f"say what to change: {', '.join(CHANGES)} @ {path}"
-            elif step.index is not None and step.index not in self._indexes:
-                yield f"{self._no_index(step.index)} @ {path}.index"
-            elif step.provisioned is not None and self.mode == ON_DEMAND:
-                yield f"{ON_DEMAND} mode by then, without provisioned capacity @ {path}.provisioned"
-            elif step.max_on_demand is not None and self.mode != ON_DEMAND:
-                yield f"PROVISIONED mode by then, without an on-demand maximum @ {path}.max_on_demand"
-
-    def _switch(self, steps: Sequence[Step]) -> Iterator[str]:
-        for path, step in steps:
-            if step.billing_mode not in ("PROVISIONED", ON_DEMAND):
-                continue
-            if step.index is not None:
-                yield f"it is that of the table and all its indexes: leave index out @ {path}.billing_mode"
-            elif step.billing_mode == self.mode:
-                yield f"the table is in {self.mode} mode already @ {path}.billing_mode"
-            else:
-                self.mode = step.billing_mode
-                if self.mode == "PROVISIONED":
-                    self.was_provisioned = True
-                    yield from self._lacking(path, steps)
-
-    def _lacking(self, path: str, steps: Sequence[Step]) -> Iterator[str]:
-        """The capacities that a switch to provisioned mode does not name."""
-        pairs = {step.index: step.provisioned for _path, step in reversed(steps)}
-        for name in (None, *sorted(self._indexes)):
-            lacking = [side for side in ("read", "write") if getattr(pairs.get(name), side, None) is None]
-            if lacking:
-                where = "" if name is None else f" of index {name!r}, in a step of the same at_s"
-                yield f"PROVISIONED mode needs provisioned.{' and .'.join(lacking)}{where} @ {path}"
-
-    def _no_index(self, name: str) -> str:
-        if name in self._local:
-            return f"{name!r} is a local index, which shares the table's capacity"
-        there = ", ".join(map(repr, sorted(self._indexes)))
-        return f"there is no global index {name!r}; global indexes: {there or 'none'}"
 
 
 def broken_timeline(steps: Sequence[Step], table: TableSpec | None, duration_s: float) -> Iterator[str]:
@@ -87,8 +30,62 @@ def broken_timeline(steps: Sequence[Step], table: TableSpec | None, duration_s: 
         before_s = max(before_s, step.at_s)
     if table is None:
         return
-    walk = _Walk(table)
+    indexes = [index for _path, index in numbered(table.indexes, "") if isinstance(index.name, str)]
+    local = {index.name: index.local for index in indexes}
+    modes: list[str] = [table.billing_mode]
     for _at_s, same in groupby(steps, key=lambda entry: entry[1].at_s):
-        yield from walk.request(list(same))
-    if table.auto_scaling is not None and not walk.was_provisioned:
+        yield from _broken_request(list(same), modes, local)
+    if table.auto_scaling is not None and set(modes) == {ON_DEMAND}:
         yield "PAY_PER_REQUEST mode has no capacity to scale @ $.table.auto_scaling"
+
+
+def _broken_request(steps: Sequence[Step], modes: list[str], local: Mapping[str, bool]) -> Iterator[str]:
+    """What is wrong with the steps of one moment; a new mode of the table is added to `modes`.
+
+    `local` says of each index whether it is a local one.
+    """
+    yield from _broken_switch(steps, modes, [name for name, is_local in local.items() if not is_local])
+    path_of: dict[str | None, str] = {}
+    for path, step in steps:
+        if step.index in path_of:
+            yield f"{path_of[step.index]} is of the same moment: say both in one step @ {path}"
+        path_of[step.index] = path
+        if not step.stated & {*CHANGES}:
+            yield f"say what to change: {', '.join(CHANGES)} @ {path}"
+        elif step.index is not None and local.get(step.index, True):
+            yield f"{_no_index(step.index, local)} @ {path}.index"
+        elif step.provisioned is not None and modes[-1] == ON_DEMAND:
+            yield f"{ON_DEMAND} mode by then, without provisioned capacity @ {path}.provisioned"
+        elif step.max_on_demand is not None and modes[-1] != ON_DEMAND:
+            yield f"PROVISIONED mode by then, without an on-demand maximum @ {path}.max_on_demand"
+
+
+def _broken_switch(steps: Sequence[Step], modes: list[str], indexes: Sequence[str]) -> Iterator[str]:
+    for path, step in steps:
+        if step.billing_mode not in ("PROVISIONED", ON_DEMAND):
+            continue
+        if step.index is not None:
+            yield f"it is that of the table and all its indexes: leave index out @ {path}.billing_mode"
+        elif step.billing_mode == modes[-1]:
+            yield f"the table is in {modes[-1]} mode already @ {path}.billing_mode"
+        else:
+            modes.append(step.billing_mode)
+            if step.billing_mode == "PROVISIONED":
+                yield from _lacking(path, steps, indexes)
+
+
+def _lacking(path: str, steps: Sequence[Step], indexes: Sequence[str]) -> Iterator[str]:
+    """The capacities that a switch to provisioned mode does not name."""
+    pairs = {step.index: step.provisioned for _path, step in reversed(steps)}
+    for name in (None, *sorted(indexes)):
+        lacking = [side for side in ("read", "write") if getattr(pairs.get(name), side, None) is None]
+        if lacking:
+            where = "" if name is None else f" of index {name!r}, in a step of the same at_s"
+            yield f"PROVISIONED mode needs provisioned.{' and .'.join(lacking)}{where} @ {path}"
+
+
+def _no_index(name: str, local: Mapping[str, bool]) -> str:
+    if local.get(name):
+        return f"{name!r} is a local index, which shares the table's capacity"
+    there = ", ".join(repr(each) for each, is_local in sorted(local.items()) if not is_local)
+    return f"there is no global index {name!r}; global indexes: {there or 'none'}"

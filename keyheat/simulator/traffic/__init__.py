@@ -16,7 +16,7 @@ from keyheat.simulator.dryrun.combinations import with_combinations
 from keyheat.simulator.dryrun.requests import LoadTest
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.traffic.kinds import TaskFlows, UserTasks
-from keyheat.simulator.traffic.setting import TrafficSetting, user_demand_at
+from keyheat.simulator.traffic.setting import TrafficSetting
 from keyheat.words import Direction
 
 
@@ -54,7 +54,6 @@ class Sending(Traffic):
         self.setting = setting
         self._users = UserTasks.of(setting, loadtest)
         self._shares = _shares_of(loadtest, setting.load.users)
-        self._shape = setting.load.rate_shape()
         self._sent: list[Flow] = []  # in this second
         self._due = 0.0  # in this second, in the target's unit
         self._owed = 0.0  # units spent beyond the target until now
@@ -69,19 +68,18 @@ class Sending(Traffic):
         """What is sent in the second that begins `at_s` seconds into the run."""
         self.setting.begin(at_s)
         load = self.setting.load
-        self._due = user_demand_at(self._shape, load, at_s) - self._owed
+        self._due = self.setting.due - self._owed
         classes = [user.tasks() for user in self._users]
-        costs = [_mean(tasks, [self._cost(task) for task in tasks]) for tasks in classes]
+        costs = [fsum(task.weight * self._cost(task) for task in tasks) for tasks in classes]
         mean = max(fsum(share * cost for share, cost in zip(self._shares, costs, strict=True)), LEAST_COST)
         self._sent = []
         for tasks, share, cost in zip(classes, self._shares, costs, strict=True):
             each = mean if load.open_loop else cost
             begun = max(0.0, self._due) * share / each if each else 0.0
-            weight = fsum(task.weight for task in tasks)
             self._sent += [
                 replace(
                     flow,
-                    requests=begun * task.weight / weight * flow.requests,
+                    requests=begun * task.weight * flow.requests,
                     poisson=load.arrivals == "poisson",
                 )
                 for task in tasks
@@ -123,13 +121,6 @@ class Sending(Traffic):
             for flow in task.flows
             if self._counts(flow)
         )
-
-
-def _mean(tasks: Sequence[TaskFlows], values: Sequence[float]) -> float:
-    """The mean over the tasks of one user class, by their weights."""
-    weight = fsum(task.weight for task in tasks)
-    total = fsum(task.weight * value for task, value in zip(tasks, values, strict=True))
-    return total / weight if weight else 0.0
 
 
 def _shares_of(loadtest: LoadTest, users: int) -> list[float]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from keyheat.model import limits
 from keyheat.model.units import write_units
-from keyheat.scenario.sizes import FixedSize, ItemSize, mean_units
+from keyheat.scenario.sizes import ItemSize, mean_units
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 from keyheat.simulator.dryrun.requests import IndexKey, RequestKind
 from keyheat.simulator.flow import IndexFlow
@@ -140,7 +140,7 @@ def _writes(setting: "TrafficSetting", index: IndexSpec, size: ItemSize, there: 
     """Index writes of one put: a moved entry is deleted first, an unchanged one costs nothing."""
     if (index.partition_key, index.sort_key) != (setting.table.partition_key, setting.table.sort_key):
         return 1.0 + there
-    return 1.0 - there if isinstance(size, FixedSize) else 1.0
+    return 1.0 - there if size.least == size.most else 1.0
 
 
 def _index_keys(setting: "TrafficSetting", index: IndexSpec, keys: Masses) -> Masses:

@@ -11,7 +11,7 @@ from math import fsum
 from typing import Any, Final
 
 from keyheat.model import limits
-from keyheat.scenario.sizes import FixedSize, ItemSize
+from keyheat.scenario.sizes import ItemSize, UniformSize
 from keyheat.simulator.dryrun.requests import (
     PATTERN,
     KeyLaw,
@@ -50,7 +50,7 @@ class TaskFlows:
     """What one execution of a task sends in this second, in the mean."""
 
     flows: Sequence[Flow]
-    weight: float = 1.0
+    weight: float = 1.0  # the share of the executions
     spared: float = 0.0  # requests that a cache answers
 
     @property
@@ -77,11 +77,12 @@ class UserTasks:
         return [cls(setting, user, written) for user in loadtest.users]
 
     def tasks(self) -> list[TaskFlows]:
-        """What each task sends in this second; no task without requests."""
+        """What each task sends in this second, of those that send any requests."""
         if self._touched.keys is not self._setting.keys:  # the pattern's keys of the next day
             self._touched = Written(self._setting.keys)
-        tasks = (self._task(task) for task in self._sampled.tasks)
-        return [task for task in tasks if task.flows]
+        tasks = [task for each in self._sampled.tasks if (task := self._task(each)).flows]
+        whole = fsum(task.weight for task in tasks)
+        return [replace(task, weight=task.weight / whole) for task in tasks if whole]
 
     def _task(self, task: Task) -> TaskFlows:
         kinds = [kind for each in task.kinds if (kind := self._now(each)).times > 0]
@@ -169,7 +170,8 @@ class UserTasks:
 
     def _size(self, kind: RequestKind) -> ItemSize:
         """The size of the items that it writes: its own, or the scenario's."""
-        return FixedSize(round(kind.own_bytes)) if kind.own_bytes else self._setting.load.item_size()
+        own = round(kind.own_bytes or 0)
+        return UniformSize(own, own) if own else self._setting.load.item_size()
 
     def _keys(self, kind: RequestKind) -> Masses:
         return self._setting.keys_of(self._law if kind.key.written else kind.key)

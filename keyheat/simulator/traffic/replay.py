@@ -33,7 +33,6 @@ class Replay(Traffic):
         self._rows = read_trace(
             keys.trace_path(self.setting.folder),
             has_sort_key=self.setting.table.sort_key is not None,
-            least=lambda _key, _sort_key: 0,
         )
         self._next = next(self._rows, None)
 

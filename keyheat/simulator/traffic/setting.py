@@ -35,16 +35,6 @@ from keyheat.simulator.traffic.written import Written
 LOOKS = 20  # within a second, while users are being started
 
 
-def demand_at(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
-    """Return the target of one second, in its unit; the last second may be a shorter one."""
-    return max(0.0, shape.total(min(at_s + 1.0, load.duration_s)) - shape.total(at_s))
-
-
-def user_demand_at(shape: LoadShape, load: LoadSpec, at_s: float) -> float:
-    """Return the same, in a closed loop in proportion to the users that are there."""
-    return demand_at(shape, load, at_s) * (1.0 if load.open_loop else spawned_share(load, at_s))
-
-
 def spawned_share(load: LoadSpec, at_s: float) -> float:
     """Return the part of the users that is there, as the mean of a second.
 
@@ -71,6 +61,7 @@ class TrafficSetting:
     counts: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     """What the load test counts, `group.what`, as `counted` of a run's manifest has it."""
     at_s: float = field(default=0.0, init=False)  # this second, from the start of the run
+    due: float = field(default=0.0, init=False)  # in it, in the target's unit
     coming: float = field(default=0.0, init=False)  # requests in it, as far as the scenario can say
     _pattern: KeyPattern = field(init=False)
     _shape: LoadShape = field(init=False)
@@ -86,10 +77,12 @@ class TrafficSetting:
         self._shape = self.load.rate_shape()
 
     def begin(self, at_s: float) -> None:
-        """A second begins."""
+        """A second begins, the last of which may be shorter; in a closed loop some users may be missing."""
+        load, total = self.load, self._shape.total
+        there = 1.0 if load.open_loop else spawned_share(load, at_s)
         self.at_s = at_s
-        due = user_demand_at(self._shape, self.load, at_s)
-        self.coming = due if self.load.target_unit == "requests" else due / self.load.mean_write_units
+        self.due = max(0.0, total(min(at_s + 1.0, load.duration_s)) - total(at_s)) * there
+        self.coming = self.due if load.target_unit == "requests" else self.due / load.mean_write_units
 
     @property
     def table(self) -> TableSpec:
@@ -178,7 +171,7 @@ class TrafficSetting:
 
 def _used(pattern: TraceKeys) -> Counter[str]:
     """How often each key of a trace is used, for loads that take the keys and have times of their own."""
-    rows = read_trace(pattern.path, has_sort_key=True, least=lambda _key, _sort_key: 0)
+    rows = read_trace(pattern.path, has_sort_key=True)
     return Counter(row.key for row in rows)
 
 
