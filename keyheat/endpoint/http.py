@@ -48,7 +48,7 @@ def refusal(status: int, code: str, message: str) -> bytes:
 TOO_MANY = refusal(503, "ServiceUnavailableException", "Too many connections")
 TOO_BUSY = refusal(503, "ServiceUnavailableException", "Too many requests have begun and are not whole yet")
 TOO_SLOW = refusal(408, "RequestTimeoutException", "The request did not arrive in time")
-TOO_LARGE = refusal(413, "RequestEntityTooLargeException", "Request body is too large (--max-body-bytes)")
+TOO_LARGE = refusal(413, "RequestEntityTooLargeException", "Request body is larger than 17 MiB")
 HEAD_TOO_LARGE = refusal(431, "SerializationException", "Request header is too large")
 NOT_HTTP = refusal(400, "SerializationException", "Not a well-formed HTTP request")
 

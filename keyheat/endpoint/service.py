@@ -8,9 +8,9 @@ from typing import Any, Final, Protocol, cast
 from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
-from keyheat.endpoint.options import MOST_STREAM_BYTES, Durations
+from keyheat.endpoint.options import Durations
 from keyheat.endpoint.recording import Recording
-from keyheat.endpoint.stream import TableStream, View, label_at
+from keyheat.endpoint.stream import MOST_BYTES, TableStream, View, label_at
 from keyheat.endpoint.tables.catalog import Aim, Catalog, Table
 from keyheat.endpoint.values import INVALID
 from keyheat.model.behaviour import DEFAULT, Behaviour
@@ -41,7 +41,7 @@ class ServiceClock:
 class Streams:
     """Streams by ARN. `max_bytes` bounds each of them."""
 
-    max_bytes: int = MOST_STREAM_BYTES
+    max_bytes: int = MOST_BYTES
     _streams: dict[str, TableStream] = field(default_factory=dict)
 
     def check_change(self, table: Table, view: View | None) -> None:
@@ -141,8 +141,8 @@ class Service:
     """Everything an endpoint holds in one Region. Handlers run one at a time, so nothing here is locked.
 
     `clock` gives epoch seconds; `scale` multiplies every rate limit; `seed` is that of the tables' models;
-    `publish_delay_s` are the seconds from a minute's end to its metrics; `recordings` are of tables by name,
-    None if nothing is recorded; `faults` are the rules in force, None if there are no rules.
+    `recordings` are of tables by name, None if nothing is recorded; `faults` are the rules in force, None if
+    there are no rules.
     """
 
     clock: Callable[[], float]
@@ -150,7 +150,6 @@ class Service:
     account_id: str = "000000000000"
     scale: float = 1.0
     seed: int = 1
-    publish_delay_s: float = 0.0
     durations: Durations = field(default_factory=Durations)
     behaviour: Behaviour = DEFAULT
     streams: Streams = field(default_factory=Streams)
@@ -161,7 +160,7 @@ class Service:
 
     def __post_init__(self) -> None:
         self.catalog = Catalog(self.clock, self.region)
-        self.metrics = Metrics(self.publish_delay_s)
+        self.metrics = Metrics()
 
     def in_region(self, region: str) -> "Service":
         """The same account in another Region, still empty."""

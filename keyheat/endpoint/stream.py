@@ -28,6 +28,8 @@ Event = Literal["INSERT", "MODIFY", "REMOVE"]
 ENTRY_BYTES = 250
 """What one entry takes in memory beside the images it holds: itself, its numbers, its places in two lists."""
 COMPACTED_FROM = 1_024
+MOST_BYTES = 512 << 20
+"""Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
 
 
 class StreamEntry(NamedTuple):

@@ -138,7 +138,6 @@ def _table(context: Context, request: dict[str, Any]) -> Table:
         raise ServiceError("TableNotFoundException", f"Table not found: {name}") from error
 
 
-PER_PAGE = 100
 Body = dict[str, Any]
 
 
@@ -169,28 +168,8 @@ def describe_contributor_insights(context: Context, request: Body) -> Body:
     }
 
 
-def list_contributor_insights(context: Context, request: Body) -> Body:
-    """ListContributorInsights, in pages; NextToken names the last resource shown."""
-    now_s, most = context.now_s, request.get("MaxResults")
-    most = PER_PAGE if most is None else most
-    if most < 1:
-        raise validation_error("MaxResults must be 1 or more")
-    name, after = request.get("TableName"), _token_parts(request.get("NextToken"))
-    tables = list(context.service.catalog) if name is None else [context.service.catalog.find(name)]
-    summaries = (
-        _summary(table, index, watch, now_s)
-        for table in tables
-        for index, watch in table.insights.watches.items()
-    )
-    later = sorted((summary for summary in summaries if _placed(summary) > after), key=_placed)
-    return page(
-        "ContributorInsightsSummaries", later, most, "NextToken", lambda each: "/".join(_placed(each))
-    )
-
-
 CONTRIBUTOR_INSIGHTS: dict[str, Handler] = {
     "DescribeContributorInsights": describe_contributor_insights,
-    "ListContributorInsights": list_contributor_insights,
     "UpdateContributorInsights": update_contributor_insights,
 }
 
@@ -213,14 +192,3 @@ def _named(table: Table, index: str | None) -> Body:
 def _summary(table: Table, index: str | None, watch: KeyWatch, now_s: float) -> Body:
     mode = {"ContributorInsightsMode": watch.mode} if watch.on else {}
     return {**_named(table, index), "ContributorInsightsStatus": watch.status(now_s), **mode}
-
-
-def _placed(summary: Body) -> tuple[str, str]:
-    return summary["TableName"], summary.get("IndexName", "")
-
-
-def _token_parts(token: str | None) -> tuple[str, str]:
-    table, slash, index = (token or "/").partition("/")
-    if not slash:
-        raise validation_error("Invalid NextToken: give the one that came with the page before")
-    return table, index
