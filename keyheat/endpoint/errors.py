@@ -10,10 +10,13 @@ The member that holds the reasons is spelt `ThrottlingReasons` in two of the exc
 `throttlingReasons` in ThrottlingException, and clients drop the one they do not expect.
 """
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from keyheat.model.resources import Cause, Refusal
 from keyheat.words import Direction
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.tables.catalog import Table
 
 DYNAMODB = "com.amazonaws.dynamodb.v20120810#"
 CORAL = "com.amazon.coral.service#"
@@ -120,16 +123,7 @@ ACCOUNT_EXCEEDED = (
 )
 
 
-class ThrottledTable(Protocol):
-    """The properties of a table that an error needs."""
-
-    @property
-    def provisioned(self) -> bool: ...
-
-    def resource_arn(self, index: str | None) -> str: ...
-
-
-def throttled(table: ThrottledTable, refusal: Refusal, *, batch: bool = False) -> ServiceError:
+def throttled(table: "Table", refusal: Refusal, *, batch: bool = False) -> ServiceError:
     """The exception for a refused request.
 
     `batch`: a batch of which nothing was processed. Such a batch answers ProvisionedThroughputExceeded only
@@ -146,7 +140,7 @@ def throttled(table: ThrottledTable, refusal: Refusal, *, batch: bool = False) -
     return ServiceError("ThrottlingException", message, prefix=CORAL_AVAILABILITY, throttlingReasons=reasons)
 
 
-def cancellation_code(table: ThrottledTable, refusal: Refusal) -> tuple[str, str]:
+def cancellation_code(table: "Table", refusal: Refusal) -> tuple[str, str]:
     """Code and message of a refused item in the CancellationReasons of a transaction; it has no reason.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
@@ -156,7 +150,7 @@ def cancellation_code(table: ThrottledTable, refusal: Refusal) -> tuple[str, str
     return "ThrottlingError", _scaling_message(refusal)
 
 
-def _exceeds_provisioned(table: ThrottledTable, refusal: Refusal, *, batch: bool) -> bool:
+def _exceeds_provisioned(table: "Table", refusal: Refusal, *, batch: bool) -> bool:
     if refusal.cause is Cause.PROVISIONED:
         return True
     return refusal.cause is Cause.KEY_RANGE and table.provisioned and not batch

@@ -13,8 +13,7 @@ from xxhash import xxh3_128_hexdigest
 
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.itemstore import json_of, size_of
-from keyheat.endpoint.paging import page
-from keyheat.endpoint.requests import shape_checked
+from keyheat.endpoint.requests import page, shape_checked
 from keyheat.endpoint.service import Context, Handler, require_stream_arn
 from keyheat.endpoint.stream import SHOWS_NEW, SHOWS_OLD, Shard, StreamEntry, TableStream
 from keyheat.endpoint.tables.catalog import table_name

@@ -12,10 +12,10 @@ from typing import Any, Final
 import orjson
 
 from keyheat.addresses import OPEN_MINUTE
-from keyheat.endpoint.cloudwatch.insights import get_insight_rule_report
 from keyheat.endpoint.cloudwatch.queries import (
     Answer,
     Request,
+    get_insight_rule_report,
     get_metric_data,
     get_metric_statistics,
     list_metrics,

@@ -11,7 +11,7 @@ from typing import Any
 
 from keyheat.endpoint.contributors import DEFAULT_MODE, KeyWatch
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
-from keyheat.endpoint.paging import page
+from keyheat.endpoint.requests import page
 from keyheat.endpoint.schema import KeySchema, invalid
 from keyheat.endpoint.service import Context, Handler
 from keyheat.endpoint.tables.catalog import Recovery, Table
