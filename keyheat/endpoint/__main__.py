@@ -51,7 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def serve(options: EndpointOptions) -> int:
-    """Serve until SIGTERM or Ctrl-C; return the exit code."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     if not on_this_machine(options.host):
         print(
@@ -147,7 +146,6 @@ def _watch_stdin(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
 
 
 def _watch_signals(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    """Set `ended` on Ctrl-C or SIGTERM."""
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             loop.add_signal_handler(number, ended.set)

@@ -62,7 +62,6 @@ class InsightRule:
 
     @property
     def labels(self) -> list[str]:
-        """The names of the key attributes that it counts by."""
         sorts = self.keys.sorts if self.kind.startswith("S") else ()
         return [attribute.name for attribute in (*self.keys.partitions, *sorts)]
 
@@ -123,7 +122,6 @@ class KeyWatch:
     rules: dict[Kind, InsightRule] = field(default_factory=dict)
 
     def status(self, now_s: float) -> str:
-        """ContributorInsightsStatus."""
         if now_s < self.settled_s:
             return "ENABLING" if self.on else "DISABLING"
         return "ENABLED" if self.on else "DISABLED"
@@ -148,11 +146,9 @@ class KeyWatch:
         self.on, self.mode, self.updated_s, self.settled_s = on, mode, now_s, now_s + takes_s
 
     def accessed(self, stored: bytes, value: float, now_s: float) -> None:
-        """Count a served request for a key."""
         self._count(("PKC", "SKC"), stored, value, now_s)
 
     def throttled(self, stored: bytes, now_s: float) -> None:
-        """A request for a key was refused for want of capacity."""
         self._count(("PKT", "SKT"), stored, 1.0, now_s)
 
     def _count(self, kinds: Iterable[Kind], stored: bytes, value: float, now_s: float) -> None:
@@ -175,7 +171,6 @@ class Insights:
         return any(watch.on for watch in self.watches.values())
 
     def wrote(self, stored: bytes, units: float, uses: Iterable[IndexUse], now_s: float) -> None:
-        """A write was served, with what it wrote to the global indexes."""
         if (table := self.watches.get(None)) is not None:
             table.accessed(stored, INSIGHT_WRITE_WEIGHT * units, now_s)
         for index, entry, index_units in uses:
@@ -183,12 +178,10 @@ class Insights:
                 watch.accessed(entry, INSIGHT_WRITE_WEIGHT * index_units, now_s)
 
     def read(self, stored: bytes, units: float, now_s: float, index: str | None = None) -> None:
-        """A read was served, of the table or of a global index."""
         if (watch := self.watches.get(index)) is not None:
             watch.accessed(stored, units, now_s)
 
     def read_or_refused(self, stored: bytes, units: float, refusal: Refusal | None, now_s: float) -> None:
-        """Count a read of one item, served or refused."""
         if refusal is None:
             self.read(stored, units, now_s)
         else:

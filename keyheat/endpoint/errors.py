@@ -43,7 +43,6 @@ class ServiceError(Exception):
         self.members = members
 
     def body(self) -> dict[str, Any]:
-        """The JSON body, as DynamoDB spells it."""
         return {"__type": self.prefix + self.code, "message": self.message, **self.members}
 
 
@@ -53,7 +52,6 @@ def validation_error(message: str) -> ServiceError:
 
 
 def serialization_error(message: str) -> ServiceError:
-    """The body cannot be read as a request."""
     return ServiceError("SerializationException", message, prefix=CORAL)
 
 
@@ -65,7 +63,6 @@ def missing_token() -> ServiceError:
 
 
 def unknown_operation(message: str) -> ServiceError:
-    """The endpoint has no such operation."""
     return ServiceError("UnknownOperationException", message, prefix=CORAL)
 
 
@@ -78,7 +75,6 @@ def nested_too_deep() -> ServiceError:
 
 
 def resource_not_found(message: str = "Requested resource not found") -> ServiceError:
-    """The table or index does not exist."""
     return ServiceError("ResourceNotFoundException", message)
 
 

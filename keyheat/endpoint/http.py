@@ -326,12 +326,10 @@ class Connection(asyncio.Protocol):
         self._shared.hold(self, self.held_bytes - before)
 
     def _let_go(self) -> None:
-        """Release the bytes of the unfinished request."""
         self._shared.unfinished_bytes -= self.held_bytes
         self.held_bytes = self._arrived_bytes = 0
 
     def _forget(self) -> None:
-        """Drop received requests that are not answered."""
         self._waiting.clear()
         self._let_go()
         self._begin()
@@ -347,7 +345,6 @@ class Connection(asyncio.Protocol):
             self._transport.write_eof()
 
     def close(self) -> None:
-        """Close the connection after pending writes."""
         self.closing = True
         self._transport.close()
 

@@ -36,7 +36,6 @@ def _region(_context: click.Context, _option: click.Parameter, text: str) -> str
 def _seeds(
     _context: click.Context, _option: click.Parameter, text: tuple[str, ...]
 ) -> tuple[tuple[str | None, Path], ...]:
-    """Files of items, each with the table that is named before it."""
     return tuple(_seed(entry) for entry in text)
 
 
@@ -103,8 +102,6 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointOptions:
-    """The command line of an endpoint."""
-
     host: str = option("listen on this address; the default admits this machine only", default="127.0.0.1")
     allow_host: tuple[str, ...] = option("accept this further host name", default=(), metavar="NAME")
     port: int = option("listen on this port; 0: any free one", default=8000, type=click.IntRange(0, 65_535))

@@ -37,8 +37,6 @@ class PageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request for a page."""
-
     table: str
     headers: Headers
     body: bytes
@@ -97,11 +95,9 @@ class Pages:
         return sorted(self.regions.tables())
 
     def decisions(self, visit: Visit) -> object:
-        """What a table admitted and refused, second by second."""
         return self._model(visit).decisions()
 
     def partitions(self, visit: Visit) -> object:
-        """What each partition admitted and refused, step by step."""
         return self._model(visit).partition_record()
 
     def _model(self, visit: Visit) -> TableModel:
@@ -149,7 +145,6 @@ class Pages:
         return self.faults(visit)
 
     def clear_faults(self, visit: Visit) -> object:
-        """Remove the rules; return their counts."""
         report = self.faults(visit)
         self.regions.set_faults(None)
         return report
@@ -160,7 +155,6 @@ class Pages:
         return response(200, snapshot(self.regions), content_type=b"application/x-ndjson")
 
     def restore(self, visit: Visit) -> object:
-        """Replace all tables by those of a snapshot."""
         from keyheat.endpoint.state.snapshot import NoSnapshot, restore
 
         try:

@@ -18,8 +18,6 @@ Projection = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
 
 @dataclass(frozen=True, slots=True)
 class KeySchemaElement:
-    """A key attribute's name and its one allowed type."""
-
     name: str
     type: KeyType
 
@@ -48,7 +46,6 @@ class KeySchema:
 
     @property
     def sorts(self) -> tuple[KeySchemaElement, ...]:
-        """The attributes of the sort key, the first one first."""
         return () if self.sort is None else (self.sort, *self.more_sort)
 
 
@@ -65,8 +62,6 @@ class IndexSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSchema:
-    """The keys of a table and of all its indexes."""
-
     name: str
     keys: KeySchema
     indexes: tuple[IndexSchema, ...] = ()

@@ -89,7 +89,6 @@ class Streams:
         return stream
 
     def listed(self, now_s: float) -> list[TableStream]:
-        """All streams in the order of their ARNs."""
         self._forget(now_s)
         return [stream for _, stream in sorted(self._streams.items())]
 
@@ -120,7 +119,6 @@ def require_stream_arn(arn: str) -> None:
 
 
 def no_stream(arn: str) -> ServiceError:
-    """No stream has this ARN, or it was disabled more than a day ago."""
     return resource_not_found(f"Requested resource not found: Stream: {arn} not found")
 
 
@@ -177,7 +175,6 @@ class Context:
     delivery: Delivery | None = None
 
     def delay(self) -> Delivery:
-        """The delivery of the response, for changing it."""
         if self.delivery is None:
             self.delivery = Delivery()
         return self.delivery

@@ -66,7 +66,6 @@ class Shard:
 
     @property
     def oldest(self) -> StreamEntry | None:
-        """The oldest entry that is kept."""
         return self._entries[self._gone] if self._gone < len(self._entries) else None
 
     def trim_oldest(self) -> StreamEntry:
@@ -150,7 +149,6 @@ class TableStream:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of memory that the entries hold."""
         return self._held_bytes
 
     @property

@@ -90,7 +90,6 @@ class ShardIterator(NamedTuple):
     issued_s: float
 
     def text(self) -> str:
-        """The iterator as text for clients."""
         position = f"{self.shard_id} {self.sequence} {self.issued_s!r}"
         return f"{self.arn}{SEPARATOR}{b64encode(position.encode()).decode()}"
 

@@ -15,8 +15,6 @@ BUSY = frozenset({"ResourceInUseException", "LimitExceededException"})
 
 
 class ControlClient(Protocol):
-    """The part of a DynamoDB client that changes tables."""
-
     def describe_table(self, **request: Any) -> Mapping[str, Any]: ...
 
     def update_table(self, **request: Any) -> Mapping[str, Any]: ...

@@ -156,8 +156,6 @@ def _over(simulation: Simulation, at_most: float) -> bool:
 
 
 def _times(factor: float) -> Change:
-    """Every flow with `factor` times its requests."""
-
     def change(flow: Flow) -> Flow:
         return replace(flow, requests=flow.requests * factor)
 
@@ -189,7 +187,6 @@ def _smallest_shards(sent: CheckedLoad, at_most: float) -> Search:
 
 
 def _with_shards(sent: CheckedLoad, shards: int) -> CheckedLoad:
-    """The load with this number of shards of every hot key."""
     scenario = with_shards(sent.scenario, shards)
     return replace(
         sent,

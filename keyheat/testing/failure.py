@@ -118,7 +118,6 @@ def text_of(head: str, rows: Rows) -> str:
 
 
 def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
-    """The verdict in a sentence, and what goes with it."""
     from keyheat.analysis.facts import facts_of
     from keyheat.show.advice import cure_words
     from keyheat.show.verdict import sureness, verdict_sentence

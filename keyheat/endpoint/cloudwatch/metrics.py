@@ -41,7 +41,6 @@ def by_period(points: Iterable[Datapoint], period_s: int, anchor_s: int = 0) -> 
 
 
 def together(points: Sequence[Datapoint], start_s: int) -> Datapoint:
-    """Merge several points into one."""
     return Datapoint(
         start_s,
         math.fsum(point.sum for point in points),
@@ -52,7 +51,6 @@ def together(points: Sequence[Datapoint], start_s: int) -> Datapoint:
 
 
 def is_statistic(name: str) -> bool:
-    """Whether the name is a statistic that is computed here."""
     return name in SIMPLE_STATISTICS or _PERCENTILE.fullmatch(name) is not None
 
 

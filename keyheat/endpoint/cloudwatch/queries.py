@@ -37,7 +37,6 @@ Request = Mapping[str, Any]
 
 
 def invalid(message: str, code: str = "ValidationError") -> ServiceError:
-    """The error for a parameter value that is not accepted."""
     return ServiceError(code, message)
 
 
@@ -99,7 +98,6 @@ def _check_query(query: Request) -> None:
 
 
 def _table(metric: Request) -> str:
-    """The table of a metric."""
     return dict(_key(metric).dimensions).get("TableName", ACCOUNT)
 
 

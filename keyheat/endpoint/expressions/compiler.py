@@ -39,8 +39,6 @@ _WHOLE = re.compile(r"#?[A-Za-z0-9_\-]+(\.#?[A-Za-z0-9_\-]+|\[[0-9]+\])*", re.AS
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """The paths that an answer has."""
-
     paths: tuple[DocumentPath, ...]
 
     @property
@@ -160,7 +158,6 @@ class Expressions:
         self._unused_values = set(self.values)
 
     def condition(self, kind: str, text: Any) -> ParsedCondition:
-        """A condition, filter or key condition of the request."""
         parsed = parsed_condition(kind, _text(text), self._names)
         self._use(kind, parsed.names, parsed.values)
         for check in parsed.checks:

@@ -58,8 +58,6 @@ KINDS: Final = ("throttle", "conflict", "error", "cut")
 
 
 class FaultRulesError(ValueError):
-    """Rules that are not accepted, with every reason why."""
-
     def __init__(self, source: str, errors: Sequence[str]) -> None:
         self.errors = list(errors)
         super().__init__(f"{source}: {listed(self.errors)}")
@@ -157,7 +155,6 @@ class FaultRule(FaultPart):
         return self
 
     def _broken(self) -> Iterator[str]:
-        """Yield contradictions between fields."""
         kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
         if not kinds and self.delay_ms is None:
             yield f"does nothing: it needs one of {', '.join(KINDS)}, or delay_ms"

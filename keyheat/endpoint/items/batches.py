@@ -70,7 +70,6 @@ class BatchProgress:
         raise throttled(table, refusal, batch=True)
 
     def told(self, level: str) -> Answer:
-        """The ConsumedCapacity member, one entry per table."""
         if level == "NONE":
             return {}
         return {"ConsumedCapacity": [rendered(name, units, level) for name, units in self.consumed.items()]}
@@ -175,8 +174,6 @@ def batch_get_item(context: Context, request: Request) -> Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedRead:
-    """One key of a batch, and how it is to be read."""
-
     table: Table
     key: Key
     named: Request

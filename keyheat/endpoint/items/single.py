@@ -59,7 +59,6 @@ class WriteRequest(NamedTuple):
     update: Update | None = None
 
     def holds(self, item: Item) -> bool:
-        """Whether the stored item (empty if absent) meets the condition."""
         if self.condition is None:
             return True
         assert self.expressions is not None

@@ -61,7 +61,6 @@ def metric_of(operation: str, request: Request) -> str:
 
 
 def tables_of(operation: str, request: Request) -> set[str]:
-    """The tables that the statements of an answered request name."""
     if operation == ONE:
         return {parsed_statement(request["Statement"]).table}
     entries = request["Statements" if operation == BATCH else "TransactStatements"]

@@ -75,7 +75,6 @@ def _exists(terms: Terms) -> Select:
 
 
 def _order(terms: Terms) -> tuple[str, bool]:
-    """An attribute to order by, and whether the last come first."""
     name = terms.reader.name()
     descending = terms.reader.took("DESC")
     if not descending:

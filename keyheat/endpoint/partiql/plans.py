@@ -85,7 +85,6 @@ def conjuncts(tree: Tree | None) -> Iterator[Tree]:
 
 
 def joined(trees: Iterable[Tree]) -> Tree | None:
-    """One condition for all of these."""
     conditions = list(trees)
     return reduce(lambda left, right: Both("AND", left, right), conditions) if conditions else None
 

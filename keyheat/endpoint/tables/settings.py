@@ -32,7 +32,6 @@ def parse_tags(tags: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def tag_resource(context: Context, request: dict[str, Any]) -> bytes:
-    """TagResource: adds tags, or replaces the values of those there are."""
     table = _tagged(context, request["ResourceArn"])
     tags = table.tags | parse_tags(request["Tags"])
     _check_count(tags)
@@ -41,7 +40,6 @@ def tag_resource(context: Context, request: dict[str, Any]) -> bytes:
 
 
 def untag_resource(context: Context, request: dict[str, Any]) -> bytes:
-    """UntagResource: deletes tags; deleting a missing key is not an error."""
     table = _tagged(context, request["ResourceArn"])
     for key in request["TagKeys"]:
         table.tags.pop(key, None)
