@@ -21,6 +21,7 @@ from keyheat.endpoint.cloudwatch.metrics import (
 )
 from keyheat.endpoint.contributors import InsightRule
 from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.itemkeys import key_texts
 from keyheat.endpoint.service import Service
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS, MINUTE_S
 
@@ -225,7 +226,7 @@ def _rule(service: Service, name: str) -> InsightRule:
 
 def _contributor(rule: InsightRule, key: bytes, values: dict[int, float]) -> Answer:
     return {
-        "Keys": rule.key_texts(key),
+        "Keys": key_texts(rule.keys, key),
         "ApproximateAggregateValue": sum(values.values()),
         "Datapoints": [
             {"Timestamp": datetime.fromtimestamp(start_s, UTC), "ApproximateValue": value}
