@@ -179,10 +179,7 @@ def _described(shard: Shard) -> Body:
 def get_shard_iterator(context: Context, request: Body) -> Body:
     """GetShardIterator: a place in a shard. Raises TrimmedDataAccessException for one that is gone."""
     now_s, kind = context.now_s, request["ShardIteratorType"]
-    for member, needed in (
-        ("SequenceNumber", kind in BY_NUMBER),
-        ("Timestamp", kind == "AT_TIMESTAMP"),
-    ):
+    for member, needed in (("SequenceNumber", kind in BY_NUMBER), ("Timestamp", kind == "AT_TIMESTAMP")):
         if needed != (request.get(member) is not None):
             needs = "needs" if needed else "takes no"
             raise validation_error(f"ShardIteratorType {kind} {needs} {member}")

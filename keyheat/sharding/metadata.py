@@ -152,10 +152,7 @@ class Metadata:
     def read(self, key: str) -> Shards | None:
         """The shards of a key; None where it was never written."""
         answer = self._client.get_item(
-            TableName=self._table,
-            Key=self._key(key),
-            ConsistentRead=True,
-            ReturnConsumedCapacity="TOTAL",
+            TableName=self._table, Key=self._key(key), ConsistentRead=True, ReturnConsumedCapacity="TOTAL"
         )
         self._note("metadata.read_units", _units(answer))
         item = answer.get("Item")

@@ -37,12 +37,7 @@ def diagnosed(sent: CheckedLoad, simulation: Simulation) -> ReportRun:
         thresholds=load_thresholds(),
         scenario=sent.scenario if sent.ours else None,
     )
-    return ReportRun(
-        diagnosis=diagnosis,
-        evidence=evidence,
-        manifest=manifest,
-        keys=keys,
-    )
+    return ReportRun(diagnosis=diagnosis, evidence=evidence, manifest=manifest, keys=keys)
 
 
 def write_report_of(

@@ -330,10 +330,7 @@ def _counted(table: str, rows: tuple[RecordedRow, ...], at_most: float, *, show_
             ("of", "the requests that this test sent to the local endpoint; SDKs retry, so it may not show"),
             ("throttled", ", ".join(f"{whole(count)} x {reason}" for reason, count in reasons.most_common())),
             ("hottest key", _key(hottest, show_keys=show_keys)),
-            (
-                "what to do",
-                f"{title_of(ACTIONS[cause])}. {HOW_FAR}",
-            ),
+            ("what to do", f"{title_of(ACTIONS[cause])}. {HOW_FAR}"),
             (CONFIDENCE, "the endpoint's own reason for every refusal"),
         ],
     )

@@ -20,13 +20,7 @@ from keyheat.endpoint.expressions.conditions import (
     compiled,
 )
 from keyheat.endpoint.expressions.parsing import condition_tree, update_actions
-from keyheat.endpoint.expressions.tokens import (
-    NamesUsed,
-    is_reserved,
-    measured,
-    path_too_deep,
-    syntax_error,
-)
+from keyheat.endpoint.expressions.tokens import NamesUsed, is_reserved, measured, path_too_deep, syntax_error
 from keyheat.endpoint.expressions.trees import DocumentPath, Tree, check_paths, value_at
 from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.values import Item, Value, check_value, serialization_error

@@ -165,11 +165,7 @@ def batch_get_item(context: Context, request: Request) -> Answer:
         rest = unprocessed.setdefault(read.table.name, {**read.entry, "Keys": []})
         rest["Keys"].append(read.named)
     progress.require_some("BatchGetItem", now_s)
-    return {
-        "Responses": responses,
-        "UnprocessedKeys": unprocessed,
-        **progress.told(level_of(request)),
-    }
+    return {"Responses": responses, "UnprocessedKeys": unprocessed, **progress.told(level_of(request))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

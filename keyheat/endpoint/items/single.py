@@ -138,11 +138,7 @@ def planned(table: Table, action: WriteRequest, old: bytes | None) -> ItemChange
 
 
 def write(
-    context: "Context",
-    operation: str,
-    table: Table,
-    action: WriteRequest,
-    shows_failed: str | None = None,
+    context: "Context", operation: str, table: Table, action: WriteRequest, shows_failed: str | None = None
 ) -> tuple[ItemChange, WriteBill]:
     """Test, bill, ask and make one write: what it changed and cost. Raises `ServiceError`.
 
