@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.errors import resource_not_found, validation_error
 from keyheat.endpoint.options import Durations
 from keyheat.endpoint.recording import Recording
 from keyheat.endpoint.stream import MOST_BYTES, TableStream, View, label_at
@@ -83,7 +83,7 @@ class Streams:
         self._forget(now_s)
         stream = self._streams.get(arn)
         if stream is None:
-            raise no_stream(arn)
+            raise resource_not_found(f"Requested resource not found: Stream: {arn} not found")
         stream.follow_splits()
         stream.trim(now_s)
         return stream
@@ -116,10 +116,6 @@ def require_stream_arn(arn: str) -> None:
     """Raises ValidationException for what cannot be the ARN of a stream."""
     if not arn.startswith("arn:") or ":table/" not in arn or "/stream/" not in arn:
         raise validation_error(f"Invalid StreamArn: {arn}")
-
-
-def no_stream(arn: str) -> ServiceError:
-    return resource_not_found(f"Requested resource not found: Stream: {arn} not found")
 
 
 @dataclass(slots=True, kw_only=True)

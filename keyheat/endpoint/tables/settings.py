@@ -57,10 +57,15 @@ def list_tags(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 def _tagged(context: Context, arn: str) -> Table:
     if not arn.startswith("arn:"):
         raise validation_error(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
+    missing = resource_not_found(f"Requested resource not found: ResourcArn: {arn} not found")
+    return _find(context, arn, otherwise=missing)
+
+
+def _find(context: Context, name: str, *, otherwise: ServiceError) -> Table:
     try:
-        return context.service.catalog.find(arn)
+        return context.service.catalog.find(name)
     except ServiceError as error:
-        raise resource_not_found(f"Requested resource not found: ResourcArn: {arn} not found") from error
+        raise otherwise from error
 
 
 def _check_count(tags: Mapping[str, str]) -> None:
@@ -130,10 +135,7 @@ def _described(table: Table, now_s: float) -> dict[str, Any]:
 def _table(context: Context, request: dict[str, Any]) -> Table:
     """The table. Raises TableNotFoundException, which only these operations have."""
     name = request["TableName"]
-    try:
-        return context.service.catalog.find(name)
-    except ServiceError as error:
-        raise ServiceError("TableNotFoundException", f"Table not found: {name}") from error
+    return _find(context, name, otherwise=ServiceError("TableNotFoundException", f"Table not found: {name}"))
 
 
 Body = dict[str, Any]
