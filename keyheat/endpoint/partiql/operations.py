@@ -40,18 +40,20 @@ CODES = {
 
 def metric_of(operation: str, request: Request) -> str:
     """The operation as CloudWatch tells it apart: by its verb, or by whether it reads or writes."""
+    statements = _statements(operation, request)
     if operation == ONE:
-        return f"{ONE},Verb={VERBS[type(parsed_statement(request['Statement']))]}"
-    entries = request["Statements" if operation == BATCH else "TransactStatements"]
-    writing = any(map(writes, _readable(entries)))
-    return f"{operation},OperationType={'Write' if writing else 'Read'}"
+        return f"{ONE},Verb={VERBS[type(statements[0])]}"
+    return f"{operation},OperationType={'Write' if any(map(writes, statements)) else 'Read'}"
 
 
 def tables_of(operation: str, request: Request) -> set[str]:
+    return {statement.table for statement in _statements(operation, request)}
+
+
+def _statements(operation: str, request: Request) -> list[Statement]:
     if operation == ONE:
-        return {parsed_statement(request["Statement"]).table}
-    entries = request["Statements" if operation == BATCH else "TransactStatements"]
-    return {statement.table for statement in _readable(entries)}
+        return [parsed_statement(request["Statement"])]
+    return list(_readable(request["Statements" if operation == BATCH else "TransactStatements"]))
 
 
 def _readable(entries: Iterable[Request]) -> Iterator[Statement]:
