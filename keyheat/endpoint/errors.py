@@ -85,12 +85,13 @@ def internal_error() -> ServiceError:
     )
 
 
-CONFLICT = "Transaction is ongoing for the item"
+CONFLICT = {"Code": "TransactionConflict", "Message": "Transaction is ongoing for the item"}
+"""The entry of an item in the CancellationReasons of a transaction that meets another one."""
 
 
 def transaction_conflict() -> ServiceError:
     """A transaction is under way on the item of a plain write."""
-    return ServiceError("TransactionConflictException", CONFLICT)
+    return ServiceError("TransactionConflictException", CONFLICT["Message"])
 
 
 TABLE_EXCEEDED = (
@@ -136,14 +137,14 @@ def throttled(table: "Table", refusal: Refusal, *, batch: bool = False) -> Servi
     return ServiceError("ThrottlingException", message, prefix=CORAL_AVAILABILITY, throttlingReasons=reasons)
 
 
-def cancellation_code(table: "Table", refusal: Refusal) -> tuple[str, str]:
-    """Code and message of a refused item in the CancellationReasons of a transaction; it has no reason.
+def cancellation(table: "Table", refusal: Refusal) -> dict[str, str]:
+    """The entry of a refused item in the CancellationReasons of a transaction; it has no throttling reason.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
     """
     if _exceeds_provisioned(table, refusal, batch=False):
-        return "ProvisionedThroughputExceeded", _provisioned_message(refusal)
-    return "ThrottlingError", _scaling_message(refusal)
+        return {"Code": "ProvisionedThroughputExceeded", "Message": _provisioned_message(refusal)}
+    return {"Code": "ThrottlingError", "Message": _scaling_message(refusal)}
 
 
 def _exceeds_provisioned(table: "Table", refusal: Refusal, *, batch: bool) -> bool:

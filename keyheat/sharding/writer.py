@@ -5,7 +5,7 @@ from math import ceil, inf
 from random import Random
 from threading import Lock
 from time import sleep, time
-from typing import Any, Protocol
+from typing import Any
 
 from botocore.exceptions import ClientError
 
@@ -202,19 +202,13 @@ def put_item(
 BUSY = frozenset({"ResourceInUseException", "LimitExceededException"})
 
 
-class ControlClient(Protocol):
-    def describe_table(self, **request: Any) -> Mapping[str, Any]: ...
-
-    def update_table(self, **request: Any) -> Mapping[str, Any]: ...
-
-
 class ProvisionedCapacity:
     """Asks UpdateTable for `factor` times the write capacity, never above `most_write_units` and not more
     often than every `every_s` seconds. A decrease is left to a person or to auto scaling: AWS allows few."""
 
     def __init__(
         self,
-        client: ControlClient,
+        client: Any,
         table: str,
         *,
         most_write_units: int,

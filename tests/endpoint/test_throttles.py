@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from keyheat.endpoint.errors import cancellation_code, throttled
+from keyheat.endpoint.errors import cancellation, throttled
 from keyheat.model.resources import Refusal, parse_reason
 
 ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/orders"
@@ -82,7 +82,7 @@ CANCELLATIONS = [
 
 @pytest.mark.parametrize(("provisioned", "reason", "code", "message"), CANCELLATIONS)
 def test_a_cancelled_transaction_has_a_code_and_a_message(provisioned, reason, code, message):
-    assert cancellation_code(Asked(provisioned), refusal(reason)) == (code, message)
+    assert cancellation(Asked(provisioned), refusal(reason)) == {"Code": code, "Message": message}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from keyheat.endpoint.delivery import Loss
 from keyheat.endpoint.errors import (
     CONFLICT,
     ServiceError,
-    cancellation_code,
+    cancellation,
     internal_error,
     transaction_conflict,
 )
@@ -176,10 +176,9 @@ class Faults:
             table = aims[number].table
             if refusal is None:
                 table.model.minutes.transaction_conflict(now_s)
-                reasons[number] = {"Code": "TransactionConflict", "Message": CONFLICT}
+                reasons[number] = CONFLICT
             else:
-                code, message = cancellation_code(table, refusal)
-                reasons[number] = {"Code": code, "Message": message}
+                reasons[number] = cancellation(table, refusal)
                 throttled_tables[table.name] = table
         for table in throttled_tables.values():
             table.model.minutes.throttled_request(operation, now_s)

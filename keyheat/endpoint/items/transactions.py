@@ -17,7 +17,7 @@ import orjson
 from orjson import Fragment
 
 from keyheat.endpoint.contributors import Insights
-from keyheat.endpoint.errors import CONFLICT, ServiceError, cancellation_code, validation_error
+from keyheat.endpoint.errors import CONFLICT, ServiceError, cancellation, validation_error
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items.capacity import (
@@ -137,8 +137,7 @@ def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
         if is_busy:
             table.model.minutes.transaction_conflict(now_s)
     if any(busy):
-        conflict = {"Code": "TransactionConflict", "Message": CONFLICT}
-        raise _cancelled([conflict if is_busy else NO_REASON for is_busy in busy])
+        raise _cancelled([CONFLICT if is_busy else NO_REASON for is_busy in busy])
 
 
 def _meet_faults(context: Context, operation: str, aims: Sequence[Aim]) -> None:
@@ -222,8 +221,7 @@ def _ask(context: Context, operation: str, ops: Sequence[AskedOp], reasons: Sequ
             _count(table.counting, [ops[number] for number in mine], refusals, now_s)
         for number, refusal in zip(mine, refusals, strict=True):
             if refusal is not None and errors[number] is None:
-                code, message = cancellation_code(table, refusal)
-                errors[number] = {"Code": code, "Message": message}
+                errors[number] = cancellation(table, refusal)
         if any(refusals):
             table.model.minutes.throttled_request(operation, now_s)
         if any(reason["Code"] == "ConditionalCheckFailed" for n in mine if (reason := errors[n]) is not None):
