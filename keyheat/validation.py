@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from reprlib import Repr
@@ -122,6 +123,12 @@ def mistakes(error: ValidationError, patterns: Mapping[str, str] = NO_WORDS) -> 
         for item in items
         if item["type"] != MORE and not (item["type"] == TOO_FEW and item["loc"] in deeper)
     ]
+
+
+def accepted(name: str, names: Iterable[str]) -> str:
+    """What is meant by an unknown name: the nearest one, else all that there are."""
+    near = get_close_matches(name, names := list(names), n=1)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
 
 
 def listed(lines: list[str], more: int = 0) -> str:

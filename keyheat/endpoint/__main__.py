@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +24,7 @@ from keyheat.endpoint.options import ClientBounds, Contents, EndpointOptions, en
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.router import Router
 from keyheat.endpoint.server import Housekeeping, Server, build_router
-from keyheat.endpoint.service import Service, ServiceClock, Streams
+from keyheat.endpoint.service import Service, ServiceClock
 from keyheat.words import INTERRUPTED, WRONG_USE
 
 
@@ -52,7 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def serve(options: EndpointOptions) -> int:
-    """Serve until SIGTERM or Ctrl-C; return the exit code."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     if not on_this_machine(options.host):
         print(
@@ -67,7 +65,7 @@ def serve(options: EndpointOptions) -> int:
         return WRONG_USE
     hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
     router = build_router(regions, hosts=hosts, clock=clock)
-    bounds = replace(options.bounds, connections=_connections(options.bounds.connections))
+    bounds = ClientBounds(connections=_connections(ClientBounds().connections))
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(_serve(options, bounds, router))
@@ -121,10 +119,8 @@ def _service(options: EndpointOptions, clock: ServiceClock) -> Service:
         region=options.region,
         scale=options.scale,
         seed=options.seed,
-        publish_delay_s=options.publish_delay_s,
         durations=options.durations,
         behaviour=options.behaviour,
-        streams=Streams(max_bytes=options.stream_bytes),
         recordings={} if options.record else None,
     )
 
@@ -150,7 +146,6 @@ def _watch_stdin(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
 
 
 def _watch_signals(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    """Set `ended` on Ctrl-C or SIGTERM."""
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             loop.add_signal_handler(number, ended.set)

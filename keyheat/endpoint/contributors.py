@@ -8,11 +8,11 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsi
 Counts are exact up to `MOST_KEYS` keys of a minute, and too low beyond (`HeavyHitters`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
-from keyheat.endpoint.itemkeys import key_texts, partition_end, sort_end
+from keyheat.endpoint.itemkeys import partition_end, sort_end
 from keyheat.endpoint.schema import KeySchema
 from keyheat.heavyhitters import HeavyHitters
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
@@ -41,7 +41,7 @@ class KeyCounts(HeavyHitters[bytes]):
         self.weights = {key: self.weights[key] for key in self.top(SHOWN)}
 
 
-Kind = Literal["PKC", "PKT", "SKC", "SKT"]
+Kind = Literal["PKC", "SKC", "PKT", "SKT"]
 Mode = Literal["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"]
 DEFAULT_MODE: Mode = "ACCESSED_AND_THROTTLED_KEYS"
 MINUTES_KEPT = 360  # with 100 keys each some 5 MB for a rule: the endpoint's own bound, AWS keeps 15 days
@@ -62,12 +62,8 @@ class InsightRule:
 
     @property
     def labels(self) -> list[str]:
-        """The names of the key attributes that it counts by."""
         sorts = self.keys.sorts if self.kind.startswith("S") else ()
         return [attribute.name for attribute in (*self.keys.partitions, *sorts)]
-
-    def key_texts(self, key: bytes) -> list[str]:
-        return key_texts(self.keys, key)
 
     def count(self, stored: bytes, value: float, now_s: float) -> None:
         """One request for the item under a stored key, or for its partition key alone."""
@@ -88,20 +84,13 @@ class InsightRule:
         self._minute = minute
 
 
-def kinds(mode: Mode, keys: KeySchema) -> Iterator[Kind]:
+def kinds(mode: Mode, keys: KeySchema) -> list[Kind]:
     """The rules of a mode: throttled keys alone, or accessed ones too; by item where there is a sort key."""
-    if mode == DEFAULT_MODE:
-        yield "PKC"
-        if keys.sort is not None:
-            yield "SKC"
-    yield "PKT"
-    if keys.sort is not None:
-        yield "SKT"
-
-
-def rule_name(kind: Kind, resource: str, now_s: float) -> str:
-    """The name that DynamoDB gives a rule: with the resource and when it was made, in milliseconds."""
-    return f"DynamoDBContributorInsights-{kind}-{resource}-{round(now_s * 1000)}"
+    return [
+        kind
+        for kind in get_args(Kind)
+        if (mode == DEFAULT_MODE or kind.endswith("T")) and (keys.sort is not None or kind.startswith("P"))
+    ]
 
 
 IndexUse = tuple[str, bytes, float]
@@ -123,7 +112,6 @@ class KeyWatch:
     rules: dict[Kind, InsightRule] = field(default_factory=dict)
 
     def status(self, now_s: float) -> str:
-        """ContributorInsightsStatus."""
         if now_s < self.settled_s:
             return "ENABLING" if self.on else "DISABLING"
         return "ENABLED" if self.on else "DISABLED"
@@ -132,35 +120,23 @@ class KeyWatch:
         """Turn on, or switch the mode: rules of both modes go on as they were."""
         if self.on and mode == self.mode:
             return
-        new_kinds = list(kinds(mode, self.keys))
+        made = f"{resource}-{round(now_s * 1_000)}"  # as DynamoDB names its rules
         self.rules = {
-            kind: self.rules.get(kind) or InsightRule(rule_name(kind, resource, now_s), kind, self.keys)
-            for kind in new_kinds
+            kind: self.rules.get(kind)
+            or InsightRule(f"DynamoDBContributorInsights-{kind}-{made}", kind, self.keys)
+            for kind in kinds(mode, self.keys)
         }
-        self._change(on=True, mode=mode, now_s=now_s, takes_s=takes_s)
+        self.on, self.mode, self.updated_s, self.settled_s = True, mode, now_s, now_s + takes_s
 
     def disable(self, now_s: float, takes_s: float) -> None:
         if self.on:
             self.rules = {}
-            self._change(on=False, mode=self.mode, now_s=now_s, takes_s=takes_s)
+            self.on, self.updated_s, self.settled_s = False, now_s, now_s + takes_s
 
-    def _change(self, *, on: bool, mode: Mode, now_s: float, takes_s: float) -> None:
-        self.on, self.mode, self.updated_s, self.settled_s = on, mode, now_s, now_s + takes_s
-
-    def accessed(self, stored: bytes, value: float, now_s: float) -> None:
-        """Count a served request for a key."""
-        self._count(("PKC", "SKC"), stored, value, now_s)
-
-    def throttled(self, stored: bytes, now_s: float) -> None:
-        """A request for a key was refused for want of capacity."""
-        self._count(("PKT", "SKT"), stored, 1.0, now_s)
-
-    def _count(self, kinds: Iterable[Kind], stored: bytes, value: float, now_s: float) -> None:
-        if now_s < self.settled_s:
-            return
-        for kind in kinds:
-            rule = self.rules.get(kind)
-            if rule is not None:
+    def count(self, stored: bytes, value: float, now_s: float, *, throttled: bool) -> None:
+        """Count a request for a key that was served, or throttled."""
+        for rule in self.rules.values() if now_s >= self.settled_s else ():
+            if rule.throttled == throttled:
                 rule.count(stored, value, now_s)
 
 
@@ -175,20 +151,14 @@ class Insights:
         return any(watch.on for watch in self.watches.values())
 
     def wrote(self, stored: bytes, units: float, uses: Iterable[IndexUse], now_s: float) -> None:
-        """A write was served, with what it wrote to the global indexes."""
-        if (table := self.watches.get(None)) is not None:
-            table.accessed(stored, INSIGHT_WRITE_WEIGHT * units, now_s)
-        for index, entry, index_units in uses:
-            if (watch := self.watches.get(index)) is not None:
-                watch.accessed(entry, INSIGHT_WRITE_WEIGHT * index_units, now_s)
+        for index, key, key_units in ((None, stored, units), *uses):
+            self.read(key, INSIGHT_WRITE_WEIGHT * key_units, now_s, index)
 
     def read(self, stored: bytes, units: float, now_s: float, index: str | None = None) -> None:
-        """A read was served, of the table or of a global index."""
         if (watch := self.watches.get(index)) is not None:
-            watch.accessed(stored, units, now_s)
+            watch.count(stored, units, now_s, throttled=False)
 
     def read_or_refused(self, stored: bytes, units: float, refusal: Refusal | None, now_s: float) -> None:
-        """Count a read of one item, served or refused."""
         if refusal is None:
             self.read(stored, units, now_s)
         else:
@@ -199,4 +169,4 @@ class Insights:
         if refusal.index is not None and refusal.direction is Direction.WRITE:
             return
         if (watch := self.watches.get(refusal.index)) is not None:
-            watch.throttled(stored, now_s)
+            watch.count(stored, 1.0, now_s, throttled=True)

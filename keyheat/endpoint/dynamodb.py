@@ -181,11 +181,9 @@ class DynamoDB:
         return OK % (next(self.ids), crc32(out), len(out), out)
 
     def unknown(self, message: str) -> bytes:
-        """Answer a request for an unknown operation."""
         return self._refused(self.regions.home, unknown_operation(message))
 
     def failed(self, error: ServiceError) -> bytes:
-        """The whole response to a failed request."""
         out = orjson.dumps(error.body())
         phrase = PHRASES.get(error.status, b"Error")
         return FAILED % (error.status, phrase, next(self.ids), crc32(out), len(out), out)

@@ -10,10 +10,13 @@ The member that holds the reasons is spelt `ThrottlingReasons` in two of the exc
 `throttlingReasons` in ThrottlingException, and clients drop the one they do not expect.
 """
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from keyheat.model.resources import Cause, Refusal
 from keyheat.words import Direction
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.tables.catalog import Table
 
 DYNAMODB = "com.amazonaws.dynamodb.v20120810#"
 CORAL = "com.amazon.coral.service#"
@@ -40,7 +43,6 @@ class ServiceError(Exception):
         self.members = members
 
     def body(self) -> dict[str, Any]:
-        """The JSON body, as DynamoDB spells it."""
         return {"__type": self.prefix + self.code, "message": self.message, **self.members}
 
 
@@ -50,7 +52,6 @@ def validation_error(message: str) -> ServiceError:
 
 
 def serialization_error(message: str) -> ServiceError:
-    """The body cannot be read as a request."""
     return ServiceError("SerializationException", message, prefix=CORAL)
 
 
@@ -62,7 +63,6 @@ def missing_token() -> ServiceError:
 
 
 def unknown_operation(message: str) -> ServiceError:
-    """The endpoint has no such operation."""
     return ServiceError("UnknownOperationException", message, prefix=CORAL)
 
 
@@ -75,7 +75,6 @@ def nested_too_deep() -> ServiceError:
 
 
 def resource_not_found(message: str = "Requested resource not found") -> ServiceError:
-    """The table or index does not exist."""
     return ServiceError("ResourceNotFoundException", message)
 
 
@@ -86,12 +85,13 @@ def internal_error() -> ServiceError:
     )
 
 
-CONFLICT = "Transaction is ongoing for the item"
+CONFLICT = {"Code": "TransactionConflict", "Message": "Transaction is ongoing for the item"}
+"""The entry of an item in the CancellationReasons of a transaction that meets another one."""
 
 
 def transaction_conflict() -> ServiceError:
     """A transaction is under way on the item of a plain write."""
-    return ServiceError("TransactionConflictException", CONFLICT)
+    return ServiceError("TransactionConflictException", CONFLICT["Message"])
 
 
 TABLE_EXCEEDED = (
@@ -120,16 +120,7 @@ ACCOUNT_EXCEEDED = (
 )
 
 
-class ThrottledTable(Protocol):
-    """The properties of a table that an error needs."""
-
-    @property
-    def provisioned(self) -> bool: ...
-
-    def resource_arn(self, index: str | None) -> str: ...
-
-
-def throttled(table: ThrottledTable, refusal: Refusal, *, batch: bool = False) -> ServiceError:
+def throttled(table: "Table", refusal: Refusal, *, batch: bool = False) -> ServiceError:
     """The exception for a refused request.
 
     `batch`: a batch of which nothing was processed. Such a batch answers ProvisionedThroughputExceeded only
@@ -146,17 +137,17 @@ def throttled(table: ThrottledTable, refusal: Refusal, *, batch: bool = False) -
     return ServiceError("ThrottlingException", message, prefix=CORAL_AVAILABILITY, throttlingReasons=reasons)
 
 
-def cancellation_code(table: ThrottledTable, refusal: Refusal) -> tuple[str, str]:
-    """Code and message of a refused item in the CancellationReasons of a transaction; it has no reason.
+def cancellation(table: "Table", refusal: Refusal) -> dict[str, str]:
+    """The entry of a refused item in the CancellationReasons of a transaction; it has no throttling reason.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
     """
     if _exceeds_provisioned(table, refusal, batch=False):
-        return "ProvisionedThroughputExceeded", _provisioned_message(refusal)
-    return "ThrottlingError", _scaling_message(refusal)
+        return {"Code": "ProvisionedThroughputExceeded", "Message": _provisioned_message(refusal)}
+    return {"Code": "ThrottlingError", "Message": _scaling_message(refusal)}
 
 
-def _exceeds_provisioned(table: ThrottledTable, refusal: Refusal, *, batch: bool) -> bool:
+def _exceeds_provisioned(table: "Table", refusal: Refusal, *, batch: bool) -> bool:
     if refusal.cause is Cause.PROVISIONED:
         return True
     return refusal.cause is Cause.KEY_RANGE and table.provisioned and not batch

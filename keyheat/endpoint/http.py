@@ -48,7 +48,7 @@ def refusal(status: int, code: str, message: str) -> bytes:
 TOO_MANY = refusal(503, "ServiceUnavailableException", "Too many connections")
 TOO_BUSY = refusal(503, "ServiceUnavailableException", "Too many requests have begun and are not whole yet")
 TOO_SLOW = refusal(408, "RequestTimeoutException", "The request did not arrive in time")
-TOO_LARGE = refusal(413, "RequestEntityTooLargeException", "Request body is too large (--max-body-bytes)")
+TOO_LARGE = refusal(413, "RequestEntityTooLargeException", "Request body is larger than 17 MiB")
 HEAD_TOO_LARGE = refusal(431, "SerializationException", "Request header is too large")
 NOT_HTTP = refusal(400, "SerializationException", "Not a well-formed HTTP request")
 
@@ -326,12 +326,10 @@ class Connection(asyncio.Protocol):
         self._shared.hold(self, self.held_bytes - before)
 
     def _let_go(self) -> None:
-        """Release the bytes of the unfinished request."""
         self._shared.unfinished_bytes -= self.held_bytes
         self.held_bytes = self._arrived_bytes = 0
 
     def _forget(self) -> None:
-        """Drop received requests that are not answered."""
         self._waiting.clear()
         self._let_go()
         self._begin()
@@ -347,7 +345,6 @@ class Connection(asyncio.Protocol):
             self._transport.write_eof()
 
     def close(self) -> None:
-        """Close the connection after pending writes."""
         self.closing = True
         self._transport.close()
 

@@ -173,12 +173,10 @@ def _check_lengths(keys: KeySchema, item: Item) -> None:
 
 
 def _bytes_of(key: Sequence[KeySchemaElement], item: Item) -> int:
-    """The bytes of all attributes of a key that an item has."""
     return sum(len(raw_bytes(item[attribute.name])) for attribute in key if attribute.name in item)
 
 
 def partition_end(stored: bytes) -> int:
-    """Where the partition key's part of a stored key ends."""
     start = HASH_BYTES + _LENGTH_BYTES
     return start + int.from_bytes(stored[HASH_BYTES:start], "big") + 1
 

@@ -46,8 +46,6 @@ def json_of(record: bytes) -> bytes:
 
 
 class Shelf:
-    """Records by key, and the keys in order."""
-
     __slots__ = ("_order", "_shards", "total_bytes")
 
     def __init__(self) -> None:
@@ -65,7 +63,6 @@ class Shelf:
         return self._shards[hash(key) & (SHARDS - 1)][key]
 
     def put(self, key: bytes, record: bytes) -> None:
-        """Store a record, in the place of another where there is one."""
         shard = self._shards[hash(key) & (SHARDS - 1)]
         old = shard.get(key)
         if old is None:
@@ -179,7 +176,6 @@ class ItemStore:
 
     @property
     def total_bytes(self) -> int:
-        """Size of all items as DynamoDB counts it."""
         return self.items.total_bytes
 
     def index(self, name: str) -> Shelf:
@@ -204,7 +200,6 @@ class ItemStore:
         return self.items.get(key)
 
     def of_entry(self, entry: bytes) -> bytes:
-        """The record of the item that an index entry belongs to."""
         return self.items[key_of(self._keys, orjson.loads(json_of(entry)))[0]]
 
     def plan(self, key: Key, old: bytes | None, item: Item | None) -> ItemChange:

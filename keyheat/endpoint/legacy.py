@@ -97,7 +97,6 @@ class _Placeholders:
         return placeholder
 
     def value(self, value: Any) -> str:
-        """The placeholder of a value that has been checked."""
         placeholder = f":v{len(self.values)}"
         self.values[placeholder] = value
         return placeholder

@@ -10,9 +10,8 @@ from keyheat.endpoint.items.batches import batch_get_item, batch_write_item
 from keyheat.endpoint.items.reads import query, scan
 from keyheat.endpoint.items.single import delete_item, get_item, put_item, update_item
 from keyheat.endpoint.items.transactions import transact_get_items, transact_write_items
-from keyheat.endpoint.paging import page
 from keyheat.endpoint.partiql.operations import STATEMENTS
-from keyheat.endpoint.requests import shape_checked
+from keyheat.endpoint.requests import page, shape_checked
 from keyheat.endpoint.service import Context, Handler
 from keyheat.endpoint.tables.catalog import TableChange, require_idle
 from keyheat.endpoint.tables.create import create_table

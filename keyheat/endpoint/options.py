@@ -36,7 +36,6 @@ def _region(_context: click.Context, _option: click.Parameter, text: str) -> str
 def _seeds(
     _context: click.Context, _option: click.Parameter, text: tuple[str, ...]
 ) -> tuple[tuple[str | None, Path], ...]:
-    """Files of items, each with the table that is named before it."""
     return tuple(_seed(entry) for entry in text)
 
 
@@ -45,7 +44,7 @@ def _seed(text: str) -> tuple[str | None, Path]:
     return (table or None, Path(path)) if sign and not Path(text).exists() else (None, Path(text))
 
 
-WHOLE, SECONDS = click.IntRange(1, 2**31), Within(0)
+SECONDS = Within(0)
 FILE: dict[str, Any] = {"metavar": "FILE", "type": click.Path(path_type=Path)}
 
 
@@ -59,21 +58,14 @@ class ClientBounds:
     `request_s`: from a request's first bytes to its last.
     """
 
-    body_bytes: int = option("longest request body", default=17 * MIB, flag="--max-body-bytes", type=WHOLE)
+    body_bytes: int = 17 * MIB
     drained_bytes: int = 256 * MIB
-    head_bytes: int = option(
-        "longest request head", default=64 * 1024, flag="--max-head-bytes", type=click.IntRange(256, 2**31)
-    )
-    unfinished_bytes: int = option(
-        "bytes of all unfinished requests", default=256 * MIB, flag="--max-unfinished-bytes", type=WHOLE
-    )
-    connections: int = option("connections at a time", default=4096, flag="--max-connections", type=WHOLE)
-    request_s: int = option("seconds until an unfinished request is refused", default=60, type=WHOLE)
-    idle_s: int = option("seconds until a silent connection is closed", default=300, type=WHOLE)
+    head_bytes: int = 64 * 1024
+    unfinished_bytes: int = 256 * MIB
+    connections: int = 4_096
+    request_s: int = 60
+    idle_s: int = 300
     linger_s: int = 5
-
-
-BOUNDS = ClientBounds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +82,6 @@ class Durations:
     )
 
 
-MOST_STREAM_BYTES = 512 * MIB
-"""Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
 TRANSACTION_S = 0.005
 """That a transaction takes where a person started the endpoint, so that those that overlap meet, as in AWS.
 
@@ -112,8 +102,6 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointOptions:
-    """The command line of an endpoint."""
-
     host: str = option("listen on this address; the default admits this machine only", default="127.0.0.1")
     allow_host: tuple[str, ...] = option("accept this further host name", default=(), metavar="NAME")
     port: int = option("listen on this port; 0: any free one", default=8000, type=click.IntRange(0, 65_535))
@@ -122,20 +110,14 @@ class EndpointOptions:
     region: str = option(
         "Region of unsigned requests and of tables without an ARN", default="us-east-1", callback=_region
     )
-    publish_delay_s: float = option("seconds from a minute's end to its metrics", default=0.0, type=SECONDS)
     behaviour: Behaviour = option(
         "set an unpublished value, such as burst_s=120", default=(), metavar="NAME=VALUE", callback=_behaviour
     )
-    stream_bytes: int = option(
-        "bytes of changes that one stream keeps", default=MOST_STREAM_BYTES, flag="--max-stream-bytes",
-        type=WHOLE,
-    )  # fmt: skip
     record: bool = option("record requests per key, at /_keyheat/recorded", default=False)
     faults: Path | None = option("inject throttles, errors, late and lost answers (TOML)", **FILE)
     exit_with_stdin: bool = option("end when standard input, a pipe, ends", default=False)
     contents: Contents = Contents()
     durations: Durations = Durations()
-    bounds: ClientBounds = BOUNDS
 
 
 def endpoint_options(verb: Callable[..., int]) -> Callable[..., int]:
@@ -144,10 +126,9 @@ def endpoint_options(verb: Callable[..., int]) -> Callable[..., int]:
     @takes("options", EndpointOptions)
     @takes("contents", Contents)
     @takes("durations", Durations)
-    @takes("bounds", ClientBounds)
     @wraps(verb)
     def read(options: EndpointOptions, **values: Any) -> int:
-        parts = {name: values.pop(name) for name in ("contents", "durations", "bounds")}
+        parts = {name: values.pop(name) for name in ("contents", "durations")}
         return verb(options=replace(options, **parts), **values)
 
     return read

@@ -12,9 +12,8 @@ from keyheat.endpoint.itemkeys import key_texts
 from keyheat.endpoint.itemstore import Shelf
 from keyheat.endpoint.schema import KeySchema
 from keyheat.endpoint.tables.catalog import Table
-from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.keyspace import collection_of
-from keyheat.model.resources import Refusal, TableCapacity
+from keyheat.model.resources import Refusal
 from keyheat.model.table import TableModel
 from keyheat.model.transactions import IndexWrite, Op
 from keyheat.words import Direction
@@ -73,25 +72,11 @@ class Recording:
 
 
 class RecordingModel(TableModel):
-    """A table's model that writes down what it is asked.
-
-    Arguments are handed on by name: compiled, a dict of them would be taken for the first one.
-    """
+    """A table's model that writes down what it is asked, in the `recording` that it is given once made."""
 
     __slots__ = ("recording",)
 
-    def __init__(
-        self,
-        capacity: TableCapacity,
-        *,
-        recording: Recording,
-        now_s: float,
-        scale: float = 1.0,
-        seed: int = 0,
-        behaviour: Behaviour = DEFAULT,
-    ) -> None:
-        super().__init__(capacity, now_s=now_s, scale=scale, seed=seed, behaviour=behaviour)
-        self.recording = recording
+    recording: Recording
 
     def admit_read(
         self, position: bytes, units: float, now_s: float, *,

@@ -9,7 +9,7 @@ fit them is walked.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -48,6 +48,14 @@ def shape_checked(operation: str, handler: "Handler", api: str = "dynamodb") -> 
         return handler(context, request)
 
     return handle
+
+
+def page(
+    name: str, entries: Sequence[Any], most: int, token: str, token_of: Callable[[Any], str] = str
+) -> dict[str, Any]:
+    """Return the first `most` entries as `name`; if more follow, `token` is that of the last one."""
+    more = {token: token_of(entries[most - 1])} if len(entries) > most else {}
+    return {name: list(entries[:most]), **more}
 
 
 def _broken(shape: Shape, value: Any, path: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ https://developer.mozilla.org/docs/Web/HTTP/Guides/CORS#simple_requests
 
 import logging
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import orjson
 
@@ -73,15 +72,6 @@ def _escape(text: str) -> str:
     return ascii(text[:SHOWN_CHARACTERS])
 
 
-class Api(Protocol):
-    """An API of the endpoint, or its pages."""
-
-    def answer(
-        self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None
-    ) -> bytes | Delivery | None:
-        """The whole response to a request on the connection of that number; None: not for this API."""
-
-
 @dataclass(slots=True, kw_only=True)
 class Router:
     """Answers every request. DynamoDB's data operations come first and cost one look-up."""
@@ -104,7 +94,7 @@ class Router:
             if refusal is not None:
                 return refusal
         target = headers.get(b"x-amz-target")
-        api: Api = self.pages if target is None else self.dynamodb
+        api: Pages | DynamoDB | CloudWatch = self.pages if target is None else self.dynamodb
         if target is not None and target.startswith(CLOUDWATCH):
             api = self.cloudwatch
         try:

@@ -18,8 +18,6 @@ Projection = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
 
 @dataclass(frozen=True, slots=True)
 class KeySchemaElement:
-    """A key attribute's name and its one allowed type."""
-
     name: str
     type: KeyType
 
@@ -48,7 +46,6 @@ class KeySchema:
 
     @property
     def sorts(self) -> tuple[KeySchemaElement, ...]:
-        """The attributes of the sort key, the first one first."""
         return () if self.sort is None else (self.sort, *self.more_sort)
 
 
@@ -65,8 +62,6 @@ class IndexSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSchema:
-    """The keys of a table and of all its indexes."""
-
     name: str
     keys: KeySchema
     indexes: tuple[IndexSchema, ...] = ()
@@ -174,25 +169,23 @@ def local_index(request: Mapping[str, Any], table: KeySchema, types: Types) -> I
             f"Index KeySchema does not have the same leading hash key as table KeySchema for index: {name}. "
             f"index hash key: {keys.partition.name}, table hash key: {table.partition.name}"
         )
-    projection = request.get("Projection") or {}
-    return IndexSchema(
-        name=name,
-        keys=keys,
-        projection=_projection(projection),
-        include=frozenset(projection.get("NonKeyAttributes") or ()),
-        local=True,
-    )
+    return _index(request, keys, local=True)
 
 
 def global_index(request: Mapping[str, Any], types: Types) -> IndexSchema:
     """A GlobalSecondaryIndex: keys of its own."""
     check_name(request["IndexName"])
+    return _index(request, key_schema(request["KeySchema"], types, each=limits.KEY_ATTRIBUTES), local=False)
+
+
+def _index(request: Mapping[str, Any], keys: KeySchema, *, local: bool) -> IndexSchema:
     projection = request.get("Projection") or {}
     return IndexSchema(
         name=request["IndexName"],
-        keys=key_schema(request["KeySchema"], types, each=limits.KEY_ATTRIBUTES),
+        keys=keys,
         projection=_projection(projection),
         include=frozenset(projection.get("NonKeyAttributes") or ()),
+        local=local,
     )
 
 

@@ -81,8 +81,6 @@ class Housekeeping:
 
 @dataclass(slots=True)
 class Server:
-    """One listening socket and its connections."""
-
     router: Router
     bounds: ClientBounds = field(default_factory=ClientBounds)
     housekeeping: Housekeeping | None = None

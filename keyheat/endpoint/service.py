@@ -1,20 +1,22 @@
 """The service in one Region: what an account has there, with its tables, its streams and its clock."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
-from keyheat.endpoint.options import MOST_STREAM_BYTES, Durations
+from keyheat.endpoint.errors import resource_not_found, validation_error
+from keyheat.endpoint.options import Durations
 from keyheat.endpoint.recording import Recording
-from keyheat.endpoint.stream import TableStream, View, label_at
-from keyheat.endpoint.tables.catalog import Aim, Catalog, Table
+from keyheat.endpoint.stream import MOST_BYTES, TableStream, View, label_at
+from keyheat.endpoint.tables.catalog import Catalog, Table
 from keyheat.endpoint.values import INVALID
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.resources import Refusal
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.faults.injection import Faults
 
 MOST_ADVANCE_S: Final = 15 * 86_400.0
 """At once: so long CloudWatch keeps minutes."""
@@ -41,7 +43,7 @@ class ServiceClock:
 class Streams:
     """Streams by ARN. `max_bytes` bounds each of them."""
 
-    max_bytes: int = MOST_STREAM_BYTES
+    max_bytes: int = MOST_BYTES
     _streams: dict[str, TableStream] = field(default_factory=dict)
 
     def check_change(self, table: Table, view: View | None) -> None:
@@ -81,13 +83,12 @@ class Streams:
         self._forget(now_s)
         stream = self._streams.get(arn)
         if stream is None:
-            raise no_stream(arn)
+            raise resource_not_found(f"Requested resource not found: Stream: {arn} not found")
         stream.follow_splits()
         stream.trim(now_s)
         return stream
 
     def listed(self, now_s: float) -> list[TableStream]:
-        """All streams in the order of their ARNs."""
         self._forget(now_s)
         return [stream for _, stream in sorted(self._streams.items())]
 
@@ -117,32 +118,13 @@ def require_stream_arn(arn: str) -> None:
         raise validation_error(f"Invalid StreamArn: {arn}")
 
 
-def no_stream(arn: str) -> ServiceError:
-    """No stream has this ARN, or it was disabled more than a day ago."""
-    return resource_not_found(f"Requested resource not found: Stream: {arn} not found")
-
-
-class FaultInjection(Protocol):
-    """Fault rules, as handlers apply them (`faults.injection`)."""
-
-    def handle(self, context: Any, operation: Any, request: dict[str, Any]) -> bytes | dict[str, Any]: ...
-
-    def refusal(self, context: Any, operation: str, aim: Aim) -> Refusal | None: ...
-
-    def refusals(self, context: Any, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]: ...
-
-    def reasons(self, context: Any, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]: ...
-
-    def report(self, now_s: float) -> dict[str, Any]: ...
-
-
 @dataclass(slots=True, kw_only=True)
 class Service:
     """Everything an endpoint holds in one Region. Handlers run one at a time, so nothing here is locked.
 
     `clock` gives epoch seconds; `scale` multiplies every rate limit; `seed` is that of the tables' models;
-    `publish_delay_s` are the seconds from a minute's end to its metrics; `recordings` are of tables by name,
-    None if nothing is recorded; `faults` are the rules in force, None if there are no rules.
+    `recordings` are of tables by name, None if nothing is recorded; `faults` are the rules in force, None if
+    there are no rules.
     """
 
     clock: Callable[[], float]
@@ -150,18 +132,17 @@ class Service:
     account_id: str = "000000000000"
     scale: float = 1.0
     seed: int = 1
-    publish_delay_s: float = 0.0
     durations: Durations = field(default_factory=Durations)
     behaviour: Behaviour = DEFAULT
     streams: Streams = field(default_factory=Streams)
     recordings: dict[str, Recording] | None = None
-    faults: FaultInjection | None = None
+    faults: "Faults | None" = None
     catalog: Catalog = field(init=False)
     metrics: Metrics = field(init=False)
 
     def __post_init__(self) -> None:
         self.catalog = Catalog(self.clock, self.region)
-        self.metrics = Metrics(self.publish_delay_s)
+        self.metrics = Metrics()
 
     def in_region(self, region: str) -> "Service":
         """The same account in another Region, still empty."""
@@ -190,7 +171,6 @@ class Context:
     delivery: Delivery | None = None
 
     def delay(self) -> Delivery:
-        """The delivery of the response, for changing it."""
         if self.delivery is None:
             self.delivery = Delivery()
         return self.delivery

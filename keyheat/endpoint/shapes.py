@@ -61,7 +61,6 @@ class Shapes:
         return self._made[name]
 
     def input_of(self, operation: str) -> Shape | None:
-        """The structure of an operation's request; None where it takes none."""
         name = self._inputs[operation]
         return None if name is None else self.of(name)
 

@@ -28,6 +28,8 @@ Event = Literal["INSERT", "MODIFY", "REMOVE"]
 ENTRY_BYTES = 250
 """What one entry takes in memory beside the images it holds: itself, its numbers, its places in two lists."""
 COMPACTED_FROM = 1_024
+MOST_BYTES = 512 << 20
+"""Memory that one stream may keep from being freed, before its oldest entries are trimmed."""
 
 
 class StreamEntry(NamedTuple):
@@ -64,7 +66,6 @@ class Shard:
 
     @property
     def oldest(self) -> StreamEntry | None:
-        """The oldest entry that is kept."""
         return self._entries[self._gone] if self._gone < len(self._entries) else None
 
     def trim_oldest(self) -> StreamEntry:
@@ -148,7 +149,6 @@ class TableStream:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of memory that the entries hold."""
         return self._held_bytes
 
     @property

@@ -13,8 +13,7 @@ from xxhash import xxh3_128_hexdigest
 
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.itemstore import json_of, size_of
-from keyheat.endpoint.paging import page
-from keyheat.endpoint.requests import shape_checked
+from keyheat.endpoint.requests import page, shape_checked
 from keyheat.endpoint.service import Context, Handler, require_stream_arn
 from keyheat.endpoint.stream import SHOWS_NEW, SHOWS_OLD, Shard, StreamEntry, TableStream
 from keyheat.endpoint.tables.catalog import table_name
@@ -91,7 +90,6 @@ class ShardIterator(NamedTuple):
     issued_s: float
 
     def text(self) -> str:
-        """The iterator as text for clients."""
         position = f"{self.shard_id} {self.sequence} {self.issued_s!r}"
         return f"{self.arn}{SEPARATOR}{b64encode(position.encode()).decode()}"
 
@@ -181,10 +179,7 @@ def _described(shard: Shard) -> Body:
 def get_shard_iterator(context: Context, request: Body) -> Body:
     """GetShardIterator: a place in a shard. Raises TrimmedDataAccessException for one that is gone."""
     now_s, kind = context.now_s, request["ShardIteratorType"]
-    for member, needed in (
-        ("SequenceNumber", kind in BY_NUMBER),
-        ("Timestamp", kind == "AT_TIMESTAMP"),
-    ):
+    for member, needed in (("SequenceNumber", kind in BY_NUMBER), ("Timestamp", kind == "AT_TIMESTAMP")):
         if needed != (request.get(member) is not None):
             needs = "needs" if needed else "takes no"
             raise validation_error(f"ShardIteratorType {kind} {needs} {member}")

@@ -58,7 +58,6 @@ class Growth:
     due_s: float = inf
 
     def raise_to(self, warm: Capacity) -> None:
-        """Raise the warm throughput; it never falls."""
         self.warm = highest(self.warm, warm)
 
     def due(self, meters: tuple[LaneMeter, ...], scale: float, now_s: float) -> bool:
@@ -98,8 +97,6 @@ class LimitGate:
 
 @dataclass(slots=True)
 class Lane:
-    """One direction of one resource."""
-
     key_range: Refusal
     meter: LaneMeter
     gates: tuple[LimitGate, ...] = ()
@@ -112,7 +109,6 @@ class Lane:
         return None
 
     def spend(self, units: float, now_s: float) -> None:
-        """Take from every gate, after all were asked."""
         for gate in self.gates:
             gate.bucket.take(units, now_s)
 

@@ -18,8 +18,6 @@ _KEPT_MINUTES = limits.MINUTE_RETENTION_S // limits.MINUTE_S
 
 @dataclass(slots=True)
 class MinuteTally:
-    """Sum, number and range of the values recorded in one minute."""
-
     sum: float = 0.0
     count: int = 0
     minimum: float = inf
@@ -34,7 +32,6 @@ class MinuteTally:
             self.maximum = value
 
     def merge(self, other: "MinuteTally | MeterSecond") -> None:
-        """Add another tally."""
         self.sum += other.sum
         self.count += other.count
         self.minimum = min(self.minimum, other.minimum)
@@ -88,8 +85,6 @@ class MeterSecond:
 
 @dataclass(slots=True)
 class LaneMeter:
-    """The record of one direction of one resource."""
-
     index: str | None
     direction: Direction
     since_s: float
@@ -126,7 +121,6 @@ class LaneMeter:
         second.maximum = max(second.maximum, mean if most is None else most)
 
     def refused(self, cause: Cause, now_s: float, count: int = 1) -> None:
-        """Record `count` throttle events."""
         if count:
             second = self.open if now_s < self.next_s else self._next(now_s)
             second.refused[cause] = second.refused.get(cause, 0) + count

@@ -97,7 +97,6 @@ class Minutes:
             self.returned_items(operation, returned_items, now_s)
 
     def returned_items(self, operation: str, count: int, now_s: float) -> None:
-        """The number of items that one API call returned."""
         self._track("ReturnedItemCount", operation).add(float(count), now_s)
 
     def system_error(self, operation: str, now_s: float) -> None:
@@ -114,7 +113,6 @@ class Minutes:
         self._events("ConditionalCheckFailedRequests", None, 1, now_s)
 
     def transaction_conflict(self, now_s: float) -> None:
-        """One item's request refused because a transaction was under way on it."""
         self._events("TransactionConflict", None, 1, now_s)
 
     def totals(self) -> Iterator[LaneTotals]:

@@ -57,7 +57,6 @@ class PartitionLog:
     """Step, number of the partition, and its counts until then; step, number ..."""
 
     def add(self, since_s: float, parent: int | None, from_share: float) -> int:
-        """Add a partition; return its number."""
         self.born.append(Born(since_s, parent, from_share))
         self._noted.append(NOTHING)
         return len(self.born) - 1
@@ -160,7 +159,6 @@ class Partition:
         return self.read.spent, self.write.spent, self.refused_reads, self.refused_writes
 
     def refused(self, direction: Direction, requests: float) -> None:
-        """Count refusals, that of one request or the mean of many."""
         if direction is Direction.WRITE:
             self.refused_writes += requests
         else:
@@ -181,7 +179,6 @@ class Partition:
         return hot
 
     def cool(self, cold: PartitionHeat) -> None:
-        """Reset the heat to zero."""
         self.heat = cold
         self.seen = (*self.seen[:3], cold.hot_s)
 

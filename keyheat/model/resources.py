@@ -21,7 +21,6 @@ class Cause(StrEnum):
 
     @property
     def constraint(self) -> Constraint:
-        """The constraint that labels name."""
         return _CONSTRAINTS[self]
 
     @property
@@ -138,7 +137,6 @@ class TableCapacity:
 
     @property
     def on_demand(self) -> bool:
-        """Whether requests are paid for one by one instead of capacity per hour."""
         return self.billing_mode == "PAY_PER_REQUEST"
 
     @property
@@ -189,7 +187,6 @@ class CapacityHistory:
 
     @classmethod
     def of_new(cls, capacity: TableCapacity, now_s: float) -> "CapacityHistory":
-        """The history of a table created at `now_s`."""
         return cls(to_on_demand_s=[now_s] if capacity.on_demand else [])
 
     def of(self, index: str | None) -> ResourceHistory:
@@ -197,7 +194,6 @@ class CapacityHistory:
         return self.resources.setdefault(index, ResourceHistory())
 
     def note(self, before: TableCapacity, after: TableCapacity, now_s: float) -> None:
-        """Record a change accepted at `now_s`."""
         for index, old, new in provisioned_changes(before, after):
             if below(new, old):
                 self.of(index).decreases_s.append(now_s)
@@ -235,7 +231,6 @@ def provisioned_changes(
 
 
 def below(first: Capacity, other: Capacity) -> bool:
-    """Whether `first` has less than `other` of reads, of writes or of both."""
     return (first.read or 0) < (other.read or 0) or (first.write or 0) < (other.write or 0)
 
 

@@ -72,7 +72,6 @@ class RetryPolicy:
     heeds_server: bool = True
 
     def after(self, kind: Failure) -> Backoff:
-        """What follows a failure of this kind."""
         if kind == "timeout" and self.timeout is not None:
             return self.timeout
         return self.throttle if kind == "throttle" else self.transient
@@ -96,7 +95,6 @@ class RetryPolicy:
         return paid_tokens + self.more_tokens if paid_tokens else self.unretried_tokens
 
     def retries(self, cause: Cause) -> bool:
-        """Whether a throttle of this cause is sent again at all."""
         return self.attempts > 1 and (self.account_too or cause is not Cause.ACCOUNT)
 
 
@@ -247,7 +245,6 @@ class RetryQuota:
         self.tokens = self.most_tokens
 
     def take(self, cost_tokens: float) -> bool:
-        """Pay for a retry; False if there are too few tokens."""
         if cost_tokens > self.tokens:
             return False
         self.tokens -= cost_tokens
@@ -304,7 +301,6 @@ class AdaptiveRate:
         return max(0.0, (1.0 + before - self._tokens) / self._fill_per_s)
 
     def sent(self) -> None:
-        """Take the token of a request that was sent."""
         if self._limits:
             self._tokens -= 1.0
 

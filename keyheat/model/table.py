@@ -155,7 +155,6 @@ class TableModel:
         return len(self.resource(index).partitions)
 
     def decisions(self) -> list[dict[str, Any]]:
-        """What was admitted and refused, second by second (`decision_rows`)."""
         return decision_rows(self._records.values())
 
     def partition_record(self) -> list[dict[str, Any]]:

@@ -14,7 +14,6 @@ _ELEMENT_BYTES = 1  # every element of a list or map, beside its own size
 
 
 def text_bytes(text: str) -> int:
-    """Bytes of a name or string in UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
 
 

@@ -1,10 +1,9 @@
 """Write sharding for an application: a key gets more shards where one partition is not enough for it."""
 
-from keyheat.sharding.capacity import ProvisionedCapacity
 from keyheat.sharding.knowledge import Knowledge, Policy
 from keyheat.sharding.metadata import Metadata
 from keyheat.sharding.reader import ShardReader, ShardShrinker, empty_in
-from keyheat.sharding.writer import ShardWriter, put_item
+from keyheat.sharding.writer import ProvisionedCapacity, ShardWriter, put_item
 
 __all__ = [
     "Knowledge",

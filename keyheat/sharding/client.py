@@ -30,7 +30,6 @@ def no_callback(name: str, number: float) -> None:
 
 
 def error_code(response: Mapping[str, Any]) -> str | None:
-    """The error code of a `ClientError.response`."""
     code = response.get("Error", {}).get("Code")
     return code if isinstance(code, str) else None
 

@@ -66,8 +66,6 @@ class Policy:
 
 
 class ShardStep(StrEnum):
-    """What to do about a partition error."""
-
     COOLING = "cooling"  # the last change is too new: retry
     BACKING_OFF = "backing_off"  # it is another writer's turn first: retry
     AT_MOST = "at_most"  # the key has as many shards as it may have: retry
@@ -140,7 +138,6 @@ class Knowledge:
         self._lock = Lock()  # never held while something is sent
 
     def of(self, key: str) -> KnownShards | None:
-        """What is known of a key, however old."""
         with self._lock:
             return self._known.get(key)
 

@@ -30,8 +30,6 @@ class MetadataError(ValueError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ShardChange:
-    """A key's number of shards from a moment on."""
-
     at_us: int
     number: int
 
@@ -49,13 +47,11 @@ class Shards:
 
     @classmethod
     def first(cls, now_s: float) -> "Shards":
-        """A key that was never written before: one shard."""
         now_us = int(now_s * US)
         return cls(number=1, updated_us=now_us, history=frozenset({ShardChange(now_us, 1)}))
 
     @property
     def updated_s(self) -> float:
-        """Epoch seconds of the last change."""
         return self.updated_us / US
 
     @property
@@ -156,10 +152,7 @@ class Metadata:
     def read(self, key: str) -> Shards | None:
         """The shards of a key; None where it was never written."""
         answer = self._client.get_item(
-            TableName=self._table,
-            Key=self._key(key),
-            ConsistentRead=True,
-            ReturnConsumedCapacity="TOTAL",
+            TableName=self._table, Key=self._key(key), ConsistentRead=True, ReturnConsumedCapacity="TOTAL"
         )
         self._note("metadata.read_units", _units(answer))
         item = answer.get("Item")

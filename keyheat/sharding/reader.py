@@ -59,7 +59,6 @@ class ShardReader:
         self._each = each
 
     def shard_keys(self, key: str) -> tuple[str, ...]:
-        """Every shard of a key that may hold items; none where it was never written."""
         shards = self._metadata.read(key)
         return () if shards is None else shard_keys(key, shards.to_read)
 

@@ -97,28 +97,21 @@ def assert_units_per_operation(
     __tracebackhide__ = True
     _require(at_most >= 0, f"at_most is a number of units, not {at_most}")
     _require(direction in UNITS, f"direction is one of {', '.join(UNITS)}, not {direction!r}")
-    side = Direction(direction)
+    side, check = Direction(direction), f"at most {measured(at_most)} {UNITS[direction]} per {direction}"
     sent = asked_of(source, options)
     simulation = sent.simulated()
     outcome = outcome_of(simulation)
     accepted = outcome.attempts[side] - outcome.throttled[side]
     if not accepted:
-        raise failed(
-            f"at most {measured(at_most)} {UNITS[direction]} per {direction}", sent, simulation,
-            because=f"No {direction} was accepted, so what one costs is not known.",
-        )  # fmt: skip
+        because = f"No {direction} was accepted, so what one costs is not known."
+        raise failed(check, sent, simulation, because=because)
     units = outcome.consumed_per_s(side) * outcome.seconds / accepted
     if units > at_most * (1 + 1e-9):
         because = (
             f"A {direction} consumes {measured(units)} {UNITS[direction]} in the mean, and may consume "
             f"{measured(at_most)}: {_by_resource(outcome, side, accepted)}."
         )
-        raise failed(
-            f"at most {measured(at_most)} {UNITS[direction]} per {direction}",
-            sent,
-            simulation,
-            because=because,
-        )
+        raise failed(check, sent, simulation, because=because)
 
 
 def assert_headroom(
@@ -156,8 +149,6 @@ def _over(simulation: Simulation, at_most: float) -> bool:
 
 
 def _times(factor: float) -> Change:
-    """Every flow with `factor` times its requests."""
-
     def change(flow: Flow) -> Flow:
         return replace(flow, requests=flow.requests * factor)
 
@@ -189,7 +180,6 @@ def _smallest_shards(sent: CheckedLoad, at_most: float) -> Search:
 
 
 def _with_shards(sent: CheckedLoad, shards: int) -> CheckedLoad:
-    """The load with this number of shards of every hot key."""
     scenario = with_shards(sent.scenario, shards)
     return replace(
         sent,

@@ -37,12 +37,7 @@ def diagnosed(sent: CheckedLoad, simulation: Simulation) -> ReportRun:
         thresholds=load_thresholds(),
         scenario=sent.scenario if sent.ours else None,
     )
-    return ReportRun(
-        diagnosis=diagnosis,
-        evidence=evidence,
-        manifest=manifest,
-        keys=keys,
-    )
+    return ReportRun(diagnosis=diagnosis, evidence=evidence, manifest=manifest, keys=keys)
 
 
 def write_report_of(
@@ -118,7 +113,6 @@ def text_of(head: str, rows: Rows) -> str:
 
 
 def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
-    """The verdict in a sentence, and what goes with it."""
     from keyheat.analysis.facts import facts_of
     from keyheat.show.advice import cure_words
     from keyheat.show.verdict import sureness, verdict_sentence

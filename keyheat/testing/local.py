@@ -6,13 +6,11 @@ code under test --boto3--> endpoint (a process) --recorded--> counted: assert_no
 
 import json
 import os
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Final, TypedDict, Unpack
-from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -29,7 +27,7 @@ from keyheat.simulator.masses import Masses
 from keyheat.terms import CONFIDENCE
 from keyheat.testing.checks import assert_no_hot_partition, require_share
 from keyheat.testing.failure import CheckFailed, text_of
-from keyheat.testing.faults import FaultFields, LocalFaults
+from keyheat.testing.faults import FaultFields, LocalFaults, call_endpoint
 from keyheat.testing.subject import Chances, CheckedLoad
 from keyheat.words import LIMITS, Direction, key_name, title_of
 
@@ -52,7 +50,6 @@ Rows = Sequence[RecordedRow]
 
 
 def less(after: Rows, before: Rows) -> tuple[RecordedRow, ...]:
-    """What was asked between two moments."""
     then = {_who(row): row for row in before}
     return tuple(counts for row in after if (counts := _since(row, then.get(_who(row))))["requests"])
 
@@ -140,7 +137,6 @@ def _since(row: RecordedRow, before: RecordedRow | None) -> RecordedRow:
 
 REGION: Final = "us-east-1"
 SECONDS: Final = 60
-TIMEOUT_S: Final = 60.0
 SIGNED: Final = "AWS4-HMAC-SHA256 Credential=local/20261124/{region}/dynamodb/aws4_request"
 """The endpoint asks that there be one, and for which Region."""
 HOW_FAR: Final = "assert_no_hot_partition(requests_per_s=...) says how far."
@@ -164,7 +160,6 @@ class LocalDynamoDB:
     _requests: Counter[str] = field(default_factory=Counter, repr=False)  # by then, and by us since
 
     def begin(self) -> None:
-        """Count from now on."""
         self._rows, self._requests = self._recorded(), Counter(self._page("requests"))
 
     def environment(self) -> dict[str, str]:
@@ -189,25 +184,23 @@ class LocalDynamoDB:
 
         They end with the `with` block, or with the test. Raises `ValueError` with everything that is wrong.
         """
-        return LocalFaults(f"{self.url}/_keyheat/faults", self._opened).set(
-            [*rules, rule] if rule else rules, seed
-        )
+        return LocalFaults(self._url_of("faults")).set([*rules, rule] if rule else rules, seed)
 
     def advance(self, seconds: float) -> None:
         """Move the endpoint's time on: what it has saved up, splits and grows, and minutes of CloudWatch."""
-        self._send("advance", {"seconds": seconds})
+        call_endpoint(self._url_of("advance"), "POST", {"seconds": seconds})
 
     def snapshot(self) -> bytes:
         """Every table and its items, to be kept in a file or given back."""
-        return self._read(urllib.request.Request(f"{self.url}/_keyheat/snapshot"))
+        return call_endpoint(self._url_of("snapshot"))
 
     def restore(self, snapshot: bytes) -> None:
         """Have what a snapshot has, and nothing else. Raises `ValueError` for one that is not whole."""
-        self._send("snapshot", snapshot)
+        call_endpoint(self._url_of("snapshot"), "PUT", snapshot)
 
     def clear(self) -> None:
         """Delete every table of every Region, protected ones too, and every rule of faults."""
-        LocalFaults(f"{self.url}/_keyheat/faults", self._opened).clear()
+        LocalFaults(self._url_of("faults")).clear()
         for name in self.tables():
             if self._described(name).get("DeletionProtectionEnabled"):
                 self._ask("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
@@ -226,7 +219,6 @@ class LocalDynamoDB:
         return rows
 
     def recorded(self, table: str) -> tuple[RecordedRow, ...]:
-        """What was asked of a table, by kind of request and partition key."""
         return less(self._recorded().get(table, ()), self._rows.get(table, ()))
 
     def sent(self, requests_per_s: float, *, table: str | None = None, seconds: int = SECONDS) -> CheckedLoad:
@@ -295,52 +287,21 @@ class LocalDynamoDB:
     def _described(self, table: str) -> dict[str, Any]:
         return dict(self._ask("DescribeTable", {"TableName": table})["Table"])
 
+    def _url_of(self, page: str) -> str:
+        return f"{self.url}/_keyheat/{page}"
+
     def _page(self, name: str) -> Any:
-        """What a page of the endpoint says. Raises `ValueError` with why it says nothing."""
-        try:
-            return self._opened(urllib.request.Request(f"{self.url}/_keyheat/{name}"))
-        except HTTPError as refused:
-            raise _not_done(refused) from None
+        return json.loads(call_endpoint(self._url_of(name)))
 
     def _ask(self, operation: str, request: Mapping[str, Any]) -> Any:
-        """Ask, about a table in its own Region."""
+        """Send a DynamoDB request about a table, to the Region of the table."""
         self._requests[operation] += 1
         region = region_in(request.get("TableName", "")) or ""
-        http_request = urllib.request.Request(
-            self.url,
-            json.dumps(request).encode(),
-            {"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Authorization": SIGNED.format(region=region)},
-        )
-        return self._opened(http_request)
-
-    def _send(self, page: str, content: bytes | Mapping[str, Any]) -> None:
-        """Tell the endpoint something. Raises `ValueError` with what is wrong with it."""
-        method, body = (
-            ("PUT", content) if isinstance(content, bytes) else ("POST", json.dumps(content).encode())
-        )
-        url, kind = f"{self.url}/_keyheat/{page}", {"Content-Type": "application/json"}
-        try:
-            self._read(urllib.request.Request(url, body, kind, method=method))
-        except HTTPError as refused:
-            raise _not_done(refused) from None
-
-    def _opened(self, http_request: urllib.request.Request) -> Any:
-        """The JSON that the endpoint answers."""
-        return json.loads(self._read(http_request))
-
-    def _read(self, http_request: urllib.request.Request) -> bytes:
-        """What the endpoint answers; no proxy stands between."""
-        straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with straight.open(http_request, timeout=TIMEOUT_S) as answer:
-            content: bytes = answer.read()
-            return content
-
-
-def _not_done(refused: HTTPError) -> ValueError:
-    """Why the endpoint refused, in the words of a page, or of any request that is too large."""
-    with refused:
-        content = json.load(refused)
-    return ValueError(content.get("error") or content["message"])
+        headers = {
+            "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+            "Authorization": SIGNED.format(region=region),
+        }
+        return json.loads(call_endpoint(self.url, "POST", request, headers))
 
 
 def _past_proxies(url: str) -> str:
@@ -369,10 +330,7 @@ def _counted(table: str, rows: tuple[RecordedRow, ...], at_most: float, *, show_
             ("of", "the requests that this test sent to the local endpoint; SDKs retry, so it may not show"),
             ("throttled", ", ".join(f"{whole(count)} x {reason}" for reason, count in reasons.most_common())),
             ("hottest key", _key(hottest, show_keys=show_keys)),
-            (
-                "what to do",
-                f"{title_of(ACTIONS[cause])}. {HOW_FAR}",
-            ),
+            ("what to do", f"{title_of(ACTIONS[cause])}. {HOW_FAR}"),
             (CONFIDENCE, "the endpoint's own reason for every refusal"),
         ],
     )

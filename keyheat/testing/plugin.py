@@ -25,7 +25,6 @@ OF_SOMEBODY = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The one option."""
     group = parser.getgroup("keyheat", "key designs of DynamoDB")
     group.addoption(
         REPORTS, type=Path, metavar="DIR", help="write the report of every failing check into DIR"

@@ -9,13 +9,7 @@ from typing import Any, Final, TypedDict
 from pydantic import BaseModel
 
 from keyheat.model.behaviour import DEFAULT
-from keyheat.scenario.scenario import (
-    FORMAT,
-    Scenario,
-    load_scenario,
-    scenario_file,
-    scenario_from_dict,
-)
+from keyheat.scenario.scenario import FORMAT, Scenario, load_scenario, scenario_file, scenario_from_dict
 from keyheat.scenario.variants import overridden
 from keyheat.simulator.alterations import Altered, Change, spread_traffic
 from keyheat.simulator.flow import Traffic

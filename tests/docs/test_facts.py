@@ -19,7 +19,7 @@ from keyheat import terms
 from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
 from keyheat.cli.main import MENU, cli
-from keyheat.endpoint.metrics import METRICS
+from keyheat.endpoint.pages import METRICS
 from keyheat.load.live.prometheus import LOAD_METRICS
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keyheat.addresses import OPEN_MINUTE
-from tests.endpoint.asking import ORDERS, PUTS, START, create, error_of, get, query, values, with_orders
+from tests.endpoint.asking import ORDERS, PUTS, START, error_of, get, query, values, with_orders
 from tests.endpoint.clients import ServiceApp, service_app_at, taken_apart
 
 
@@ -92,15 +92,6 @@ def test_a_minute_that_goes_on_is_shown_to_who_asks_for_it(service_app: ServiceA
     app.clock.advance(56.5)
     written, read, provisioned = (values(app, one) for one in asked)
     assert [written[1:], read[1:], provisioned] == so_far, "and the next minute of each, but of settings"
-
-
-def test_the_publish_delay_holds_minutes_back() -> None:
-    app = service_app_at(publish_delay_s=90)
-    create(app, "orders")
-    app.clock.advance(149)
-    assert values(app, query()) == []
-    app.clock.advance(1)
-    assert values(app, query()) == [0.0]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from tests.endpoint.ordering import refused
 
 pytestmark = pytest.mark.opens
 
-HOT = "TableWriteKeyRangeThroughputExceeded"
 JSON = {"Content-Type": "application/json"}
 RULES = json.dumps({"rules": [{"name": "mine", "error": 500}]})
 PUT = {"X-Amz-Target": "DynamoDB_20120810.PutItem", "Authorization": "AWS4-HMAC-SHA256 Credential=a"}
@@ -128,18 +127,3 @@ def test_what_waited_behind_a_cut_answer_is_not_carried_out(local: LocalDynamoDB
         connection.close()
     assert faults.struck() == 1
     assert (held(ddb, "first"), held(ddb, "second")) == (True, False)
-
-
-def test_faults_of_a_test_end_with_their_block_and_are_no_throttles_of_the_table(
-    local: LocalDynamoDB, ddb: Any
-) -> None:
-    with local.faults(
-        {"name": "one", "throttle": HOT, "times": 2}, {"name": "two", "error": 503, "times": 1}
-    ) as faults:
-        for code in ("ThrottlingException", "ThrottlingException", "ServiceUnavailable"):
-            assert refused(put, ddb=ddb)["Error"]["Code"] == code
-        assert faults.struck("one") == 2
-        put(ddb)
-    assert (faults.struck(), faults.struck("two")) == (3, 1)
-    put(ddb)
-    local.assert_no_throttles()

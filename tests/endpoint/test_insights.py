@@ -10,7 +10,7 @@ from keyheat.endpoint.contributors import MOST_KEYS, KeyCounts
 from keyheat.model.transactions import IndexWrite
 from tests.endpoint import ordering
 from tests.endpoint.account import N, S, attributes, index, on_demand, schema, table, units
-from tests.endpoint.clients import START_S, ServiceApp, service_app_at
+from tests.endpoint.clients import START_S, ServiceApp
 
 START = datetime.fromtimestamp(START_S, UTC)
 
@@ -105,22 +105,6 @@ def test_enabling_takes_a_second_and_makes_the_rules_which_go_when_it_is_disable
     with pytest.raises(app.cloudwatch.exceptions.ResourceNotFoundException):
         app.cloudwatch.get_insight_rule_report(RuleName=found["ContributorInsightsRuleList"][0], **window)
     assert app.service.catalog.get("orders").counting is None
-
-
-def test_list_comes_in_pages(app: ServiceApp) -> None:
-    turn(app)
-    turn(app, IndexName="by-shop", ContributorInsightsMode="THROTTLED_KEYS")
-    first = app.ddb.list_contributor_insights(MaxResults=1)
-    (summary,) = first["ContributorInsightsSummaries"]
-    assert summary == {
-        "TableName": "orders", "ContributorInsightsStatus": "ENABLED",
-        "ContributorInsightsMode": "ACCESSED_AND_THROTTLED_KEYS",
-    }  # fmt: skip
-    rest = app.ddb.list_contributor_insights(MaxResults=1, NextToken=first["NextToken"])
-    assert [one["IndexName"] for one in rest["ContributorInsightsSummaries"]] == ["by-shop"]
-    assert "NextToken" not in rest
-    with pytest.raises(ClientError, match="NextToken"):
-        app.ddb.list_contributor_insights(NextToken="nonsense")
 
 
 def test_accessed_counts_three_for_a_write_unit_and_one_for_a_read_unit(app: ServiceApp) -> None:
@@ -263,16 +247,6 @@ def test_reads_refused_for_an_index_are_its_own(app: ServiceApp) -> None:
     assert refused(app, "query", IndexName="by-shop", **of("shop", "north"))
     assert values(report(app, "PKT", "by-shop")) == {("north",): 1.0}
     assert values(report(app, "PKT")) == {}
-
-
-def test_a_minute_is_shown_once_it_is_published() -> None:
-    app = service_app_at(publish_delay_s=120.0)
-    create(app)
-    turn(app)
-    put(app, "ann", 1)
-    assert values(report(app, "PKC")) == {}
-    app.clock.advance(60)
-    assert values(report(app, "PKC")) == {("ann",): 3.0}
 
 
 def test_numbers_and_bytes_are_shown_as_written(service_app: ServiceApp) -> None:

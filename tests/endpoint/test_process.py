@@ -39,7 +39,7 @@ def child() -> Iterator[tuple[subprocess.Popen[str], str]]:
         *((("--region", name), "not a Region name; use one such as eu-west-1 or local")
           for name in ("EU-WEST-1", "", "eu west")),
         *(((flag, value), flag) for flag, value in (
-            ("--scale", "0"), ("--scale", "nan"), ("--port", "70000"), ("--idle-s", "0"), ("--what", "1"))),
+            ("--scale", "0"), ("--scale", "nan"), ("--port", "70000"), ("--what", "1"))),
     ],
 )  # fmt: skip
 def test_wrong_flags_are_refused(tool: Callable[..., Said], flags: tuple[str, str], words: str) -> None:

@@ -14,7 +14,8 @@ def test_refused_requests_are_kept_too_and_keys_beyond_the_most_are_one_together
 ) -> None:
     monkeypatch.setattr(recording, "MOST_KEYS", 2)
     kept = recording.Recording()
-    model = RecordingModel(TableCapacity(provisioned=Capacity(100, 100)), now_s=0.0, recording=kept)
+    model = RecordingModel(TableCapacity(provisioned=Capacity(100, 100)), now_s=0.0)
+    model.recording = kept
     a, b, c, d = (position(name) for name in (b"a", b"b", b"c", b"d"))
     for at, units in ((a, 1_200.0), (b, 1.0), (c, 2.0), (d, 3.0), (a, 1_200.0)):
         model.admit_write(at, units, 0.0)

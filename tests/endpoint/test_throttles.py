@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from keyheat.endpoint.errors import cancellation_code, throttled
+from keyheat.endpoint.errors import cancellation, throttled
 from keyheat.model.resources import Refusal, parse_reason
 
 ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/orders"
@@ -29,6 +29,10 @@ INDEXES_SCALING = (
 )
 MAXIMUM = "Throughput exceeds the maximum OnDemandThroughput configured on table or index"
 INDEX = "The level of configured provisioned throughput for the index was exceeded"
+ACCOUNT = (
+    "Throughput exceeds the current throughput limit for your account. "
+    "To request a limit increase, contact AWS Support at https://aws.amazon.com/support."
+)
 
 
 @dataclass(frozen=True)
@@ -44,44 +48,25 @@ def refusal(reason):
     return Refusal("by_city" if of_index else None, direction, cause)
 
 
+PREFIXES = {"ThrottlingException": "com.amazon.coral.availability"}
+SIDES = [("Table", "Read"), ("Table", "Write"), ("Index", "Read"), ("Index", "Write")]
 ROWS = [
-    # provisioned mode, reason, exception, message
-    (True, "TableReadProvisionedThroughputExceeded", EXCEEDED, TABLE),
-    (True, "TableWriteProvisionedThroughputExceeded", EXCEEDED, TABLE),
-    (True, "IndexReadProvisionedThroughputExceeded", EXCEEDED, INDEX),
-    (True, "IndexWriteProvisionedThroughputExceeded", EXCEEDED, INDEXES),
-    (True, "TableReadKeyRangeThroughputExceeded", EXCEEDED, TABLE),
-    (True, "TableWriteKeyRangeThroughputExceeded", EXCEEDED, TABLE),
-    (True, "IndexReadKeyRangeThroughputExceeded", EXCEEDED, INDEX),
-    (True, "IndexWriteKeyRangeThroughputExceeded", EXCEEDED, INDEXES),
-    (False, "TableReadKeyRangeThroughputExceeded", "ThrottlingException", SCALING),
-    (False, "TableWriteKeyRangeThroughputExceeded", "ThrottlingException", SCALING),
-    (False, "IndexReadKeyRangeThroughputExceeded", "ThrottlingException", SCALING),
-    (False, "IndexWriteKeyRangeThroughputExceeded", "ThrottlingException", INDEXES_SCALING),
-    (False, "TableReadMaxOnDemandThroughputExceeded", "ThrottlingException", MAXIMUM),
-    (False, "TableWriteMaxOnDemandThroughputExceeded", "ThrottlingException", MAXIMUM),
-    (False, "IndexReadMaxOnDemandThroughputExceeded", "ThrottlingException", MAXIMUM),
-    (False, "IndexWriteMaxOnDemandThroughputExceeded", "ThrottlingException", MAXIMUM),
-    (False, "TableReadAccountLimitExceeded", "RequestLimitExceeded", "for your account"),
-    (False, "TableWriteAccountLimitExceeded", "RequestLimitExceeded", "for your account"),
-    (False, "IndexReadAccountLimitExceeded", "RequestLimitExceeded", "for your account"),
-    (False, "IndexWriteAccountLimitExceeded", "RequestLimitExceeded", "for your account"),
+    # provisioned mode, cause, and the message on the table, and on reads and writes of an index
+    (True, "ProvisionedThroughputExceeded", EXCEEDED, (TABLE, TABLE, INDEX, INDEXES)),
+    (True, "KeyRangeThroughputExceeded", EXCEEDED, (TABLE, TABLE, INDEX, INDEXES)),
+    (False, "KeyRangeThroughputExceeded", "ThrottlingException", (SCALING,) * 3 + (INDEXES_SCALING,)),
+    (False, "MaxOnDemandThroughputExceeded", "ThrottlingException", (MAXIMUM,) * 4),
+    (False, "AccountLimitExceeded", "RequestLimitExceeded", (ACCOUNT,) * 4),
 ]
 
 
-@pytest.mark.parametrize(("provisioned", "reason", "code", "message"), ROWS)
-def test_the_exception_follows_mode_and_cause_and_spells_the_reasons(provisioned, reason, code, message):
-    error = throttled(Asked(provisioned), refusal(reason))
-    assert (error.code, error.status) == (code, 400)
-    assert error.message == message or (code == "RequestLimitExceeded" and message in error.message)
-    body = error.body()
-    lower, upper = "throttlingReasons", "ThrottlingReasons"
-    mine, other = (lower, upper) if code == "ThrottlingException" else (upper, lower)
-    resource = f"{ARN}/index/by_city" if reason.startswith("Index") else ARN
-    assert body[mine] == [{"reason": reason, "resource": resource}]
-    assert other not in body
-    prefix = "com.amazon.coral.availability#" if mine == lower else "com.amazonaws.dynamodb.v20120810#"
-    assert body["__type"] == prefix + code
+@pytest.mark.parametrize(("provisioned", "cause", "code", "messages"), ROWS)
+def test_the_message_follows_mode_cause_and_resource(provisioned, cause, code, messages):
+    for (owner, direction), message in zip(SIDES, messages, strict=True):
+        error = throttled(Asked(provisioned), refusal(f"{owner}{direction}{cause}"))
+        assert (error.code, error.status, error.message) == (code, 400, message)
+        prefix = PREFIXES.get(code, "com.amazonaws.dynamodb.v20120810")
+        assert error.body()["__type"] == f"{prefix}#{code}"
 
 
 CANCELLATIONS = [
@@ -97,7 +82,7 @@ CANCELLATIONS = [
 
 @pytest.mark.parametrize(("provisioned", "reason", "code", "message"), CANCELLATIONS)
 def test_a_cancelled_transaction_has_a_code_and_a_message(provisioned, reason, code, message):
-    assert cancellation_code(Asked(provisioned), refusal(reason)) == (code, message)
+    assert cancellation(Asked(provisioned), refusal(reason)) == {"Code": code, "Message": message}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ from keyheat.endpoint.options import ClientBounds
 from tests.endpoint.test_http import HEAD, chunked, request
 
 KB = 1024
-BOUNDS = ClientBounds(body_bytes=16 * KB, drained_bytes=64 * KB, head_bytes=2 * KB, unfinished_bytes=64 * KB)
+BOUNDS = ClientBounds(
+    body_bytes=16 * KB, drained_bytes=64 * KB, head_bytes=2 * KB, unfinished_bytes=64 * KB, connections=64
+)
 
 
 class Transport:
@@ -37,6 +39,8 @@ class Transport:
 
     def abort(self) -> None:
         self.aborted = True
+
+    close = abort
 
 
 class Peer:
@@ -191,3 +195,18 @@ def test_who_is_not_read_from_is_not_late(shared: Connections) -> None:
     assert peer.status == 200
     peer.send(b"}")
     assert peer.transport.written.count(b"200 OK") == 2
+
+
+def test_connections_are_counted_and_silent_ones_closed(shared: Connections) -> None:
+    peers = [Peer(shared) for _ in range(BOUNDS.connections)]
+    assert Peer(shared).status == 503
+    for _ in range(BOUNDS.idle_s):
+        shared.sweep()
+    assert not any(peer.transport.aborted for peer in peers)
+    shared.sweep()
+    assert all(peer.transport.aborted for peer in peers)
+    for peer in peers:
+        peer.connection.connection_lost(None)
+    later = Peer(shared)
+    later.send(request())
+    assert later.status == 200

@@ -25,10 +25,6 @@ def steps(one: KnownShards, times_s: list[float], seed: int = 1) -> list[ShardSt
     return taken
 
 
-def test_errors_within_the_cooldown_change_nothing() -> None:
-    assert steps(known(), [T0, T0 + 30, T0 + 59.9]) == [ShardStep.COOLING] * 3
-
-
 def test_after_the_cooldown_each_writer_has_its_own_turn() -> None:
     turns = set()
     for seed in range(20):

@@ -4,7 +4,6 @@ from itertools import product
 
 import pytest
 
-from keyheat.model.resources import Cause
 from keyheat.sharding.client import SPELLINGS, Limit, throttle_of
 from tests.sharding.memory import PARTITION, TABLE, client_error, throttled
 
@@ -29,12 +28,6 @@ def test_a_limit_is_told_by_the_reasons(reasons: tuple[str, ...], spelt: str) ->
     throttle = throttle_of(throttled(*reasons, spelt=spelt).response)
     assert throttle is not None
     assert throttle.limit is SAYS[reasons]
-
-
-def test_the_cause_is_kept() -> None:
-    throttle = throttle_of(throttled(TABLE).response)
-    assert throttle is not None
-    assert throttle.cause is Cause.PROVISIONED
 
 
 @pytest.mark.parametrize("code", ["ConditionalCheckFailedException", "ValidationException"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyheat.model.keyspace import key_point
-from keyheat.testing.local import RecordedRow, less, requests_in, sent_steadily, throttled_in
+from keyheat.testing.local import RecordedRow, sent_steadily
 from keyheat.words import Direction
 
 HASHES = {name: f"{key_point(name.encode()):016x}" for name in ("a", "b")}
@@ -43,14 +43,3 @@ def test_entries_of_an_index_go_with_the_writes() -> None:
     (entry,) = flow.index_writes
     assert (flow.requests, entry.index, entry.units) == (10.0, "by-b", 2.0)
     assert np.array_equal(entry.keys.points, [key_point(b"b")])
-
-
-def test_only_what_came_since_is_counted() -> None:
-    before = [row("a", 2, 2.0, refused={"R": 1})]
-    after = [row("a", 5, 6.0, refused={"R": 1, "S": 2}), row("b", 1, 1.0)]
-    first, second = less(after, before)
-    assert (first["requests"], first["units"], first["refused"]) == (3, 4.0, {"S": 2})
-    assert second["name"] == "b"
-    assert less(before, before) == ()
-    assert requests_in(less(after, before)) == 4
-    assert throttled_in(less(after, before)) == 2

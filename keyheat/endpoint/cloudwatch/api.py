@@ -12,10 +12,10 @@ from typing import Any, Final
 import orjson
 
 from keyheat.addresses import OPEN_MINUTE
-from keyheat.endpoint.cloudwatch.insights import get_insight_rule_report
 from keyheat.endpoint.cloudwatch.queries import (
     Answer,
     Request,
+    get_insight_rule_report,
     get_metric_data,
     get_metric_statistics,
     list_metrics,
@@ -25,6 +25,7 @@ from keyheat.endpoint.http import Headers, response
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Service
+from keyheat.model.limits import MINUTE_S
 
 TARGET: Final = b"GraniteServiceVersion20100801."
 MAX_UNZIPPED_BYTES: Final = 16 * 1024 * 1024
@@ -72,10 +73,11 @@ class CloudWatch:
             raise ServiceError("InvalidAction", f"The local endpoint has no operation {name}.")
         request = _parsed(headers, body)
         check_shape(name, request, "cloudwatch")
-        metrics, now_s = service.metrics, service.clock()
-        metrics.note_tables(service.catalog, now_s)
+        now_s = service.clock()
+        service.metrics.note_tables(service.catalog, now_s)
+        # A run whose load is over need not wait for the end of its last minute.
         shows_open = OPEN_MINUTE.lower().encode() in headers
-        return operation(service, request, metrics.published_until_s(now_s, shows_open=shows_open))
+        return operation(service, request, (int(now_s // MINUTE_S) + shows_open) * MINUTE_S)
 
 
 def _require_signature(headers: Headers) -> None:

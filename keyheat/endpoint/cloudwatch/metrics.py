@@ -41,7 +41,6 @@ def by_period(points: Iterable[Datapoint], period_s: int, anchor_s: int = 0) -> 
 
 
 def together(points: Sequence[Datapoint], start_s: int) -> Datapoint:
-    """Merge several points into one."""
     return Datapoint(
         start_s,
         math.fsum(point.sum for point in points),
@@ -52,7 +51,6 @@ def together(points: Sequence[Datapoint], start_s: int) -> Datapoint:
 
 
 def is_statistic(name: str) -> bool:
-    """Whether the name is a statistic that is computed here."""
     return name in SIMPLE_STATISTICS or _PERCENTILE.fullmatch(name) is not None
 
 
@@ -82,7 +80,6 @@ class Life:
 class Metrics:
     """The datapoints of one Region; `account` has those that belong to no table."""
 
-    publish_delay_s: float = 0.0
     account: Minutes = field(default_factory=lambda: Minutes(()))
     _lives: list[Life] = field(default_factory=list)
 
@@ -97,16 +94,6 @@ class Metrics:
         ended = [life for life in self._lives if life.ended_s < math.inf]
         for life in ended[: max(0, len(ended) - DELETED_TABLES_KEPT)]:
             self._lives.remove(life)
-
-    def published_until_s(self, now_s: float, *, shows_open: bool) -> int:
-        """The end of the last published minute, which ended `publish_delay_s` ago or earlier.
-
-        A request with `OPEN_MINUTE` also sees the current minute so far: a run whose load is over need not
-        wait for its end.
-        """
-        if shows_open:
-            return (int(now_s // MINUTE_S) + 1) * MINUTE_S
-        return int((now_s - self.publish_delay_s) // MINUTE_S) * MINUTE_S
 
     def series(self, start_s: float, end_s: float, until_s: int, table: str | None = None) -> Series:
         """The minutes in [start, end) that are published until `until_s`: of one table name, or of all."""

@@ -1,6 +1,7 @@
-"""GetMetricData, GetMetricStatistics and ListMetrics; each answers in one page, however long it is.
+"""What CloudWatch answers, each in one page, however long it is.
 
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetInsightRuleReport.html
 """
 
 import re
@@ -18,9 +19,11 @@ from keyheat.endpoint.cloudwatch.metrics import (
     is_statistic,
     statistic,
 )
+from keyheat.endpoint.contributors import InsightRule
 from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.itemkeys import key_texts
 from keyheat.endpoint.service import Service
-from keyheat.model.limits import MINUTE_S
+from keyheat.model.limits import INSIGHT_CONTRIBUTORS, MINUTE_S
 
 MAX_QUERIES: Final = 500
 ID: Final = re.compile(r"[a-z][a-zA-Z0-9_]*")
@@ -35,7 +38,6 @@ Request = Mapping[str, Any]
 
 
 def invalid(message: str, code: str = "ValidationError") -> ServiceError:
-    """The error for a parameter value that is not accepted."""
     return ServiceError(code, message)
 
 
@@ -97,7 +99,6 @@ def _check_query(query: Request) -> None:
 
 
 def _table(metric: Request) -> str:
-    """The table of a metric."""
     return dict(_key(metric).dimensions).get("TableName", ACCOUNT)
 
 
@@ -180,3 +181,55 @@ def _matches(key: MetricKey, filters: list[tuple[str, str | None]]) -> bool:
     """Whether the metric has every dimension of the filters, with any value where none is named."""
     of_key = dict(key.dimensions)
     return all(name in of_key and value in (None, of_key[name]) for name, value in filters)
+
+
+CONTRIBUTORS: Final = 10  # where a request does not say how many
+
+
+def get_insight_rule_report(service: Service, request: Request, until_s: int) -> Answer:
+    """GetInsightRuleReport: the keys with the largest sums in the published minutes of a span."""
+    most = CONTRIBUTORS if (given := request.get("MaxContributorCount")) is None else given
+    start_s, end_s = span_of(request)
+    period_s = whole_minutes(request["Period"])
+    if not 1 <= most <= INSIGHT_CONTRIBUTORS:
+        raise invalid(f"The parameter MaxContributorCount must be between 1 and {INSIGHT_CONTRIBUTORS}.")
+    if request.get("OrderBy") not in (None, "Sum") or request.get("Metrics"):
+        raise invalid("The local endpoint orders a report by Sum, and adds no Metrics to it.")
+    rule = _rule(service, request["RuleName"])
+    minutes = [minute for minute in sorted(rule.minutes) if start_s <= minute < min(end_s, until_s)]
+    by_key: dict[bytes, dict[int, float]] = {}
+    for minute in minutes:
+        begins_s = start_s + (minute - start_s) // period_s * period_s
+        for key, value in rule.minutes[minute].weights.items():
+            of_key = by_key.setdefault(key, {})
+            of_key[begins_s] = of_key.get(begins_s, 0.0) + value
+    ranked = sorted(by_key.items(), key=lambda pair: (-sum(pair[1].values()), pair[0]))
+    counts = [rule.minutes[minute] for minute in minutes]
+    return {
+        "KeyLabels": rule.labels,
+        "AggregationStatistic": "COUNT" if rule.throttled else "SUM",
+        "AggregateValue": float(sum(minute.total for minute in counts)),
+        "ApproximateUniqueCount": max([len(by_key), *(minute.contributors for minute in counts)]),
+        "Contributors": [_contributor(rule, key, values) for key, values in ranked[:most]],
+        "MetricDatapoints": [],
+    }
+
+
+def _rule(service: Service, name: str) -> InsightRule:
+    for table in service.catalog:
+        for watch in table.insights.watches.values():
+            for rule in watch.rules.values():
+                if rule.name == name:
+                    return rule
+    raise ServiceError("ResourceNotFoundException", f"Rule {name} does not exist.", status=404)
+
+
+def _contributor(rule: InsightRule, key: bytes, values: dict[int, float]) -> Answer:
+    return {
+        "Keys": key_texts(rule.keys, key),
+        "ApproximateAggregateValue": sum(values.values()),
+        "Datapoints": [
+            {"Timestamp": datetime.fromtimestamp(start_s, UTC), "ApproximateValue": value}
+            for start_s, value in values.items()
+        ],
+    }

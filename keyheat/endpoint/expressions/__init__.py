@@ -1,1 +1,1 @@
-"""DynamoDB's expressions: parsed by moto, compiled once, evaluated on plain items."""
+"""DynamoDB's expressions: parsed and compiled once, evaluated on plain items."""

@@ -20,13 +20,7 @@ from keyheat.endpoint.expressions.conditions import (
     compiled,
 )
 from keyheat.endpoint.expressions.parsing import condition_tree, update_actions
-from keyheat.endpoint.expressions.tokens import (
-    NamesUsed,
-    is_reserved,
-    measured,
-    path_too_deep,
-    syntax_error,
-)
+from keyheat.endpoint.expressions.tokens import NamesUsed, is_reserved, measured, path_too_deep, syntax_error
 from keyheat.endpoint.expressions.trees import DocumentPath, Tree, check_paths, value_at
 from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.values import Item, Value, check_value, serialization_error
@@ -39,8 +33,6 @@ _WHOLE = re.compile(r"#?[A-Za-z0-9_\-]+(\.#?[A-Za-z0-9_\-]+|\[[0-9]+\])*", re.AS
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """The paths that an answer has."""
-
     paths: tuple[DocumentPath, ...]
 
     @property
@@ -160,7 +152,6 @@ class Expressions:
         self._unused_values = set(self.values)
 
     def condition(self, kind: str, text: Any) -> ParsedCondition:
-        """A condition, filter or key condition of the request."""
         parsed = parsed_condition(kind, _text(text), self._names)
         self._use(kind, parsed.names, parsed.values)
         for check in parsed.checks:

@@ -38,7 +38,6 @@ COMPARATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def compiled(tree: Tree) -> Condition:
-    """Compile a parsed expression to a function."""
     match tree:
         case Both(joined, left, right):
             return _both(joined, compiled(left), compiled(right))
@@ -278,8 +277,6 @@ def _types(node: Operand, kind: str, operator: str, allowed: set[str]) -> Iterat
 
 
 def typed(name: str, kind: str, operator: str, allowed: set[str]) -> Check:
-    """That the value of this name has one of the allowed types."""
-
     def check(values: Values) -> None:
         if type_of(values[name]) not in allowed:
             raise wrong_operand(kind, operator, values[name])

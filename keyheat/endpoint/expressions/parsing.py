@@ -127,7 +127,6 @@ class ConditionReader:
         raise NotImplementedError
 
     def read(self) -> Tree:
-        """Read the longest condition."""
         while True:
             while self.tokens.keyword in ("(", "NOT"):
                 self.begin(self.tokens.keyword)
@@ -144,7 +143,6 @@ class ConditionReader:
         return self.trees[0]
 
     def simple(self) -> Tree:
-        """A comparison, BETWEEN, IN, or a function that is a condition."""
         return self.rest(self.operand())
 
     def rest(self, left: Operand) -> Tree:

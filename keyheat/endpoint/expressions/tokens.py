@@ -231,12 +231,10 @@ def is_reserved(name: str) -> bool:
 
 
 def syntax_error(kind: str, detail: str = "") -> ServiceError:
-    """The error for text that does not parse."""
     return validation_error(f"Invalid {kind}: Syntax error;{' ' + detail if detail else ''}")
 
 
 def path_too_deep(kind: str, levels: int) -> ServiceError:
-    """A document path has more steps than values have levels."""
     return validation_error(
         f"Invalid {kind}: The document path has too many nesting levels; nesting levels: {levels}"
     )

@@ -62,8 +62,6 @@ COMPARISONS = ("=", "<>", "<=", ">=", "<", ">")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two operands compared by one of `COMPARISONS`."""
-
     operator: str
     left: Operand
     right: Operand
@@ -71,8 +69,6 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """An operand from a lowest to a highest, both included."""
-
     tested: Operand
     low: Operand
     high: Operand
@@ -80,16 +76,12 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """An operand equal to one of several."""
-
     tested: Operand
     choices: tuple[Operand, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What does not hold."""
-
     inner: "Tree"
 
 

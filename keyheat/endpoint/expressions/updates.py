@@ -73,7 +73,6 @@ def _order(action: Action) -> tuple[int, int]:
 
 
 def _checks(action: Action) -> Iterator[Check]:
-    """Yield the checks on the values of an action."""
     if isinstance(action.operand, Reference) and action.clause in ALLOWED:
         yield _allowed(action.operand.name, action.clause)
     elif action.operand is not None:
@@ -100,7 +99,6 @@ def _of_type(kind: str, operator: str, nodes: tuple[Operand, ...]) -> Iterator[C
 
 
 def _source(node: Operand) -> Source:
-    """Compile an operand to the function that computes it."""
     match node:
         case Reference(name):
             return lambda item, values: values[name]
@@ -156,7 +154,6 @@ def _arithmetic(sign: str, left: Source, right: Source) -> Source:
 
 
 def _change(action: Action) -> Change:
-    """Compile an action to a function."""
     path = action.path
     if action.operand is None:
         return lambda before, after, values: remove_at(after, path)

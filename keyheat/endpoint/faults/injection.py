@@ -15,7 +15,7 @@ from keyheat.endpoint.delivery import Loss
 from keyheat.endpoint.errors import (
     CONFLICT,
     ServiceError,
-    cancellation_code,
+    cancellation,
     internal_error,
     transaction_conflict,
 )
@@ -50,13 +50,11 @@ class RuleCount:
     unfit: int = 0
 
     def is_for(self, operation: str, table: str | None, region: str) -> bool:
-        """Whether it is for requests of that operation, table and Region."""
         rule = self.rule
         named = rule.operations is None or operation in rule.operations
         return named and rule.table in (None, table) and rule.region in (None, region)
 
     def is_for_item(self, operation: str, aim: Aim) -> bool:
-        """Whether the rule applies to a request for that item or page."""
         rule = self.rule
         if not self.is_for(operation, aim.table.name, aim.table.region):
             return False
@@ -70,7 +68,6 @@ class RuleCount:
         return key is not None and (key == rule.key or key.startswith(rule.key_prefix or "\0"))
 
     def strikes(self, since_s: float) -> bool:
-        """Whether it strikes a request that it is for, so long after the rules were set."""
         rule = self.rule
         if since_s < rule.from_s or (rule.to_s is not None and since_s >= rule.to_s):
             return False
@@ -179,10 +176,9 @@ class Faults:
             table = aims[number].table
             if refusal is None:
                 table.model.minutes.transaction_conflict(now_s)
-                reasons[number] = {"Code": "TransactionConflict", "Message": CONFLICT}
+                reasons[number] = CONFLICT
             else:
-                code, message = cancellation_code(table, refusal)
-                reasons[number] = {"Code": code, "Message": message}
+                reasons[number] = cancellation(table, refusal)
                 throttled_tables[table.name] = table
         for table in throttled_tables.values():
             table.model.minutes.throttled_request(operation, now_s)

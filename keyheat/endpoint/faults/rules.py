@@ -12,7 +12,6 @@ Everything is checked before any of it is used, and every mistake is said at onc
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -33,7 +32,7 @@ from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import REGION_NAME
 from keyheat.endpoint.stream_operations import STREAMS
 from keyheat.model.resources import REASONS, Cause, parse_reason
-from keyheat.validation import TOGETHER, listed, mistakes
+from keyheat.validation import TOGETHER, accepted, listed, mistakes
 from keyheat.words import Direction
 
 FORMAT: Final = "keyheat.faults/1"
@@ -58,8 +57,6 @@ KINDS: Final = ("throttle", "conflict", "error", "cut")
 
 
 class FaultRulesError(ValueError):
-    """Rules that are not accepted, with every reason why."""
-
     def __init__(self, source: str, errors: Sequence[str]) -> None:
         self.errors = list(errors)
         super().__init__(f"{source}: {listed(self.errors)}")
@@ -86,9 +83,7 @@ KeyText = Annotated[
 def _one_of(names: Sequence[str], what: str) -> Callable[[str], str]:
     def check(name: str) -> str:
         if name not in names:
-            near = get_close_matches(name, names, n=1)
-            accepted = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise PydanticCustomError("name", f"no {what}, {{accepted}}", {"accepted": accepted})
+            raise PydanticCustomError("name", f"no {what}, {{accepted}}", {"accepted": accepted(name, names)})
         return name
 
     return check
@@ -157,7 +152,6 @@ class FaultRule(FaultPart):
         return self
 
     def _broken(self) -> Iterator[str]:
-        """Yield contradictions between fields."""
         kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
         if not kinds and self.delay_ms is None:
             yield f"does nothing: it needs one of {', '.join(KINDS)}, or delay_ms"
@@ -243,6 +237,4 @@ def _did_you_mean(error: str) -> str:
     if message != "unknown field":
         return error
     fields = FaultRule.model_fields if path.startswith("$.rules[") else FaultRules.model_fields
-    near = get_close_matches(path.rpartition(".")[2], fields, n=1)
-    accepted = f"did you mean {near[0]}?" if near else f"there are {', '.join(fields)}"
-    return f"unknown field, {accepted} @ {path}"
+    return f"unknown field, {accepted(path.rpartition('.')[2], fields)} @ {path}"

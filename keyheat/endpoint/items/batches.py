@@ -70,7 +70,6 @@ class BatchProgress:
         raise throttled(table, refusal, batch=True)
 
     def told(self, level: str) -> Answer:
-        """The ConsumedCapacity member, one entry per table."""
         if level == "NONE":
             return {}
         return {"ConsumedCapacity": [rendered(name, units, level) for name, units in self.consumed.items()]}
@@ -166,17 +165,11 @@ def batch_get_item(context: Context, request: Request) -> Answer:
         rest = unprocessed.setdefault(read.table.name, {**read.entry, "Keys": []})
         rest["Keys"].append(read.named)
     progress.require_some("BatchGetItem", now_s)
-    return {
-        "Responses": responses,
-        "UnprocessedKeys": unprocessed,
-        **progress.told(level_of(request)),
-    }
+    return {"Responses": responses, "UnprocessedKeys": unprocessed, **progress.told(level_of(request))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedRead:
-    """One key of a batch, and how it is to be read."""
-
     table: Table
     key: Key
     named: Request

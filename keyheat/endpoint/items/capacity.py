@@ -39,7 +39,6 @@ class ConsumedCapacity:
     glob: dict[str, float] = field(default_factory=dict)
 
     def add(self, other: "ConsumedCapacity") -> None:
-        """Add the units of another part of the request."""
         self.table += other.table
         for mine, theirs in ((self.local, other.local), (self.glob, other.glob)):
             for name, units in theirs.items():
@@ -86,7 +85,6 @@ class WriteBill(NamedTuple):
 
     @property
     def consumed(self) -> ConsumedCapacity:
-        """What it spends, on the table itself and on each index."""
         local: dict[str, float] = {}
         glob: dict[str, float] = {}
         for entry in self.entries:

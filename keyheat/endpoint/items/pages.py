@@ -89,10 +89,7 @@ class Selection:
 
 
 def selection_of(
-    request: dict[str, Any],
-    keys: KeySchema,
-    index: IndexSchema | None,
-    projection: Projection | None,
+    request: dict[str, Any], keys: KeySchema, index: IndexSchema | None, projection: Projection | None
 ) -> Selection:
     """What the request selects. Raises ValidationException for a combination that DynamoDB does not take."""
     select = request.get("Select")

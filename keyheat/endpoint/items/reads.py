@@ -64,7 +64,6 @@ class ReadRequest:
 
     @property
     def shelf(self) -> Shelf:
-        """The records of the table or index."""
         return self.table.items.items if self.index is None else self.table.items.index(self.index.name)
 
 

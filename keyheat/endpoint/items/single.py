@@ -59,7 +59,6 @@ class WriteRequest(NamedTuple):
     update: Update | None = None
 
     def holds(self, item: Item) -> bool:
-        """Whether the stored item (empty if absent) meets the condition."""
         if self.condition is None:
             return True
         assert self.expressions is not None
@@ -139,11 +138,7 @@ def planned(table: Table, action: WriteRequest, old: bytes | None) -> ItemChange
 
 
 def write(
-    context: "Context",
-    operation: str,
-    table: Table,
-    action: WriteRequest,
-    shows_failed: str | None = None,
+    context: "Context", operation: str, table: Table, action: WriteRequest, shows_failed: str | None = None
 ) -> tuple[ItemChange, WriteBill]:
     """Test, bill, ask and make one write: what it changed and cost. Raises `ServiceError`.
 

@@ -9,7 +9,7 @@ a later one refuses.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import orjson
 from orjson import Fragment
 
 from keyheat.endpoint.contributors import Insights
-from keyheat.endpoint.errors import CONFLICT, ServiceError, cancellation_code, validation_error
+from keyheat.endpoint.errors import CONFLICT, ServiceError, cancellation, validation_error
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items.capacity import (
@@ -107,8 +107,10 @@ def write_together(
     _meet_faults(context, operation, aims)
     now_s, level = context.now_s, level_of(request)
     token, tokens = request.get("ClientRequestToken"), steps[0].table.items.tokens
-    if token is not None and tokens.seen(token, digest, now_s):
-        return _consumed_reads(steps, level)
+    if token is not None and tokens.seen(token, digest, now_s):  # it changes nothing, and reads every item
+        items = [(step.table, step.table.items.get(step.write.key[0])) for step in steps]
+        units = ((table, ConsumedCapacity(_read_units(item))) for table, item in items)
+        return _consumed(units, level, "ReadCapacityUnits")
     _check_meetings([(step.table, step.write.key[0]) for step in steps], now_s)
     for step in steps:
         _work_out(step)
@@ -122,7 +124,8 @@ def write_together(
     _take_time(context, steps, now_s)
     if token is not None:
         tokens.add(token, digest, now_s)
-    return _consumed_writes([(step.table, step.cost) for step in steps], level)
+    costs = ((step.table, step.cost.consumed) for step in steps if step.cost is not None)
+    return _consumed(costs, level, "WriteCapacityUnits")
 
 
 def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
@@ -134,8 +137,7 @@ def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
         if is_busy:
             table.model.minutes.transaction_conflict(now_s)
     if any(busy):
-        conflict = {"Code": "TransactionConflict", "Message": CONFLICT}
-        raise _cancelled([conflict if is_busy else NO_REASON for is_busy in busy])
+        raise _cancelled([CONFLICT if is_busy else NO_REASON for is_busy in busy])
 
 
 def _meet_faults(context: Context, operation: str, aims: Sequence[Aim]) -> None:
@@ -219,8 +221,7 @@ def _ask(context: Context, operation: str, ops: Sequence[AskedOp], reasons: Sequ
             _count(table.counting, [ops[number] for number in mine], refusals, now_s)
         for number, refusal in zip(mine, refusals, strict=True):
             if refusal is not None and errors[number] is None:
-                code, message = cancellation_code(table, refusal)
-                errors[number] = {"Code": code, "Message": message}
+                errors[number] = cancellation(table, refusal)
         if any(refusals):
             table.model.minutes.throttled_request(operation, now_s)
         if any(reason["Code"] == "ConditionalCheckFailed" for n in mine if (reason := errors[n]) is not None):
@@ -249,30 +250,18 @@ def _cancelled(reasons: list[Answer]) -> ServiceError:
     return ServiceError("TransactionCanceledException", message, Message=message, CancellationReasons=reasons)
 
 
-def _consumed_writes(costs: Sequence[tuple[Table, WriteBill | None]], level: str) -> Answer:
+def _consumed(units: Iterable[tuple[Table, ConsumedCapacity]], level: str, kind: str) -> Answer:
+    """What was consumed, added up by table, to a level."""
     if level == "NONE":
         return {}
-    consumed: dict[str, ConsumedCapacity] = {}
-    for table, cost in costs:
-        assert cost is not None, "a step that was worked out has a cost"
-        consumed.setdefault(table.name, ConsumedCapacity()).add(cost.consumed)
-    return _rendered(consumed, level, "WriteCapacityUnits")
+    by_table: dict[str, ConsumedCapacity] = {}
+    for table, spent in units:
+        by_table.setdefault(table.name, ConsumedCapacity()).add(spent)
+    return {"ConsumedCapacity": [rendered(name, spent, level, kind) for name, spent in by_table.items()]}
 
 
-def _consumed_reads(steps: Sequence[TransactionStep], level: str) -> Answer:
-    """A repeated request changes nothing and costs a read of every item."""
-    if level == "NONE":
-        return {}
-    consumed: dict[str, ConsumedCapacity] = {}
-    for step in steps:
-        item = step.table.items.get(step.write.key[0])
-        units = read_units(0 if item is None else size_of(item), consistent=True, transactional=True)
-        consumed.setdefault(step.table.name, ConsumedCapacity()).add(ConsumedCapacity(units))
-    return _rendered(consumed, level, "ReadCapacityUnits")
-
-
-def _rendered(consumed: dict[str, ConsumedCapacity], level: str, kind: str) -> Answer:
-    return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in consumed.items()]}
+def _read_units(record: bytes | None) -> float:
+    return read_units(0 if record is None else size_of(record), consistent=True, transactional=True)
 
 
 def transact_get_items(context: Context, request: Request) -> Answer:
@@ -300,7 +289,7 @@ def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], 
     _meet_faults(context, operation, [Aim(table, Direction.READ, key[0]) for table, key, _ in reads])
     _check_meetings([(table, key[0]) for table, key, _ in reads], context.now_s)
     items = [table.items.get(key[0]) for table, key, _ in reads]
-    units = [read_units(size_of(item) if item else 0, consistent=True, transactional=True) for item in items]
+    units = [_read_units(item) for item in items]
     ops: list[AskedOp] = [
         (table, Op(direction=Direction.READ, position=key[1], units=spent), key[0], None)
         for (table, key, _), spent in zip(reads, units, strict=True)
@@ -312,12 +301,8 @@ def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], 
             for item, (_, _, projection) in zip(items, reads, strict=True)
         ]
     }
-    if level == "NONE":
-        return answer
-    consumed: dict[str, ConsumedCapacity] = {}
-    for (table, _, _), spent in zip(reads, units, strict=True):
-        consumed.setdefault(table.name, ConsumedCapacity()).add(ConsumedCapacity(spent))
-    return {**answer, **_rendered(consumed, level, "ReadCapacityUnits")}
+    spent = ((table, ConsumedCapacity(of_item)) for (table, _, _), of_item in zip(reads, units, strict=True))
+    return {**answer, **_consumed(spent, level, "ReadCapacityUnits")}
 
 
 def _check_distinct(keys: list[tuple[str, Key]]) -> None:

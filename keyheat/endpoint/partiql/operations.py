@@ -13,25 +13,12 @@ from orjson import Fragment
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered
 from keyheat.endpoint.items.single import returned, write
-from keyheat.endpoint.items.transactions import (
-    DUPLICATE,
-    TransactionStep,
-    read_together,
-    write_together,
-)
+from keyheat.endpoint.items.transactions import DUPLICATE, TransactionStep, read_together, write_together
 from keyheat.endpoint.itemstore import digest_of
 from keyheat.endpoint.partiql.parsing import parsed_statement
 from keyheat.endpoint.partiql.plans import write_request_of
 from keyheat.endpoint.partiql.reading import keyed_read, selected
-from keyheat.endpoint.partiql.statements import (
-    VERBS,
-    Change,
-    Delete,
-    Insert,
-    Select,
-    Statement,
-    writes,
-)
+from keyheat.endpoint.partiql.statements import VERBS, Change, Delete, Insert, Select, Statement, writes
 from keyheat.endpoint.requests import Request, check_shape, checked
 from keyheat.endpoint.service import Context, Handler
 from keyheat.model.limits import STATEMENT_CHARACTERS
@@ -53,19 +40,20 @@ CODES = {
 
 def metric_of(operation: str, request: Request) -> str:
     """The operation as CloudWatch tells it apart: by its verb, or by whether it reads or writes."""
+    statements = _statements(operation, request)
     if operation == ONE:
-        return f"{ONE},Verb={VERBS[type(parsed_statement(request['Statement']))]}"
-    entries = request["Statements" if operation == BATCH else "TransactStatements"]
-    writing = any(map(writes, _readable(entries)))
-    return f"{operation},OperationType={'Write' if writing else 'Read'}"
+        return f"{ONE},Verb={VERBS[type(statements[0])]}"
+    return f"{operation},OperationType={'Write' if any(map(writes, statements)) else 'Read'}"
 
 
 def tables_of(operation: str, request: Request) -> set[str]:
-    """The tables that the statements of an answered request name."""
+    return {statement.table for statement in _statements(operation, request)}
+
+
+def _statements(operation: str, request: Request) -> list[Statement]:
     if operation == ONE:
-        return {parsed_statement(request["Statement"]).table}
-    entries = request["Statements" if operation == BATCH else "TransactStatements"]
-    return {statement.table for statement in _readable(entries)}
+        return [parsed_statement(request["Statement"])]
+    return list(_readable(request["Statements" if operation == BATCH else "TransactStatements"]))
 
 
 def _readable(entries: Iterable[Request]) -> Iterator[Statement]:

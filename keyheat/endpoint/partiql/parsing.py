@@ -57,8 +57,7 @@ def _select(terms: Terms, *, exists: bool = False) -> Select:
     return Select(
         table=table,
         where=where,
-        values=tuple(terms.values.items()),
-        parameters=reader.parameters,
+        **terms.given(),
         index=index,
         paths=paths,
         order=order,
@@ -75,7 +74,6 @@ def _exists(terms: Terms) -> Select:
 
 
 def _order(terms: Terms) -> tuple[str, bool]:
-    """An attribute to order by, and whether the last come first."""
     name = terms.reader.name()
     descending = terms.reader.took("DESC")
     if not descending:
@@ -111,8 +109,7 @@ def _update(terms: Terms) -> Change:
         where=where,
         actions=tuple(actions),
         returning=_returning(terms),
-        values=tuple(terms.values.items()),
-        parameters=reader.parameters,
+        **terms.given(),
     )
 
 
@@ -150,8 +147,7 @@ def _delete(terms: Terms) -> Delete:
         table=table,
         where=where,
         returning=returning,
-        values=tuple(terms.values.items()),
-        parameters=reader.parameters,
+        **terms.given(),
     )
 
 

@@ -85,7 +85,6 @@ def conjuncts(tree: Tree | None) -> Iterator[Tree]:
 
 
 def joined(trees: Iterable[Tree]) -> Tree | None:
-    """One condition for all of these."""
     conditions = list(trees)
     return reduce(lambda left, right: Both("AND", left, right), conditions) if conditions else None
 
@@ -148,8 +147,7 @@ def key_plan(text: str, keys: KeySchema) -> KeyPlan:
         fixed.append(equality)
     used = [chosen, *fixed]
     rest = _parsed(
-        joined(tree for tree in conditions if not any(tree is other for other in used)),
-        "FilterExpression",
+        joined(tree for tree in conditions if not any(tree is other for other in used)), "FilterExpression"
     )
     keyed = [joined([tree, *fixed]) for tree in _apart(chosen)]
     return KeyPlan(tuple(tree for tree in keyed if tree is not None), rest, whole)

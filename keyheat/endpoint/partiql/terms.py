@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-functions.ht
 
 import re
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 
 from keyheat.endpoint.errors import ServiceError, nested_too_deep, validation_error
 from keyheat.endpoint.expressions import trees
@@ -96,6 +96,10 @@ class Terms:
             # The path in messages begins inside of an attribute's value.
             members[name] = self.value(f"{under}.{name}" if depth else "root", depth + 1)
         return members
+
+    def given(self) -> dict[str, Any]:
+        """What a statement keeps of the values and parameters in it."""
+        return {"values": tuple(self.values.items()), "parameters": self.reader.parameters}
 
     def named(self, value: Template) -> trees.Reference:
         """Name a value, and return a reference to it."""

@@ -7,14 +7,13 @@ several of either                           [...], {"Tables": [...]}
 """
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 from keyheat.bounds import parsed_json
 from keyheat.endpoint.shapes import Shape, shapes_of
 from keyheat.endpoint.tables.catalog import region_in
 from keyheat.model.resources import CAPACITIES
-from keyheat.validation import table_in
+from keyheat.validation import accepted, table_in
 
 Body = dict[str, Any]
 KEPT: Final = (
@@ -87,9 +86,7 @@ def unknown_members(shape: Shape, value: Any, path: str) -> Iterator[tuple[str, 
             if name in shape.members:
                 yield from unknown_members(shape.members[name], entry, f"{path}.{name}")
             else:
-                near = get_close_matches(name, shape.members, n=1)
-                accepted = f"did you mean {near[0]}?" if near else f"there are {', '.join(shape.members)}"
-                yield f"unknown field, {accepted}", f"{path}.{name}"
+                yield f"unknown field, {accepted(name, shape.members)}", f"{path}.{name}"
     elif shape.type_name == "list" and isinstance(value, list):
         for number, entry in enumerate(value):
             yield from unknown_members(shape.member, entry, f"{path}[{number}]")

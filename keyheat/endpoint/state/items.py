@@ -60,7 +60,6 @@ class SeededItems:
         self.replaced += before is not None
 
     def problems(self) -> Iterator[str]:
-        """The mistakes, one line each."""
         yield from self.wrong
         if self._more:
             yield f"and {self._more:,} lines more"

@@ -36,7 +36,6 @@ class NoSnapshot(ValueError):
 
 
 def snapshot(regions: Regions) -> bytes:
-    """All tables of all Regions, and their items."""
     tables = [table for service in regions for table in service.catalog]
     lines = [orjson.dumps({"format": FORMAT, "tables": len(tables)})]
     for table in tables:

@@ -44,8 +44,6 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableDefinition:
-    """What CreateTable states and UpdateTable changes."""
-
     schema: TableSchema
     capacity: TableCapacity
     settings: Settings = Settings()
@@ -137,7 +135,6 @@ class Table:
 
     @property
     def status(self) -> str:
-        """TableStatus as DescribeTable gives it."""
         return "ACTIVE" if self.change is None else self.change.status
 
     @property

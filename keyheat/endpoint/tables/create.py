@@ -59,7 +59,6 @@ def require_switch_allowed(to_on_demand_s: Sequence[float], now_s: float) -> Non
 
 
 def limit_exceeded(message: str) -> ServiceError:
-    """The error for an exceeded quota."""
     return ServiceError("LimitExceededException", message)
 
 
@@ -106,14 +105,14 @@ def make_table(service: Service, definition: TableDefinition, now_s: float) -> T
 
 
 def _model(service: Service, definition: TableDefinition, now_s: float) -> TableModel:
-    given: Any = {
-        "now_s": now_s, "scale": service.scale, "seed": service.seed,
-        "behaviour": service.behaviour,
+    settings: Any = {
+        "now_s": now_s, "scale": service.scale, "seed": service.seed, "behaviour": service.behaviour,
     }  # fmt: skip
     if service.recordings is None:
-        return TableModel(definition.capacity, **given)
-    recording = service.recordings.setdefault(definition.schema.name, Recording())
-    return RecordingModel(definition.capacity, recording=recording, **given)
+        return TableModel(definition.capacity, **settings)
+    model = RecordingModel(definition.capacity, **settings)
+    model.recording = service.recordings.setdefault(definition.schema.name, Recording())
+    return model
 
 
 def check_account(catalog: Catalog, name: str, capacity: TableCapacity) -> None:

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescript
 from typing import Any
 
 from keyheat.endpoint.schema import IndexSchema, KeySchema, used_attributes
-from keyheat.endpoint.tables.catalog import Table
+from keyheat.endpoint.tables.catalog import Table, TableDefinition
 from keyheat.endpoint.tables.throughput import UNLIMITED
 from keyheat.model.resources import IndexCapacity
 from keyheat.words import Capacity
@@ -42,16 +42,11 @@ def describe(table: Table, now_s: float) -> Body:
 
 def _settings(table: Table) -> Body:
     settings = table.definition.settings
-    body: Body = {}
-    if settings.table_class:
-        body["TableClassSummary"] = {"TableClass": settings.table_class}
-    if settings.encrypted_by:
-        body["SSEDescription"] = {
-            "Status": "ENABLED",
-            "SSEType": "KMS",
-            "KMSMasterKeyArn": settings.encrypted_by,
-        }
-    return body
+    encryption = {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": settings.encrypted_by}
+    return {
+        "TableClassSummary": {"TableClass": settings.table_class} if settings.table_class else None,
+        "SSEDescription": encryption if settings.encrypted_by else None,
+    }
 
 
 def _stream(table: Table) -> Body:
@@ -67,49 +62,45 @@ def _stream(table: Table) -> Body:
 
 def _globals(table: Table, now_s: float) -> list[Body]:
     """The existing global indexes, and those in creation."""
-    there = {index.name: index for index in table.schema.indexes if not index.local}
-    capacities = {index.name: index for index in table.definition.capacity.indexes}
+    there = [index for index in table.schema.indexes if not index.local]
+    now = _by_name(table.definition)
     coming = table.change.becomes if table.change is not None else None
     if coming is None or table.status == "CREATING":
         status = "ACTIVE" if table.change is None else table.status
-        return [_global(table, index, capacities[name], status, now_s) for name, index in there.items()]
-    coming_capacities = {index.name: index for index in coming.capacity.indexes}
-    new = [index for index in coming.schema.indexes if not index.local and index.name not in there]
-    return [
-        _global(table, index, capacities[name], _index_status(name, capacities, coming_capacities), now_s)
-        for name, index in there.items()
-    ] + [_backfilling(table, index, coming_capacities[index.name], now_s) for index in new]
+        return [_global(table, index, now[index.name], status, now_s) for index in there]
+    later = _by_name(coming)
+    statuses = {
+        name: "DELETING" if name not in later else "ACTIVE" if now[name] == later[name] else "UPDATING"
+        for name in now
+    }
+    new = [index for index in coming.schema.indexes if not index.local and index.name not in now]
+    return [_global(table, index, now[index.name], statuses[index.name], now_s) for index in there] + [
+        _global(table, index, later[index.name], "CREATING", now_s, backfilling=True) for index in new
+    ]
 
 
-def _index_status(name: str, now: dict[str, IndexCapacity], later: dict[str, IndexCapacity]) -> str:
-    if name not in later:
-        return "DELETING"
-    return "ACTIVE" if now[name] == later[name] else "UPDATING"
+def _by_name(definition: TableDefinition) -> dict[str, IndexCapacity]:
+    return {index.name: index for index in definition.capacity.indexes}
 
 
-def _global(table: Table, index: IndexSchema, capacity: IndexCapacity, status: str, now_s: float) -> Body:
+def _global(
+    table: Table,
+    index: IndexSchema,
+    capacity: IndexCapacity,
+    status: str,
+    now_s: float,
+    *,
+    backfilling: bool = False,
+) -> Body:
+    """A global index; one that UpdateTable is making has no entries that could be counted yet."""
+    named = _named(table, index) | {"Backfilling": True, "ItemCount": 0, "IndexSizeBytes": 0}
     return _without_empty(
-        _local(table, index)
+        (named if backfilling else _local(table, index))
         | {
             "IndexStatus": status,
             "ProvisionedThroughput": _provisioned(table, index.name, capacity.provisioned, now_s),
             "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
-            "WarmThroughput": _warm(table, index.name, status),
-        }
-    )
-
-
-def _backfilling(table: Table, index: IndexSchema, capacity: IndexCapacity, now_s: float) -> Body:
-    """An index that UpdateTable is making: it has no entries that could be counted yet."""
-    return _without_empty(
-        _named(table, index)
-        | {
-            "ItemCount": 0,
-            "IndexSizeBytes": 0,
-            "IndexStatus": "CREATING",
-            "Backfilling": True,
-            "ProvisionedThroughput": _provisioned(table, index.name, capacity.provisioned, now_s),
-            "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
+            "WarmThroughput": None if backfilling else _warm(table, index.name, status),
         }
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from keyheat.endpoint.contributors import DEFAULT_MODE, KeyWatch
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
-from keyheat.endpoint.paging import page
+from keyheat.endpoint.requests import page
 from keyheat.endpoint.schema import KeySchema, invalid
 from keyheat.endpoint.service import Context, Handler
 from keyheat.endpoint.tables.catalog import Recovery, Table
@@ -32,7 +32,6 @@ def parse_tags(tags: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def tag_resource(context: Context, request: dict[str, Any]) -> bytes:
-    """TagResource: adds tags, or replaces the values of those there are."""
     table = _tagged(context, request["ResourceArn"])
     tags = table.tags | parse_tags(request["Tags"])
     _check_count(tags)
@@ -41,7 +40,6 @@ def tag_resource(context: Context, request: dict[str, Any]) -> bytes:
 
 
 def untag_resource(context: Context, request: dict[str, Any]) -> bytes:
-    """UntagResource: deletes tags; deleting a missing key is not an error."""
     table = _tagged(context, request["ResourceArn"])
     for key in request["TagKeys"]:
         table.tags.pop(key, None)
@@ -59,10 +57,15 @@ def list_tags(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 def _tagged(context: Context, arn: str) -> Table:
     if not arn.startswith("arn:"):
         raise validation_error(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
+    missing = resource_not_found(f"Requested resource not found: ResourcArn: {arn} not found")
+    return _find(context, arn, otherwise=missing)
+
+
+def _find(context: Context, name: str, *, otherwise: ServiceError) -> Table:
     try:
-        return context.service.catalog.find(arn)
+        return context.service.catalog.find(name)
     except ServiceError as error:
-        raise resource_not_found(f"Requested resource not found: ResourcArn: {arn} not found") from error
+        raise otherwise from error
 
 
 def _check_count(tags: Mapping[str, str]) -> None:
@@ -132,13 +135,9 @@ def _described(table: Table, now_s: float) -> dict[str, Any]:
 def _table(context: Context, request: dict[str, Any]) -> Table:
     """The table. Raises TableNotFoundException, which only these operations have."""
     name = request["TableName"]
-    try:
-        return context.service.catalog.find(name)
-    except ServiceError as error:
-        raise ServiceError("TableNotFoundException", f"Table not found: {name}") from error
+    return _find(context, name, otherwise=ServiceError("TableNotFoundException", f"Table not found: {name}"))
 
 
-PER_PAGE = 100
 Body = dict[str, Any]
 
 
@@ -169,28 +168,8 @@ def describe_contributor_insights(context: Context, request: Body) -> Body:
     }
 
 
-def list_contributor_insights(context: Context, request: Body) -> Body:
-    """ListContributorInsights, in pages; NextToken names the last resource shown."""
-    now_s, most = context.now_s, request.get("MaxResults")
-    most = PER_PAGE if most is None else most
-    if most < 1:
-        raise validation_error("MaxResults must be 1 or more")
-    name, after = request.get("TableName"), _token_parts(request.get("NextToken"))
-    tables = list(context.service.catalog) if name is None else [context.service.catalog.find(name)]
-    summaries = (
-        _summary(table, index, watch, now_s)
-        for table in tables
-        for index, watch in table.insights.watches.items()
-    )
-    later = sorted((summary for summary in summaries if _placed(summary) > after), key=_placed)
-    return page(
-        "ContributorInsightsSummaries", later, most, "NextToken", lambda each: "/".join(_placed(each))
-    )
-
-
 CONTRIBUTOR_INSIGHTS: dict[str, Handler] = {
     "DescribeContributorInsights": describe_contributor_insights,
-    "ListContributorInsights": list_contributor_insights,
     "UpdateContributorInsights": update_contributor_insights,
 }
 
@@ -213,14 +192,3 @@ def _named(table: Table, index: str | None) -> Body:
 def _summary(table: Table, index: str | None, watch: KeyWatch, now_s: float) -> Body:
     mode = {"ContributorInsightsMode": watch.mode} if watch.on else {}
     return {**_named(table, index), "ContributorInsightsStatus": watch.status(now_s), **mode}
-
-
-def _placed(summary: Body) -> tuple[str, str]:
-    return summary["TableName"], summary.get("IndexName", "")
-
-
-def _token_parts(token: str | None) -> tuple[str, str]:
-    table, slash, index = (token or "/").partition("/")
-    if not slash:
-        raise validation_error("Invalid NextToken: give the one that came with the page before")
-    return table, index

@@ -24,23 +24,24 @@ def table_capacity(request: Given, schema: TableSchema) -> TableCapacity:
     mode: BillingMode = request.get("BillingMode") or "PROVISIONED"
     return TableCapacity(
         billing_mode=mode,
-        provisioned=provisioned(request, mode),
-        max_on_demand=max_on_demand(request, mode),
-        warm=warm(request, mode),
         indexes=tuple(index_capacity(index, mode) for index in request.get("GlobalSecondaryIndexes") or ()),
         has_lsi=any(index.local for index in schema.indexes),
+        **_stated(request, mode, None),
     )
 
 
 def index_capacity(request: Given, mode: BillingMode) -> IndexCapacity:
     """Capacity of a global index to be created. Raises ValidationException."""
     name = request["IndexName"]
-    return IndexCapacity(
-        name=name,
-        provisioned=provisioned(request, mode, index=name),
-        max_on_demand=max_on_demand(request, mode),
-        warm=warm(request, mode, index=name),
-    )
+    return IndexCapacity(name=name, **_stated(request, mode, name))
+
+
+def _stated(request: Given, mode: BillingMode, index: str | None) -> dict[str, Any]:
+    return {
+        "provisioned": provisioned(request, mode, index=index),
+        "max_on_demand": max_on_demand(request, mode),
+        "warm": _warm(request, mode, index),
+    }
 
 
 def provisioned(request: Given, mode: BillingMode, *, index: str | None = None) -> Capacity | None:
@@ -88,7 +89,7 @@ def _maximum(member: str, given: int | None, before: float | None) -> float | No
     return None if given == UNLIMITED else given
 
 
-def warm(request: Given, mode: BillingMode, *, index: str | None = None) -> Capacity | None:
+def _warm(request: Given, mode: BillingMode, index: str | None) -> Capacity | None:
     """Pre-warmed units per second of a new table or index: never below what it starts with anyway."""
     given = request.get("WarmThroughput")
     if given is None:
@@ -96,13 +97,9 @@ def warm(request: Given, mode: BillingMode, *, index: str | None = None) -> Capa
     if mode == "PAY_PER_REQUEST":
         start = (limits.ON_DEMAND_START_READ, limits.ON_DEMAND_START_WRITE)
         return raised_warm(given, start, ("initial throughput for OnDemand",) * 2, index=index)
-    stated = request["ProvisionedThroughput"]
-    return raised_warm(
-        given,
-        (stated["ReadCapacityUnits"], stated["WriteCapacityUnits"]),
-        ("ReadCapacityUnits of ProvisionedThroughput", "WriteCapacityUnits of ProvisionedThroughput"),
-        index=index,
-    )
+    stated, sides = request["ProvisionedThroughput"], ("ReadCapacityUnits", "WriteCapacityUnits")
+    floors = (f"{sides[0]} of ProvisionedThroughput", f"{sides[1]} of ProvisionedThroughput")
+    return raised_warm(given, (stated[sides[0]], stated[sides[1]]), floors, index=index)
 
 
 def raised_warm(

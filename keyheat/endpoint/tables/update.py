@@ -9,7 +9,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GlobalSeconda
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from keyheat.endpoint.errors import resource_not_found, validation_error
@@ -51,13 +51,8 @@ from keyheat.words import Capacity
 Given = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexUpdates:
-    """What is asked, by index name; one index is named once."""
-
-    create: Mapping[str, Given]
-    update: Mapping[str, Given]
-    delete: Mapping[str, Given]
+IndexUpdates = Mapping[str, Mapping[str, Given]]
+"""The actions by index name, below `Create`, `Update` and `Delete`; an index is named once."""
 
 
 def index_updates(request: Given) -> IndexUpdates:
@@ -79,30 +74,29 @@ def index_updates(request: Given) -> IndexUpdates:
             )
         names.add(name)
         sorted_by[kinds[0]][name] = action
-    updates = IndexUpdates(sorted_by["Create"], sorted_by["Update"], sorted_by["Delete"])
-    if len(updates.create) + len(updates.delete) > 1:
+    if len(sorted_by["Create"]) + len(sorted_by["Delete"]) > 1:
         raise limit_exceeded(
             "Subscriber limit exceeded: "
             "Only 1 online index can be created or deleted simultaneously per table"
         )
-    return updates
+    return sorted_by
 
 
 def updated_schema(schema: TableSchema, request: Given, updates: IndexUpdates) -> TableSchema:
     """The schema after the updates. Raises ValidationException or ResourceNotFoundException."""
     there = {index.name for index in schema.indexes}
     global_ = {index.name for index in schema.indexes if not index.local}
-    if not (updates.update.keys() | updates.delete.keys()) <= global_:
+    if not (updates["Update"].keys() | updates["Delete"].keys()) <= global_:
         raise resource_not_found()
-    if updates.create.keys() & there:
+    if updates["Create"].keys() & there:
         raise validation_error("Attempting to create an index which already exists")
     types = used_attributes(schema)
     given = attribute_types(request.get("AttributeDefinitions") or ())
     for name in types.keys() & given.keys():
         if types[name] != given[name]:
             raise invalid(f"Type of key attribute {name} cannot change from {types[name]} to {given[name]}")
-    kept = tuple(index for index in schema.indexes if index.name not in updates.delete)
-    new = tuple(global_index(action, types | given) for action in updates.create.values())
+    kept = tuple(index for index in schema.indexes if index.name not in updates["Delete"])
+    new = tuple(global_index(action, types | given) for action in updates["Create"].values())
     after = replace(schema, indexes=kept + new)
     check_counts(after.indexes)
     if new:
@@ -117,30 +111,28 @@ def updated_capacity(table: Table, request: Given, updates: IndexUpdates) -> Tab
     """Capacity of the table and its indexes after an update. Raises ValidationException."""
     before = table.definition.capacity
     mode: BillingMode = request.get("BillingMode") or before.billing_mode
-    kept = [index for index in before.indexes if index.name not in updates.delete]
-    return replace(
-        before,
-        billing_mode=mode,
-        provisioned=_reprovisioned(request, mode, before.provisioned),
-        max_on_demand=max_on_demand(request, mode, before.max_on_demand),
-        warm=_rewarmed(table, request, before.warm),
-        indexes=tuple(
-            [_updated_index(table, index, updates.update.get(index.name), mode) for index in kept]
-            + [index_capacity(action, mode) for action in updates.create.values()]
-        ),
-    )
+    restated = _restated(table, request, mode, before, None)
+    kept = [
+        replace(index, **_restated(table, updates["Update"].get(index.name, {}), mode, index, index.name))
+        for index in before.indexes
+        if index.name not in updates["Delete"]
+    ]
+    new = [index_capacity(action, mode) for action in updates["Create"].values()]
+    return replace(before, billing_mode=mode, indexes=(*kept, *new), **restated)
 
 
-def _updated_index(
-    table: Table, before: IndexCapacity, action: Given | None, mode: BillingMode
-) -> IndexCapacity:
-    named: Given = action or {}
-    return replace(
-        before,
-        provisioned=_reprovisioned(named, mode, before.provisioned, index=before.name),
-        max_on_demand=max_on_demand(named, mode, before.max_on_demand),
-        warm=_rewarmed(table, named, before.warm, index=before.name),
-    )
+def _restated(
+    table: Table, request: Given, mode: BillingMode, before: TableCapacity | IndexCapacity, index: str | None
+) -> dict[str, Any]:
+    """What a request makes of the capacities of the table or of an index."""
+    warm = request.get("WarmThroughput")
+    return {
+        "provisioned": _reprovisioned(request, mode, before.provisioned, index=index),
+        "max_on_demand": max_on_demand(request, mode, before.max_on_demand),
+        "warm": before.warm
+        if warm is None
+        else raised_warm(warm, table.model.warm_throughput(index), CURRENT_WARM, index=index),
+    }
 
 
 def _reprovisioned(
@@ -165,15 +157,6 @@ def _reprovisioned(
     return after
 
 
-def _rewarmed(
-    table: Table, request: Given, before: Capacity | None, *, index: str | None = None
-) -> Capacity | None:
-    given = request.get("WarmThroughput")
-    if given is None:
-        return before
-    return raised_warm(given, table.model.warm_throughput(index), CURRENT_WARM, index=index)
-
-
 CHANGES = (
     "ProvisionedThroughput",
     "BillingMode",
@@ -195,7 +178,12 @@ def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         raise validation_error(f"At least one of {', '.join(CHANGES)} is required")
     table = service.catalog.find(request["TableName"])
     require_idle(table)
-    becomes = updated_definition(table, request, index_updates(request))
+    updates = index_updates(request)
+    becomes = TableDefinition(
+        schema=updated_schema(table.schema, request, updates),
+        capacity=updated_capacity(table, request, updates),
+        settings=settings(request, table.definition.settings),
+    )
     check_account(service.catalog, table.name, becomes.capacity)
     specification = request.get("StreamSpecification")
     view = view_of(specification)
@@ -206,15 +194,6 @@ def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         service.streams.change(table, view, now_s)
     service.catalog.begin(table, TableChange("UPDATING", now_s + service.durations.update_s, becomes))
     return {"TableDescription": describe(table, now_s)}
-
-
-def updated_definition(table: Table, request: dict[str, Any], updates: IndexUpdates) -> TableDefinition:
-    """What the table is after the update. Raises ValidationException or ResourceNotFoundException."""
-    return TableDefinition(
-        schema=updated_schema(table.schema, request, updates),
-        capacity=updated_capacity(table, request, updates),
-        settings=settings(request, table.definition.settings),
-    )
 
 
 def record_changes(table: Table, after: TableCapacity, now_s: float) -> None:
