@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.answer_shape import bounded_pages
 from keyheat.evidence.clients import ClientFactory, Failure, failure_of, is_hurried
 from keyheat.evidence.series import MetricAnswers, Points
 from keyheat.runs import metrics
@@ -248,7 +247,7 @@ def fetch(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
     try:
         queries = metrics.queries(request.table, request.keys)
         pages = pages_of(factory("cloudwatch"), queries, request.first, request.window.end)
-        for page in bounded_pages("GetMetricData", pages):
+        for page in pages:
             answers.add_page(page, mistakes)
     except (BotoCoreError, ClientError) as error:
         problems, failure = (f"CloudWatch: {error}",), failure_of(error)

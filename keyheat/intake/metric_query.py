@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.answer_shape import bounded_pages
 from keyheat.intake.tables import NotTaken
 from keyheat.runs.metrics import NAMESPACE
 
@@ -61,7 +60,7 @@ class MetricQuery:
 
     def _checked_pages(self, queries: list[dict[str, Any]], start: datetime, end: datetime) -> Iterator[Any]:
         try:
-            yield from bounded_pages("GetMetricData", self._pages(queries, start, end))
+            yield from self._pages(queries, start, end)
         except ClientError as error:
             problem = error.response["Error"]
             raise NotTaken(

@@ -21,7 +21,7 @@ from gevent.event import AsyncResult
 from locust import runners
 from locust.runners import MasterRunner, WorkerRunner
 
-from keyheat.answer_size import WORD_AFTER_S
+from keyheat.answers import WORD_AFTER_S
 from keyheat.endpoint.process import EndpointError
 from keyheat.load.guard.budget import Spending
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit

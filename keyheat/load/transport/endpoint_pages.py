@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 from urllib.request import HTTPHandler, HTTPSHandler, ProxyHandler, Request, build_opener
 
-from keyheat.answer_size import waiting_for
+from keyheat.answers import waiting_for
 from keyheat.connections import Reply
 from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.target import Target

@@ -9,7 +9,6 @@
     cut_off              the connection ended within the answer
     crc32_mismatch       the answer was damaged on its way
     bad_http             what came back is not HTTP
-    answer_too_long      it went on after all that DynamoDB can say; what was left of it was not read
     not_an_answer        an HTTP 200 whose body is not what DynamoDB says: a proxy's page, say
     no_units             an answer without the consumed capacity that was asked for, or a write of 0 units
     credentials          they expired and could not be refreshed; nothing was sent
@@ -31,11 +30,10 @@ from zlib import crc32
 
 import botocore.exceptions as sdk
 
-from keyheat.answer_size import AnswerTooLong
 from keyheat.load.transport.answer import Answer, Transport
 
 CUT_OFF, DAMAGED, BAD_HTTP, CREDENTIALS = "cut_off", "crc32_mismatch", "bad_http", "credentials"
-RESET, TOO_LONG, TIMEOUT = "connection_reset", "answer_too_long", "timeout"
+RESET, TIMEOUT = "connection_reset", "timeout"
 NOT_AN_ANSWER, NO_UNITS = "not_an_answer", "no_units"
 IN_FLIGHT = "still_in_flight_at_stop"
 STATUS_LINE = b"HTTP/1."
@@ -55,7 +53,6 @@ KINDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], 
     (sdk.SSLError, "tls"),
     ((sdk.CredentialRetrievalError, sdk.NoCredentialsError, sdk.PartialCredentialsError), CREDENTIALS),
     ((sdk.SSOError, sdk.TokenRetrievalError, NoCredentials), CREDENTIALS),
-    (AnswerTooLong, TOO_LONG),
     (TimeoutError, TIMEOUT),
     (ConnectionRefusedError, "connection_refused"),
     (ConnectionError, RESET),
