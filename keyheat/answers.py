@@ -1,4 +1,4 @@
-"""What comes back to an SDK's client: within its time, said while it is waited for, and of DynamoDB's shape.
+"""What comes back to an SDK's client: said while it is waited for, from this machine if asked, and in shape.
 
 botocore takes any JSON for an answer, and falls over its types with whatever error Python has for them.
 """
@@ -44,12 +44,13 @@ def guarded(client: Any, *, local: bool, tells: bool = True) -> Any:
 
     `local`: each new connection has to stay on this machine; `tells`: a long wait is said on stderr.
     """
-    from keyheat.connections import pools  # with urllib3, loaded when it is needed
-
     session = client._endpoint.http_session
     if isinstance(session, _Telling):
         return client
-    session._pool_classes_by_scheme.update(pools(local=local))
+    if local:
+        from keyheat.connections import LOCAL_POOLS  # with urllib3, loaded when it is needed
+
+        session._pool_classes_by_scheme.update(LOCAL_POOLS)
     if tells:
         client._endpoint.http_session = _Telling(session)
     for operation in CONTROL:

@@ -1,14 +1,9 @@
-"""Connections of an SDK's client: none leaves this machine unseen, and no answer takes longer than it may.
+"""Connections of an SDK's client to this machine: none leads elsewhere, whatever its name resolves to.
 
-botocore has no event for either, and its read timeout starts anew with each byte. So its own classes of
-connections are replaced by these.
+botocore has no event for it. So its own classes of connections are replaced by these.
 """
 
-import http.client
 import socket
-from io import BufferedReader, RawIOBase
-from time import monotonic
-from typing import Any
 
 from botocore.awsrequest import (
     AWSHTTPConnection,
@@ -18,36 +13,6 @@ from botocore.awsrequest import (
 )
 
 from keyheat.addresses import check_peer
-
-
-class _Pieces(RawIOBase):
-    """What comes from a socket, until its timeout has passed since the answer began."""
-
-    def __init__(self, raw: RawIOBase, connection: socket.socket) -> None:
-        self._raw, self._connection = raw, connection
-        self._ends_s = monotonic() + (connection.gettimeout() or 0.0)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        left_s = self._ends_s - monotonic()
-        if left_s <= 0:
-            raise TimeoutError("the answer was not whole in time")
-        self._connection.settimeout(left_s)
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class Reply(http.client.HTTPResponse):
-    """An answer that is whole within the timeout of its connection, or fails."""
-
-    def __init__(self, sock: socket.socket, *more: Any, **named: Any) -> None:
-        super().__init__(sock, *more, **named)
-        self.fp = BufferedReader(_Pieces(self.fp.detach(), sock))
 
 
 class _LeftMachine(Exception):
@@ -69,18 +34,20 @@ class _Local:
         return connection
 
 
-def pools(*, local: bool) -> dict[str, type]:
-    """Classes of pools by scheme; `local`: for a target that was taken for this machine."""
-    kinds = (
-        ("http", AWSHTTPConnectionPool, AWSHTTPConnection),
-        ("https", AWSHTTPSConnectionPool, AWSHTTPSConnection),
-    )
-    looks = (_Local,) if local else ()
-    return {
-        scheme: type(
-            "Pool",
-            (pool,),
-            {"ConnectionCls": type("Connection", (*looks, connection), {"response_class": Reply})},
-        )
-        for scheme, pool, connection in kinds
-    }
+class _Plain(_Local, AWSHTTPConnection):  # type: ignore[misc]  # botocore has no types
+    pass
+
+
+class _Secure(_Local, AWSHTTPSConnection):  # type: ignore[misc]
+    pass
+
+
+class _PlainPool(AWSHTTPConnectionPool):  # type: ignore[misc]
+    ConnectionCls = _Plain
+
+
+class _SecurePool(AWSHTTPSConnectionPool):  # type: ignore[misc]
+    ConnectionCls = _Secure
+
+
+LOCAL_POOLS = {"http": _PlainPool, "https": _SecurePool}

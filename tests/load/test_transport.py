@@ -6,14 +6,13 @@ from zlib import crc32
 
 import orjson
 import pytest
-from botocore.exceptions import BotoCoreError, HTTPClientError, ReadTimeoutError
+from botocore.exceptions import BotoCoreError, ReadTimeoutError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.evidence.clients import boto3_clients
 from keyheat.load.transport.answer import Answer, Reason
 from keyheat.load.transport.boto import make_client
-from keyheat.load.transport.endpoint_pages import PageUnavailable, faults_of
 from keyheat.load.transport.failures import BadAnswer, NoCredentials, kind_of
 from keyheat.load.transport.signed import SignedTransport, receive
 from keyheat.load.transport.signer import AccessKeys
@@ -21,7 +20,7 @@ from keyheat.load.transport.target import LOCAL_KEYS, target_at
 from keyheat.load.users.outcomes import failure_of
 from tests.faults.broken import REFUSALS
 from tests.faults.kinds import FAULTS
-from tests.load.scripted import HANG, HANG_UP, RESET, ScriptedServer, answered, endless, serving
+from tests.load.scripted import HANG, HANG_UP, RESET, ScriptedServer, answered, serving
 from tests.make import a_transport
 from tests.outside import eventually, free_port
 
@@ -302,19 +301,16 @@ def test_kinds_of_errors(error: Exception, kind: str) -> None:
     assert kind_of(error) == kind
 
 
-@pytest.mark.parametrize("more", [b"", b"Content-Length: 9999\r\n\r\n{"])
-def test_a_control_call_drops_an_answer_that_drips(
-    more: bytes, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_it_is_said_whose_answer_a_control_call_waits_for(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Each byte comes in time, and the whole never does; meanwhile it is said what is waited for."""
     monkeypatch.setattr("keyheat.answers.WORD_AFTER_S", 0.0)
-    with serving(endless(b"HTTP/1.1 200 OK\r\n" + more, b"x", every_s=0.02)) as drip:
-        client = make_client(target_at(drip.url, region="us-east-1"), timeout_s=0.2)
-        with pytest.raises(HTTPClientError) as caught:
+    with serving(HANG, HANG) as silent:
+        client = make_client(target_at(silent.url, region="us-east-1"), timeout_s=0.2)
+        with pytest.raises(ReadTimeoutError):
             client.describe_table(TableName="t")
         client.close()
-    assert isinstance(caught.value, ReadTimeoutError) or kind_of(caught.value) == "timeout"
-    host = drip.url.removeprefix("http://")
+    host = silent.url.removeprefix("http://")
     assert f"waiting for {host} to answer DynamoDB_20120810.DescribeTable" in capfd.readouterr().err
 
 
@@ -334,18 +330,6 @@ def test_a_new_connection_that_leaves_this_machine_sends_nothing(
             client.close()
         transport.close()
     assert server.requests == []
-
-
-def test_a_page_of_an_endpoint_that_drips_is_dropped_and_said(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("keyheat.answers.WORD_AFTER_S", 0.0)
-    monkeypatch.setattr("keyheat.load.transport.endpoint_pages.TOLD_WITHIN_S", 0.2)
-    with serving(endless(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b" ", every_s=0.02)) as drip:
-        with pytest.raises(PageUnavailable, match="did not answer"):
-            faults_of(target_at(drip.url))
-        host = drip.url.removeprefix("http://")
-    assert f"waiting for {host} to answer /_keyheat/faults" in capfd.readouterr().err
 
 
 @both

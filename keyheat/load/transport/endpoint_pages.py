@@ -6,13 +6,12 @@ AWS has no record of what each partition served and throttled.
 import json
 from collections import Counter
 from collections.abc import Callable
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
-from urllib.request import HTTPHandler, HTTPSHandler, ProxyHandler, Request, build_opener
+from urllib.request import ProxyHandler, build_opener
 
 from keyheat.answers import waiting_for
-from keyheat.connections import Reply
 from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.target import Target
 from keyheat.runs.partitions import partitions_in, partitions_table
@@ -51,10 +50,9 @@ def _scale(target: Target) -> float | None:
 def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> bytes:
     """A page of the endpoint, cut off where it is longer; of this machine without a proxy.
 
-    It is whole within `within_s`. Raises `OSError`, `HTTPException`, and `ValueError` for a bad path.
+    `within_s`: to the next byte. Raises `OSError`, `HTTPException`, and `ValueError` for a bad path.
     """
-    straight = [ProxyHandler({})] if target.local else []
-    opener = build_opener(*straight, _InTime)
+    opener = build_opener(*([ProxyHandler({})] if target.local else []))
     with (
         CALLS.waiting(target.url),
         waiting_for(target.url, path.partition("?")[0]),
@@ -62,12 +60,6 @@ def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> b
     ):
         page: bytes = answer.read(most_bytes)
     return page
-
-
-class _InTime(HTTPHandler, HTTPSHandler):
-    def do_open(self, http_class: Any, req: Request, **more: Any) -> HTTPResponse:
-        bounded: Any = type("Connection", (http_class,), {"response_class": Reply})
-        return super().do_open(bounded, req, **more)
 
 
 class PageUnavailable(Exception):
