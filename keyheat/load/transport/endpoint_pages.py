@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 HEALTH_WITHIN_S: Final = 2.0
-HEALTH_BYTES: Final = 10_000
 TOLD_WITHIN_S: Final = 30.0
-TOLD_BYTES: Final = 2**28
 Told = TypeVar("Told")
 
 
@@ -41,14 +39,14 @@ def endpoint_at(target: Target) -> Endpoint:
 def _scale(target: Target) -> float | None:
     """Return what an endpoint of ours says of its scale; None if it is another."""
     try:
-        page = page_of(target, "/_keyheat/health", within_s=HEALTH_WITHIN_S, most_bytes=HEALTH_BYTES)
+        page = page_of(target, "/_keyheat/health", HEALTH_WITHIN_S)
         return float(json.loads(page)["scale"])
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return None
 
 
-def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> bytes:
-    """A page of the endpoint, cut off where it is longer; of this machine without a proxy.
+def page_of(target: Target, path: str, within_s: float) -> bytes:
+    """A page of the endpoint; of this machine without a proxy.
 
     `within_s`: to the next byte. Raises `OSError`, `HTTPException`, and `ValueError` for a bad path.
     """
@@ -58,7 +56,7 @@ def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> b
         waiting_for(target.url, path.partition("?")[0]),
         opener.open(f"{target.url}{path}", timeout=within_s) as answer,
     ):
-        page: bytes = answer.read(most_bytes)
+        page: bytes = answer.read()
     return page
 
 
@@ -87,7 +85,7 @@ def faults_of(target: Target) -> Counter[str]:
 def _read_page(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
     """Return what a page of an endpoint of ours says. Raises `PageUnavailable`."""
     try:
-        page_bytes = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)
+        page_bytes = page_of(target, f"/_keyheat/{page}", TOLD_WITHIN_S)
         return read(json.loads(page_bytes))
     except (OSError, HTTPException) as problem:
         raise PageUnavailable(f"the endpoint did not answer: {problem}") from problem
