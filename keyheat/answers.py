@@ -1,4 +1,4 @@
-"""What comes back to an SDK's client: said while it is waited for, from this machine if asked, and in shape.
+"""What comes back to an SDK's client: said while it is waited for, and of DynamoDB's shape.
 
 botocore takes any JSON for an answer, and falls over its types with whatever error Python has for them.
 """
@@ -39,18 +39,11 @@ class DamagedAnswer(BotoCoreError):  # type: ignore[misc]  # botocore has no typ
     fmt = "{operation} was answered with something that DynamoDB does not say: {why}"
 
 
-def guarded(client: Any, *, local: bool, tells: bool = True) -> Any:
-    """A boto3 client that checks what comes back; gives it back.
-
-    `local`: each new connection has to stay on this machine; `tells`: a long wait is said on stderr.
-    """
+def guarded(client: Any, *, tells: bool = True) -> Any:
+    """A boto3 client that checks what comes back; gives it back. `tells`: a long wait is said on stderr."""
     session = client._endpoint.http_session
     if isinstance(session, _Telling):
         return client
-    if local:
-        from keyheat.connections import LOCAL_POOLS  # with urllib3, loaded when it is needed
-
-        session._pool_classes_by_scheme.update(LOCAL_POOLS)
     if tells:
         client._endpoint.http_session = _Telling(session)
     for operation in CONTROL:

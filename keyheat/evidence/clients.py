@@ -58,7 +58,7 @@ def boto3_clients(
         service_client = session.client(service, endpoint_url=url, config=config, **keys)
         if local and open_minute and service == "cloudwatch":
             service_client.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)
-        return guarded(mask_errors(service_client), local=local)
+        return guarded(mask_errors(service_client))
 
     return client
 

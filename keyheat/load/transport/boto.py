@@ -55,7 +55,7 @@ def make_client(
         verify=(ca_bundle() if target.tls else None) or True,
         **_local_keys(target, session),
     )
-    client = guarded(mask_errors(client), local=target.local, tells=tells)
+    client = guarded(mask_errors(client), tells=tells)
     if tells:
         client._endpoint.http_session = _Hurried(client._endpoint.http_session)
     return client

@@ -32,7 +32,6 @@ from gevent.socket import socket
 from geventhttpclient.connectionpool import ConnectionPool, SSLConnectionPool
 from geventhttpclient.response import HTTPParseError, HTTPResponse
 
-from keyheat.addresses import check_peer
 from keyheat.load.transport.answer import TIMEOUT_S, Answer
 from keyheat.load.transport.failures import (
     BAD_HTTP,
@@ -225,7 +224,6 @@ class SignedTransport:
         self._keys = keys
         self._region = target.region
         self._host = target.host_header
-        self._local = target.local
         self._timeout_s = timeout_s
         self._pool = pool or _pool_for(target, timeout_s)
         self._idle = Idle(connections)
@@ -280,15 +278,8 @@ class SignedTransport:
         return self._connected()
 
     def _connected(self) -> Any:
-        """A new connection; to this machine alone, where that is what the target was taken for."""
         connection = self._pool.get_socket()
         connection.setsockopt(gevent.socket.IPPROTO_TCP, gevent.socket.TCP_NODELAY, 1)
-        try:
-            if self._local:
-                check_peer(connection, self._host)
-        except OSError:
-            self._discard(connection)
-            raise
         return connection
 
     def _discard(self, connection: Any) -> None:
