@@ -146,7 +146,7 @@ class LoadRun:
         ahead_s = service_ahead_s(self.target, description["TableName"], time)
         self.clock = SteadyClock(ahead_s or 0.0)
         self.started_s = self.clock()
-        self.stages = Stages(path, self.progress, quiet_stdout=self.plan.progress)
+        self.stages = Stages(path, self.progress)
         self.folder = RunFolder(path, self._manifest(description, processes))
         if abs(self.clock.ahead_s) > NOTABLE_S:
             self.progress.say(

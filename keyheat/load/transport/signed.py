@@ -218,14 +218,13 @@ class SignedTransport:
         *,
         timeout_s: float = TIMEOUT_S,
         connections: int = 1,
-        pool: ConnectionPool | None = None,
     ) -> None:
         check_no_proxy(target)
         self._keys = keys
         self._region = target.region
         self._host = target.host_header
         self._timeout_s = timeout_s
-        self._pool = pool or _pool_for(target, timeout_s)
+        self._pool = _pool_for(target, timeout_s)
         self._idle = Idle(connections)
         self._signer = self._signer_with(keys())
         self._second = 0
