@@ -28,9 +28,8 @@ from keyheat.load.guard.options import InputError
 from keyheat.load.guard.signals import HUNG_UP, PARENT, is_handled
 from keyheat.load.guard.watch import caps_of
 from keyheat.load.live.callers import callers_of, keep_out
-from keyheat.load.live.page import serve
+from keyheat.load.live.page import LiveRun, serve
 from keyheat.load.live.prometheus import CannotListen, serve_metrics
-from keyheat.load.live.run import LiveRun
 from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
 from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.run.progress import RunProgress, tell
