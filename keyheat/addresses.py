@@ -62,12 +62,6 @@ def is_loopback(address: str) -> bool:
     return is_address(address) and ipaddress.ip_address(address).is_loopback
 
 
-def check_peer(connection: socket.socket, host: str) -> None:
-    """Raise `OSError` if a connection to a local host leads to another machine."""
-    if not is_loopback(connection.getpeername()[0]):
-        raise OSError(f"{host} is not on this machine any more")
-
-
 def is_address(name: str) -> bool:
     """Whether a text is an IP address, not a name."""
     try:

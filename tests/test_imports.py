@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GROUND = {
-    "addresses", "answer_shape", "answer_size", "bounds", "connections", "flags", "heavyhitters", "inputs",
+    "addresses", "answers", "bounds", "flags", "heavyhitters", "inputs",
     "masking", "metrics", "modules", "numbers", "runfiles", "shipped", "terms", "validation", "words",
 }  # fmt: skip
 """Modules of `keyheat` itself: what every room stands on."""

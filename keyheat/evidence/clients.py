@@ -38,8 +38,7 @@ def boto3_clients(
     """
     from botocore.config import Config
 
-    from keyheat.answer_shape import shaped
-    from keyheat.answer_size import bounded
+    from keyheat.answers import guarded
 
     mask_logs()
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if local else {}
@@ -59,7 +58,7 @@ def boto3_clients(
         service_client = session.client(service, endpoint_url=url, config=config, **keys)
         if local and open_minute and service == "cloudwatch":
             service_client.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)
-        return bounded(mask_errors(shaped(service_client)), local=local)
+        return guarded(mask_errors(service_client))
 
     return client
 

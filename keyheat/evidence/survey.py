@@ -10,7 +10,6 @@ from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.answer_shape import bounded_pages
 from keyheat.evidence.clients import failure_of
 from keyheat.evidence.cloudwatch import Sleep
 from keyheat.evidence.series import COMPLETE
@@ -167,7 +166,7 @@ def _names(target: Target, patience: Patience) -> list[str]:
             after["ExclusiveStartTableName"] = page["LastEvaluatedTableName"]
 
     try:
-        for page in bounded_pages("ListTables", pages()):
+        for page in pages():
             names += page["TableNames"]
     except (BotoCoreError, ClientError) as error:
         if not names:
@@ -245,7 +244,7 @@ def _list_series(
 
 
 def _list_metrics(client: Any, request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return list(bounded_pages("ListMetrics", client.get_paginator("list_metrics").paginate(**request)))
+    return list(client.get_paginator("list_metrics").paginate(**request))
 
 
 def _pages(client: Any, queries: Sequence[Any], start: datetime, end: datetime) -> list[Mapping[str, Any]]:

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.answer_shape import bounded_pages
 from keyheat.intake.scaling import parse_policy, scaled_side
 from keyheat.intake.tables import SourceTable
 from keyheat.masking import masked
@@ -81,6 +80,5 @@ def _targets(client: Any, resources: Sequence[str]) -> Iterator[Mapping[str, Any
 
 
 def _pages(client: Any, operation: str, items: str, **request: Any) -> Iterator[Mapping[str, Any]]:
-    pages = client.get_paginator(operation).paginate(ServiceNamespace="dynamodb", **request)
-    for page in bounded_pages(operation, pages):
+    for page in client.get_paginator(operation).paginate(ServiceNamespace="dynamodb", **request):
         yield from page[items]

@@ -304,14 +304,6 @@ def answer_pages(
     client: Any, metric_queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime
 ) -> Iterator[Mapping[str, Any]]:
     """Pages of GetMetricData for any number of queries. Raises what the client raises."""
-    from keyheat.answer_shape import bounded_pages  # here, since numbers from a file are read without an SDK
-
-    return bounded_pages("GetMetricData", _pages(client, metric_queries, start, end))
-
-
-def _pages(
-    client: Any, metric_queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime
-) -> Iterator[Mapping[str, Any]]:
     for first in range(0, len(metric_queries), QUERIES_PER_CALL):
         batch = metric_queries[first : first + QUERIES_PER_CALL]
         token: dict[str, str] = {}

@@ -128,7 +128,6 @@ MEANINGS: Final[Mapping[str, str]] = {
     "cut_off": "the connection ended within the answer: the request was handled",
     "crc32_mismatch": "the answer was damaged on its way: the request was handled",
     "bad_http": "what came back is not HTTP",
-    "answer_too_long": "the response exceeded all that DynamoDB can return, and was dropped",
     "not_an_answer": "HTTP 200, but not DynamoDB's answer: does a proxy or a login page stand between?",
     "no_units": "HTTP 200 without consumed capacity, or with 0 units for a write",
     "credentials": "expired credentials could not be refreshed, so nothing was sent",

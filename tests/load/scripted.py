@@ -7,12 +7,9 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import sleep
 
 HANG, HANG_UP, RESET = b"hang", b"hang up", b"reset"
 AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: a connection that is closed is reset
-Answer = bytes | Iterator[bytes]
-"""What is sent for one request; an iterator's pieces, until the client hangs up."""
 
 
 def answered(status: str, body: bytes, *headers: str) -> bytes:
@@ -29,7 +26,7 @@ def answered(status: str, body: bytes, *headers: str) -> bytes:
 class ScriptedServer:
     """Answers one request after the other with what the script says."""
 
-    def __init__(self, script: Iterable[Answer], tls: Path | None = None) -> None:
+    def __init__(self, script: Iterable[bytes], tls: Path | None = None) -> None:
         self._script = iter(script)
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if tls else None
         if self._tls and tls:
@@ -37,7 +34,7 @@ class ScriptedServer:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.requests: list[bytes] = []
-        self.connections = self.sent_bytes = 0
+        self.connections = 0
         self.hung_up = False
         self._current: socket.socket | None = None
         self._ended = threading.Event()
@@ -70,19 +67,12 @@ class ScriptedServer:
             if scripted == HANG:
                 self._ended.wait()
                 return
-            if not isinstance(scripted, bytes):
-                self._send(connection, scripted)
-                return
-            self._send(connection, scripted.removesuffix(HANG_UP).removesuffix(RESET).split(b"|PAUSE|"))
+            for piece in scripted.removesuffix(HANG_UP).removesuffix(RESET).split(b"|PAUSE|"):
+                connection.sendall(piece)
             if scripted.endswith(RESET):
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
             if scripted.endswith((HANG_UP, RESET)):
                 return
-
-    def _send(self, connection: socket.socket, pieces: Iterable[bytes]) -> None:
-        for piece in pieces:
-            connection.sendall(piece)
-            self.sent_bytes += len(piece)
 
     def _request(self, connection: socket.socket) -> bytes:
         data = b""
@@ -110,18 +100,10 @@ class ScriptedServer:
 
 
 @contextmanager
-def serving(*script: Answer, tls: Path | None = None) -> Iterator[ScriptedServer]:
+def serving(*script: bytes, tls: Path | None = None) -> Iterator[ScriptedServer]:
     """`tls` is a file with a certificate and its key."""
     server = ScriptedServer(script, tls)
     try:
         yield server
     finally:
         server.stop()
-
-
-def endless(start: bytes, piece: bytes, every_s: float = 0.0) -> Iterator[bytes]:
-    """An answer that goes on for as long as anybody reads."""
-    yield start
-    while True:
-        sleep(every_s)
-        yield piece

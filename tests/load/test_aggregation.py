@@ -3,11 +3,14 @@
 import pytest
 
 from keyheat.load.tables.control import creation
-from keyheat.load.users.orders import StreamReader, order_item, placed_s
 from keyheat.model.units import item_bytes
 from keyheat.runs.partitions import all_shards, split_times_s
 from tests.endpoint.clients import service_app_at
 from tests.make import ON_DEMAND, a_spec
+
+with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")  # this process has other tests
+    from keyheat.load.users.aggregation import StreamReader, order_item, placed_s
 
 TABLE = a_spec(name="orders", stream="NEW_IMAGE", **ON_DEMAND)
 SPLIT = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 8_000}

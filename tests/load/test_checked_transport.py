@@ -122,29 +122,6 @@ def test_units_that_cannot_be_are_no_answer(operation: str, units: bytes) -> Non
     assert judged(operation, body).failure == "not_an_answer"
 
 
-@pytest.mark.parametrize(
-    ("operation", "more"),
-    [
-        ("Query", {"Items": None}),
-        ("Query", {"Items": {}}),
-        ("Scan", {"Items": "none"}),
-        ("Query", {"LastEvaluatedKey": 5}),
-        ("GetItem", {"Item": [1]}),
-        ("UpdateItem", {"Attributes": 1}),
-        ("BatchWriteItem", {"UnprocessedItems": 5}),
-        ("BatchWriteItem", {"UnprocessedItems": [1]}),
-    ],
-)
-def test_members_that_are_read_are_of_their_kind(operation: str, more: dict[str, Any]) -> None:
-    assert judged(operation, {**GOOD[operation], **more}).failure == "not_an_answer"
-
-
-def test_an_item_that_was_asked_for_is_there() -> None:
-    said = {"ConsumedCapacity": UNITS}
-    assert judged("UpdateItem", said).accepted
-    assert judged("UpdateItem", said, ReturnValues="ALL_NEW").failure == "not_an_answer"
-
-
 def test_refusals_with_nonsense_in_them_have_a_name() -> None:
     reasons = [5, {"reason": 5, "resource": [1]}, {"resource": "t"}]
     said = {"__type": "ThrottlingException", "ThrottlingReasons": reasons}

@@ -17,8 +17,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import AFTER_S, SteadyClock, align
-from keyheat.load.skew import measure_ahead_s
+from keyheat.load.clock import AFTER_S, SteadyClock, align, measure_ahead_s
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at

@@ -2,11 +2,8 @@
 
 import json
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from heapq import heappop, heappush
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 from zlib import crc32
 
@@ -19,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.retries import LOOK_AGAIN_S, PolicyRetries, RetriedCall, given_up
 from keyheat.model.retries import policy_of
+from tests.load.scripted import HANG_UP, ScriptedServer, serving
 
 pytestmark = pytest.mark.opens
 
@@ -64,37 +62,19 @@ SCRIPTS: dict[str, list[Reply]] = {
 }
 
 
-@contextmanager
-def server(script: list[Reply]) -> Iterator[tuple[str, list[int]]]:
-    """An endpoint that answers from a script, its last line for ever; gives its URL and counts requests."""
-    seen = [0]
+def raw(reply: Reply) -> bytes:
+    """A reply on the wire; after one that is cut off, and one that does not come, the connection ends."""
+    status, body, headers = reply
+    if not status:
+        return HANG_UP
+    head = "".join(f"{name}: {value}\r\n" for name, value in {"content-length": len(body), **headers}.items())
+    ends = HANG_UP if "content-length" in headers else b""
+    return f"HTTP/1.1 {status} said\r\n{head}\r\n".encode() + body + ends
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = -1  # head and body in one packet
-        disable_nagle_algorithm = True
 
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            status, body, headers = script[min(seen[0], len(script) - 1)]
-            seen[0] += 1
-            self.close_connection = "content-length" in headers or not status
-            if not status:
-                return
-            self.send_response(status)
-            for name, value in {"content-length": str(len(body)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
-        made.daemon_threads = True
-        Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{made.server_address[1]}", seen
-        made.shutdown()
+def server(script: list[Reply]) -> AbstractContextManager[ScriptedServer]:
+    """An endpoint that answers from a script, and then with its last line."""
+    return serving(*map(raw, [*script, *[script[-1]] * 200]))
 
 
 def delays_of_botocore(url: str, calls: int, monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
@@ -149,13 +129,13 @@ def test_the_same_answers_are_retried_after_the_same_time(
     if mode != "standard":
         monkeypatch.setenv("AWS_RETRY_MODE", mode)
     script = SCRIPTS[name]
-    with server(script) as (url, seen):
+    with server(script) as endpoint:
         random.seed(5)
-        theirs = delays_of_botocore(url, 1, monkeypatch)[0]
+        theirs = delays_of_botocore(endpoint.url, 1, monkeypatch)[0]
     random.seed(5)
     ours, _ = delays_of_ours(published(mode), [answer_of(reply) for reply in script])
     assert ours == pytest.approx(theirs)
-    assert seen[0] == len(ours) + 1
+    assert len(endpoint.requests) == len(ours) + 1
 
 
 BROKEN, WORSE = error("InternalServerError", 500), (502, b"", {})
@@ -284,8 +264,8 @@ def test_the_quota_of_a_client_is_used_up_and_comes_back_with_accepted_answers_a
 ) -> None:
     script = [THROTTLED] * 140 + [GOOD]
     calls = 160
-    with server(script) as (url, _):
-        theirs = [len(delays) for delays in delays_of_botocore(url, calls, monkeypatch)]
+    with server(script) as endpoint:
+        theirs = [len(delays) for delays in delays_of_botocore(endpoint.url, calls, monkeypatch)]
     retries, ours, left = published(), list[int](), [answer_of(reply) for reply in script]
     for number in range(calls):
         delays, end = delays_of_ours(retries, left)

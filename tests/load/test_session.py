@@ -12,7 +12,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs import parquet
 from tests.load.conftest import Loaded
 from tests.load.forked import Load
-from tests.outside import PATIENCE_S, check_whole, decided, free_port, run_of
+from tests.outside import PATIENCE_S, check_whole, decided, run_of
 
 Locust = Callable[..., "tuple[int, str, str]"]
 Start = Callable[..., Load]
@@ -59,39 +59,6 @@ def test_it_starts_its_own_endpoint_and_takes_users_and_time_from_the_scenario(
     assert {"elapsed_s", "accepted_per_s", "throttled_per_s", "errors_per_s"} == set(lines[-1])
     assert any(line.get("accepted_per_s") for line in lines)
     assert "leaked" not in err
-
-
-SLOW = """
-from time import sleep
-
-from locust import events, task
-
-from keyheat.load.users.user import TableUser
-
-
-@events.test_start.add_listener
-def prepare(**_more):
-    sleep(3)
-
-
-class Writer(TableUser):
-    @task
-    def write(self):
-        self.put(self.draw_key())
-"""
-
-
-def test_a_test_that_starts_by_itself_ends_although_it_was_prepared_for_longer_than_it_lasts(
-    start_locust: Start, scenario_file: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "slow.py"
-    file.write_text(SLOW)
-    web = ("--web-host", "127.0.0.1", "--web-port", str(free_port()))
-    options = settings(scenario_file, tmp_path / "run", "--autostart", "--autoquit", "0", "--run-time", "1s")
-    load = start_locust(str(file), "--only-summary", *options, *web)
-    _out, err = load.communicate(timeout=PATIENCE_S)
-    assert load.wait() in (0, 3), err  # 3: a machine too slow to send in a second
-    assert run_of(tmp_path / "run")["status"] == "finished"
 
 
 def test_a_run_that_is_told_to_end_keeps_whole_files(

@@ -7,7 +7,6 @@ import orjson
 import pytest
 
 from keyheat.load.transport.boto import make_client
-from keyheat.load.transport.signed import SignedTransport
 from keyheat.load.transport.signer import AccessKeys
 from keyheat.load.transport.target import LOCAL_KEYS, TargetError, aws_target, credentials_for, target_at
 from tests.load.scripted import HANG_UP, answered, serving
@@ -49,31 +48,6 @@ def test_targets(url: str, local: bool, host_header: str, region: str) -> None:
 def test_what_is_not_a_target(url: str, problem: str) -> None:
     with pytest.raises(TargetError, match=problem):
         target_at(url)
-
-
-class Elsewhere:
-    """A connection that leads to another machine, and its pool."""
-
-    closed = False
-
-    def get_socket(self) -> "Elsewhere":
-        return self
-
-    def release_socket(self, connection: "Elsewhere") -> None:
-        self.closed = True
-
-    def setsockopt(self, *_option: int) -> None: ...
-
-    def getpeername(self) -> tuple[str, int]:
-        return "203.0.113.5", 8000
-
-
-def test_a_name_that_led_here_is_not_followed_elsewhere() -> None:
-    """What a name resolves to may change between the look and the request."""
-    target = target_at("http://a.localhost:8000", resolve=lambda _host: ["127.0.0.1"])
-    elsewhere = Elsewhere()
-    answer = SignedTransport(target, lambda: LOCAL_KEYS, pool=elsewhere).send("PutItem", b"{}")
-    assert (answer.failure, elsewhere.closed) == ("connection_failed", True)
 
 
 @pytest.mark.slow

@@ -1,17 +1,122 @@
-"""The live page in Locust's web UI: `/keyheat`, its numbers as JSON, and a link on Locust's own page.
+"""A run while it goes on, and as it ended: one look for Prometheus and for the live page in Locust's web UI.
 
-It is there wherever Locust's web UI is: on a master, which has what the workers sent, or in a process alone.
+It is looked at where the counts are: on a master, which has what the workers sent, or in a process alone.
+Nothing is counted for it: a look reads what the record has.
 """
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
+import gevent
 import orjson
 from flask import Blueprint, Response, request, send_file, send_from_directory
 
 from keyheat.addresses import SANDBOX
-from keyheat.load.live.run import LiveRun
+from keyheat.load.live.prometheus import load_metrics
+from keyheat.load.live.readings import of_requests
+from keyheat.load.live.view import LiveView, Sentence
+from keyheat.load.record.rows import ATTEMPTS
+from keyheat.masking import masked
+from keyheat.metrics import Metric
+from keyheat.runfiles import REPORT
+
+if TYPE_CHECKING:
+    from keyheat.load.run.run import LoadRun
+
+FRESH_S = 0.9  # many who look cost no more than one
+JUDGED_AFTER_S = 10.0  # a start is no time to say that the generator cannot keep up
+
+
+class LiveRun:
+    """The run that is going on, or the last one: one look at it for the page and for metrics."""
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        self._shown: tuple[LoadRun, LiveView] | None = None
+        self._stopped_s: float | None = None
+        self._folder: Path | None = None
+        self._reader: gevent.Greenlet | None = None
+        self._made_at_s = -FRESH_S
+        self._metrics: tuple[Metric, ...] = ()
+        self._refusal: Sentence | None = None
+        nothing = Sentence("No run yet. Start one on Locust's page.", "idle")
+        self._content: dict[str, Any] = {"state": "none", "sentence": nothing._asdict()}
+
+    def begin(self, run: "LoadRun") -> None:
+        view = LiveView(
+            run.folder.manifest, run.started_s, run.duration_s, run.plan.scenario.load.target_unit
+        )
+        self._shown, self._stopped_s = (run, view), None
+        self._folder, self._refusal = run.path, None
+        run.at_end = self.end
+        self._reader = gevent.spawn(_read_on, run, view)
+
+    def refuse(self, why: str) -> None:
+        """A run did not begin: say why, above what there was before it, until one does."""
+        self._refusal = Sentence(masked(why), "idle")
+
+    def stop(self) -> None:
+        """Nothing is sent any more; what was is still coming in."""
+        if self._shown is not None:
+            self._stopped_s = self._stopped_s or self._shown[0].clock()
+
+    def end(self) -> None:
+        """The run is over, and its record about to go: keep how it looked."""
+        if self._shown is not None:
+            self.stop()
+            run, view = self._shown
+            self._content = self._look(run, view)
+            self._metrics = load_metrics(run.record, view, self._content)
+        if self._reader is not None:
+            self._reader.kill(block=False)
+        self._shown = self._reader = None
+
+    def content(self) -> dict[str, Any]:
+        if self._shown is not None and monotonic() - self._made_at_s >= FRESH_S:
+            self._content, self._made_at_s = self._look(*self._shown), monotonic()
+        if self._refusal is not None:
+            return {**self._content, "sentence": self._refusal._asdict()}
+        return self._content
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """Return what is exported now; none before the first run."""
+        content = self.content()
+        if self._shown is not None:
+            run, view = self._shown
+            self._metrics = load_metrics(run.record, view, content)
+        return self._metrics
+
+    @property
+    def report(self) -> Path | None:
+        path = self._folder / REPORT if self._folder else None
+        return path if path is not None and path.exists() else None
+
+    def _look(self, run: "LoadRun", view: LiveView) -> dict[str, Any]:
+        now_s = run.clock()
+        if self._stopped_s is None:
+            end = int(now_s) - run.sender.behind_s
+        else:
+            end = int(min(now_s, max(self._stopped_s, run.record.seconds.last() + 1)))
+        attempts = of_requests(view.counts(run.record, end), ATTEMPTS)
+        early = self._stopped_s is None and end - run.started_s < JUDGED_AFTER_S
+        return view.content(
+            run.record,
+            None if early or not attempts else run.verdict(attempts=attempts),
+            run.sender.processes(self._environment.runner, now_s),
+            missing=run.sender.missing_now(),
+            state="loading" if self._stopped_s is None else "ended",
+            end=end,
+        )
+
+
+def _read_on(run: "LoadRun", view: LiveView) -> None:
+    """Read the record continuously, so that the first look has little to read."""
+    while True:
+        view.look(run.record)
+        gevent.sleep(1.0)
+
 
 FILES = Path(__file__).parent / "static"
 POLICY = (

@@ -1,12 +1,15 @@
 """The record of a run: every attempt, small enough to keep and to send, and mergeable without loss.
 
 Accepted attempts are counted per second, throttled ones are kept one by one, durations go to histograms and
-keys to a sketch. A worker cuts its record off every second and sends the piece to the master, which merges.
+keys to a sketch. A worker cuts its record off every second and sends the piece to the master, which merges
+pieces of its own version alone.
 """
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, NamedTuple, Self
+
+import msgpack  # type: ignore[import-untyped]
 
 from keyheat.heavyhitters import HeavyHitters
 from keyheat.load.record.attempt import Attempt, ConsumedUnits
@@ -23,6 +26,7 @@ from keyheat.load.record.rows import (
     ThrottleRows,
 )
 from keyheat.load.record.sketch import KeyHeat
+from keyheat.metrics import own_version
 from keyheat.scenario.keys import digest_number, digest_of
 from keyheat.words import CONTENTION_ERRORS
 
@@ -194,3 +198,29 @@ class Record:
 
 
 PIECES_ARRIVE_S = 2  # how far the newest whole second of a worker lies back
+
+
+DAMAGE: Final = (ValueError, TypeError, LookupError, AttributeError, msgpack.UnpackException)
+"""What a piece raises that is not whole: where it is unpacked, or where it is merged."""
+
+
+class Piece(NamedTuple):
+    """A piece of a worker's record, and what the worker says of itself."""
+
+    run_id: str | None
+    last: bool
+    used_up: bool  # its part of the budget
+    users: int
+    record: Record
+
+    def to_wire(self) -> dict[str, Any]:
+        record = msgpack.packb(self.record.to_wire())
+        return {"version": own_version(), **self._asdict(), "record": record}
+
+    @classmethod
+    def from_wire(cls, wire: dict[str, Any]) -> Self:
+        """Raises `ValueError` for a piece of another version, and one of `DAMAGE` for a damaged one."""
+        if (version := wire["version"]) != own_version():
+            raise ValueError(f"it runs Keyheat {version}, and its master {own_version()}")
+        record = Record.from_wire(msgpack.unpackb(wire["record"], strict_map_key=False))
+        return cls(**{name: wire[name] for name in cls._fields if name != "record"}, record=record)

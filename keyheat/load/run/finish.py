@@ -36,7 +36,6 @@ class Stages:
 
     folder: Path
     progress: RunProgress
-    quiet_stdout: bool  # stdout carries progress: what the stages print goes to stderr
     _child: "subprocess.Popen[bytes] | None" = None
     _cancelled: bool = False
 
@@ -48,7 +47,7 @@ class Stages:
         self._child = subprocess.Popen(
             [sys.executable, "-m", "keyheat", verb, *arguments],
             stdin=subprocess.DEVNULL,
-            stdout=sys.stderr if self.quiet_stdout else None,
+            stdout=sys.stderr if self.progress.as_json else None,  # stdout carries progress
             env={**os.environ, "PYTHONPATH": paths, **({HURRIED: "1"} if CALLS.hurried else {})},
             start_new_session=True,  # Ctrl-C is ours: `cancel` ends it, without a traceback from its imports
         )

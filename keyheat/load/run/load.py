@@ -27,11 +27,11 @@ from keyheat.load.transport.retries import PolicyRetries
 from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.load.users.collections import ReadThroughCache
-from keyheat.load.users.entries import IndexEntries
 from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.ledger import Ledger
 from keyheat.load.users.outcomes import LookFailed
 from keyheat.load.users.statistics import LocustStatistics
+from keyheat.load.users.writes import IndexEntries
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.spec.load import TargetUnit

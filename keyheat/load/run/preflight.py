@@ -13,12 +13,12 @@ from typing import Any, Final, TextIO
 import numpy as np
 from gevent.socket import wait_read
 
+from keyheat.load.clock import service_ahead_s
 from keyheat.load.guard.budget import over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
 from keyheat.load.guard.options import InputError
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.progress import tell
-from keyheat.load.skew import service_ahead_s
 from keyheat.load.tables.control import look_at_tables
 from keyheat.load.tables.existing import adapted, marked_if_foreign
 from keyheat.load.tables.obstacles import check_tables

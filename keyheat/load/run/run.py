@@ -18,7 +18,7 @@ import gevent
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import SteadyClock, align
+from keyheat.load.clock import NOTABLE_S, SteadyClock, align, service_ahead_s, skew_words
 from keyheat.load.guard.budget import Caps, Spending
 from keyheat.load.guard.watch import LoadWatch, Rules
 from keyheat.load.record.generator import machine, verdict_on
@@ -30,7 +30,6 @@ from keyheat.load.run.plan import LoadPlan, run_folder
 from keyheat.load.run.progress import RunProgress
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
-from keyheat.load.skew import NOTABLE_S, service_ahead_s, skew_words
 from keyheat.load.tables.existing import existing_fields
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.ownership import TableRefused
@@ -147,7 +146,7 @@ class LoadRun:
         ahead_s = service_ahead_s(self.target, description["TableName"], time)
         self.clock = SteadyClock(ahead_s or 0.0)
         self.started_s = self.clock()
-        self.stages = Stages(path, self.progress, quiet_stdout=self.plan.progress)
+        self.stages = Stages(path, self.progress)
         self.folder = RunFolder(path, self._manifest(description, processes))
         if abs(self.clock.ahead_s) > NOTABLE_S:
             self.progress.say(

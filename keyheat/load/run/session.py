@@ -11,17 +11,16 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
 
-from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, sleep, spawn
+from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn
 from gevent.event import AsyncResult
 from locust import runners
 from locust.runners import MasterRunner, WorkerRunner
 
-from keyheat.answer_size import WORD_AFTER_S
+from keyheat.answers import WORD_AFTER_S
 from keyheat.endpoint.process import EndpointError
 from keyheat.load.guard.budget import Spending
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
@@ -29,9 +28,8 @@ from keyheat.load.guard.options import InputError
 from keyheat.load.guard.signals import HUNG_UP, PARENT, is_handled
 from keyheat.load.guard.watch import caps_of
 from keyheat.load.live.callers import callers_of, keep_out
-from keyheat.load.live.page import serve
+from keyheat.load.live.page import LiveRun, serve
 from keyheat.load.live.prometheus import CannotListen, serve_metrics
-from keyheat.load.live.run import LiveRun
 from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
 from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.run.progress import RunProgress, tell
@@ -105,7 +103,7 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
             environment.host = plan.target.url if plan.target else "an endpoint of its own"
         keep_out(callers_of(plan, options, RunProgress(plan.progress).say), environment.web_ui)
         serve(live, environment.web_ui, session.spent, asks_where=not ours)
-    if options.headless or options.autostart:  # Locust's limit would start to count before there is a table
+    if options.headless:  # Locust's limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
         logging.getLogger("locust.main").addFilter(_is_not_about_run_time)
     if isinstance(runner, MasterRunner):
@@ -115,16 +113,6 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     environment.events.test_stop.add_listener(session.on_stop)
     environment.events.quitting.add_listener(session.on_quitting)
     return session.on_start
-
-
-def _end_autostart(environment: Any) -> None:
-    """What Locust does at the end of a test that started by itself: stop it, and quit if that was asked."""
-    environment.runner.stop()
-    if (autoquit_s := environment.parsed_options.autoquit) != -1:
-        sleep(autoquit_s)
-        environment.runner.quit()
-        if environment.web_ui is not None:
-            environment.web_ui.stop()
 
 
 def _is_not_about_run_time(record: logging.LogRecord) -> bool:
@@ -172,7 +160,7 @@ class LocustSession:
         self._interrupted = False
         self._stopped = False  # the newest test, by the user or by its own limit
         self._last_answers: Greenlet | None = None  # says that they are waited for
-        self.duration_s: float | None = None
+        self.duration_s: float | None = None  # of a headless run; others have the limit of the page
         self._timer: Greenlet | None = None
         self.live: LiveRun | None = None  # with a live page
 
@@ -180,14 +168,12 @@ class LocustSession:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
         runner, headless = environment.runner, environment.parsed_options.headless
         end_load = runner.quit if headless else runner.stop
-        duration_s, self._stopped = self.duration_s, False
-        if not headless:  # of a test that starts by itself; later ones have the limit of the page
-            self.duration_s = None
+        self._stopped = False
         run = self._newest = LoadRun(
             plan=self._plan,
             progress=self._progress,
             users=runner.target_user_count,
-            duration_s=duration_s,
+            duration_s=self.duration_s,
             spending=self._spending,
             end_load=lambda: spawn(end_load),
         )
@@ -214,10 +200,9 @@ class LocustSession:
             self.live.begin(run)
         if self._stopped:  # while it was prepared: Locust goes on to start users all the same
             spawn(end_load)
-        elif duration_s is not None:
+        elif (duration_s := self.duration_s) is not None:
             get_hub().loop.update_now()
-            end = runner.quit if headless else partial(_end_autostart, environment)
-            self._timer = spawn(lambda: (run.sender.wait_out(duration_s), end()))
+            self._timer = spawn(lambda: (run.sender.wait_out(duration_s), runner.quit()))
 
     def on_stopping(self, environment: Any, **_more: Any) -> None:
         """A test is being stopped: no further request is sent."""

@@ -21,8 +21,7 @@ from keyheat.load.guard.budget import Caps
 from keyheat.load.guard.watch import LoadWatch, watch_master
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
-from keyheat.load.record.record import PIECES_ARRIVE_S, Record
-from keyheat.load.record.wire import DAMAGE, Piece
+from keyheat.load.record.record import DAMAGE, PIECES_ARRIVE_S, Piece, Record
 from keyheat.load.run.load import BEAT_S, Load, Order, start_load
 from keyheat.load.run.progress import tell
 from keyheat.load.transport.target import TargetError

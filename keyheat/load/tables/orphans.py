@@ -10,7 +10,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.answer_shape import bounded_pages, member
+from keyheat.answers import member
 from keyheat.load.tables.description import DAY_H, TablePatience, describe_table, dollars_per_hour, until_gone
 from keyheat.load.tables.ownership import (
     EXPIRES,
@@ -69,7 +69,7 @@ class OrphanSearch:
     def names(self) -> list[str]:
         """Name all tables of the Region, foreign ones included. Raises `ClientError` or `BotoCoreError`."""
         pages = self.client.get_paginator("list_tables").paginate()
-        return [name for page in bounded_pages("ListTables", pages) for name in page["TableNames"]]
+        return [name for page in pages for name in page["TableNames"]]
 
     def find(self, names: Iterable[str]) -> OrphanSearchResult:
         """Look at each table; one that cannot be looked at is a problem, and does not end the search."""

@@ -20,7 +20,6 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.answer_shape import bounded_pages
 from keyheat.load.tables.description import describe_table
 from keyheat.runs.table_facts import replicas_of
 
@@ -38,8 +37,7 @@ def tags_for(run_id: str, *, owner: str, expires: datetime) -> list[dict[str, st
 
 def tags_of(client: Any, arn: str) -> dict[str, str]:
     pages = client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
-    tags = (tag for page in bounded_pages("ListTagsOfResource", pages) for tag in page.get("Tags") or ())
-    return {str(tag.get("Key", "")): str(tag.get("Value", "")) for tag in tags}
+    return {tag["Key"]: tag["Value"] for page in pages for tag in page["Tags"]}
 
 
 def tags_with(client: Any, arn: str, key: str) -> dict[str, str] | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.answer_shape import member
+from keyheat.answers import member
 from keyheat.load.tables.claims import live_in
 from keyheat.load.tables.description import (
     LOOKS,

@@ -12,8 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
-from keyheat.answer_shape import shaped
-from keyheat.answer_size import bounded
+from keyheat.answers import guarded
 from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.answer import TIMEOUT_S, Answer
 from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, damage, kind_of
@@ -56,7 +55,7 @@ def make_client(
         verify=(ca_bundle() if target.tls else None) or True,
         **_local_keys(target, session),
     )
-    client = bounded(mask_errors(shaped(client)), local=target.local, tells=tells)
+    client = guarded(mask_errors(client), tells=tells)
     if tells:
         client._endpoint.http_session = _Hurried(client._endpoint.http_session)
     return client

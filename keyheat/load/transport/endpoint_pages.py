@@ -6,13 +6,12 @@ AWS has no record of what each partition served and throttled.
 import json
 from collections import Counter
 from collections.abc import Callable
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
-from urllib.request import HTTPHandler, HTTPSHandler, ProxyHandler, Request, build_opener
+from urllib.request import ProxyHandler, build_opener
 
-from keyheat.answer_size import waiting_for
-from keyheat.connections import Reply
+from keyheat.answers import waiting_for
 from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.target import Target
 from keyheat.runs.partitions import partitions_table
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 HEALTH_WITHIN_S: Final = 2.0
-HEALTH_BYTES: Final = 10_000
 TOLD_WITHIN_S: Final = 30.0
-TOLD_BYTES: Final = 2**28
 Told = TypeVar("Told")
 
 
@@ -42,32 +39,25 @@ def endpoint_at(target: Target) -> Endpoint:
 def _scale(target: Target) -> float | None:
     """Return what an endpoint of ours says of its scale; None if it is another."""
     try:
-        page = page_of(target, "/_keyheat/health", within_s=HEALTH_WITHIN_S, most_bytes=HEALTH_BYTES)
+        page = page_of(target, "/_keyheat/health", HEALTH_WITHIN_S)
         return float(json.loads(page)["scale"])
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return None
 
 
-def page_of(target: Target, path: str, *, within_s: float, most_bytes: int) -> bytes:
-    """A page of the endpoint, cut off where it is longer; of this machine without a proxy.
+def page_of(target: Target, path: str, within_s: float) -> bytes:
+    """A page of the endpoint; of this machine without a proxy.
 
-    It is whole within `within_s`. Raises `OSError`, `HTTPException`, and `ValueError` for a bad path.
+    `within_s`: to the next byte. Raises `OSError`, `HTTPException`, and `ValueError` for a bad path.
     """
-    straight = [ProxyHandler({})] if target.local else []
-    opener = build_opener(*straight, _InTime)
+    opener = build_opener(*([ProxyHandler({})] if target.local else []))
     with (
         CALLS.waiting(target.url),
         waiting_for(target.url, path.partition("?")[0]),
         opener.open(f"{target.url}{path}", timeout=within_s) as answer,
     ):
-        page: bytes = answer.read(most_bytes)
+        page: bytes = answer.read()
     return page
-
-
-class _InTime(HTTPHandler, HTTPSHandler):
-    def do_open(self, http_class: Any, req: Request, **more: Any) -> HTTPResponse:
-        bounded: Any = type("Connection", (http_class,), {"response_class": Reply})
-        return super().do_open(bounded, req, **more)
 
 
 class PageUnavailable(Exception):
@@ -95,7 +85,7 @@ def faults_of(target: Target) -> Counter[str]:
 def _read_page(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
     """Return what a page of an endpoint of ours says. Raises `PageUnavailable`."""
     try:
-        page_bytes = page_of(target, f"/_keyheat/{page}", within_s=TOLD_WITHIN_S, most_bytes=TOLD_BYTES)
+        page_bytes = page_of(target, f"/_keyheat/{page}", TOLD_WITHIN_S)
         return read(json.loads(page_bytes))
     except (OSError, HTTPException) as problem:
         raise PageUnavailable(f"the endpoint did not answer: {problem}") from problem

@@ -1,20 +1,6 @@
 """Why nothing, or nothing whole, came back: short stable names; and whether what came is an answer at all.
 
-    name_lookup          the host has no address
-    connection_refused   no process listens there
-    connection_failed    another reason why there is no connection: no route, say
-    tls                  the certificate is not trusted, or is not that host's
-    timeout              no connection, or no further byte of the answer, in time
-    connection_reset     the connection ended before an answer began, or was reset within it
-    cut_off              the connection ended within the answer
-    crc32_mismatch       the answer was damaged on its way
-    bad_http             what came back is not HTTP
-    answer_too_long      it went on after all that DynamoDB can say; what was left of it was not read
-    not_an_answer        an HTTP 200 whose body is not what DynamoDB says: a proxy's page, say
-    no_units             an answer without the consumed capacity that was asked for, or a write of 0 units
-    credentials          they expired and could not be refreshed; nothing was sent
-
-Error tables grow with the number of names, so there are few of them.
+docs/run.md lists them. Error tables grow with the number of names, so there are few of them.
 
 Whether what came back is an answer: HTTP 200 alone is any proxy's login page, and a bare `{}`, too.
 Judged once, where it comes in, so that readers of an accepted answer can rely on its members.
@@ -25,17 +11,15 @@ import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from http.client import BadStatusLine, HTTPException, IncompleteRead
-from types import NoneType
 from typing import Any, Final
 from zlib import crc32
 
 import botocore.exceptions as sdk
 
-from keyheat.answer_size import AnswerTooLong
 from keyheat.load.transport.answer import Answer, Transport
 
 CUT_OFF, DAMAGED, BAD_HTTP, CREDENTIALS = "cut_off", "crc32_mismatch", "bad_http", "credentials"
-RESET, TOO_LONG, TIMEOUT = "connection_reset", "answer_too_long", "timeout"
+RESET, TIMEOUT = "connection_reset", "timeout"
 NOT_AN_ANSWER, NO_UNITS = "not_an_answer", "no_units"
 IN_FLIGHT = "still_in_flight_at_stop"
 STATUS_LINE = b"HTTP/1."
@@ -55,7 +39,6 @@ KINDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], 
     (sdk.SSLError, "tls"),
     ((sdk.CredentialRetrievalError, sdk.NoCredentialsError, sdk.PartialCredentialsError), CREDENTIALS),
     ((sdk.SSOError, sdk.TokenRetrievalError, NoCredentials), CREDENTIALS),
-    (AnswerTooLong, TOO_LONG),
     (TimeoutError, TIMEOUT),
     (ConnectionRefusedError, "connection_refused"),
     (ConnectionError, RESET),
@@ -117,15 +100,7 @@ def damage(body: bytes, headers: Mapping[str, str]) -> str | None:
 MOST_UNITS: Final = 1e6  # of one request: twice a full batch with all of its index entries
 UNITS_ASKED: Final = b'"ReturnConsumedCapacity":"'
 WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
-ITEM_ASKED: Final = b'"ReturnValues":"ALL_NEW"'
-MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "Query": {"Items": list, "LastEvaluatedKey": (dict, NoneType)},
-    "Scan": {"Items": list, "LastEvaluatedKey": (dict, NoneType)},
-    "GetItem": {"Item": dict},
-    "UpdateItem": {"Attributes": dict},
-}
-LEFT: Final = {"BatchWriteItem": "UnprocessedItems", "BatchGetItem": "UnprocessedKeys"}
-SHAPED: Final = frozenset({*MEMBERS, *LEFT})
+PAGED: Final = ("Query", "Scan")
 
 
 class CheckedTransport:
@@ -150,12 +125,8 @@ class CheckedTransport:
 
     def _fault(self, operation: str, body: bytes, answer: Answer) -> str | None:
         content = answer.json
-        if content is None:
-            return NOT_AN_ANSWER
-        if operation in SHAPED and not _has_members(operation, content, body):
-            return NOT_AN_ANSWER
-        units = _units_in(content.get("ConsumedCapacity"))
-        if units is None:
+        units = None if content is None else _units_in(content.get("ConsumedCapacity"))
+        if content is None or units is None or (operation in PAGED and "Items" not in content):
             return NOT_AN_ANSWER
         if units > 0 or not (self._units_needed and UNITS_ASKED in body):
             return None
@@ -163,43 +134,15 @@ class CheckedTransport:
         return None if some and content.get("ConsumedCapacity") else NO_UNITS
 
 
-def _has_members(operation: str, content: Mapping[str, Any], body: bytes) -> bool:
-    """Return whether the members that readers of an answer rely on are there, and of their kind."""
-    for name, kind in MEMBERS.get(operation, {}).items():
-        needed = name == "Items" or (name == "Attributes" and ITEM_ASKED in body)
-        if needed if name not in content else not isinstance(content[name], kind):
-            return False
-    return isinstance(content.get(LEFT.get(operation, ""), {}), dict)
-
-
 def _units_in(capacity: Any) -> float | None:
     """The units consumed from one table, or those of a list with an entry for each; None where none can be.
 
     DynamoDB accepts no write for 0 units, but where nothing of a batch was done.
     """
-    if not capacity:
-        return 0.0
     total = 0.0
-    for entry in capacity if isinstance(capacity, list) else (capacity,):
+    for entry in capacity if isinstance(capacity, list) else (capacity,) if capacity else ():
         units: Any = entry.get("CapacityUnits") if isinstance(entry, dict) else None
-        if not _are_units(units):
-            return None
-        if (indexes := entry.get("GlobalSecondaryIndexes")) and not _indexes_within(indexes, units):
+        if type(units) not in (float, int) or not 0 <= units <= MOST_UNITS:
             return None
         total += units
     return total
-
-
-def _indexes_within(indexes: object, units: Any) -> bool:
-    """Return whether indexes consumed no more than their table did with all of them."""
-    if not isinstance(indexes, dict):
-        return False
-    for index in indexes.values():
-        if not isinstance(index, dict) or not _are_units(of_index := index.get("CapacityUnits")):
-            return False
-        units -= of_index
-    return bool(units >= 0)
-
-
-def _are_units(units: Any) -> bool:
-    return type(units) in (float, int) and 0 <= units <= MOST_UNITS

@@ -32,13 +32,10 @@ from gevent.socket import socket
 from geventhttpclient.connectionpool import ConnectionPool, SSLConnectionPool
 from geventhttpclient.response import HTTPParseError, HTTPResponse
 
-from keyheat.addresses import check_peer
-from keyheat.answer_size import OTHER_BYTES, most_bytes
 from keyheat.load.transport.answer import TIMEOUT_S, Answer
 from keyheat.load.transport.failures import (
     BAD_HTTP,
     DAMAGED,
-    TOO_LONG,
     BadAnswer,
     NoCredentials,
     cut,
@@ -49,7 +46,8 @@ from keyheat.load.transport.target import Target, ca_bundle, check_no_proxy
 
 RECEIVE_BYTES = HEAD_BYTES = 65_536
 BLANK_LINE = b"\r\n\r\n"
-LENGTH_DIGITS = 9  # a longer length is nonsense
+LENGTH_DIGITS = 8  # a longer length is nonsense
+MOST_BYTES = 10**LENGTH_DIGITS
 
 
 class HttpReply(NamedTuple):
@@ -59,11 +57,10 @@ class HttpReply(NamedTuple):
     retry_after: str | None = None  # milliseconds; only errors have it
 
 
-def receive(connection: socket, *, within_s: float = 10.0, most_bytes: int = OTHER_BYTES) -> HttpReply:
+def receive(connection: socket, *, within_s: float = 10.0) -> HttpReply:
     """Read one answer. Raises `BadAnswer`, or `OSError` from the socket.
 
     `within_s`: when all of it has to be there, for an answer of which a byte comes now and then never ends.
-    `most_bytes`: of the body, and of what comes around the pieces of a chunked one.
     """
     pieces = _Pieces(connection, perf_counter() + within_s)
     data = pieces.more(b"")
@@ -74,10 +71,10 @@ def receive(connection: socket, *, within_s: float = 10.0, most_bytes: int = OTH
     head = data[:end].lower()
     length = _value(head, b"\r\ncontent-length:")
     if not _usual(head, length):
-        return _receive_parsed(pieces, data, most_bytes)
+        return _receive_parsed(pieces, data)
     body = data[end + len(BLANK_LINE) :]
     if len(body) != int(length):
-        body = _rest(pieces, data, body, int(length), most_bytes)
+        body = _rest(pieces, data, body, int(length))
     stated = _value(head, b"\r\nx-amz-crc32:")
     if stated and stated != b"%d" % crc32(body):
         raise BadAnswer(DAMAGED)
@@ -90,10 +87,8 @@ def receive(connection: socket, *, within_s: float = 10.0, most_bytes: int = OTH
     )
 
 
-def _rest(pieces: "_Pieces", data: bytes, start: bytes, length: int, most_bytes: int) -> bytes:
+def _rest(pieces: "_Pieces", data: bytes, start: bytes, length: int) -> bytes:
     """A body that did not come with its head."""
-    if length > most_bytes:
-        raise BadAnswer(TOO_LONG)
     body = bytearray(start)  # which grows without being copied
     while len(body) < length:
         body += pieces.more(data)
@@ -148,7 +143,7 @@ def _original(data: bytes, head: bytes, name: bytes) -> str | None:
     return data[start : data.find(b"\r\n", start)].strip().decode("latin-1")
 
 
-def _receive_parsed(pieces: _Pieces, data: bytes, most_bytes: int) -> HttpReply:
+def _receive_parsed(pieces: _Pieces, data: bytes) -> HttpReply:
     parser, first, so_far = HTTPResponse(method="POST"), data, len(data)
     try:
         parser.feed(data)
@@ -156,9 +151,8 @@ def _receive_parsed(pieces: _Pieces, data: bytes, most_bytes: int) -> HttpReply:
             data = pieces.more(first)
             so_far += len(data)
             parser.feed(data)
-            body_bytes = len(parser._body_buffer)
-            if body_bytes > most_bytes or so_far > HEAD_BYTES + 2 * body_bytes:  # heads, chunks' own lines
-                raise BadAnswer(TOO_LONG)
+            if so_far > min(MOST_BYTES, HEAD_BYTES + 2 * len(parser._body_buffer)):  # heads, lines of chunks
+                raise BadAnswer(BAD_HTTP)
     except HTTPParseError as error:
         raise BadAnswer(BAD_HTTP) from error
     retry_after = parser.get("x-amz-retry-after")
@@ -224,15 +218,13 @@ class SignedTransport:
         *,
         timeout_s: float = TIMEOUT_S,
         connections: int = 1,
-        pool: ConnectionPool | None = None,
     ) -> None:
         check_no_proxy(target)
         self._keys = keys
         self._region = target.region
         self._host = target.host_header
-        self._local = target.local
         self._timeout_s = timeout_s
-        self._pool = pool or _pool_for(target, timeout_s)
+        self._pool = _pool_for(target, timeout_s)
         self._idle = Idle(connections)
         self._signer = self._signer_with(keys())
         self._second = 0
@@ -244,7 +236,7 @@ class SignedTransport:
             head = self._signed_head(operation, body)
             connection = self._take(started)
             _send(connection, head + body)
-            reply = receive(connection, within_s=self._timeout_s, most_bytes=most_bytes(operation))
+            reply = receive(connection, within_s=self._timeout_s)
         except (OSError, BadAnswer, NoCredentials) as error:
             self._discard(connection)
             return Answer(0, b"", perf_counter() - started, failure=kind_of(error))
@@ -285,15 +277,8 @@ class SignedTransport:
         return self._connected()
 
     def _connected(self) -> Any:
-        """A new connection; to this machine alone, where that is what the target was taken for."""
         connection = self._pool.get_socket()
         connection.setsockopt(gevent.socket.IPPROTO_TCP, gevent.socket.TCP_NODELAY, 1)
-        try:
-            if self._local:
-                check_peer(connection, self._host)
-        except OSError:
-            self._discard(connection)
-            raise
         return connection
 
     def _discard(self, connection: Any) -> None:

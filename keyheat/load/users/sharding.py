@@ -13,7 +13,6 @@ import gevent
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.answer_shape import bounded_pages
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Collected, Item, read_collection
 from keyheat.load.users.outcomes import Conditional, LookFailed, failure_of
@@ -145,7 +144,7 @@ class ShardingUser(TableUser):
         """The number of shards of the key that has most of them. The load is over: this is no part of it."""
         if self._sharding is None:
             return self.shards
-        pages = bounded_pages("Scan", self._metadata_pages(self._sharding.table))
+        pages = self._metadata_pages(self._sharding.table)
         return max((int(item[NUMBER]["N"]) for page in pages for item in page["Items"]), default=0)
 
     def _metadata_pages(self, table: str) -> Iterator[dict[str, Any]]:

@@ -1,13 +1,11 @@
 """Only the items of one run are deleted, however often it is begun, and paced."""
 
-import itertools
 from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
 import pytest
 
-from keyheat.answer_shape import DamagedAnswer
 from keyheat.load.tables import cleaning
 from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, page_items
 from tests.endpoint.account import attributes, on_demand, schema
@@ -116,16 +114,6 @@ def test_what_was_interrupted_is_begun_again(theirs: Any, monkeypatch: pytest.Mo
     list(again.clean())
     assert first.cleaned.deleted + again.cleaned.deleted == 30
     assert owners(theirs) == [OTHER] * 30 + [""] * 30
-
-
-def test_a_scan_without_end_is_given_up(theirs: Any) -> None:
-    endless = cleaner(theirs)
-    nothing = {"Items": [], "ConsumedCapacity": {"CapacityUnits": 0.5}, **MORE}
-    endless.client = replacing(theirs, scan=lambda **_request: nothing)
-    hours = itertools.count(0.0, 3_600.0)
-    endless.pace = UnitPace(units_per_s=None, clock=lambda: next(hours))
-    with pytest.raises(DamagedAnswer, match="after 168 h it still goes on"):
-        list(endless.clean())
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 WRITERS = sorted([*(ROOT / "keyheat/load/users").glob("*.py"), *(ROOT / "loadtests").glob("*.py")])
-ONLY_OURS = {"aggregation.py", "orders.py", "stream.py", "sharding.py", "table_per_period.py"}
+ONLY_OURS = {"aggregation.py", "sharding.py", "table_per_period.py"}
 """Those that write companions, or load no table but their own."""
 
 

@@ -4,7 +4,6 @@ All runs of a process share one: what each leaves to the next, and when nothing 
 """
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -12,9 +11,7 @@ from hypothesis import strategies as st
 
 from keyheat.load.guard.budget import Caps, Spending, budget_of, over_budget
 from keyheat.load.guard.options import Guards, InputError
-from keyheat.load.guard.watch import LoadWatch
 from keyheat.load.record.attempt import ConsumedUnits
-from keyheat.load.record.record import Record
 from keyheat.plan.bill import Bill
 from keyheat.plan.charges import Line, Tariff
 from keyheat.plan.prices import load_prices
@@ -84,16 +81,6 @@ def test_what_is_suggested_is_enough(dollars: float) -> None:
     (line,) = over_budget(BudgetSpec(dollars=dollars * 0.999), bill(dollars, 0), 1.0)
     suggested = float(line.split("--max-dollars ")[1].split()[0])
     assert list(over_budget(BudgetSpec(dollars=suggested), bill(dollars, 0), 1.0)) == []
-
-
-@pytest.mark.parametrize(("consumed", "rule"), [((499.0, 0.0), "max_dollars"), ((0.0, 998.0), "max_units")])
-def test_the_cap_that_is_nearest_is_the_one_that_is_named(consumed: tuple[float, float], rule: str) -> None:
-    caps = Caps(units=1_000.0, dollars=1.0, tariff=Tariff(per_hour=0, per_write_unit=2e-3, per_read_unit=0))
-    record = Record(consumed=ConsumedUnits(*consumed))
-    watch = LoadWatch(caps, SimpleNamespace(clock=lambda: 1.0, record=record), lambda: None)
-    watch.used_up()
-    assert watch.stopped is not None
-    assert watch.stopped.rule == rule
 
 
 CAPS = Caps(

@@ -10,9 +10,9 @@ import pytest
 from werkzeug.test import Client
 
 from keyheat.addresses import Hosts
+from keyheat.load.live.page import LiveRun
 from keyheat.load.live.prometheus import BOUNDS_S, MetricsPort, load_metrics, metrics_page, metrics_port
 from keyheat.load.live.readings import TOP_KEYS
-from keyheat.load.live.run import LiveRun
 from keyheat.load.live.view import LiveView
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of

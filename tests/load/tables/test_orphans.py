@@ -5,7 +5,6 @@ import signal
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -206,26 +205,3 @@ def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(begin: Beg
         assert child.returncode == 130, err
         assert "table short-table, which this run made, is deleted" in err
         assert make_client(target_at(endpoint.url)).list_tables()["TableNames"] == []
-
-
-def test_tags_that_no_run_writes_do_not_end_the_search() -> None:
-    """All tags are somebody's: an endpoint of others may answer with a tag that has no value, or a number."""
-    account = ours()
-    leave_behind(account, "left")
-    leave_behind(account, "odd")
-
-    odd = [{"Key": "keyheat", "Value": "run-1"}, {"Key": "team"}, {"Key": "keyheat-expires", "Value": 7}]
-    paginator = account.ddb.get_paginator
-
-    def paginate(ResourceArn: str) -> Any:
-        if ResourceArn.endswith("odd"):
-            return [{"Tags": odd}, {"Tags": None}]
-        return paginator("list_tags_of_resource").paginate(ResourceArn=ResourceArn)
-
-    tags = SimpleNamespace(paginate=paginate)
-    client = replacing(
-        account.ddb, get_paginator=lambda name: tags if name == "list_tags_of_resource" else paginator(name)
-    )
-    kept = kept_for(account, client)
-    assert kept["left"] == ""
-    assert "its tag keyheat-expires cannot be read" in kept["odd"]
