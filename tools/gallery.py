@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from itertools import groupby, product
@@ -34,7 +34,6 @@ from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import changes
 from keyheat.show.compare import write_comparison, write_index
 from keyheat.show.diagnosis import page_of
-from keyheat.show.figures import fix_figure
 from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of, save
 from keyheat.show.regression import outcome_answer
@@ -117,8 +116,7 @@ def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
         proof=proof_of(("partition", "table", "write"), tries[:1], tries[1:]),
         target="local",
     )  # fmt: skip
-    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
-    return save(folder / "fix.html", html_of(answer, AT))
+    return save(folder / "fix.html", html_of(fix_answer(fix), AT))
 
 
 def _diagnosed() -> DiagnosedTable:

@@ -159,7 +159,7 @@ class SuiteSession:
         if target == SIMULATED:
             return ()
         jobs = [Job(run.scenario, run.case.path, run.folder) for run in plan]
-        return (*agreed(jobs, target, self.guards, prices=self.prices), "--prices", str(self.prices))
+        return tuple(agreed(jobs, target, self.guards, prices=self.prices))
 
 
 def _make(hows: Mapping[str, How], count: int, planned: PlannedRun, number: int) -> tuple[bool, float]:

@@ -1,7 +1,6 @@
 """Answers of whatif over made-up numbers, for tests and for pictures: nothing is simulated."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from keyheat.model.retries import policy_named
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import Scenario
 from keyheat.show.answer import Answer
-from keyheat.show.figures import retry_figure, search_figure
 from keyheat.show.retries import retries_answer
 from keyheat.show.whatif import Found, search_answer
 from keyheat.simulator.outcome import LimitHit, SimulationOutcome
@@ -96,17 +94,13 @@ BUSY = retried_run("boto3-2026", later=20, tail_s=3)
 STUCK = retried_run("boto3-2026-adaptive", at_once=10, later=50, waiting=40, tail_s=5)
 
 
-def drawn(made: Found) -> Answer:
-    return replace(search_answer(made), figures=(search_figure(made),))
-
-
 def made_answers() -> dict[str, Answer]:
     """An answer to each question."""
     asked, runs = capacity_asked(), (NONE, BUSY, STUCK)
     capacity = [step(asked, 4_000, 0.2, KEY), step(asked, 8_000, 0.2, KEY)]
     return {
-        "shards": drawn(shards_found()),
-        "capacity": drawn(found(search(asked, capacity, None, 8_000))),
-        "load": drawn(load_found()),
-        "retries": replace(retries_answer(HOTKEY, runs, 10), figures=(retry_figure(runs),)),
+        "shards": search_answer(shards_found()),
+        "capacity": search_answer(found(search(asked, capacity, None, 8_000))),
+        "load": search_answer(load_found()),
+        "retries": retries_answer(HOTKEY, runs, 10, drawn=True),
     }
