@@ -97,9 +97,9 @@ class Collected:
 
 
 @click.command(cls=CheckedCommand)
-@takes("wanted", Collected)
+@takes("options", Collected)
 @in_json("where the evidence is and what it lacks")
-def collect(wanted: Collected) -> int:
+def collect(options: Collected) -> int:
     """Collect the metrics of a run, or of any table.
 
     It waits until the minutes of the window are published. With --last, it takes what is published now.
@@ -109,14 +109,14 @@ def collect(wanted: Collected) -> int:
     from keyheat.runs.formats import write_evidence
     from keyheat.show.progress import Countdown
 
-    folder, account = wanted.folder, wanted.account
+    folder, account = options.folder, options.account
     request = EvidenceRequest(
-        folder=folder, table=wanted.table, show_keys=wanted.show_keys, **values_of(wanted.of),
-        **values_of(wanted.window), **values_of(account), **values_of(wanted.files),
+        folder=folder, table=options.table, show_keys=options.show_keys, **values_of(options.of),
+        **values_of(options.window), **values_of(account), **values_of(options.files),
     )  # fmt: skip
     check_options(request)
-    clock = time.time if folder is not None or wanted.files.metrics else _clock_of(account)
-    start, end = wanted.window.at(datetime.fromtimestamp(clock(), UTC))
+    clock = time.time if folder is not None or options.files.metrics else _clock_of(account)
+    start, end = options.window.at(datetime.fromtimestamp(clock(), UTC))
     request = replace(request, start=start, end=end)
 
     def collected(url: str | None) -> "Evidence":
@@ -125,7 +125,7 @@ def collect(wanted: Collected) -> int:
             return evidence_for(reached, clock=clock, progress=countdown.count)
 
     evidence = at_known_endpoint(collected, account.endpoint_url)
-    file = wanted.file or (folder or Path()) / FILES[EVIDENCE]
+    file = options.file or (folder or Path()) / FILES[EVIDENCE]
     if not (any(series.points for series in evidence.series) or evidence.throttles or evidence.seconds):
         raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *evidence.missing)))
     write_evidence(file, evidence)
@@ -163,9 +163,9 @@ class Analyzed:
 
 @click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
-@takes("wanted", Analyzed)
+@takes("options", Analyzed)
 @in_json("the diagnosis")
-def analyze(folder: Path | None, wanted: Analyzed) -> int:
+def analyze(folder: Path | None, options: Analyzed) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
     from keyheat.analysis.report import evidence_alone, load_run
@@ -173,7 +173,7 @@ def analyze(folder: Path | None, wanted: Analyzed) -> int:
     from keyheat.show.progress import working
     from keyheat.show.run import run_answer
 
-    billing, evidence, further = wanted.priced.billing, wanted.evidence, wanted.further
+    billing, evidence, further = options.priced.billing, options.evidence, options.further
     if (folder is None) == (evidence is None):
         raise click.UsageError("name a run directory, or use --evidence FILE")
     with working("labelling throttles", bars):
@@ -185,11 +185,11 @@ def analyze(folder: Path | None, wanted: Analyzed) -> int:
             outside = read_evidence(evidence)
             run = evidence_alone(outside, diagnosed_evidence(outside, further=further, billing=billing))
             page = evidence.with_suffix(".html")
-    if wanted.report:
+    if options.report:
         from keyheat.show.report import write_report
 
         with working("drawing the report", bars):
             write_report(run, datetime.now(UTC), page)
     say_problems(run.diagnosis)
     code = exit_code_of(run.diagnosis)
-    return give(run_answer(run), code, page=page if wanted.report else None, data_alone=True)
+    return give(run_answer(run), code, page=page if options.report else None, data_alone=True)

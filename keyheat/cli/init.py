@@ -75,9 +75,9 @@ class InitOptions:
 
 @click.command(cls=CheckedCommand)
 @click.argument("sources", metavar="[SOURCE]...", type=click.Path(exists=True, path_type=Path), nargs=-1)
-@takes("wanted", InitOptions)
+@takes("options", InitOptions)
 @in_json("the file and what it assumes")
-def init(sources: tuple[Path, ...], wanted: InitOptions) -> int:
+def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     """Write a scenario of your own table, from SOURCE or a live table; or a suite of such scenarios.
 
     SOURCE is what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template, what
@@ -88,39 +88,39 @@ def init(sources: tuple[Path, ...], wanted: InitOptions) -> int:
     has a simulated case for each, beside it are the files of each --schedule. An existing suite stays as
     it is.
     """
-    if wanted.of_suite.suite is not None:
+    if options.of_suite.suite is not None:
         _refuse_options_of_a_table()
-        return give(_write_suite(wanted, sources), DONE)
+        return give(_write_suite(options, sources), DONE)
     from keyheat.analysis.own_table import measured_demand, replayed_table
     from keyheat.intake.scenario import Demand
     from keyheat.intake.sources import read_source
 
     mistakes = Mistakes()
     with mistakes.noted():
-        if wanted.of_suite.schedules:
+        if options.of_suite.schedules:
             raise click.UsageError("--schedule runs a suite: add --suite NAME")
-    replayed = replayed_table(wanted.diagnosis) if wanted.diagnosis else None
-    target, table, account, locustfile = wanted.file, wanted.table, wanted.account, wanted.locustfile
+    replayed = replayed_table(options.diagnosis) if options.diagnosis else None
+    target, table, account, locustfile = options.file, options.table, options.account, options.locustfile
     with mistakes.noted():
         if replayed and not sources and table is None:
-            path, source = wanted.diagnosis, replayed.source
+            path, source = options.diagnosis, replayed.source
         else:
-            path = _described_in(sources, table, live=account.given, metrics=wanted.from_metrics)
+            path = _described_in(sources, table, live=account.given, metrics=options.from_metrics)
             source = read_source(path) if path else _live(table or "", account)
-        chosen = source.choose(wanted.only)
-        target = wanted.file or Path(f"{Path(chosen.name).name}.toml")
+        chosen = source.choose(options.only)
+        target = options.file or Path(f"{Path(chosen.name).name}.toml")
     with mistakes.noted():
-        if target is not None and target.exists() and not wanted.force:
+        if target is not None and target.exists() and not options.force:
             raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
     with mistakes.noted():
         if locustfile is not None and locustfile.exists():
             raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
     mistakes.refuse()
     assert target is not None, "the table or the person names it"
-    left_out = source.notes if wanted.only is not None else (*source.notes, *source.others)
-    demand, notes = Demand(**values_of(wanted.stated)), [f"Not taken: {note}" for note in left_out]
-    if wanted.from_metrics:
-        measured, assumed = measured_demand(chosen, wanted.days, values_of(account))
+    left_out = source.notes if options.only is not None else (*source.notes, *source.others)
+    demand, notes = Demand(**values_of(options.stated)), [f"Not taken: {note}" for note in left_out]
+    if options.from_metrics:
+        measured, assumed = measured_demand(chosen, options.days, values_of(account))
         demand = replace(demand, measured=measured)
         notes += [assumed] if assumed else []
     if replayed:
@@ -183,12 +183,12 @@ def _write(
     return text, differences
 
 
-def _write_suite(wanted: InitOptions, places: tuple[Path, ...]) -> Answer:
+def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
     """Write a suite with its schedules; tells what was written, and the next command."""
     from keyheat.regression.own_suite import write_suite
 
-    name, schedules = wanted.of_suite.suite or "", wanted.of_suite.schedules
-    suite, files = write_suite(name, places, schedules, wanted.file, force=wanted.force)
+    name, schedules = options.of_suite.suite or "", options.of_suite.schedules
+    suite, files = write_suite(name, places, schedules, options.file, force=options.force)
     cases, path = [case.name for case in suite.cases], short_path(suite.path)
     scheduled = (
         "The first lines of each schedule say how to install it; it runs the suite in KEYHEAT_SUITE."

@@ -51,7 +51,7 @@ ABOVE_ZERO: Final = Within(0, min_open=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SearchOptions:
     """Options of a search: range, precision and target."""
 
     step_s: float | None = option(
@@ -91,9 +91,9 @@ class Wanted:
 @click.argument("scenario", type=a_scenario)
 @click.argument("question", type=click.Choice((*SEARCHES, RETRIES)))
 @some_settings
-@takes("search", Wanted)
+@takes("search", SearchOptions)
 @in_json("the answer")
-def whatif(scenario: str, question: str, settings: tuple[str, ...], search: Wanted) -> int:
+def whatif(scenario: str, question: str, settings: tuple[str, ...], search: SearchOptions) -> int:
     """Search what SCENARIO needs, or how much it carries, and what that costs.
 
     \b
@@ -130,7 +130,7 @@ def whatif(scenario: str, question: str, settings: tuple[str, ...], search: Want
     return give(answer, code, page=page, markdown=search.markdown)
 
 
-def _check_options(question: str, search: Wanted, mistakes: Mistakes) -> None:
+def _check_options(question: str, search: SearchOptions, mistakes: Mistakes) -> None:
     """Note options that are for other questions, and ranges that are empty."""
     context = click.get_current_context()
     for parameter in context.command.params:
@@ -151,7 +151,7 @@ def _check_options(question: str, search: Wanted, mistakes: Mistakes) -> None:
                 raise click.UsageError(f"{name} {value:g} is not a whole number")
 
 
-def _questions(scenario: "Scenario", path: Path, kind: str, options: Wanted) -> "Iterator[Question]":
+def _questions(scenario: "Scenario", path: Path, kind: str, options: SearchOptions) -> "Iterator[Question]":
     """One question, or one for each direction with too little capacity."""
     from keyheat.simulator.questions import capacity_question, load_question, shards_question
     from keyheat.simulator.whatif import throttled_directions
@@ -174,29 +174,29 @@ def _questions(scenario: "Scenario", path: Path, kind: str, options: Wanted) -> 
         yield capacity_question(scenario, side, **settings)
 
 
-def _searched(question: "Question", path: Path, wanted: Wanted, folder: Path | None) -> "Search":
+def _searched(question: "Question", path: Path, options: SearchOptions, folder: Path | None) -> "Search":
     """The answer by the simulator, or by real loads after consent."""
     from keyheat.show.progress import Trying
     from keyheat.simulator.whatif import simulated_search
 
-    name, target = f"{question.scenario.name}: {question.kind}", wanted.target
+    name, target = f"{question.scenario.name}: {question.kind}", options.target
     if target == SIMULATED:
         with Trying(name, bars) as trying:
             return simulated_search(question, path.parent, trying)
     from keyheat.analysis.loaded_step import loaded_search  # frames: the base does without
 
     assert folder is not None, "runs have a folder"
-    if wanted.guards.table is not None:
+    if options.guards.table is not None:
         raise click.UsageError("each run creates its own table: leave out --table")
-    options: tuple[str, ...] = ()
+    of_load: tuple[str, ...] = ()
 
     def agree(jobs: Sequence[Job]) -> None:
-        nonlocal options
-        options = tuple(agreed(jobs, target, wanted.guards, prices=wanted.priced.prices))
+        nonlocal of_load
+        of_load = tuple(agreed(jobs, target, options.guards, prices=options.priced.prices))
         bars.print(f"{name}: at most {len(jobs)} runs on {target}")
 
     def run(job: Job, of_series: tuple[int, int]) -> None:
-        how = How(target=target, options=options, quick=True, quiet=True)
+        how = How(target=target, options=of_load, quick=True, quiet=True)
         code = make_run(job, how, of_series=of_series)
         if code in NOT_STARTED or not is_done(job):
             raise _Ended(code or INVALID)
@@ -211,7 +211,7 @@ class _Ended(Exception):
         self.code = code
 
 
-def _retries(scenario: "Scenario", path: Path, options: Wanted, *, drawn: bool) -> "Answer":
+def _retries(scenario: "Scenario", path: Path, options: SearchOptions, *, drawn: bool) -> "Answer":
     """Simulate the same demand under each retry policy, request by request."""
     from keyheat.show.progress import Simulating
     from keyheat.show.retries import retries_answer
@@ -227,15 +227,15 @@ def _retries(scenario: "Scenario", path: Path, options: Wanted, *, drawn: bool) 
     return retries_answer(scenario, runs, clients, assumptions_of(scenario, path.parent), drawn=drawn)
 
 
-def _answer(searches: "list[Search]", wanted: Wanted, path: Path) -> "tuple[Answer, int]":
+def _answer(searches: "list[Search]", options: SearchOptions, path: Path) -> "tuple[Answer, int]":
     """The answer over all searches, and the exit code."""
     from keyheat.show.whatif import Found, exit_code_of, search_answer, together
     from keyheat.simulator.dryrun.ask import assumptions_of
 
-    listed = price_list(wanted.priced.prices)
+    listed = price_list(options.priced.prices)
     results = [
         Found(
-            search=search, target=wanted.target, prices=listed,
+            search=search, target=options.target, prices=listed,
             assumed=assumptions_of(search.question.scenario, path.parent),
         )
         for search in searches
