@@ -113,15 +113,9 @@ def diagnose(table: str | None, how: How) -> int:
 
 
 def _live(
-    table: str,
-    window: "Window",
-    target: "Target",
-    how: How,
-    *,
-    records: "Records | None" = None,
-    announce: Callable[[int], None] | None = None,
-    first: bool = True,
-) -> "DiagnosedTable":
+    table: str, window: "Window", target: "Target", how: How, *, records: "Records | None" = None,
+    announce: Callable[[int], None] | None = None, first: bool = True,
+) -> "DiagnosedTable":  # fmt: skip
     """One table by its account, with what its clients recorded; the cure of the `first` one is tried."""
     from keyheat.analysis.table_diagnosis import REPLAY_S, diagnosed_live
 
@@ -209,20 +203,20 @@ def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
     return _surveyed(regions, (), window, folder, how, up_to_now=False)
 
 
-def _wait(pause_s: float) -> None:
-    bars.print(f"AWS throttles the survey's calls: it waits {pause_s:g} s")
-    time.sleep(pause_s)
-
-
 def _survey(how: How) -> int:
     """Diagnose every table that throttled, of one Region or of all; gives the exit code."""
     from keyheat.evidence.survey import survey
 
     regions, missing = _regions(how)
     window, surveyed = how.window_until(regions[0].now), []
+
+    def wait(pause_s: float) -> None:
+        bars.print(f"AWS throttles the survey's calls: it waits {pause_s:g} s")
+        time.sleep(pause_s)
+
     for target in regions:
         with working(f"surveying {target.region}", bars):
-            tables = survey(target, window, sleep=_wait, announce=announced(target, how.priced.billing))
+            tables = survey(target, window, sleep=wait, announce=announced(target, how.priced.billing))
         surveyed.append((target, tables))
     if not any(tables.tables for _target, tables in surveyed):
         names = ", ".join(target.region for target in regions)
@@ -236,14 +230,9 @@ def _survey(how: How) -> int:
 
 
 def _surveyed(
-    regions: Sequence["SurveyedRegion"],
-    missing: Sequence[str],
-    window: "Window",
-    folder: Path,
-    how: How,
-    *,
+    regions: Sequence["SurveyedRegion"], missing: Sequence[str], window: "Window", folder: Path, how: How, *,
     up_to_now: bool,
-) -> int:
+) -> int:  # fmt: skip
     """Write the page of a survey and print its answer; gives the exit code."""
     from keyheat.show.html import html_of, save
     from keyheat.show.survey import survey_answer, survey_exit_code

@@ -93,7 +93,10 @@ def _with_charts(
         yield _keys(run, facts)
         yield _partitions(run, facts)
         yield from filter(None, [counts_of(run.manifest.counted) if run.manifest else None])
-        yield from [] if run.simulated else [_latency(run)]
+        if not run.simulated:
+            lines = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
+            lines += ["latency.hdr holds no requests."] if run.latency == {} else []
+            yield _section("latency", "Latency", "Latency", [latency_figure(run.latency or {})], lines)
         yield _generator(run)
     yield Section(
         id="numbers", title="The numbers", short="Numbers", page_only=True, tables=tuple(_numbers(run))
@@ -129,14 +132,11 @@ def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[R
             candidates.append(client_rates(run, resource))
         if resource in published and not (short and resource in seen):
             candidates.append(published_rates(run, resource))
-    drawn = (rates for rates in candidates if rates and (rates.resource == facts.resource or rates.used))
-    return [_under(run, facts, rates) for rates in drawn]
-
-
-def _under(run: ReportRun, facts: Facts, rates: Rates) -> Rates:
-    """Add the partition limit, if it limited these rates."""
-    partition = run.diagnosis.verdict.constraint == "partition" and rates.resource == facts.resource
-    return rates.under(facts.ceiling_per_s) if partition else rates
+    drawn = [rates for rates in candidates if rates and (rates.resource == facts.resource or rates.used)]
+    if run.diagnosis.verdict.constraint != "partition":
+        return drawn
+    limit = facts.ceiling_per_s  # of a partition, where it limited these rates
+    return [rates.under(limit) if rates.resource == facts.resource else rates for rates in drawn]
 
 
 def _capacity(run: ReportRun, facts: Facts, rates_by_resource: Sequence[Rates]) -> Iterator[Section]:
@@ -234,12 +234,6 @@ def _unit_worth(run: ReportRun, partitions: pd.DataFrame, resource: Resource) ->
     counted = float(partitions.loc[partitions["resource"] == resource.label_name, "read_units"].sum())
     consumed = float(rows["consumed_units"].sum())
     return min(max(consumed / counted, 1.0), 1 / EVENTUAL_READ_WEIGHT) if counted else 1.0
-
-
-def _latency(run: ReportRun) -> Section:
-    lines = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
-    lines += ["latency.hdr holds no requests."] if run.latency == {} else []
-    return _section("latency", "Latency", "Latency", [latency_figure(run.latency or {})], lines)
 
 
 def _generator(run: ReportRun) -> Section:

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from keyheat.analysis.report import ReportRun
-from keyheat.analysis.track import Cells
 from keyheat.numbers import UNITS, whole
-from keyheat.runs.formats import Evidence, Label
+from keyheat.runs.formats import Label
 from keyheat.runs.frames import frame as frame_of
 from keyheat.runs.frames import seconds_of, throttles_of
 from keyheat.show.answer import Mark
@@ -129,23 +128,23 @@ def published_rates(run: ReportRun, resource: Resource) -> Rates | None:
     track = run.track(resource)
     if run.evidence is None or track is None or not track.consumed:
         return None
-    start_s, end_s = _whole_minutes(run.evidence)
+    window = run.evidence.window
+    start_s = int(window.start.timestamp()) // MINUTE_S * MINUTE_S
+    end_s = -(-int(window.end.timestamp()) // MINUTE_S) * MINUTE_S
     step_s = max(track.step_s, width_for(end_s - start_s, MOST_MINUTES), MINUTE_S)
-    published: dict[str, Cells] = {
-        "consumed": track.consumed,
-        "events": track.events or {},
-    }
-    published |= {str(name): cells for name, cells in track.causes.items()}
-    cells = pd.DataFrame({name: pd.Series(cells, dtype="float64") for name, cells in published.items()})
+    causes = list(map(str, track.causes))
+    published = dict(zip(causes, track.causes.values(), strict=True))
+    published |= {"consumed": track.consumed, "events": track.events or {}}
+    cells = pd.DataFrame({name: pd.Series(of, dtype="float64") for name, of in published.items()})
     cells = cells[(cells.index >= start_s) & (cells.index < end_s)]
     steps = cells.groupby((cells.index - start_s) // step_s).sum(min_count=1)
     lengths = np.diff([*range(start_s, end_s, step_s), end_s])
     frame = steps.reindex(range(len(lengths))).div(lengths, axis=0)
     frame.index = start_s + frame.index * step_s
     unpublished = frame.isna().all(axis=1)
-    named = [name for name in track.causes if frame[name].sum()]
-    frame[list(track.causes)] = frame[list(track.causes)].fillna(0.0)
-    rest = (frame["events"].fillna(0.0) - frame[list(track.causes)].sum(axis=1)).clip(lower=0.0)
+    named = [name for name in causes if frame[name].sum()]
+    frame[causes] = frame[causes].fillna(0.0)
+    rest = (frame["events"].fillna(0.0) - frame[causes].sum(axis=1)).clip(lower=0.0)
     frame = frame[["consumed", *named]]
     if (rest * lengths).sum() >= 1:
         frame = frame.assign(undetermined=rest)
@@ -181,7 +180,8 @@ def client_throttles(run: ReportRun, resource: Resource | None = None) -> pd.Dat
         kept = throttles_of(run.evidence)
     if kept is None:
         seconds = client_seconds(run)
-        kept = _as_throttles(seconds) if seconds is not None else frame_of("throttles", [])
+        renamed = None if seconds is None else seconds.rename(columns={"second": "at", "throttled": "count"})
+        kept = frame_of("throttles", [] if renamed is None else renamed)
     rows = kept if resource is None else _rows_of(kept, resource)
     refused = rows.assign(second=_epoch_s(rows["at"]), constraint=rows["constraint"].astype(object))
     refused = refused[refused["count"] > 0]
@@ -191,10 +191,6 @@ def client_throttles(run: ReportRun, resource: Resource | None = None) -> pd.Dat
             _label_at(run.diagnosis.labels, row) for row in refused[unnamed].itertuples()
         ]
     return refused
-
-
-def _as_throttles(seconds: pd.DataFrame) -> pd.DataFrame:
-    return frame_of("throttles", seconds.rename(columns={"second": "at", "throttled": "count"}))
 
 
 def _label_at(labels: Iterable[Label], row: Any) -> Constraint:
@@ -226,8 +222,3 @@ def _with_limits(frame: pd.DataFrame, run: ReportRun, resource: Resource) -> pd.
         if np.isfinite(units).any():
             return frame.assign(**{name: units})
     return frame
-
-
-def _whole_minutes(evidence: Evidence) -> tuple[int, int]:
-    start_s, end_s = (int(at.timestamp()) for at in (evidence.window.start, evidence.window.end))
-    return start_s // MINUTE_S * MINUTE_S, -(-end_s // MINUTE_S) * MINUTE_S
