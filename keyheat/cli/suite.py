@@ -142,24 +142,17 @@ class SuiteSession:
 
     def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:
         """How runs are made, by target, once all of them may start. Raises `SafetyRefusal`."""
-        plan = plan_runs(suite, Path(), before=before)
+        jobs: dict[str, list[Job]] = {}
+        for run in plan_runs(suite, Path(), before=before):
+            jobs.setdefault(run.case.target, []).append(Job(run.scenario, run.case.path, run.folder))
         return {
             target: How(
-                target=target,
-                options=self._options(target, [run for run in plan if run.case.target == target]),
-                quick=not suite.run.collect,
-                report=False,
-                quiet=True,
+                target=target, quick=not suite.run.collect, report=False, quiet=True,
+                options=() if target == SIMULATED
+                else tuple(agreed(of_target, target, self.guards, prices=self.prices)),
             )
-            for target in dict.fromkeys(run.case.target for run in plan)
-        }
-
-    def _options(self, target: str, plan: list[PlannedRun]) -> tuple[str, ...]:
-        """Options of the process that loads, for all runs on one target."""
-        if target == SIMULATED:
-            return ()
-        jobs = [Job(run.scenario, run.case.path, run.folder) for run in plan]
-        return tuple(agreed(jobs, target, self.guards, prices=self.prices))
+            for target, of_target in jobs.items()
+        }  # fmt: skip
 
 
 def _make(hows: Mapping[str, How], count: int, planned: PlannedRun, number: int) -> tuple[bool, float]:

@@ -142,8 +142,7 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
             id="thresholds", title="Thresholds", short="Thresholds", wrong=tuple(wrong),
             lines=(*kept, *undecided),
         )  # fmt: skip
-    files = (f"`{file.name}` {file.why}" for file in run.missing)
-    if missing := (*files, *diagnosis.coverage.missing):
+    if missing := (*run.missing, *diagnosis.coverage.missing):
         yield Section(id="missing", title="Missing", short="Missing", lines=missing)
 
 

@@ -10,8 +10,7 @@ import pandas as pd
 from keyheat.analysis.report import ReportRun
 from keyheat.numbers import UNITS, whole
 from keyheat.runs.formats import Label
-from keyheat.runs.frames import frame as frame_of
-from keyheat.runs.frames import seconds_of, throttles_of
+from keyheat.runs.frames import throttles_of
 from keyheat.show.answer import Mark
 from keyheat.show.charts.base import coarser, width_for
 from keyheat.show.verdict import SHOWN
@@ -113,10 +112,10 @@ def client_rates(run: ReportRun, resource: Resource) -> Rates | None:
         return None
     seconds = pd.RangeIndex(*limits)
     frame = pd.DataFrame(index=seconds)
-    rows = _rows_of(client_seconds(run), resource)
-    if rows is not None and len(rows):
-        sums = rows.groupby(_epoch_s(rows["second"]))[["consumed_units", "attempts"]].sum()
-        frame[["consumed", "attempts"]] = sums.astype("float64").reindex(seconds, fill_value=0.0)
+    rows = run.record.of(resource)
+    if rows is not None and len(rows["second"]):
+        sums = pd.DataFrame(rows).set_index("second")[["consumed_units", "attempts"]]
+        frame[["consumed", "attempts"]] = sums.reindex(seconds, fill_value=0.0)
     throttled = client_throttles(run, resource)
     counts = throttled.pivot_table(index="second", columns="constraint", values="count", aggfunc="sum")
     frame = frame.join(counts.astype("float64").reindex(seconds).fillna(0.0))
@@ -164,13 +163,6 @@ def published_resources(run: ReportRun) -> list[Resource]:
     ]
 
 
-def client_seconds(run: ReportRun) -> pd.DataFrame | None:
-    """The frame of seconds, of the run or else of its evidence."""
-    if run.seconds is not None or run.evidence is None or run.evidence.seconds is None:
-        return run.seconds
-    return seconds_of(run.evidence.seconds)
-
-
 def client_throttles(run: ReportRun, resource: Resource | None = None) -> pd.DataFrame:
     """Throttles by second, resource, direction, reason and constraint; of those without a reason, what the
     label of their second says. Of a run that kept no throttles, those of its seconds.
@@ -178,13 +170,16 @@ def client_throttles(run: ReportRun, resource: Resource | None = None) -> pd.Dat
     kept = run.throttles
     if kept is None and run.evidence is not None and run.evidence.throttles is not None:
         kept = throttles_of(run.evidence)
-    if kept is None:
-        seconds = client_seconds(run)
-        renamed = None if seconds is None else seconds.rename(columns={"second": "at", "throttled": "count"})
-        kept = frame_of("throttles", [] if renamed is None else renamed)
-    rows = kept if resource is None else _rows_of(kept, resource)
-    refused = rows.assign(second=_epoch_s(rows["at"]), constraint=rows["constraint"].astype(object))
-    refused = refused[refused["count"] > 0]
+    if kept is not None:
+        at_s = kept["at"].astype("datetime64[s, UTC]").astype("int64")
+        rows = kept.assign(second=at_s, constraint=kept["constraint"].astype(object))
+    else:
+        nothing: dict[str, Any] = dict.fromkeys(("second", "resource", "direction", "throttled"), ())
+        rows = pd.DataFrame(nothing | dict(run.record.seconds or {}))
+        rows = rows.rename(columns={"throttled": "count"}).assign(reason=None, constraint=None)
+    if resource is not None:
+        rows = rows[(rows["resource"] == resource.label_name) & (rows["direction"] == resource.direction)]
+    refused = rows[rows["count"] > 0]
     unnamed = refused["constraint"].isna()
     if unnamed.any():
         refused.loc[unnamed, "constraint"] = [
@@ -203,16 +198,6 @@ def _label_at(labels: Iterable[Label], row: Any) -> Constraint:
         ):
             return label.constraint
     return "undetermined"
-
-
-def _rows_of(rows: pd.DataFrame | None, resource: Resource) -> Any:
-    if rows is None:
-        return None
-    return rows[(rows["resource"] == resource.label_name) & (rows["direction"] == resource.direction)]
-
-
-def _epoch_s(moments: pd.Series) -> pd.Series:
-    return moments.astype("datetime64[s, UTC]").astype("int64")
 
 
 def _with_limits(frame: pd.DataFrame, run: ReportRun, resource: Resource) -> pd.DataFrame:
