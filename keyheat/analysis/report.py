@@ -220,9 +220,7 @@ def load_run(run_dir: Path) -> ReportRun:
         except FileProblem as problem:
             there = (run_dir / name).exists()
             why = str(problem).replace(f"{run_dir}/", "") if there else "not in the run directory"
-            if not any(
-                line.startswith(name) for line in diagnosis.coverage.missing
-            ):  # else it is named there
+            if not any(line.startswith(name) for line in diagnosis.coverage.missing):
                 missing.append(f"`{name}` {why}")
             return None
 

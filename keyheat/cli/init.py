@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from click.core import ParameterSource
 
 from keyheat.cli.answers import give
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
-from keyheat.cli.options import Account, a_folder, a_path, in_json
+from keyheat.cli.options import Account, a_folder, a_path, in_json, typed_options
 from keyheat.flags import option, options_of, takes, values_of
 from keyheat.intake.schedules import SCHEDULES
 from keyheat.masking import short_path
@@ -49,7 +48,7 @@ class SuiteRequest:
 FIRST_SESSION: Final = (
     "The first session becomes the baseline; if a case throttles unexpectedly, review it, then accept it."
 )
-OF_A_SUITE: Final = {"sources", "suite", "schedules", "file", "force", "json", "quiet"}
+OF_A_SUITE: Final = {"suite", "schedules", "file", "force", "json", "quiet"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,14 +207,7 @@ def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
 
 def _refuse_options_of_a_table() -> None:
     """Raise `UsageError` for options that do not go with --suite."""
-    context = click.get_current_context()
-    wrong = [
-        option.opts[-1]
-        for option in context.command.params
-        if option.name not in OF_A_SUITE
-        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
-    ]
-    if wrong:
+    if wrong := [flag for name, flag in typed_options().items() if name not in OF_A_SUITE]:
         raise click.UsageError(f"{', '.join(wrong)} cannot be used with --suite")
 
 

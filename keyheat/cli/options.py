@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from keyheat.flags import NamedSeries, TimeSpan, TimeZone, Within, option, values_of
@@ -111,6 +112,17 @@ class ScenarioName(click.ParamType[str]):
 
 
 a_scenario = ScenarioName()
+
+
+def typed_options() -> dict[str, str]:
+    """The options of the command line as they are typed, by their names in the code."""
+    context = click.get_current_context()
+    return {
+        parameter.name or "": parameter.opts[-1]
+        for parameter in context.command.params
+        if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        and isinstance(parameter, click.Option)
+    }
 
 
 def in_json(what: str, *, always: bool = False) -> Callable[[Verb], Verb]:

@@ -45,7 +45,7 @@ class How:
     `target` is simulated, local, aws or the URL of an endpoint. `options` go to the process that loads, such
     as what `guards.agreed` gives; a simulated run has no use for them. A `quick` run does not wait for
     CloudWatch: its labels rest on what the client saw. `quiet` prints nothing about the outcome, `brief` no
-    more than what to do. `told` are the messages of loads that a person has seen once.
+    more than what to do. `printed` are the messages of loads that a person has seen.
     """
 
     target: str = "local"

@@ -108,9 +108,11 @@ class SuiteSession:
         before = scenarios_of(baseline, self.suite) if paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
         folder = series_place(options.folder, self.suite.name)
+        elsewhere = "" if history.path == default_path() else f" --history {short_path(history.path)}"
+        anew = " --new-baseline" if options.new_baseline else ""
         comparison = SessionComparison(
-            suite=suite, baseline=baseline, to_accept=self._to_accept(), paired=paired, force=options.force,
-            accept=options.accept,
+            suite=suite, baseline=baseline, paired=paired, force=options.force, accept=options.accept,
+            to_accept=f"keyheat regress {short_path(self.suite.path)}{elsewhere}{anew} --accept",
         )  # fmt: skip
         plan = plan_runs(self.suite, folder, before=before)
         with recorded_session(history, self.suite, options.label) as session, terminated_as_interrupted():
@@ -133,12 +135,6 @@ class SuiteSession:
         if (target := target_of(case.target)) is None:  # an endpoint of our own, without one
             return case
         return replace(case, scenario=on_existing(case.scenario, target, self.guards)[0])
-
-    def _to_accept(self) -> str:
-        """The command that accepts a session like this one as the baseline."""
-        history = "" if self.history.path == default_path() else f" --history {short_path(self.history.path)}"
-        anew = " --new-baseline" if self.options.new_baseline else ""
-        return f"keyheat regress {short_path(self.suite.path)}{history}{anew} --accept"
 
     def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:
         """How runs are made, by target, once all of them may start. Raises `SafetyRefusal`."""

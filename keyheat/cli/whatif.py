@@ -18,6 +18,7 @@ from keyheat.cli.options import (
     price_list,
     series_place,
     some_settings,
+    typed_options,
 )
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
@@ -132,15 +133,11 @@ def whatif(scenario: str, question: str, settings: tuple[str, ...], search: Sear
 
 def _check_options(question: str, search: SearchOptions, mistakes: Mistakes) -> None:
     """Note options that are for other questions, and ranges that are empty."""
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        kinds = ONLY_FOR.get(parameter.name or "", (question,))
-        source = context.get_parameter_source(parameter.name or "")
-        if question not in kinds and source is not click.core.ParameterSource.DEFAULT:
+    for name, flag in typed_options().items():
+        kinds = ONLY_FOR.get(name, (question,))
+        if question not in kinds:
             with mistakes.noted():
-                raise click.UsageError(
-                    f"{parameter.opts[0]} is for {' and '.join(kinds)}, not for {question}"
-                )
+                raise click.UsageError(f"{flag} is for {' and '.join(kinds)}, not for {question}")
     start, most = search.start, search.most
     with mistakes.noted():
         if start is not None and most is not None and start >= most:

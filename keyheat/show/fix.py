@@ -9,7 +9,6 @@ from typing import Any, Final
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
 from keyheat.analysis.advice.search import NEAR_RATIO
-from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (
     NOTHING,
     UNITS,
@@ -168,7 +167,9 @@ def _unlike_observed(fix: Fix) -> str:
 def _accepted(fix: Fix) -> str:
     """Accepted units of the throttled direction, before and after."""
     direction = fix.proof.limit[2]
-    before, after = (_values(side, lambda run: _traffic(run, direction).units_per_s) for side in fix.sides)
+    before, after = (
+        _values(side, lambda run: getattr(run.measured, direction).units_per_s) for side in fix.sides
+    )
     unit = UNITS[direction]
     first, then = (rate(middle(values) if values else None, unit) for values in (before, after))
     return f"{first} → {then} accepted{_with_indexes(fix)}"
@@ -178,10 +179,6 @@ def _with_indexes(fix: Fix) -> str:
     """That units are those of the table and its indexes; empty where it has none."""
     has_indexes = any(run.manifest.table.indexes for side in fix.sides for run in side)
     return ", indexes included" if has_indexes else ""
-
-
-def _traffic(run: Tried, direction: str) -> RunTraffic:
-    return run.measured.write if direction == "write" else run.measured.read
 
 
 def _values(side: Sequence[Tried], of: Callable[[Tried], float | None]) -> list[float]:
@@ -219,7 +216,7 @@ def _pairs(fix: Fix) -> Iterator[Row]:
 
 def _of_traffic(direction: str, name: str) -> Callable[[Tried], float | None]:
     """Return a getter for a rate of one direction; it gives None if nothing was sent."""
-    return lambda run: getattr(_traffic(run, direction), name) or None
+    return lambda run: getattr(getattr(run.measured, direction), name) or None
 
 
 def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:

@@ -63,7 +63,12 @@ def survey_answer(
     names = ", ".join(region.region for region in regions)
     failed = [table.table.name for table, _link in troubled if _only_failed(table)]
     throttled = [table.table.name for table, _link in troubled if not _only_failed(table)]
-    sentence = _sentence(len(throttled), len(failed), sum(map(_goes_on, troubled)), total, code)
+    going_on = sum(  # in the newest minute
+        table.evidence.up_to_now
+        and any(label.end >= table.evidence.window.end for label in table.run.diagnosis.labels)
+        for table, _link in troubled
+    )
+    sentence = _sentence(len(throttled), len(failed), going_on, total, code)
     return Answer(
         title="Throttled tables",
         sentence=f"{sentence} {NOT_YET}" if up_to_now and not parts else sentence,
@@ -79,12 +84,6 @@ def survey_answer(
 def _there(regions: Sequence[SurveyedRegion]) -> int:
     """How many tables there were in the window."""
     return sum(len(region.survey.tables) - len(region.survey.created_later) for region in regions)
-
-
-def _goes_on(linked: tuple[DiagnosedTable, str]) -> bool:
-    """Whether a table throttled in the newest minute."""
-    evidence, labels = linked[0].evidence, linked[0].run.diagnosis.labels
-    return evidence.up_to_now and any(label.end >= evidence.window.end for label in labels)
 
 
 def _only_failed(diagnosed: DiagnosedTable) -> bool:
