@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import Field, field, fields
 from datetime import UTC, datetime, timedelta, tzinfo
 from math import isfinite
@@ -81,24 +81,45 @@ def option(help_text: str, *, default: Any = None, flag: str = "", **settings: A
     return field(default=default, metadata={"flag": flag, "help": help_text, **settings})
 
 
+def options_of(form: type) -> Any:
+    """A field that holds the options of another dataclass."""
+    return field(default_factory=form, metadata={"form": form})
+
+
 def takes(name: str, form: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options of a dataclass to a verb, as one argument `name`."""
-    options = [entry for entry in fields(form) if "help" in entry.metadata]
+    """Give a verb the options of a dataclass, as one argument `name`."""
 
     def with_options(verb: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(verb)
         def read(**values: Any) -> Any:
-            return verb(**{name: form(**{entry.name: values.pop(entry.name) for entry in options})}, **values)
+            return verb(**{name: _filled(form, values)}, **values)
 
-        for entry in reversed(options):
+        for entry in reversed([*_options(form)]):
             settings = {key: value for key, value in entry.metadata.items() if key != "flag"}
             kind = {"is_flag": True} if entry.default is False else {"multiple": entry.default == ()}
             has_default = entry.default is not None and entry.default is not False and entry.default != ()
-            settings |= kind | {"default": entry.default, "show_default": has_default}
+            settings = kind | {"default": entry.default, "show_default": has_default} | settings
             read = click.option(_flag(entry), entry.name, **settings)(read)
         return read
 
     return with_options
+
+
+def _options(form: type) -> Iterator["Field[Any]"]:
+    """The fields that are options, those of inner dataclasses among them, in their order."""
+    for entry in fields(form):
+        if "form" in entry.metadata:
+            yield from _options(entry.metadata["form"])
+        elif "help" in entry.metadata:
+            yield entry
+
+
+def _filled(form: type, values: dict[str, Any]) -> Any:
+    """The dataclass with its values, which are taken out of `values`."""
+    inner = {entry.name: entry.metadata.get("form") for entry in fields(form) if entry.metadata}
+    return form(
+        **{name: _filled(of, values) if of is not None else values.pop(name) for name, of in inner.items()}
+    )
 
 
 def add_arguments(group: Any, form: type) -> None:

@@ -66,21 +66,6 @@ def test_the_menu_fits_a_screen_and_says_each_thing_in_a_line() -> None:
     assert max(map(len, lines)) <= 80
 
 
-CHANGED = ["--set", "load.users=1", "--set", "keys.share=1.5"]
-
-
-@pytest.mark.parametrize("words", [["plan"], ["simulate"], ["run"], ["whatif"]], ids=lambda words: words[0])
-def test_what_is_wrong_with_a_change_is_said_before_anything_starts(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    more = ["shards"] if words == ["whatif"] else []
-    said = verb(*words, "sharded", *more, *CHANGED)
-    assert said.code == 2
-    assert "@ $.keys.share" in said.err
-    assert list(tmp_path.iterdir()) == []
-
-
 HELPS = f"""
 import sys
 from keyheat.cli.main import main

@@ -10,15 +10,13 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.analysis.found import find_runs
 from keyheat.analysis.table_diagnosis import DiagnosedTable, diagnosed_alone
 from keyheat.cli.main import main as keyheat
@@ -30,12 +28,9 @@ from keyheat.plan.prices import Billing, load_prices
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import REPORT
 from keyheat.runs.plausibility import read_evidence
-from keyheat.scenario.scenario import load_scenario
-from keyheat.scenario.variants import changes
 from keyheat.show.compare import write_comparison, write_index
 from keyheat.show.diagnosis import page_of
-from keyheat.show.figures import fix_figure
-from keyheat.show.fix import Fix, fix_answer
+from keyheat.show.fix import fix_answer
 from keyheat.show.html import html_of, save
 from keyheat.show.regression import outcome_answer
 from keyheat.show.report import report_answer, write_report
@@ -44,7 +39,7 @@ from keyheat.show.survey import SurveyedRegion, survey_answer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import load_evidence, summary
 from tests.make import START, a_run
-from tests.pages.made_answers import made_answers
+from tests.pages.made_answers import made_answers, made_fix
 from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
 from tools.samples.cases import CASES
@@ -103,22 +98,8 @@ def _whatif(question: str) -> MakePage:
 
 
 def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
-    prices, names = load_prices(), ("hotkey", "sharded")
-    before, after = (load_scenario(SCENARIOS / f"{name}.toml") for name in names)
-    remedy = Applied(
-        actions=("shard_writes",), resource="table", direction="write", scenario=after, says="20 shards",
-        notes=("One user more reads.",), queries_per_read=(1, 20),
-    )  # fmt: skip
-    tries = [
-        tried(runs[name], one, Billing(prices)) for name, one in zip(names, (before, after), strict=True)
-    ]
-    fix = Fix(
-        scenario=before, remedy=remedy, changes=changes(before, after),
-        proof=proof_of(("partition", "table", "write"), tries[:1], tries[1:]),
-        target="local",
-    )  # fmt: skip
-    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
-    return save(folder / "fix.html", html_of(answer, AT))
+    fix = made_fix(runs["hotkey"], runs["sharded"])
+    return save(folder / "fix.html", html_of(fix_answer(fix), AT))
 
 
 def _diagnosed() -> DiagnosedTable:

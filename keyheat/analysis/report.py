@@ -111,17 +111,12 @@ def read_latency(path: Path) -> "dict[str, HdrHistogram]":
 Content = TypeVar("Content")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingFile:
-    """A file that the report would have used, and why it could not."""
-
-    name: str
-    why: str
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)  # no slots: `arranged` is kept once it is made
 class ReportRun:
-    """Everything a report is made from. Only the diagnosis is certain; None is a file in `missing`."""
+    """Everything a report is made from. Only the diagnosis is certain; None is a file in `missing`.
+
+    `missing` has the files that a report would have used and why it could not, one a line.
+    """
 
     diagnosis: Diagnosis
     evidence: Evidence | None = None
@@ -131,7 +126,7 @@ class ReportRun:
     latency: "Mapping[str, HdrHistogram] | None" = None  # by operation and outcome, those with requests
     keys: Keys | None = None
     partitions: "pd.DataFrame | None" = None  # the rows of `partitions.parquet`, in the service's time
-    missing: tuple[MissingFile, ...] = ()
+    missing: tuple[str, ...] = ()
     folder: Path | None = None  # the run directory
     alone: bool = False  # an evidence file without a run: nothing is missing that a run would have
 
@@ -217,7 +212,7 @@ def evidence_alone(evidence: Evidence, diagnosis: Diagnosis) -> ReportRun:
 
 def load_run(run_dir: Path) -> ReportRun:
     """Read a run directory. Raises `FileProblem` where there is no readable `diagnosis.json`."""
-    missing: list[MissingFile] = []
+    missing: list[str] = []
 
     def optional(format_name: str, read: Callable[[Path], Content]) -> Content | None:
         name = FILES[format_name]
@@ -226,13 +221,16 @@ def load_run(run_dir: Path) -> ReportRun:
         except FileProblem as problem:
             there = (run_dir / name).exists()
             why = str(problem).replace(f"{run_dir}/", "") if there else "not in the run directory"
-            missing.append(MissingFile(name=name, why=why))
+            if not any(line.startswith(name) for line in diagnosis.coverage.missing):
+                missing.append(f"`{name}` {why}")
             return None
 
     diagnosis = read_diagnosis(run_dir / FILES[runfiles.DIAGNOSIS])
     evidence = optional(runfiles.EVIDENCE, read_evidence)
     manifest = optional(runfiles.RUN, lambda path: read_manifest(path.parent))
-
+    # DynamoDB does not report which partition served what.
+    recorded = manifest is not None and (manifest.local or manifest.simulated)
+    has_partitions = recorded or (run_dir / FILES[runfiles.PARTITIONS]).exists()
     return ReportRun(
         diagnosis=diagnosis,
         evidence=evidence,
@@ -242,21 +240,8 @@ def load_run(run_dir: Path) -> ReportRun:
         throttles=optional(runfiles.THROTTLES, lambda path: read_counted_throttles(path.parent)),
         latency=optional(runfiles.LATENCY, read_latency),
         keys=optional(runfiles.KEYS, lambda path: read_keys(path.parent)),
-        partitions=(
-            optional(runfiles.PARTITIONS, lambda path: read_partitions(path.parent))
-            if _has_partitions(run_dir, manifest)
-            else None
-        ),
-        missing=tuple(file for file in missing if not _is_reported(file.name, diagnosis)),
+        partitions=optional(runfiles.PARTITIONS, lambda path: read_partitions(path.parent))
+        if has_partitions
+        else None,
+        missing=tuple(missing),
     )
-
-
-def _has_partitions(run_dir: Path, manifest: Manifest | None) -> bool:
-    """Whether the file exists, or should: DynamoDB does not report which partition served what."""
-    is_recorded = manifest is not None and (manifest.local or manifest.simulated)
-    return is_recorded or (run_dir / FILES[runfiles.PARTITIONS]).exists()
-
-
-def _is_reported(name: str, diagnosis: Diagnosis) -> bool:
-    """Whether the diagnosis reports the file as missing."""
-    return any(line.startswith(name) for line in diagnosis.coverage.missing)

@@ -3,14 +3,13 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-
-import click
+from typing import Final
 
 from keyheat.runfiles import write_json
 from keyheat.show.answer import FORMAT, Answer, json_of
 from keyheat.show.console import in_words, out, print_json, print_lines, strong
 
-as_markdown = click.option("--markdown", is_flag=True, help="print Markdown, for a ticket or a chat")
+AS_MARKDOWN: Final = "print Markdown, for a ticket or a chat"
 
 
 def give(

@@ -1,7 +1,7 @@
 """The verb clean: delete items that a run wrote to an existing table, or expired tables of earlier runs."""
 
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,8 @@ import click
 from keyheat.cli.answers import give
 from keyheat.cli.guards import at_known_endpoint
 from keyheat.cli.mistakes import CheckedCommand
-from keyheat.cli.options import Account, a_folder, in_json, price_list, says_yes, some_prices
-from keyheat.flags import Within, takes
+from keyheat.cli.options import Account, Priced, a_folder, in_json, price_list, says_yes
+from keyheat.flags import Within, option, options_of, takes
 from keyheat.masking import short_path
 from keyheat.plan.prices import Prices
 from keyheat.show.answer import Answer
@@ -26,29 +26,26 @@ if TYPE_CHECKING:
 ATTEMPTS = 10
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanOptions:
+    """What is deleted, and how."""
+
+    orphans: bool = option("delete expired tables that earlier runs left behind", default=False)
+    yes: bool = option("do not ask; required without a terminal", default=False)
+    most_per_s: float | None = option(
+        "pace  [default: a quarter of the provisioned units, or 500]",
+        flag="--max-units-per-s", type=Within(min=0, min_open=True),
+    )  # fmt: skip
+    account: Account = options_of(Account)
+    dry_run: bool = option("only list expired tables; with --orphans", default=False)
+    priced: Priced = options_of(Priced)
+
+
 @click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
-@click.option("--orphans", is_flag=True, help="delete expired tables that earlier runs left behind")
-@click.option("--yes", is_flag=True, help="do not ask; required without a terminal")
-@click.option(
-    "--max-units-per-s",
-    "most_per_s",
-    type=Within(min=0, min_open=True),
-    help="pace  [default: a quarter of the provisioned units, or 500]",
-)
-@takes("account", Account)
-@click.option("--dry-run", is_flag=True, help="only list expired tables; with --orphans")
+@takes("options", CleanOptions)
 @in_json("what was found and deleted")
-@some_prices
-def clean(
-    folder: Path | None,
-    orphans: bool,
-    yes: bool,
-    most_per_s: float | None,
-    account: Account,
-    dry_run: bool,
-    prices: Path,
-) -> int:
+def clean(folder: Path | None, options: CleanOptions) -> int:
     """Delete the items of the run in DIR from an existing table, and no other item.
 
     The whole table is read to find them. After an interrupt, the same command begins again.
@@ -56,26 +53,27 @@ def clean(
     With --orphans, find tables of earlier runs by their tags and delete expired ones, but never a table
     without Keyheat's tags, nor a protected one.
     """
-    if orphans == (folder is not None):
+    account = options.account
+    if options.orphans == (folder is not None):
         raise click.UsageError("name a run directory, or use --orphans")
-    listed = price_list(prices)
+    listed = price_list(options.priced.prices)
     if folder is None:
         from keyheat.cli.orphans import sweep
 
-        return sweep(account, listed, yes=yes, dry_run=dry_run)
+        return sweep(account, listed, yes=options.yes, dry_run=options.dry_run)
     from botocore.exceptions import BotoCoreError, ClientError
 
     from keyheat.load.tables.cleaning import loaded_run, without_marks
     from keyheat.load.transport.boto import make_client
 
-    if dry_run or account.region or account.profile:
+    if options.dry_run or account.region or account.profile:
         raise click.UsageError("--dry-run, --region and --profile go with --orphans")
     run, target = at_known_endpoint(lambda url: loaded_run(folder, url), account.endpoint_url)
     if not run.items_marked:
         return _nothing(run.table.name, without_marks(run, target))
     try:
         with closing(make_client(target, attempts=ATTEMPTS)) as client:
-            return _clean(client, folder, run, target, listed, yes=yes, most_per_s=most_per_s)
+            return _clean(client, folder, run, target, listed, options)
     except (ClientError, BotoCoreError) as error:
         err.print(f"table {run.table.name} at {target.url}: {error}. {_how_to_go_on(folder)}")
         return INVALID
@@ -88,9 +86,8 @@ def _nothing(table: str, why: str) -> int:
 
 
 def _clean(
-    client: Any, folder: Path, run: "Manifest", target: "Target", prices: Prices, *, yes: bool,
-    most_per_s: float | None,
-) -> int:  # fmt: skip
+    client: Any, folder: Path, run: "Manifest", target: "Target", prices: Prices, options: CleanOptions
+) -> int:
     from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
     from keyheat.load.tables.description import describe_table
     from keyheat.show.progress import Bar
@@ -99,11 +96,11 @@ def _clean(
     description = describe_table(client, table)
     if description is None:
         return _nothing(table, f"nothing to clean: table {table} no longer exists")
-    pace = most_per_s or usual_pace(description, local=target.local)
+    pace = options.most_per_s or usual_pace(description, local=target.local)
     err.print(cost_in_words(run, target, description, prices, pace))
     if run.status == "running":
         err.print("The run is marked as running; if it is, wait until it ends.")
-    if not (target.local or yes or says_yes("Delete them?")):
+    if not (target.local or options.yes or says_yes("Delete them?")):
         err.print("keyheat: refused: add --yes to delete them")
         return REFUSED
     cleaned, code = Cleaned(str(run.run_id), table), DONE

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.answers import as_markdown, give
+from keyheat.cli.answers import AS_MARKDOWN, give
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
+    Priced,
     TimeWindow,
     a_path,
     in_json,
     price_list,
     run_place,
-    some_prices,
 )
-from keyheat.flags import takes, values_of
+from keyheat.flags import option, options_of, takes, values_of
 from keyheat.numbers import dollars, some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
@@ -47,13 +47,19 @@ INDEX = "index.html"
 class How:
     """Where to look, over which time, and in which form to answer."""
 
-    account: Account
-    window: TimeWindow
-    files: EvidenceFiles
-    billing: Billing
-    show_keys: bool
-    out_dir: Path | None
-    markdown: bool
+    all_tables: bool = option(
+        "survey every table of the Region, as without TABLE", default=False, flag="--all"
+    )
+    all_regions: bool = option("survey every table of every Region", default=False)
+    window: TimeWindow = options_of(TimeWindow)
+    account: Account = options_of(Account)
+    files: EvidenceFiles = options_of(EvidenceFiles)
+    hide_keys: bool = option("write digests in place of the keys that AWS names", default=False)
+    out_dir: Path | None = option(
+        "output folder  [default: reports/out/diagnose-TIME]", flag="--out", type=a_path
+    )
+    markdown: bool = option(AS_MARKDOWN, default=False)
+    priced: Priced = options_of(Priced)
 
     def reach(self, table: str | None = None, region: str | None = None) -> "Target":
         """The Region, once it has answered. Raises `ValueError`."""
@@ -76,36 +82,17 @@ class How:
 
 @click.command(cls=CheckedCommand)
 @click.argument("table", required=False)
-@click.option("--all", "all_tables", is_flag=True, help="survey every table of the Region, as without TABLE")
-@click.option("--all-regions", is_flag=True, help="survey every table of every Region")
-@takes("window", TimeWindow)
-@takes("account", Account)
-@takes("files", EvidenceFiles)
-@click.option("--hide-keys", is_flag=True, help="write digests in place of the keys that AWS names")
-@click.option("--out", "out_dir", type=a_path, help="output folder  [default: reports/out/diagnose-TIME]")
-@as_markdown
+@takes("how", How)
 @in_json("the answer")
-@some_prices
-def diagnose(
-    table: str | None,
-    all_tables: bool,
-    all_regions: bool,
-    window: TimeWindow,
-    account: Account,
-    files: EvidenceFiles,
-    hide_keys: bool,
-    out_dir: Path | None,
-    markdown: bool,
-    prices: Path,
-) -> int:
+def diagnose(table: str | None, how: How) -> int:
     """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
 
     It reads CloudWatch and descriptions only, by default of the last 3 hours. Exit code 0: nothing throttled;
     1: something did, or failed inside DynamoDB; 3: something did, and the evidence does not decide.
     """
-    mistakes = Mistakes()
+    files, window, mistakes = how.files, how.window, Mistakes()
     with mistakes.noted():
-        if (table is not None or files.logs or files.metrics) and (all_tables or all_regions):
+        if (table is not None or files.logs or files.metrics) and (how.all_tables or how.all_regions):
             raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
         if files.metrics and table is None and not files.logs:
             raise click.UsageError("name the TABLE that the files are of")
@@ -113,12 +100,8 @@ def diagnose(
         if window.last is not None and (window.start or window.end):
             raise click.UsageError("--last is the time up to now: leave out --start and --end")
     with mistakes.noted():
-        billing = Billing(price_list(prices))
+        price_list(how.priced.prices)
     mistakes.refuse()
-    how = How(
-        account=account, window=window, files=files, billing=billing,
-        show_keys=not hide_keys, out_dir=out_dir, markdown=markdown,
-    )  # fmt: skip
     if files.metrics:
         return _answered(_by_metrics(table, how), how)
     if files.logs:
@@ -126,25 +109,19 @@ def diagnose(
     if table is not None:
         target = how.reach(table)
         return _answered(_live(table, how.window_until(target.now), target, how), how)
-    return _survey(how, all_regions=all_regions)
+    return _survey(how)
 
 
 def _live(
-    table: str,
-    window: "Window",
-    target: "Target",
-    how: How,
-    *,
-    records: "Records | None" = None,
-    announce: Callable[[int], None] | None = None,
-    first: bool = True,
-) -> "DiagnosedTable":
+    table: str, window: "Window", target: "Target", how: How, *, records: "Records | None" = None,
+    announce: Callable[[int], None] | None = None, first: bool = True,
+) -> "DiagnosedTable":  # fmt: skip
     """One table by its account, with what its clients recorded; the cure of the `first` one is tried."""
     from keyheat.analysis.table_diagnosis import REPLAY_S, diagnosed_live
 
     return diagnosed_live(
-        table, window, target, how.billing, records=records, show_keys=how.show_keys,
-        announce=announce or announced(target, how.billing), replay_s=REPLAY_S if first else 0,
+        table, window, target, how.priced.billing, records=records, show_keys=not how.hide_keys,
+        announce=announce or announced(target, how.priced.billing), replay_s=REPLAY_S if first else 0,
     )  # fmt: skip
 
 
@@ -168,7 +145,7 @@ def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
     start, end = how.window.at(datetime.fromtimestamp(time.time(), UTC))
     request = EvidenceRequest(table=table, start=start, end=end, last=how.window.last, **values_of(how.files))
     evidence = evidence_for(request, clock=time.time, progress=silent)
-    return diagnosed_alone(evidence, how.account.region, how.billing)
+    return diagnosed_alone(evidence, how.account.region, how.priced.billing)
 
 
 def _by_logs(table: str | None, how: How) -> int:
@@ -199,7 +176,7 @@ def _logged(
         records = log.records_of(table, region, logged)
         alone = from_cli_output((), table=TableFacts(name=table), window=logged, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
-        return diagnosed_alone(alone.model_copy(update={"missing": missing}), region, how.billing)
+        return diagnosed_alone(alone.model_copy(update={"missing": missing}), region, how.priced.billing)
     around = None if any(values_of(how.window).values()) else log.around(target.now)
     window = around or how.window_until(target.now)
     records = log.records_of(table, None if target.local else target.region, window)
@@ -226,20 +203,20 @@ def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
     return _surveyed(regions, (), window, folder, how, up_to_now=False)
 
 
-def _wait(pause_s: float) -> None:
-    bars.print(f"AWS throttles the survey's calls: it waits {pause_s:g} s")
-    time.sleep(pause_s)
-
-
-def _survey(how: How, *, all_regions: bool) -> int:
+def _survey(how: How) -> int:
     """Diagnose every table that throttled, of one Region or of all; gives the exit code."""
     from keyheat.evidence.survey import survey
 
-    regions, missing = _regions(how, all_regions=all_regions)
+    regions, missing = _regions(how)
     window, surveyed = how.window_until(regions[0].now), []
+
+    def wait(pause_s: float) -> None:
+        bars.print(f"AWS throttles the survey's calls: it waits {pause_s:g} s")
+        time.sleep(pause_s)
+
     for target in regions:
         with working(f"surveying {target.region}", bars):
-            tables = survey(target, window, sleep=_wait, announce=announced(target, how.billing))
+            tables = survey(target, window, sleep=wait, announce=announced(target, how.priced.billing))
         surveyed.append((target, tables))
     if not any(tables.tables for _target, tables in surveyed):
         names = ", ".join(target.region for target in regions)
@@ -253,14 +230,9 @@ def _survey(how: How, *, all_regions: bool) -> int:
 
 
 def _surveyed(
-    regions: Sequence["SurveyedRegion"],
-    missing: Sequence[str],
-    window: "Window",
-    folder: Path,
-    how: How,
-    *,
+    regions: Sequence["SurveyedRegion"], missing: Sequence[str], window: "Window", folder: Path, how: How, *,
     up_to_now: bool,
-) -> int:
+) -> int:  # fmt: skip
     """Write the page of a survey and print its answer; gives the exit code."""
     from keyheat.show.html import html_of, save
     from keyheat.show.survey import survey_answer, survey_exit_code
@@ -270,11 +242,11 @@ def _surveyed(
     return give(answer, survey_exit_code(regions, missing), page=page, markdown=how.markdown)
 
 
-def _regions(how: How, *, all_regions: bool) -> tuple[list["Target"], list[str]]:
+def _regions(how: How) -> tuple[list["Target"], list[str]]:
     """The Regions that answer, and why others do not. Raises `ValueError` where none does."""
     from keyheat.evidence.clients import region_names
 
-    if not all_regions:
+    if not how.all_regions:
         return [how.reach()], []
     targets, missing = [], []
     for region in region_names(how.account.profile):
@@ -298,7 +270,7 @@ def _close_look(
     tables = surveyed.troubled
     if tables:
         metrics = sum(most_requested(table.indexes, window, target.now) for table in tables)
-        announced(target, how.billing)(metrics)
+        announced(target, how.priced.billing)(metrics)
     diagnosed = tuple(
         _written(
             _live(table.name, window, target, how, announce=unannounced, first=table is tables[0]), top, below

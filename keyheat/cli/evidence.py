@@ -1,7 +1,7 @@
 """Verbs from metrics to labels: queries, collect, analyze."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,23 +13,20 @@ from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
+    PricedByDay,
     TimeWindow,
     a_file,
     a_folder,
     a_path,
     a_time,
     further_analyzers,
-    hours_a_day,
     in_json,
     in_utc,
-    price_list,
-    some_prices,
 )
 from keyheat.cli.simulate import diagnosed, exit_code_of, say_problems
-from keyheat.flags import takes, values_of
+from keyheat.flags import option, options_of, takes, values_of
 from keyheat.masking import short_path
 from keyheat.numbers import some
-from keyheat.plan.prices import Billing
 from keyheat.runfiles import EVIDENCE, FILES, REPORT, FileProblem
 from keyheat.show.answer import Answer
 from keyheat.show.console import bars
@@ -39,31 +36,24 @@ if TYPE_CHECKING:
     from keyheat.evidence.cloudwatch import Clock
     from keyheat.runs.formats import Evidence
 
-an_index = click.option(
-    "--index", "indexes", multiple=True, help="global secondary index of the table; repeatable"
-)
-a_replica = click.option(
-    "--replica", "replicas", multiple=True,
-    help="other Region of a global table; repeatable",
-)  # fmt: skip
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """Indexes and replicas of a table."""
+
+    indexes: tuple[str, ...] = option("global secondary index of the table", default=(), flag="--index")
+    replicas: tuple[str, ...] = option("other Region of a global table", default=(), flag="--replica")
 
 
 @click.command(cls=CheckedCommand)
 @click.option("--table", required=True)
-@an_index
-@a_replica
+@takes("of", Resources)
 @click.option(
     "--start", type=a_time, metavar="TIME", help="start of the window, UTC; an old one has longer periods"
 )
 @click.option("--end", type=a_time, metavar="TIME", help="end of the window; with it the request has times")
 @in_json("the request (always)", always=True)
-def queries(
-    table: str,
-    indexes: tuple[str, ...],
-    replicas: tuple[str, ...],
-    start: datetime | None,
-    end: datetime | None,
-) -> int:
+def queries(table: str, of: Resources, start: datetime | None, end: datetime | None) -> int:
     """Print a GetMetricData request as JSON, for a colleague who runs the AWS CLI.
 
     `aws cloudwatch get-metric-data --cli-input-json file://FILE` takes it; without --end, add the times.
@@ -76,7 +66,7 @@ def queries(
     end = in_utc(end, now, after=start)
     if start is None and end is not None:
         raise click.UsageError("--end needs --start")
-    if (number := len(series_keys(indexes, replicas=replicas))) > QUERIES_PER_CALL:
+    if (number := len(series_keys(of.indexes, replicas=of.replicas))) > QUERIES_PER_CALL:
         raise click.UsageError(
             f"{number} queries, but AWS takes {QUERIES_PER_CALL} at once: name fewer indexes, and query the "
             "others in a second request (collect takes several files)"
@@ -85,35 +75,31 @@ def queries(
         check_start(start, now)
     if start is not None and end is not None:
         window_of(start, end, now)
-    request = request_for(table, indexes, replicas=replicas, start=start, end=end, now=now)
+    request = request_for(table, of.indexes, replicas=of.replicas, start=start, end=end, now=now)
     printed = Answer(
         title=f"Request for {table}", sentence=f"{some(number, 'query', 'queries')}.", data=request
     )
     return give(printed, DONE, data_alone=True)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What is collected, from where and over which time."""
+
+    folder: Path | None = option("a run directory", flag="--run", type=a_folder)
+    table: str | None = option("any table; with --last, or --start and --end")
+    of: Resources = options_of(Resources)
+    window: TimeWindow = options_of(TimeWindow)
+    account: Account = options_of(Account)
+    files: EvidenceFiles = options_of(EvidenceFiles)
+    show_keys: bool = option("write keys that AWS names, not only their digests", default=False)
+    file: Path | None = option("write to this file  [default: DIR/evidence.json]", flag="--out", type=a_path)
+
+
 @click.command(cls=CheckedCommand)
-@click.option("--run", "folder", type=a_folder, help="a run directory")
-@click.option("--table", help="any table; with --last, or --start and --end")
-@an_index
-@a_replica
-@takes("window", TimeWindow)
-@takes("account", Account)
-@takes("files", EvidenceFiles)
-@click.option("--show-keys", is_flag=True, help="write keys that AWS names, not only their digests")
-@click.option("--out", "file", type=a_path, help="write to this file  [default: DIR/evidence.json]")
+@takes("options", Collected)
 @in_json("where the evidence is and what it lacks")
-def collect(
-    folder: Path | None,
-    table: str | None,
-    indexes: tuple[str, ...],
-    replicas: tuple[str, ...],
-    window: TimeWindow,
-    account: Account,
-    files: EvidenceFiles,
-    show_keys: bool,
-    file: Path | None,
-) -> int:
+def collect(options: Collected) -> int:
     """Collect the metrics of a run, or of any table.
 
     It waits until the minutes of the window are published. With --last, it takes what is published now.
@@ -123,13 +109,14 @@ def collect(
     from keyheat.runs.formats import write_evidence
     from keyheat.show.progress import Countdown
 
+    folder, account = options.folder, options.account
     request = EvidenceRequest(
-        folder=folder, table=table, indexes=indexes, replicas=replicas, show_keys=show_keys,
-        **values_of(window), **values_of(account), **values_of(files),
+        folder=folder, table=options.table, show_keys=options.show_keys, **values_of(options.of),
+        **values_of(options.window), **values_of(account), **values_of(options.files),
     )  # fmt: skip
     check_options(request)
-    clock = time.time if folder is not None or files.metrics else _clock_of(account)
-    start, end = window.at(datetime.fromtimestamp(clock(), UTC))
+    clock = time.time if folder is not None or options.files.metrics else _clock_of(account)
+    start, end = options.window.at(datetime.fromtimestamp(clock(), UTC))
     request = replace(request, start=start, end=end)
 
     def collected(url: str | None) -> "Evidence":
@@ -138,7 +125,7 @@ def collect(
             return evidence_for(reached, clock=clock, progress=countdown.count)
 
     evidence = at_known_endpoint(collected, account.endpoint_url)
-    file = file or (folder or Path()) / FILES[EVIDENCE]
+    file = options.file or (folder or Path()) / FILES[EVIDENCE]
     if not (any(series.points for series in evidence.series) or evidence.throttles or evidence.seconds):
         raise FileProblem("\n  ".join(("nothing was collected, and nothing written", *evidence.missing)))
     write_evidence(file, evidence)
@@ -164,22 +151,21 @@ def _clock_of(account: Account) -> "Clock":
     return lambda: time.time() + ahead_s
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analyzed:
+    """What is labelled besides a run, with what, and whether a page is written."""
+
+    evidence: Path | None = option("label an evidence file without a run", type=a_file)
+    report: bool = option("write report.html of the run, or FILE.html, too", default=False)
+    further: tuple[Path, ...] = further_analyzers()
+    priced: PricedByDay = options_of(PricedByDay)
+
+
 @click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
-@click.option("--evidence", type=a_file, help="label an evidence file without a run")
-@click.option("--report", is_flag=True, help="write report.html of the run, or FILE.html, too")
-@further_analyzers
+@takes("options", Analyzed)
 @in_json("the diagnosis")
-@hours_a_day
-@some_prices
-def analyze(
-    folder: Path | None,
-    evidence: Path | None,
-    report: bool,
-    further: tuple[Path, ...],
-    hours_per_day: float,
-    prices: Path,
-) -> int:
+def analyze(folder: Path | None, options: Analyzed) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
     from keyheat.analysis.report import evidence_alone, load_run
@@ -187,7 +173,7 @@ def analyze(
     from keyheat.show.progress import working
     from keyheat.show.run import run_answer
 
-    billing = Billing(price_list(prices), hours_per_day)
+    billing, evidence, further = options.priced.billing, options.evidence, options.further
     if (folder is None) == (evidence is None):
         raise click.UsageError("name a run directory, or use --evidence FILE")
     with working("labelling throttles", bars):
@@ -199,11 +185,11 @@ def analyze(
             outside = read_evidence(evidence)
             run = evidence_alone(outside, diagnosed_evidence(outside, further=further, billing=billing))
             page = evidence.with_suffix(".html")
-    if report:
+    if options.report:
         from keyheat.show.report import write_report
 
         with working("drawing the report", bars):
             write_report(run, datetime.now(UTC), page)
     say_problems(run.diagnosis)
     code = exit_code_of(run.diagnosis)
-    return give(run_answer(run), code, page=page if report else None, data_alone=True)
+    return give(run_answer(run), code, page=page if options.report else None, data_alone=True)

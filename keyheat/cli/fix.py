@@ -1,19 +1,19 @@
 """The verb fix: the recommended cure of a diagnosed run, tried beside the run as it was."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from keyheat.cli.answers import give, write_answer
-from keyheat.cli.guards import agreed, at_known_endpoint, guarded
+from keyheat.cli.guards import Guards, agreed, at_known_endpoint
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
-from keyheat.cli.options import a_folder, a_path, hours_a_day, in_json, price_list, series_place, some_prices
-from keyheat.cli.run import make_run, no_collect
+from keyheat.cli.options import PricedByDay, a_folder, a_path, in_json, series_place
+from keyheat.cli.run import NO_COLLECT, make_run
 from keyheat.cli.simulate import NOT_STARTED, How, exit_code_of, simulated
-from keyheat.load.guard.options import Guards
+from keyheat.flags import option, options_of, takes
 from keyheat.masking import short_path
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED
@@ -25,42 +25,37 @@ from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.analysis.advice.actions import Applied
+    from keyheat.analysis.advice.proof import Tried
     from keyheat.analysis.advice.start import Start
 
 NAME, FIXED = "fix", "fixed.json"
 EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": INVALID, "invalid": INVALID}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixOptions:
+    """What is tried, where and how often."""
+
+    target: str | None = option("simulated, local, aws or a URL  [default: the run's]")
+    repetitions: int = option(
+        "runs of each side, in turns, each pair with its own seed", default=1, type=click.IntRange(1, 100)
+    )
+    action: str | None = option(
+        "try this one  [default: the cure]", flag="--recommendation", metavar="ACTION"
+    )
+    out_dir: Path | None = option(
+        "directory of runs and page  [default: reports/out/NAME-fix-TIME]", flag="--out", type=a_path
+    )
+    quick: bool = option(NO_COLLECT, default=False, flag="--no-collect")
+    guards: Guards = options_of(Guards)
+    priced: PricedByDay = options_of(PricedByDay)
+
+
 @click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="RUN", type=a_folder)
-@click.option("--target", help="simulated, local, aws or a URL  [default: the run's]")
-@click.option(
-    "--repetitions",
-    type=click.IntRange(1, 100),
-    default=1,
-    show_default=True,
-    help="runs of each side, in turns, each pair with its own seed",
-)
-@click.option("--recommendation", "action", metavar="ACTION", help="try this one  [default: the cure]")
-@click.option(
-    "--out", "out_dir", type=a_path, help="directory of runs and page  [default: reports/out/NAME-fix-TIME]"
-)
-@no_collect
+@takes("options", FixOptions)
 @in_json("the answer")
-@guarded
-@hours_a_day
-@some_prices
-def fix(
-    folder: Path,
-    target: str | None,
-    repetitions: int,
-    action: str | None,
-    out_dir: Path | None,
-    quick: bool,
-    guards: Guards,
-    hours_per_day: float,
-    prices: Path,
-) -> int:
+def fix(folder: Path, options: FixOptions) -> int:
     """Try what the diagnosis of RUN recommends: run both sides again, with the same demand and seed.
 
     Exit code 1: it is not fixed, or another limit throttles now. 2: no rerun can show the recommendation.
@@ -71,22 +66,24 @@ def fix(
 
     mistakes = Mistakes()
     with mistakes.noted():
-        if guards.table is not None:
+        if options.guards.table is not None:
             raise click.UsageError("each side creates its own table: leave out --table")
     with mistakes.noted():
-        billing = Billing(price_list(prices), hours_per_day)
+        billing = options.priced.billing
     with mistakes.noted():
-        start = at_known_endpoint(lambda url: start_of(folder, url), target)
-        remedy = remedy_of(start, action)
+        start = at_known_endpoint(lambda url: start_of(folder, url), options.target)
+        remedy = remedy_of(start, options.action)
     mistakes.refuse()
     scenario, target = start.scenario, start.target
-    out_dir = series_place(out_dir, f"{scenario.name}-fix")
-    jobs = turns(scenario, remedy.scenario, repetitions, out_dir)
-    options = [] if target == SIMULATED else agreed(jobs, target, guards, prices=prices)
+    out_dir = series_place(options.out_dir, f"{scenario.name}-fix")
+    jobs = turns(scenario, remedy.scenario, options.repetitions, out_dir)
+    how = How(
+        target=target, quick=options.quick, billing=billing, quiet=True,
+        options=() if target == SIMULATED
+        else tuple(agreed(jobs, target, options.guards, prices=options.priced.prices)),
+    )  # fmt: skip
     write_scenario(out_dir / FIXED, remedy.scenario)
     bars.print(f"Trying {remedy.says}: {short_path(out_dir / FIXED)}")
-    options += ["--prices", str(prices)]
-    how = How(target=target, options=tuple(options), quick=quick, billing=billing, quiet=True)
     for number, job in enumerate(jobs, start=1):
         write_scenario(job.path, job.scenario)
         of_before = job.folder.name.startswith(BEFORE)
@@ -104,33 +101,24 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
     """Compare both sides, write the page and print the answer; gives the exit code."""
     from keyheat.analysis.advice.fix import AFTER, BEFORE
     from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
-    from keyheat.show.figures import fix_figure
     from keyheat.show.fix import Fix, fix_answer
 
-    before, after = (
-        [
+    def side(name: str) -> "list[Tried]":
+        return [
             tried(
-                job.folder,
-                job.scenario,
-                billing,
-                replayed=start.sent is not None,
-                table_now=start.table_now if side == BEFORE else None,
+                job.folder, job.scenario, billing, replayed=start.sent is not None,
+                table_now=start.table_now if name == BEFORE else None,
             )
             for job in jobs
-            if job.folder.name.startswith(side)
-        ]
-        for side in (BEFORE, AFTER)
-    )
+            if job.folder.name.startswith(name)
+        ]  # fmt: skip
+
     fix = Fix(
-        scenario=start.scenario,
-        remedy=remedy,
-        changes=changes(start.scenario, remedy.scenario),
-        proof=proof_of(start.limit_of(remedy), before, after),
-        target=start.target,
+        scenario=start.scenario, remedy=remedy, changes=changes(start.scenario, remedy.scenario),
+        proof=proof_of(start.limit_of(remedy), side(BEFORE), side(AFTER)), target=start.target,
         once_dollars=once_dollars(remedy.scenario, billing.prices),
         observed=throttled_words(start.incident) if start.incident else "",
         observed_throttles=sum(label.throttles for label in start.incident),
-    )
+    )  # fmt: skip
     answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
-    page = write_answer(out_dir, NAME, replace(answer, figures=tuple(fix_figure(fix.sides))), code)
-    return give(answer, code, page=page)
+    return give(answer, code, page=write_answer(out_dir, NAME, answer, code))

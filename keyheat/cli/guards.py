@@ -9,7 +9,6 @@ import click
 
 from keyheat.addresses import UnknownEndpoint
 from keyheat.cli.options import price_list
-from keyheat.flags import takes
 from keyheat.load.guard.budget import budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
 from keyheat.load.guard.options import Guards as Guards
@@ -39,20 +38,17 @@ class SafetyRefusal(click.ClickException):
             err.print(f"keyheat: {line}")
 
 
-guarded = takes("guards", Guards)
-
-
 def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) -> list[str]:
     """Options for the processes that load, once all runs may start; local runs always may.
 
     Elsewhere each run has to be within its budget, and a person agrees once to all of them. Raises
     `SafetyRefusal`, and `UsageError` for invalid caps.
     """
-    destination = target_of(target)
+    destination, priced = target_of(target), ["--prices", str(prices)]
     for job in jobs:
         _budget(job.scenario, guards)
     if destination is None or destination.local:
-        return guards.arguments(agreed=False)
+        return [*guards.arguments(agreed=False), *priced]
     credentials_for(destination)  # without credentials there is nothing to agree to
     plans = [plan_of(job, destination, guards, prices) for job in jobs]
     undertakings = [
@@ -71,7 +67,7 @@ def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) ->
         raise SafetyRefusal("\n".join(reasons))
     if not guards.yes:
         _ask(plans, undertakings)
-    return guards.arguments(agreed=True)
+    return [*guards.arguments(agreed=True), *priced]
 
 
 def _person() -> Ask | None:

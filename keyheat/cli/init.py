@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from click.core import ParameterSource
 
 from keyheat.cli.answers import give
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
-from keyheat.cli.options import Account, a_folder, a_path, in_json
-from keyheat.flags import option, takes, values_of
+from keyheat.cli.options import Account, a_folder, a_path, in_json, typed_options
+from keyheat.flags import option, options_of, takes, values_of
 from keyheat.intake.schedules import SCHEDULES
 from keyheat.masking import short_path
 from keyheat.numbers import some
@@ -49,46 +48,35 @@ class SuiteRequest:
 FIRST_SESSION: Final = (
     "The first session becomes the baseline; if a case throttles unexpectedly, review it, then accept it."
 )
-OF_A_SUITE: Final = {"sources", "suite", "schedules", "file", "force", "json", "quiet"}
+OF_A_SUITE: Final = {"suite", "schedules", "file", "force", "json", "quiet"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitOptions:
+    """The table, the demand, and what is written."""
+
+    table: str | None = option("read this live table, without changing it")
+    only: str | None = option("take this table, where SOURCE has several")
+    account: Account = options_of(Account)
+    from_metrics: bool = option("take rates and sizes of a live --table from CloudWatch", default=False)
+    diagnosis: Path | None = option(
+        "take demand (and table, without SOURCE) of an incident", flag="--from-diagnosis", type=a_folder
+    )
+    days: int = option("number of days of metrics to read", default=14, type=click.IntRange(1, 60))
+    locustfile: Path | None = option("write a load test in Python, too", type=a_path)
+    stated: StatedDemand = options_of(StatedDemand)
+    of_suite: SuiteRequest = options_of(SuiteRequest)
+    file: Path | None = option(
+        "write to this file  [default: TABLE.toml, or NAME.toml]", flag="--out", type=a_path
+    )
+    force: bool = option("write over a file that is there", default=False)
 
 
 @click.command(cls=CheckedCommand)
 @click.argument("sources", metavar="[SOURCE]...", type=click.Path(exists=True, path_type=Path), nargs=-1)
-@click.option("--table", help="read this live table, without changing it")
-@click.option("--only", help="take this table, where SOURCE has several")
-@takes("account", Account)
-@click.option("--from-metrics", is_flag=True, help="take rates and sizes of a live --table from CloudWatch")
-@click.option(
-    "--from-diagnosis", "diagnosis", type=a_folder,
-    help="take demand (and table, without SOURCE) of an incident",
-)  # fmt: skip
-@click.option(
-    "--days",
-    type=click.IntRange(1, 60),
-    default=14,
-    show_default=True,
-    help="number of days of metrics to read",
-)
-@click.option("--locustfile", type=a_path, help="write a load test in Python, too")
-@takes("stated", StatedDemand)
-@takes("of_suite", SuiteRequest)
-@click.option("--out", "file", type=a_path, help="write to this file  [default: TABLE.toml, or NAME.toml]")
-@click.option("--force", is_flag=True, help="write over a file that is there")
+@takes("options", InitOptions)
 @in_json("the file and what it assumes")
-def init(
-    sources: tuple[Path, ...],
-    table: str | None,
-    only: str | None,
-    account: Account,
-    from_metrics: bool,
-    diagnosis: Path | None,
-    days: int,
-    locustfile: Path | None,
-    stated: StatedDemand,
-    of_suite: SuiteRequest,
-    file: Path | None,
-    force: bool,
-) -> int:
+def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     """Write a scenario of your own table, from SOURCE or a live table; or a suite of such scenarios.
 
     SOURCE is what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template, what
@@ -99,39 +87,39 @@ def init(
     has a simulated case for each, beside it are the files of each --schedule. An existing suite stays as
     it is.
     """
-    if of_suite.suite is not None:
+    if options.of_suite.suite is not None:
         _refuse_options_of_a_table()
-        return give(_write_suite(of_suite, sources, file, force=force), DONE)
+        return give(_write_suite(options, sources), DONE)
     from keyheat.analysis.own_table import measured_demand, replayed_table
     from keyheat.intake.scenario import Demand
     from keyheat.intake.sources import read_source
 
     mistakes = Mistakes()
     with mistakes.noted():
-        if of_suite.schedules:
+        if options.of_suite.schedules:
             raise click.UsageError("--schedule runs a suite: add --suite NAME")
-    replayed = replayed_table(diagnosis) if diagnosis else None
-    target = file
+    replayed = replayed_table(options.diagnosis) if options.diagnosis else None
+    target, table, account, locustfile = options.file, options.table, options.account, options.locustfile
     with mistakes.noted():
         if replayed and not sources and table is None:
-            path, source = diagnosis, replayed.source
+            path, source = options.diagnosis, replayed.source
         else:
-            path = _described_in(sources, table, live=account.given, metrics=from_metrics)
+            path = _described_in(sources, table, live=account.given, metrics=options.from_metrics)
             source = read_source(path) if path else _live(table or "", account)
-        chosen = source.choose(only)
-        target = file or Path(f"{Path(chosen.name).name}.toml")
+        chosen = source.choose(options.only)
+        target = options.file or Path(f"{Path(chosen.name).name}.toml")
     with mistakes.noted():
-        if target is not None and target.exists() and not force:
+        if target is not None and target.exists() and not options.force:
             raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
     with mistakes.noted():
         if locustfile is not None and locustfile.exists():
             raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
     mistakes.refuse()
     assert target is not None, "the table or the person names it"
-    left_out = source.notes if only is not None else (*source.notes, *source.others)
-    demand, notes = Demand(**values_of(stated)), [f"Not taken: {note}" for note in left_out]
-    if from_metrics:
-        measured, assumed = measured_demand(chosen, days, values_of(account))
+    left_out = source.notes if options.only is not None else (*source.notes, *source.others)
+    demand, notes = Demand(**values_of(options.stated)), [f"Not taken: {note}" for note in left_out]
+    if options.from_metrics:
+        measured, assumed = measured_demand(chosen, options.days, values_of(account))
         demand = replace(demand, measured=measured)
         notes += [assumed] if assumed else []
     if replayed:
@@ -161,13 +149,9 @@ def _described_in(sources: tuple[Path, ...], table: str | None, *, live: bool, m
 
 
 def _write(
-    table: "SourceTable",
-    demand: "Demand",
-    origin: str,
-    target: Path,
-    locustfile: Path | None,
+    table: "SourceTable", demand: "Demand", origin: str, target: Path, locustfile: Path | None,
     throttled_by: "Constraint | None",
-) -> tuple[str, list[str]]:
+) -> tuple[str, list[str]]:  # fmt: skip
     """Write the scenario, and the Locust file that was asked for.
 
     Gives the scenario's text, and how its load differs from the measured one. Nothing is written that the
@@ -198,14 +182,12 @@ def _write(
     return text, differences
 
 
-def _write_suite(
-    of_suite: SuiteRequest, places: tuple[Path, ...], file: Path | None, *, force: bool
-) -> Answer:
+def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
     """Write a suite with its schedules; tells what was written, and the next command."""
     from keyheat.regression.own_suite import write_suite
 
-    schedules = of_suite.schedules
-    suite, files = write_suite(of_suite.suite or "", places, schedules, file, force=force)
+    name, schedules = options.of_suite.suite or "", options.of_suite.schedules
+    suite, files = write_suite(name, places, schedules, options.file, force=options.force)
     cases, path = [case.name for case in suite.cases], short_path(suite.path)
     scheduled = (
         "The first lines of each schedule say how to install it; it runs the suite in KEYHEAT_SUITE."
@@ -225,14 +207,7 @@ def _write_suite(
 
 def _refuse_options_of_a_table() -> None:
     """Raise `UsageError` for options that do not go with --suite."""
-    context = click.get_current_context()
-    wrong = [
-        option.opts[-1]
-        for option in context.command.params
-        if option.name not in OF_A_SUITE
-        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
-    ]
-    if wrong:
+    if wrong := [flag for name, flag in typed_options().items() if name not in OF_A_SUITE]:
         raise click.UsageError(f"{', '.join(wrong)} cannot be used with --suite")
 
 

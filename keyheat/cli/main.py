@@ -72,14 +72,10 @@ class Verbs(click.Group):
         """Suggest what an unknown verb may mean."""
         if word in {file.stem for file in (shipped("configs") / "scenarios").glob("*.toml")}:
             return f"It is a scenario: `keyheat simulate {word}` runs it."
-        near = _near(word, list(self._module_of))
+        from difflib import get_close_matches
+
+        near = " or ".join(get_close_matches(word, list(self._module_of), n=2))
         return f"Did you mean {near}?" if near else "keyheat --help lists them."
-
-
-def _near(word: str, words: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    return " or ".join(get_close_matches(word, words, n=2))
 
 
 def _add_quiet(verb: click.Command) -> None:

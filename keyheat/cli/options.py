@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from keyheat.flags import NamedSeries, TimeSpan, TimeZone, Within, option, values_of
 from keyheat.plan.prices import DEFAULT as PRICES
-from keyheat.plan.prices import Prices, load_prices
+from keyheat.plan.prices import Billing, Prices, load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.claims import Claim, claim, hold
 from keyheat.scenario.scenario import SCENARIOS
@@ -113,6 +114,17 @@ class ScenarioName(click.ParamType[str]):
 a_scenario = ScenarioName()
 
 
+def typed_options() -> dict[str, str]:
+    """The options of the command line as they are typed, by their names in the code."""
+    context = click.get_current_context()
+    return {
+        parameter.name or "": parameter.opts[-1]
+        for parameter in context.command.params
+        if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        and isinstance(parameter, click.Option)
+    }
+
+
 def in_json(what: str, *, always: bool = False) -> Callable[[Verb], Verb]:
     """The option --json of a verb, which prints `what` on stdout, and nothing else there (`answer`).
 
@@ -124,15 +136,32 @@ def in_json(what: str, *, always: bool = False) -> Callable[[Verb], Verb]:
     )  # fmt: skip
 
 
-some_prices = click.option(
-    "--prices", type=a_file, default=PRICES, help="price list  [default: configs/prices.toml]"
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """The price list of an answer."""
+
+    prices: Path = option(
+        "price list  [default: configs/prices.toml]", default=PRICES, type=a_file, show_default=False
+    )
+
+    @property
+    def billing(self) -> Billing:
+        """What a month costs. Raises `UsageError` for a list that cannot be read."""
+        return Billing(price_list(self.prices))
 
 
-hours_a_day = click.option(
-    "--hours-per-day", "hours_per_day", type=Within(0, 24, min_open=True), default=24.0, show_default=True,
-    help="hours of load per day, for the cost of a month",
-)  # fmt: skip
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricedByDay(Priced):
+    """The price list, and how long the load goes on each day."""
+
+    hours_per_day: float = option(
+        "hours of load per day, for the cost of a month", default=24.0, type=Within(0, 24, min_open=True)
+    )
+
+    @property
+    def billing(self) -> Billing:
+        """What a month costs. Raises `UsageError` for a list that cannot be read."""
+        return Billing(price_list(self.prices), self.hours_per_day)
 
 
 SETTINGS = "settings"
@@ -188,10 +217,12 @@ def _until_the_end(claimed: Claim) -> Path:
     return claimed.folder
 
 
-further_analyzers = click.option(
-    "--with", "further", type=click.Path(exists=True, path_type=Path), multiple=True, metavar="FILE|FOLDER",
-    help="add an analyzer of your own, or a folder; repeatable",
-)  # fmt: skip
+def further_analyzers() -> Any:
+    """The option --with, as a field."""
+    return option(
+        "add an analyzer of your own, or a folder", default=(), flag="--with", metavar="FILE|FOLDER",
+        type=click.Path(exists=True, path_type=Path),
+    )  # fmt: skip
 
 
 def price_list(path: Path) -> Prices:

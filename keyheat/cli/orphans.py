@@ -5,7 +5,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
 
 import click
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
@@ -101,7 +100,14 @@ def _delete(search: OrphanSearch, orphans: list[Orphan]) -> dict[str, str]:
 def _answer(result: OrphanSearchResult, chosen: set[str], failed: Mapping[str, str]) -> Answer:
     """All tables of earlier runs, and what was done with each."""
     orphans, deleted = (*result.orphans, *result.not_over), chosen - failed.keys()
-    rows = tuple(_row(orphan, _fate(orphan, result, chosen, failed)) for orphan in orphans)
+    rows = tuple(
+        {
+            "table": orphan.name, "fate": _fate(orphan, result, chosen, failed), "owner": orphan.owner,
+            "expires, UTC": "unknown" if orphan.expires is None else f"{orphan.expires:%F %R}",
+            "bytes": f"{orphan.size_bytes:,}", "a day": f"${orphan.dollars_per_day:.2f}",
+        }
+        for orphan in orphans
+    )  # fmt: skip
     several = some(len(result.removable), "expired table")
     sentence = f"{several} found, {len(deleted)} deleted." if orphans else "No table is left behind."
     problems = [
@@ -116,7 +122,11 @@ def _answer(result: OrphanSearchResult, chosen: set[str], failed: Mapping[str, s
         tables=(Table(title="Tables", rows=rows),) if rows else (),
         notes=tuple(problems),
         data={
-            "tables": [_data(orphan) | {"deleted": orphan.name in deleted} for orphan in orphans],
+            "tables": [
+                asdict(orphan)
+                | {"expires": orphan.expires and as_text(orphan.expires), "deleted": orphan.name in deleted}
+                for orphan in orphans
+            ],
             "problems": [{"why": why, "tables": names} for why, names in result.problems.items()],
             "failed": dict(failed),
         },
@@ -131,18 +141,3 @@ def _fate(orphan: Orphan, result: OrphanSearchResult, chosen: set[str], failed: 
     if orphan in result.not_over:
         return "not expired"
     return "expired" if orphan.kept is None else f"not deleted, {orphan.kept}"
-
-
-def _row(orphan: Orphan, fate: str) -> dict[str, str]:
-    return {
-        "table": orphan.name,
-        "fate": fate,
-        "owner": orphan.owner,
-        "expires, UTC": "unknown" if orphan.expires is None else f"{orphan.expires:%F %R}",
-        "bytes": f"{orphan.size_bytes:,}",
-        "a day": f"${orphan.dollars_per_day:.2f}",
-    }
-
-
-def _data(orphan: Orphan) -> dict[str, Any]:
-    return asdict(orphan) | {"expires": orphan.expires and as_text(orphan.expires)}

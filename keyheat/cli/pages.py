@@ -74,6 +74,11 @@ Thing = TypeVar("Thing")
 MANY = 30  # runs that have to be read, from which on it is said how far that is
 
 
+def _with_bar(places: Sequence[Thing]) -> Iterable[Thing]:
+    """Iterate, with a progress bar if there are many."""
+    return counted(places, len(places), "runs are read", bars) if len(places) > MANY else places
+
+
 @click.command(cls=CheckedCommand)
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=a_path)
 @click.option("--out", "file", type=a_path, help="page  [default: runs.html in FOLDER]")
@@ -84,7 +89,9 @@ def runs(folders: tuple[Path, ...], file: Path | None) -> int:
     from keyheat.show.html import html_of, save
     from keyheat.show.runs import NAME, runs_answer
 
-    searched = _searched(folders)
+    if absent := [str(folder) for folder in folders if not folder.is_dir()]:
+        raise click.UsageError(f"no such folder: {', '.join(absent)}; the default is {OUT}")
+    searched = folders or (OUT,)
     runs_found, problems = find_runs(searched, _with_bar)
     written = file or searched[0] / NAME
     answer = runs_answer(runs_found, problems, searched, written.parent)
@@ -92,16 +99,3 @@ def runs(folders: tuple[Path, ...], file: Path | None) -> int:
     if file is not None or in_words():
         save(written, html_of(answer, datetime.now(UTC)))
     return give(replace(answer, tables=()), code, page=written, data_alone=True)
-
-
-def _searched(folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The given folders, which must exist, else the default one."""
-    missing = [str(folder) for folder in folders if not folder.is_dir()]
-    if missing:
-        raise click.UsageError(f"no such folder: {', '.join(missing)}; the default is {OUT}")
-    return folders or (OUT,)
-
-
-def _with_bar(places: Sequence[Thing]) -> Iterable[Thing]:
-    """Iterate, with a progress bar if there are many."""
-    return counted(places, len(places), "runs are read", bars) if len(places) > MANY else places

@@ -2,14 +2,14 @@
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.answers import as_markdown, give
+from keyheat.cli.answers import AS_MARKDOWN, give
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
-from keyheat.cli.options import a_scenario, changed, in_json, price_list, some_prices
+from keyheat.cli.options import Priced, a_scenario, changed, in_json, price_list
+from keyheat.flags import option, options_of, takes
 from keyheat.simulator.jobs import find_scenario
 from keyheat.words import DONE
 
@@ -19,29 +19,23 @@ if TYPE_CHECKING:
 LOCAL = "local"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """Whose quotas and prices hold."""
+
+    target: str = option("aws or a URL: read the quotas there (free)", default="local")
+    region: str | None = option("Region of --target aws  [default: as the AWS SDK finds it]")
+    profile: str | None = option("AWS profile  [default: as the AWS SDK finds it]")
+    markdown: bool = option(AS_MARKDOWN, default=False)
+    priced: Priced = options_of(Priced)
+
+
 @click.command(cls=CheckedCommand)
 @click.argument("scenario", type=a_scenario)
 @changed
 @in_json("the plan")
-@click.option(
-    "--target",
-    default="local",
-    show_default=True,
-    help="aws or a URL: read the quotas there (free)",
-)
-@click.option("--region", help="Region of --target aws  [default: as the AWS SDK finds it]")
-@click.option("--profile", help="AWS profile  [default: as the AWS SDK finds it]")
-@as_markdown
-@some_prices
-def plan(
-    scenario: str,
-    settings: tuple[str, ...],
-    target: str,
-    region: str | None,
-    profile: str | None,
-    markdown: bool,
-    prices: Path,
-) -> int:
+@takes("options", PlanOptions)
+def plan(scenario: str, settings: tuple[str, ...], options: PlanOptions) -> int:
     """Estimate the demand, throttles and cost of SCENARIO before anything is sent."""
     from keyheat.cli.guards import plan_for
     from keyheat.plan.quotas import DEFAULT_QUOTAS
@@ -49,12 +43,12 @@ def plan(
     from keyheat.simulator.alterations import check_shards
     from keyheat.simulator.dryrun.ask import loadtest_of
 
-    mistakes = Mistakes()
+    target, region, profile, mistakes = options.target, options.region, options.profile, Mistakes()
     with mistakes.noted():
         if target == LOCAL and (region or profile):
             raise click.UsageError("--region and --profile are those of an account: add --target aws, too")
     with mistakes.noted():
-        listed = price_list(prices)
+        listed = price_list(options.priced.prices)
     with mistakes.noted():
         loaded, path = find_scenario(scenario, settings)
         if loaded.load.arrivals != "trace":
@@ -67,7 +61,7 @@ def plan(
         scale=quotas.scale, region=quotas.region,
     )  # fmt: skip
     answer = plan_answer(planned, scenario)
-    return give(answer, DONE, markdown=markdown)
+    return give(answer, DONE, markdown=options.markdown)
 
 
 @dataclass(frozen=True, slots=True)

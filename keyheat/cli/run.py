@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import click
 
-from keyheat.cli.guards import Guards, agreed, guarded
+from keyheat.cli.guards import Guards, agreed
 from keyheat.cli.mistakes import CheckedCommand
-from keyheat.cli.options import a_path, a_scenario, changed, in_json, price_list, some_prices
+from keyheat.cli.options import Priced, a_path, a_scenario, changed, in_json, price_list
 from keyheat.cli.simulate import (
     NOT_STARTED,
     How,
@@ -21,7 +22,7 @@ from keyheat.cli.simulate import (
     simulated,
     tell_runs,
 )
-from keyheat.flags import option, takes
+from keyheat.flags import option, options_of, takes
 from keyheat.load.run import launch
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
 from keyheat.masking import masked
@@ -33,11 +34,8 @@ from keyheat.words import BROKEN, DONE, INVALID, WRONG_USE
 
 SAID = "keyheat: "  # begins what a load says to a person
 LAST_LINES = 40  # of what a child printed: more than a traceback has
+NO_COLLECT: Final = "skip CloudWatch; label from client data only"
 NOT_OURS = "unrecognized arguments: --scenario"  # Locust's, where the load test does not load our users
-
-no_collect = click.option(
-    "--no-collect", "quick", is_flag=True, help="skip CloudWatch; label from client data only"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,26 +51,18 @@ class LoadOptions:
     prometheus_port: int | None = option(
         "serve metrics for Prometheus during the load", type=int, metavar="PORT"
     )
+    folder: Path | None = option("run directory  [default: reports/out/NAME-TIME]", flag="--out", type=a_path)
+    quick: bool = option(NO_COLLECT, default=False, flag="--no-collect")
+    guards: Guards = options_of(Guards)
+    priced: Priced = options_of(Priced)
 
 
 @click.command(cls=CheckedCommand)
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @changed
 @takes("load", LoadOptions)
-@click.option("--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-TIME]")
-@no_collect
 @in_json("the runs and what came out")
-@guarded
-@some_prices
-def run(
-    scenarios: tuple[str, ...],
-    settings: tuple[str, ...],
-    load: LoadOptions,
-    folder: Path | None,
-    quick: bool,
-    guards: Guards,
-    prices: Path,
-) -> int:
+def run(scenarios: tuple[str, ...], settings: tuple[str, ...], load: LoadOptions) -> int:
     """Load a table as SCENARIO says (a file, or a name in configs/scenarios), then collect, analyze, report.
 
     Several scenarios run one after the other, each in a folder of its own in --out, and end in one page.
@@ -80,12 +70,13 @@ def run(
     loaded = find_scenarios(scenarios, settings)
     for scenario, path in loaded:
         check_shards(scenario, path.parent)
-    options = ["--transport", load.transport, "--retries", load.retries, "--prices", str(prices)]
+    options = ["--transport", load.transport, "--retries", load.retries]
     options += [f"--prometheus-port={load.prometheus_port}"] if load.prometheus_port is not None else []
-    price_list(prices)  # wrong use before anything is sent
-    jobs = jobs_in(loaded, folder, series="compare", settings=settings)
-    options += agreed(jobs, load.target, guards, prices=prices)
-    codes = in_turn(jobs, How(target=load.target, options=tuple(options), quick=quick, brief=len(jobs) > 1))
+    price_list(load.priced.prices)  # wrong use before anything is sent
+    jobs = jobs_in(loaded, load.folder, series="compare", settings=settings)
+    options += agreed(jobs, load.target, load.guards, prices=load.priced.prices)
+    how = How(target=load.target, options=tuple(options), quick=load.quick, brief=len(jobs) > 1)
+    codes = in_turn(jobs, how)
     code = codes[-1] if codes[-1] in NOT_STARTED else max(codes)
     tell_runs(jobs, codes, code, page=side_by_side(jobs))
     return code

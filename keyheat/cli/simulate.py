@@ -10,17 +10,16 @@ import click
 
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import (
+    PricedByDay,
     a_path,
     a_scenario,
     changed,
     further_analyzers,
-    hours_a_day,
     in_json,
-    price_list,
     run_place,
     series_place,
-    some_prices,
 )
+from keyheat.flags import option, options_of, takes
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED
@@ -46,7 +45,7 @@ class How:
     `target` is simulated, local, aws or the URL of an endpoint. `options` go to the process that loads, such
     as what `guards.agreed` gives; a simulated run has no use for them. A `quick` run does not wait for
     CloudWatch: its labels rest on what the client saw. `quiet` prints nothing about the outcome, `brief` no
-    more than what to do. `told` are the messages of loads that a person has seen once.
+    more than what to do. `printed` are the messages of loads that a person has seen.
     """
 
     target: str = "local"
@@ -205,28 +204,25 @@ def simulated(
     return diagnosis
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateOptions:
+    """What is drawn, written and added."""
+
+    folder: Path | None = option(
+        "run directory  [default: reports/out/NAME-simulated-TIME]", flag="--out", type=a_path
+    )
+    seed: int | None = option("seed of all random draws  [default: the scenario's]", type=click.IntRange(0))
+    show_keys: bool = option("write keys instead of their digests", default=False)
+    further: tuple[Path, ...] = further_analyzers()
+    priced: PricedByDay = options_of(PricedByDay)
+
+
 @click.command(cls=CheckedCommand)
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
-@click.option(
-    "--out", "folder", type=a_path, help="run directory  [default: reports/out/NAME-simulated-TIME]"
-)
 @changed
-@click.option("--seed", type=click.IntRange(0), help="seed of all random draws  [default: the scenario's]")
-@click.option("--show-keys", is_flag=True, help="write keys instead of their digests")
-@further_analyzers
+@takes("options", SimulateOptions)
 @in_json("the runs and what came out")
-@hours_a_day
-@some_prices
-def simulate(
-    scenarios: tuple[str, ...],
-    folder: Path | None,
-    settings: tuple[str, ...],
-    seed: int | None,
-    show_keys: bool,
-    further: tuple[Path, ...],
-    hours_per_day: float,
-    prices: Path,
-) -> int:
+def simulate(scenarios: tuple[str, ...], settings: tuple[str, ...], options: SimulateOptions) -> int:
     """Run SCENARIO (a file, or a name in configs/scenarios) on a virtual clock, analyze, report.
 
     A minute of load takes about a second. Several scenarios end in one page, each in a folder of its own
@@ -234,13 +230,16 @@ def simulate(
     """
     mistakes = Mistakes()
     with mistakes.noted():
-        billing = Billing(price_list(prices), hours_per_day)
+        billing = options.priced.billing
     with mistakes.noted():
         loaded = find_scenarios(scenarios, settings)
     mistakes.refuse()
-    jobs = jobs_in(loaded, folder, series="simulated", ending="-simulated")
-    how = How(target=SIMULATED, show_keys=show_keys, further=further, billing=billing, brief=len(jobs) > 1)
-    diagnoses = [simulated(job, how, seed=seed) for job in jobs]
+    jobs = jobs_in(loaded, options.folder, series="simulated", ending="-simulated")
+    how = How(
+        target=SIMULATED, show_keys=options.show_keys, further=options.further, billing=billing,
+        brief=len(jobs) > 1,
+    )  # fmt: skip
+    diagnoses = [simulated(job, how, seed=options.seed) for job in jobs]
     codes = list(map(exit_code_of, diagnoses))
     tell_runs(jobs, codes, max(codes), page=side_by_side(jobs))
     for diagnosis in diagnoses:

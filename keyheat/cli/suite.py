@@ -107,9 +107,11 @@ class SuiteSession:
         before = scenarios_of(baseline, self.suite) if paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
         folder = series_place(options.folder, self.suite.name)
+        elsewhere = "" if history.path == default_path() else f" --history {short_path(history.path)}"
+        anew = " --new-baseline" if options.new_baseline else ""
         comparison = SessionComparison(
-            suite=suite, baseline=baseline, to_accept=self._to_accept(), paired=paired, force=options.force,
-            accept=options.accept,
+            suite=suite, baseline=baseline, paired=paired, force=options.force, accept=options.accept,
+            to_accept=f"keyheat regress {short_path(self.suite.path)}{elsewhere}{anew} --accept",
         )  # fmt: skip
         plan = plan_runs(self.suite, folder, before=before)
         with recorded_session(history, self.suite, options.label) as session, terminated_as_interrupted():
@@ -133,32 +135,19 @@ class SuiteSession:
             return case
         return replace(case, scenario=on_existing(case.scenario, target, self.guards)[0])
 
-    def _to_accept(self) -> str:
-        """The command that accepts a session like this one as the baseline."""
-        history = "" if self.history.path == default_path() else f" --history {short_path(self.history.path)}"
-        anew = " --new-baseline" if self.options.new_baseline else ""
-        return f"keyheat regress {short_path(self.suite.path)}{history}{anew} --accept"
-
     def _agreed(self, suite: Suite, before: Mapping[str, Scenario] | None) -> dict[str, How]:
         """How runs are made, by target, once all of them may start. Raises `SafetyRefusal`."""
-        plan = plan_runs(suite, Path(), before=before)
+        jobs: dict[str, list[Job]] = {}
+        for run in plan_runs(suite, Path(), before=before):
+            jobs.setdefault(run.case.target, []).append(Job(run.scenario, run.case.path, run.folder))
         return {
             target: How(
-                target=target,
-                options=self._options(target, [run for run in plan if run.case.target == target]),
-                quick=not suite.run.collect,
-                report=False,
-                quiet=True,
+                target=target, quick=not suite.run.collect, report=False, quiet=True,
+                options=() if target == SIMULATED
+                else tuple(agreed(of_target, target, self.guards, prices=self.prices)),
             )
-            for target in dict.fromkeys(run.case.target for run in plan)
-        }
-
-    def _options(self, target: str, plan: list[PlannedRun]) -> tuple[str, ...]:
-        """Options of the process that loads, for all runs on one target."""
-        if target == SIMULATED:
-            return ()
-        jobs = [Job(run.scenario, run.case.path, run.folder) for run in plan]
-        return (*agreed(jobs, target, self.guards, prices=self.prices), "--prices", str(self.prices))
+            for target, of_target in jobs.items()
+        }  # fmt: skip
 
 
 def _make(hows: Mapping[str, How], count: int, planned: PlannedRun, number: int) -> tuple[bool, float]:

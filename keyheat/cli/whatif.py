@@ -1,27 +1,28 @@
 """The verb whatif: how many shards, how much capacity, how much load; and what retries make of throttling."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from keyheat.cli.answers import as_markdown, give, write_answer
-from keyheat.cli.guards import Guards, agreed, guarded
+from keyheat.cli.answers import AS_MARKDOWN, give, write_answer
+from keyheat.cli.guards import Guards, agreed
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import (
+    Priced,
     a_path,
     a_scenario,
     in_json,
     price_list,
     series_place,
-    some_prices,
     some_settings,
+    typed_options,
 )
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
-from keyheat.flags import Within, option, takes
+from keyheat.flags import Within, option, options_of, takes
 from keyheat.model.retries import CLIENTS, NONE, POLICIES, USUAL, policy_named
 from keyheat.runfiles import SIMULATED
 from keyheat.shipped import require
@@ -31,7 +32,7 @@ from keyheat.words import INVALID, WRITE, Direction
 
 if TYPE_CHECKING:
     from keyheat.scenario.scenario import Scenario
-    from keyheat.show.answer import Answer, Figure
+    from keyheat.show.answer import Answer
     from keyheat.simulator.questions import Question
     from keyheat.simulator.whatif import Search
 
@@ -51,7 +52,7 @@ ABOVE_ZERO: Final = Within(0, min_open=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SearchOptions:
     """Options of a search: range, precision and target."""
 
     step_s: float | None = option(
@@ -81,28 +82,19 @@ class Wanted:
         f"clients that share the demand, each with a retry quota  [default: the scenario's, or {CLIENTS}]",
         type=click.IntRange(1, 10_000),
     )
+    folder: Path | None = option("folder of the page and the runs", flag="--out", type=a_path)
+    markdown: bool = option(AS_MARKDOWN, default=False)
+    guards: Guards = options_of(Guards)
+    priced: Priced = options_of(Priced)
 
 
 @click.command(cls=CheckedCommand)
 @click.argument("scenario", type=a_scenario)
 @click.argument("question", type=click.Choice((*SEARCHES, RETRIES)))
 @some_settings
-@takes("search", Wanted)
-@click.option("--out", "folder", type=a_path, help="folder of the page and the runs")
-@as_markdown
+@takes("search", SearchOptions)
 @in_json("the answer")
-@guarded
-@some_prices
-def whatif(
-    scenario: str,
-    question: str,
-    settings: tuple[str, ...],
-    search: Wanted,
-    folder: Path | None,
-    markdown: bool,
-    guards: Guards,
-    prices: Path,
-) -> int:
+def whatif(scenario: str, question: str, settings: tuple[str, ...], search: SearchOptions) -> int:
     """Search what SCENARIO needs, or how much it carries, and what that costs.
 
     \b
@@ -113,7 +105,7 @@ def whatif(
 
     Exit code 1: not even the largest number is enough; 3: the load generator was the limit.
     """
-    target, mistakes = search.target, Mistakes()
+    target, folder, mistakes = search.target, search.folder, Mistakes()
     _check_options(question, search, mistakes)
     if search.step_s is not None and question != "load":
         settings = (*settings, f"load.duration_s={search.step_s!r}")
@@ -125,34 +117,27 @@ def whatif(
         require(extra)
     if folder is not None or loads:
         folder = series_place(folder, f"{loaded.name}-{question}")
-    drawn = folder is not None
     if question == RETRIES:
-        answer, code = _retries(loaded, path, search, drawn=drawn), 0
+        answer, code = _retries(loaded, path, search, drawn=folder is not None), 0
     else:
         questions = list(_questions(loaded, path, question, search))
         try:
-            searches = [_searched(each, path, target, folder, guards, prices) for each in questions]
+            searches = [_searched(each, path, search, folder) for each in questions]
         except _Ended as ended:
             err.print(f"keyheat: the search ended early; its runs are kept in {folder}")
             return ended.code
-        answer, code = _answer(searches, target, path, prices, drawn=drawn)
-    page = None
-    if folder is not None:
-        page = write_answer(folder, NAME, answer, code)
-    return give(answer, code, page=page, markdown=markdown)
+        answer, code = _answer(searches, search, path)
+    page = None if folder is None else write_answer(folder, NAME, answer, code)
+    return give(answer, code, page=page, markdown=search.markdown)
 
 
-def _check_options(question: str, search: Wanted, mistakes: Mistakes) -> None:
+def _check_options(question: str, search: SearchOptions, mistakes: Mistakes) -> None:
     """Note options that are for other questions, and ranges that are empty."""
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        kinds = ONLY_FOR.get(parameter.name or "", (question,))
-        source = context.get_parameter_source(parameter.name or "")
-        if question not in kinds and source is not click.core.ParameterSource.DEFAULT:
+    for name, flag in typed_options().items():
+        kinds = ONLY_FOR.get(name, (question,))
+        if question not in kinds:
             with mistakes.noted():
-                raise click.UsageError(
-                    f"{parameter.opts[0]} is for {' and '.join(kinds)}, not for {question}"
-                )
+                raise click.UsageError(f"{flag} is for {' and '.join(kinds)}, not for {question}")
     start, most = search.start, search.most
     with mistakes.noted():
         if start is not None and most is not None and start >= most:
@@ -163,7 +148,7 @@ def _check_options(question: str, search: Wanted, mistakes: Mistakes) -> None:
                 raise click.UsageError(f"{name} {value:g} is not a whole number")
 
 
-def _questions(scenario: "Scenario", path: Path, kind: str, options: Wanted) -> "Iterator[Question]":
+def _questions(scenario: "Scenario", path: Path, kind: str, options: SearchOptions) -> "Iterator[Question]":
     """One question, or one for each direction with too little capacity."""
     from keyheat.simulator.questions import capacity_question, load_question, shards_question
     from keyheat.simulator.whatif import throttled_directions
@@ -186,31 +171,29 @@ def _questions(scenario: "Scenario", path: Path, kind: str, options: Wanted) -> 
         yield capacity_question(scenario, side, **settings)
 
 
-def _searched(
-    question: "Question", path: Path, target: str, folder: Path | None, guards: Guards, prices: Path
-) -> "Search":
+def _searched(question: "Question", path: Path, options: SearchOptions, folder: Path | None) -> "Search":
     """The answer by the simulator, or by real loads after consent."""
     from keyheat.show.progress import Trying
     from keyheat.simulator.whatif import simulated_search
 
-    name = f"{question.scenario.name}: {question.kind}"
+    name, target = f"{question.scenario.name}: {question.kind}", options.target
     if target == SIMULATED:
         with Trying(name, bars) as trying:
             return simulated_search(question, path.parent, trying)
     from keyheat.analysis.loaded_step import loaded_search  # frames: the base does without
 
     assert folder is not None, "runs have a folder"
-    if guards.table is not None:
+    if options.guards.table is not None:
         raise click.UsageError("each run creates its own table: leave out --table")
-    options: tuple[str, ...] = ()
+    of_load: tuple[str, ...] = ()
 
     def agree(jobs: Sequence[Job]) -> None:
-        nonlocal options
-        options = (*agreed(jobs, target, guards, prices=prices), "--prices", str(prices))
+        nonlocal of_load
+        of_load = tuple(agreed(jobs, target, options.guards, prices=options.priced.prices))
         bars.print(f"{name}: at most {len(jobs)} runs on {target}")
 
     def run(job: Job, of_series: tuple[int, int]) -> None:
-        how = How(target=target, options=options, quick=True, quiet=True)
+        how = How(target=target, options=of_load, quick=True, quiet=True)
         code = make_run(job, how, of_series=of_series)
         if code in NOT_STARTED or not is_done(job):
             raise _Ended(code or INVALID)
@@ -225,7 +208,7 @@ class _Ended(Exception):
         self.code = code
 
 
-def _retries(scenario: "Scenario", path: Path, options: Wanted, *, drawn: bool) -> "Answer":
+def _retries(scenario: "Scenario", path: Path, options: SearchOptions, *, drawn: bool) -> "Answer":
     """Simulate the same demand under each retry policy, request by request."""
     from keyheat.show.progress import Simulating
     from keyheat.show.retries import retries_answer
@@ -238,34 +221,20 @@ def _retries(scenario: "Scenario", path: Path, options: Wanted, *, drawn: bool) 
     for policy in dict.fromkeys((NONE, client.policy, *map(policy_named, options.sdks or USUAL))):
         with Simulating(f"{scenario.name}, {policy.name}", scenario.load.duration_s, bars) as bar:
             runs.append(retried(scenario, demand, policy, clients=clients, progress=bar.simulated))
-    figures: tuple[Figure, ...] = ()
-    if drawn:
-        from keyheat.show.figures import retry_figure
-
-        figures = (retry_figure(runs),)
-    answer = retries_answer(scenario, runs, clients, assumptions_of(scenario, path.parent))
-    return replace(answer, figures=figures)
+    return retries_answer(scenario, runs, clients, assumptions_of(scenario, path.parent), drawn=drawn)
 
 
-def _answer(
-    searches: "list[Search]", target: str, path: Path, prices: Path, *, drawn: bool
-) -> "tuple[Answer, int]":
-    """The answer over all searches, with a figure of each where it is `drawn`; and the exit code."""
+def _answer(searches: "list[Search]", options: SearchOptions, path: Path) -> "tuple[Answer, int]":
+    """The answer over all searches, and the exit code."""
     from keyheat.show.whatif import Found, exit_code_of, search_answer, together
     from keyheat.simulator.dryrun.ask import assumptions_of
 
-    listed = price_list(prices)
+    listed = price_list(options.priced.prices)
     results = [
         Found(
-            search=search, target=target, prices=listed,
+            search=search, target=options.target, prices=listed,
             assumed=assumptions_of(search.question.scenario, path.parent),
         )
         for search in searches
     ]  # fmt: skip
-    figures: tuple[Figure, ...] = ()
-    if drawn:
-        from keyheat.show.figures import search_figure
-
-        figures = tuple(map(search_figure, results))
-    answer = replace(together([search_answer(each) for each in results]), figures=figures)
-    return answer, max(map(exit_code_of, searches))
+    return together(list(map(search_answer, results))), max(map(exit_code_of, searches))

@@ -114,8 +114,9 @@ def write_index(out_dir: Path, folders: Sequence[Path], generated_at: datetime, 
 
 def comparison_answer(runs: Sequence[ComparedRun], out_dir: Path) -> Answer:
     """The answer: a card of each run, then every measure. Links are relative to `out_dir`."""
-    throttled = [run for run in runs if run.throttled]
-    invalid = [run for run in runs if not run.valid]
+    throttled, invalid = [run for run in runs if run.throttled], [run for run in runs if not run.valid]
+    tones: list[Tone] = ["invalid"] if invalid else [run.tone for run in throttled or runs]
+    loud = (tone for tone in tones if tone not in ("none", "undetermined"))
     calm = f"{len(throttled)} of {len(runs)} throttled" if throttled else "None throttled"
     questions = {run.card.question for run in runs if run.card}
     cards = [run.card_from(out_dir) for run in runs]
@@ -124,7 +125,7 @@ def comparison_answer(runs: Sequence[ComparedRun], out_dir: Path) -> Answer:
     return Answer(
         title=f"{some(len(runs), 'run')} side by side",
         label=f"{some(len(invalid), 'run')} not valid" if invalid else calm,
-        tone=_tone(runs, throttled),
+        tone=next(loud, max(tones, default="none")),
         sentence=sentence_of(runs),
         question=questions.pop() if len(questions) == 1 else "",
         remark=_expected(len(stated), surprises),
@@ -144,8 +145,14 @@ def sentence_of(runs: Sequence[ComparedRun]) -> str:
     why = [
         f"{other.label} ({other.card.label.lower() if other.card else 'no diagnosis'})" for other in silent
     ]
+    by_what = []
+    for each in throttled:
+        assert each.run is not None, "a run that cannot be read is not valid"
+        verdict, share = each.run.diagnosis.verdict, each.throttled_share
+        of_all = f" ({percent(share)})" if share is not None else ""
+        by_what.append(f"{each.label} by {limit_of(verdict.constraint, verdict.resource)}{of_all}")
     words = {
-        "Throttled": _listed([*map(_by_what, throttled)]),
+        "Throttled": _listed(by_what),
         "Not throttled": _listed(on_burst),
         "Not known": _listed(why),
     }
@@ -155,22 +162,6 @@ def sentence_of(runs: Sequence[ComparedRun]) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMED
     return ", ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
-
-
-def _by_what(run: ComparedRun) -> str:
-    """A throttled run with its limit: `hotkey by a partition limit of the table (37 %)`."""
-    assert run.run is not None, "a run that cannot be read is not valid"
-    verdict, share = run.run.diagnosis.verdict, run.throttled_share
-    of_all = f" ({percent(share)})" if share is not None else ""
-    return f"{run.label} by {limit_of(verdict.constraint, verdict.resource)}{of_all}"
-
-
-def _tone(runs: Sequence[ComparedRun], throttled: Sequence[ComparedRun]) -> Tone:
-    """The tone of the throttled runs; calm only if every run is."""
-    if not all(run.valid for run in runs):
-        return "invalid"
-    tones = [run.tone for run in throttled or runs]
-    return next((tone for tone in tones if tone not in ("none", "undetermined")), max(tones, default="none"))
 
 
 def _expected(stated: int, surprises: int) -> str:

@@ -44,28 +44,26 @@ WORDS: Final[Mapping[str, str]] = {
 
 def counts_of(counted: Mapping[str, float]) -> Section | None:
     """Sentences on wrong and right results, then all numbers; None if nothing was counted."""
-    tables = tuple(
-        Table(title=GROUPS.get(group, group.capitalize()), rows=tuple(_row(name, counted) for name in names))
-        for group, names in groupby(listed(counted), key=_group)
-    )
+    tables = []
+    for group, names in groupby(listed(counted), key=_group):
+        rows = ({"what": _in_words(name), "number": number_words(name, counted[name])} for name in names)
+        tables.append(Table(title=GROUPS.get(group, group.capitalize()), rows=tuple(rows)))
     if not tables:
         return None
+    checked, reads = some(round(counted.get("reads.checked", 0.0)), "checked read"), wrong_reads(counted)
+    wrong = (f"Wrong reads: of the items that {checked} should have returned, {reads}.",) if reads else ()
     return Section(
         id="counted", title="What the load test counted", short="Counted", page_only=True,
-        wrong=tuple(_wrong(counted)), lines=tuple(_right(counted)), tables=tables,
+        wrong=wrong, lines=tuple(_right(counted)), tables=tuple(tables),
     )  # fmt: skip
-
-
-def _row(name: str, counted: Mapping[str, float]) -> dict[str, str]:
-    return {"what": _what(name), "number": number_words(name, counted[name])}
 
 
 def _group(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _what(name: str) -> str:
-    """A counted name in words, below its group."""
+def _in_words(name: str) -> str:
+    """A counted name, below its group."""
     return WORDS.get(name) or name.partition(".")[2].replace("_", " ").replace(".", ": ") or name
 
 
@@ -94,12 +92,6 @@ def wrong_reads(counted: Mapping[str, float]) -> str:
         if (number := round(counted.get(name, 0.0)))
     )
     return ", ".join(rows)
-
-
-def _wrong(counted: Mapping[str, float]) -> list[str]:
-    checked = some(round(counted.get("reads.checked", 0.0)), "checked read")
-    wrong = wrong_reads(counted)
-    return [f"Wrong reads: of the items that {checked} should have returned, {wrong}."] if wrong else []
 
 
 def _right(counted: Mapping[str, float]) -> Iterable[str]:

@@ -37,19 +37,21 @@ from keyheat.words import capital_first, enumerated, index_of, key_name, title_o
 
 def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
     """Which limit of which resource, since when, how bad, what to do now and for good, and how sure."""
-    facts, diagnosis = facts_of(diagnosed.run), diagnosed.run.diagnosis
+    facts, diagnosis, evidence = facts_of(diagnosed.run), diagnosed.run.diagnosis, diagnosed.evidence
+    label, tone = _label(diagnosis.verdict, facts)
+    changes = diagnosed.changes
+    rows = tuple(changed_rows(changes)) if changes is not None and changes.reference is not None else ()
+    commands = [account_command(evidence, diagnosed.options), *file_commands(evidence, diagnosed.options)]
     return Answer(
         title=diagnosed.table.name,
-        label=_label(diagnosis.verdict, facts),
-        tone=_tone(diagnosis.verdict, facts),
+        label=label,
+        tone=tone,
         sentence=_sentence(diagnosed, facts),
-        context=context_of(
-            diagnosed.region, diagnosed.evidence.window, up_to_now=diagnosed.evidence.up_to_now
-        ),
+        context=context_of(diagnosed.region, evidence.window, up_to_now=evidence.up_to_now),
         facts=tuple(_answers(diagnosed, facts)),
-        tables=tuple(_tables(diagnosed)),
+        tables=(Table(title="Now and before (UTC)", rows=rows),) if rows else (),
         notes=tuple(_notes(diagnosed)),
-        commands=tuple(_next(diagnosed)),
+        commands=tuple(commands) if _lacks_evidence(diagnosed) else (),
         data={
             "exit_code": exit_code_of(diagnosed.run), "region": diagnosed.region,
             "diagnosis": diagnosis_json(diagnosis),
@@ -60,13 +62,6 @@ def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
 def _lacks_evidence(diagnosed: DiagnosedTable) -> bool:
     """Whether files leave open what throttled, or whether anything did."""
     return diagnosed.alone and diagnosed.run.diagnosis.verdict.constraint == "undetermined"
-
-
-def _next(diagnosed: DiagnosedTable) -> Iterator[str]:
-    """The commands that get the evidence which files lack."""
-    if _lacks_evidence(diagnosed):
-        yield account_command(diagnosed.evidence, diagnosed.options)
-        yield from file_commands(diagnosed.evidence, diagnosed.options)
 
 
 def page_of(diagnosed: DiagnosedTable, generated_at: datetime) -> str:
@@ -92,15 +87,16 @@ def in_brief(diagnosed: DiagnosedTable, link: str) -> Answer:
     return replace(whole, context=diagnosed.region, facts=facts, tables=(), notes=(), link=link)
 
 
-def _label(verdict: Verdict, facts: Facts) -> str:
-    """What throttled and by which limit, as in `Writes of index by_day, partition limit`."""
+def _label(verdict: Verdict, facts: Facts) -> tuple[str, Tone]:
+    """What throttled and by which limit, as in `Writes of index by_day, partition limit`; and the tone."""
     if verdict.constraint == "none" and facts.other_causes:
-        return "Another cause"
+        return "Another cause", "invalid"
+    tone = tone_of(verdict, on_burst=facts.on_burst)
     limit = in_two_words(verdict, on_burst=facts.on_burst, throttles=facts.run_throttles)
     if verdict.direction is None:
-        return limit
+        return limit, tone
     of_index = f" of {whose(verdict.resource)}" if index_of(verdict.resource) else ""
-    return f"{verdict.direction.capitalize()}s{of_index}, {limit[0].lower()}{limit[1:]}"
+    return f"{verdict.direction.capitalize()}s{of_index}, {limit[0].lower()}{limit[1:]}", tone
 
 
 def _sentence(diagnosed: DiagnosedTable, facts: Facts) -> str:
@@ -112,22 +108,13 @@ def _sentence(diagnosed: DiagnosedTable, facts: Facts) -> str:
     return verdict_sentence(verdict, facts, diagnosed.run.diagnosis.generator)
 
 
-def _tone(verdict: Verdict, facts: Facts) -> Tone:
-    if verdict.constraint == "none" and facts.other_causes:
-        return "invalid"
-    return tone_of(verdict, on_burst=facts.on_burst)
-
-
 def context_of(region: str, window: Window, *, up_to_now: bool) -> str:
     """Where and when, as in `eu-west-1, 2026-11-20 06:50 to 07:49 UTC (newest minute published)`."""
-    newest = " (newest minute published)" if up_to_now and not window.end.second else ""
-    where = f"{region}, " if region else ""
-    return f"{where}{_span(window.start, window.end)} UTC{newest}"
-
-
-def _span(start: datetime, end: datetime) -> str:
+    start, end = window.start, window.end
+    newest = " (newest minute published)" if up_to_now and not end.second else ""
     day = "" if start.date() == end.date() else f"{end:%F} "
-    return f"{start:%F %R} to {day}{end:{'%T' if end.second else '%R'}}"
+    until = f"{day}{end:{'%T' if end.second else '%R'}}"
+    return f"{f'{region}, ' if region else ''}{start:%F %R} to {until} UTC{newest}"
 
 
 def _answers(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
@@ -140,7 +127,10 @@ def _answers(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         if fact.id == "bad":
             yield from _which_key(diagnosed, facts)
             yield from _indexes(diagnosed)
-            yield from _changed(diagnosed)
+            if (changes := diagnosed.changes) is not None:
+                unknown = tuple(filter(None, [not_held(changes)]))
+                value = changed_words(changes)
+                yield Fact(id="changed", name="What changed", value=value, beside=unknown)
 
 
 def _indexes(diagnosed: DiagnosedTable) -> Iterator[Fact]:
@@ -153,14 +143,6 @@ def _indexes(diagnosed: DiagnosedTable) -> Iterator[Fact]:
     calm = [index for index, events in counted.items() if not events]
     if calm and diagnosed.run.diagnosis.labels:
         yield Fact(id="indexes", name="Indexes", value=f"No throttle events of {', '.join(map(str, calm))}")
-
-
-def _changed(diagnosed: DiagnosedTable) -> Iterator[Fact]:
-    if diagnosed.changes is not None:
-        unknown = filter(None, [not_held(diagnosed.changes)])
-        yield Fact(
-            id="changed", name="What changed", value=changed_words(diagnosed.changes), beside=tuple(unknown)
-        )
 
 
 def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator[Fact]:
@@ -183,7 +165,7 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
         return
     if _lacks_evidence(diagnosed) and not diagnosis.verdict.settled_by:
         cure = replace(cure, value="Get the missing evidence by the commands below")
-    beside = (*cure.beside, *_unnamed_key(diagnosed), *_by_formula(diagnosed), *_unknown_scaling(diagnosed))
+    beside = (*cure.beside, *_assumed(diagnosed))
     cure = replace(cure, command=cure.command or _cure_command(diagnosed), beside=beside)
     if now is not None and diagnosis.cure is None and cures_now(diagnosis):
         others = other_cures(diagnosis)
@@ -192,25 +174,15 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
     yield cure
 
 
-def _unnamed_key(diagnosed: DiagnosedTable) -> Iterator[str]:
-    """That the cure is of one key, where no key is named, and what it is of several."""
+def _assumed(diagnosed: DiagnosedTable) -> Iterator[str]:
+    """What a cure takes for granted: one key, shards that share no partition, a known range of scaling."""
     diagnosis = diagnosed.run.diagnosis
     cure = None if diagnosis.cure else first_cure(diagnosis)
     if cure is not None and cure.action == "shard_writes" and not diagnosis.hot_keys:
         yield "Assumed: one key fills the partition. If several do, use a partition key with more values"
-
-
-def _by_formula(diagnosed: DiagnosedTable) -> Iterator[str]:
-    """That a number of shards is not tried: chance may put several of them into one partition."""
-    diagnosis = diagnosed.run.diagnosis
-    cure = None if diagnosis.cure else first_cure(diagnosis)
     if cure is not None and cure.shards and cure.foreseen is None:
         yield BY_FORMULA
-
-
-def _unknown_scaling(diagnosed: DiagnosedTable) -> Iterator[str]:
-    """That a range of auto scaling is to be changed, and what has to be known first."""
-    steps = diagnosed.run.diagnosis.cure.steps if diagnosed.run.diagnosis.cure else ()
+    steps = diagnosis.cure.steps if diagnosis.cure else ()
     if any(_needs_scaling(diagnosed, step.action) for step in steps):
         yield "Its auto scaling was not looked up: this shows whether it is on; raise a lower maximum too"
 
@@ -305,11 +277,6 @@ def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fa
         beside=tuple(filter(None, (now.why, price))),
         command=command_of(now, diagnosed.table, diagnosed.options, diagnosed.scaled),
     )
-
-
-def _tables(diagnosed: DiagnosedTable) -> Iterator[Table]:
-    if diagnosed.changes is not None and diagnosed.changes.reference is not None:
-        yield Table(title="Now and before (UTC)", rows=tuple(changed_rows(diagnosed.changes)))
 
 
 def _notes(diagnosed: DiagnosedTable) -> Iterator[str]:

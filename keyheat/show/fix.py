@@ -8,9 +8,7 @@ from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
-from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.advice.search import NEAR_RATIO
-from keyheat.analysis.run_result import RunTraffic
 from keyheat.numbers import (
     NOTHING,
     UNITS,
@@ -63,25 +61,29 @@ class Fix:
 
 def fix_answer(fix: Fix) -> Answer:
     """The verdict, every measure on both sides, what was changed, and each run with its report."""
-    proof, measures = fix.proof, tuple(_measures(fix))
+    proof, index = fix.proof, index_of(fix.remedy.resource)
+    rows = (dict(zip(("measure", "before", "after"), row, strict=True)) for row in _pairs(fix))
+    measures = tuple(row for row in rows if {row["before"], row["after"]} != {NOTHING})
+    tables = [Table(title="Before and after", rows=measures)]
+    if fix.changes:  # a replay of evidence is altered itself, not its scenario
+        tables.append(Table(title=steps_title(fix.remedy.actions), rows=tuple(map(asdict, fix.changes))))
+    commands: tuple[str, ...] = ()
+    if proof.kind == "not_fixed" and fix.remedy.queries_per_read and fix.observed:
+        # How more shards are tried of a replayed incident: few of them can lie in one partition.
+        more = f"keyheat whatif TABLE.toml shards{f' --index {index}' if index else ''}"
+        commands = ("keyheat init --from-diagnosis DIR --out TABLE.toml", more)
     return Answer(
         title=fix.scenario.name,
         label=LABELS[proof.kind],
         tone=TONES.get(proof.kind, (proof.now or proof.limit)[0]),
         sentence=" ".join(filter(None, (sentence_of(fix), _unlike_observed(fix)))),
         context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
-        tables=tuple(_tables(fix, measures)),
+        tables=tuple(tables),
         notes=tuple(dict.fromkeys(warnings_of(fix))),
-        commands=tuple(_next(fix)),
+        commands=commands,
         parts=tuple(_part(run) for side in fix.sides for run in side),
         data=_data(fix, measures),
     )
-
-
-def _tables(fix: Fix, measures: Sequence[Mapping[str, str]]) -> Iterator[Table]:
-    yield Table(title="Before and after", rows=tuple(measures))
-    if fix.changes:  # a replay of evidence is altered itself, not its scenario
-        yield Table(title=steps_title(fix.remedy.actions), rows=tuple(map(asdict, fix.changes)))
 
 
 def _part(run: Tried) -> Answer:
@@ -97,17 +99,17 @@ def _part(run: Tried) -> Answer:
 
 def _data(fix: Fix, measures: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     proof = fix.proof
+    was, now = (
+        limit and dict(zip(("constraint", "resource", "direction"), limit, strict=True))
+        for limit in (proof.limit, proof.now)
+    )
     return {
         "verdict": proof.kind, "scenario": fix.scenario.name, "target": fix.target,
         "recommendation": " + ".join(fix.remedy.actions), "tried": fix.remedy.says,
-        "limit": _limit(proof.limit), "now": proof.now and _limit(proof.now), "on_burst": proof.on_burst,
+        "limit": was, "now": now, "on_burst": proof.on_burst,
         "changes": fix.changes, "measures": measures,
         "before": [_run(run) for run in proof.before], "after": [_run(run) for run in proof.after],
     }  # fmt: skip
-
-
-def _limit(limit: Limit) -> dict[str, str]:
-    return dict(zip(("constraint", "resource", "direction"), limit, strict=True))
 
 
 def _run(run: Tried) -> dict[str, Any]:
@@ -162,18 +164,12 @@ def _unlike_observed(fix: Fix) -> str:
     return ""
 
 
-def _next(fix: Fix) -> Iterator[str]:
-    """How more shards are tried of a replayed incident: few of them can lie in one partition."""
-    index = index_of(fix.remedy.resource)
-    if fix.proof.kind == "not_fixed" and fix.remedy.queries_per_read and fix.observed:
-        yield "keyheat init --from-diagnosis DIR --out TABLE.toml"
-        yield "keyheat whatif TABLE.toml shards" + (f" --index {index}" if index else "")
-
-
 def _accepted(fix: Fix) -> str:
     """Accepted units of the throttled direction, before and after."""
     direction = fix.proof.limit[2]
-    before, after = (_values(side, lambda run: _traffic(run, direction).units_per_s) for side in fix.sides)
+    before, after = (
+        _values(side, lambda run: getattr(run.measured, direction).units_per_s) for side in fix.sides
+    )
     unit = UNITS[direction]
     first, then = (rate(middle(values) if values else None, unit) for values in (before, after))
     return f"{first} → {then} accepted{_with_indexes(fix)}"
@@ -185,19 +181,8 @@ def _with_indexes(fix: Fix) -> str:
     return ", indexes included" if has_indexes else ""
 
 
-def _traffic(run: Tried, direction: str) -> RunTraffic:
-    return run.measured.write if direction == "write" else run.measured.read
-
-
 def _values(side: Sequence[Tried], of: Callable[[Tried], float | None]) -> list[float]:
     return [value for run in side if (value := of(run)) is not None]
-
-
-def _measures(fix: Fix) -> Iterator[dict[str, str]]:
-    """Every measure of either side: the median and range over repetitions."""
-    for name, before, after in _pairs(fix):
-        if {before, after} != {NOTHING}:
-            yield {"measure": name, "before": before, "after": after}
 
 
 def _pairs(fix: Fix) -> Iterator[Row]:
@@ -217,9 +202,9 @@ def _pairs(fix: Fix) -> Iterator[Row]:
         yield numbers(f"Attempted {side}s per second", _of_traffic(side, "attempts_per_s"), measured)
         say = partial(rate, unit=UNITS[side])
         yield numbers(f"Accepted {side}s{_with_indexes(fix)}", _of_traffic(side, "units_per_s"), say)
-    for percentile in (P50, P99):
-        of = partial(_service_time_ms, percentile)
-        yield numbers(f"{titled(SERVICE_TIME)}, {percentile}", of, milliseconds)
+    times = titled(SERVICE_TIME)
+    yield numbers(f"{times}, {P50}", lambda run: run.measures.get("p50_ms"), milliseconds)
+    yield numbers(f"{times}, {P99}", lambda run: run.measures.get("p99_ms"), milliseconds)
     yield numbers("Dollars per month", lambda run: run.dollars_per_month, a_month)
     if fix.remedy.queries_per_read is not None:
         before, after = (some(count, "query", "queries") for count in fix.remedy.queries_per_read)
@@ -231,11 +216,7 @@ def _pairs(fix: Fix) -> Iterator[Row]:
 
 def _of_traffic(direction: str, name: str) -> Callable[[Tried], float | None]:
     """Return a getter for a rate of one direction; it gives None if nothing was sent."""
-    return lambda run: getattr(_traffic(run, direction), name) or None
-
-
-def _service_time_ms(percentile: str, run: Tried) -> float | None:
-    return run.measures.get(f"{percentile}_ms")
+    return lambda run: getattr(getattr(run.measured, direction), name) or None
 
 
 def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:

@@ -24,7 +24,8 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
     rows = [
         {
             "session": str(session.id), "suite": session.suite,
-            "started, UTC": f"{session.started_at:%Y-%m-%d %H:%M}", "took": _took(session),
+            "started, UTC": f"{session.started_at:%Y-%m-%d %H:%M}",
+            "took": span((session.ended_at - session.started_at).seconds) if session.ended_at else NOTHING,
             "runs": str(session.runs), "verdict": session.verdict or "not ended",
             "": ", ".join(_marks(session, good)),
         }
@@ -47,10 +48,6 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
             "sessions": [session.model_dump(mode="json") for session in sessions],
         },
     )
-
-
-def _took(session: Session) -> str:
-    return NOTHING if session.ended_at is None else span((session.ended_at - session.started_at).seconds)
 
 
 def _marks(session: Session, good: set[int]) -> Iterator[str]:

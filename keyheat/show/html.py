@@ -2,9 +2,10 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +63,9 @@ def _ids(figures: list[Figure]) -> Mapping[int, str]:
     names: dict[int, str] = {}
     for figure in figures:
         name = re.sub(r"[^a-z0-9]+", "-", f"chart-{figure.title}".lower()).strip("-")
-        taken = set(names.values())
-        names[id(figure)] = next(each for each in _numbered(name) if each not in taken)
+        candidates = chain([name], (f"{name}-{number}" for number in count(2)))
+        names[id(figure)] = next(each for each in candidates if each not in names.values())
     return names
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}-{number}" for number in range(2, 10_000))
 
 
 def _plotly_json(figure: Figure) -> dict[str, Any]:

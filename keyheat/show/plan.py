@@ -17,19 +17,23 @@ from keyheat.terms import DEMAND, titled
 from keyheat.words import Direction
 
 NO_SHARDS_SHARE: Final = 0.01  # of a partition's ceiling, below which shards are no question
+WITHIN: Final = "Within every limit"
 SENT_NOTHING: Final = "Nothing was sent. Retries and splits are not in the plan; `keyheat simulate` has them."
 
 
 def plan_answer(plan: ScenarioPlan, named: str | None = None) -> Answer:
     """The whole plan; `named` is what commands call its scenario."""
     warnings = [shortly(plan, warning) for warning in warnings_of(plan)]
-    grave = bool(plan.foretold or plan.over_quota or plan.sent is None)
+    label, tone = _outcome(plan)
+    grave, load = label != WITHIN, plan.scenario.load
     sentence = warnings.pop(0) if grave else _within_limits(plan)
+    manners = {"closed": "closed loop", "trace": "open loop, at the times of a trace"}
+    manner = manners.get(load.arrivals, f"open loop, {load.arrivals} arrivals")
     return Answer(
         title=plan.scenario.name,
-        label=_label(plan),
-        tone=_tone(plan),
-        context=f"{span(plan.scenario.load.duration_s)}, {_manner(plan)}. {plan.scenario.question}",
+        label=label,
+        tone=tone,
+        context=f"{span(load.duration_s)}, {manner}, {some(load.users, 'user')}. {plan.scenario.question}",
         sentence=sentence,
         facts=tuple(_facts(plan, warnings, named or plan.scenario.name)),
         tables=tuple(_tables(plan)),
@@ -51,24 +55,21 @@ def _within_limits(plan: ScenarioPlan) -> str:
     return f"Demand is within every limit{burst}."
 
 
-def _label(plan: ScenarioPlan) -> str:
-    """The limits that the demand exceeds."""
+def _outcome(plan: ScenarioPlan) -> tuple[str, Tone]:
+    """The limits that the demand exceeds, and the tone of the first."""
     if plan.sent is None:
-        return "Demand not known"
-    named = (f"{NAMES[limit.constraint]} of {shortly(plan, limit.name)}" for limit in plan.foretold)
-    limits = dict.fromkeys(name.removesuffix(" of the table") for name in named)
-    return ", ".join(limits) or ("Over quota" if plan.over_quota else "Within every limit")
-
-
-def _tone(plan: ScenarioPlan) -> Tone:
-    if plan.sent is None:
-        return "invalid"
-    return plan.foretold[0].constraint if plan.foretold else ("account" if plan.over_quota else "none")
+        return "Demand not known", "invalid"
+    if plan.foretold:
+        limits = (f"{NAMES[limit.constraint]} of {shortly(plan, limit.name)}" for limit in plan.foretold)
+        named = dict.fromkeys(limit.removesuffix(" of the table") for limit in limits)
+        return ", ".join(named), plan.foretold[0].constraint
+    return ("Over quota", "account") if plan.over_quota else (WITHIN, "none")
 
 
 def _facts(plan: ScenarioPlan, warnings: list[str], named: str) -> Iterator[Fact]:
     yield from (Fact(name="Warning", value=warning) for warning in warnings)
-    yield _cost_of_a_run(plan)
+    most = f"Costs at most {dollars(plan.bill.dollars)} in AWS ({plan.bill.prices.title})"
+    yield Fact(name="A run", value=most, beside=("nothing on a local table",))
     yield from _cost_of_a_month(plan)
     yield _demand_fact(plan)
     if plan.sent is not None:
@@ -92,11 +93,6 @@ def _quotas(quotas: Quotas) -> Fact:
         value=source,
         beside=(f"a table and its indexes {of_table}", f"the account {of_account}"),
     )
-
-
-def _cost_of_a_run(plan: ScenarioPlan) -> Fact:
-    value = f"Costs at most {dollars(plan.bill.dollars)} in AWS ({plan.bill.prices.title})"
-    return Fact(name="A run", value=value, beside=("nothing on a local table",))
 
 
 def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
@@ -208,15 +204,12 @@ def _sides(plan: ScenarioPlan, sent: LoadTotals) -> list[dict[str, str]]:
                 "peak/s": measured(demand.peak_per_s),
                 "limit/s": _limit(owner, side.direction, plan.scale),
                 "partitions": f"{hottest.partitions:,}" if hottest else "",
-                "hottest": _of_ceiling(totals),
+                "hottest": f"{measured(hottest.asked_per_s)} of {whole(hottest.ceiling_per_s)}"
+                if hottest
+                else "",
             }
         )
     return rows
-
-
-def _of_ceiling(totals: SideTotals) -> str:
-    hottest = totals.hottest
-    return f"{measured(hottest.asked_per_s)} of {whole(hottest.ceiling_per_s)}" if hottest else ""
 
 
 def _limit(given: GivenCapacity, direction: Direction, scale: float) -> str:
@@ -227,12 +220,6 @@ def _limit(given: GivenCapacity, direction: Direction, scale: float) -> str:
         return f"max {whole(most * scale)}" if most else f"from {whole(start * scale)}"
     units = given.provisioned.of(direction)
     return whole(units * scale) if units else "any"
-
-
-def _manner(plan: ScenarioPlan) -> str:
-    load = plan.scenario.load
-    manners = {"closed": "closed loop", "trace": "open loop, at the times of a trace"}
-    return f"{manners.get(load.arrivals, f'open loop, {load.arrivals} arrivals')}, {some(load.users, 'user')}"
 
 
 def _data(plan: ScenarioPlan, warnings: list[str]) -> dict[str, Any]:

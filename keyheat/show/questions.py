@@ -29,7 +29,7 @@ from keyheat.numbers import (
     span,
     whole,
 )
-from keyheat.runs.formats import Diagnosis, Label, MonthlyBill
+from keyheat.runs.formats import Diagnosis, Label
 from keyheat.runs.manifest import RetryCost
 from keyheat.shipped import shipped
 from keyheat.show.advice import (
@@ -56,15 +56,11 @@ def first_facts(run: ReportRun, facts: Facts) -> tuple[Fact, ...]:
     verdict = run.diagnosis.verdict
     if run.alone and verdict.valid and verdict.constraint == "none" and not facts.run_throttles:
         return tuple(_calm(run, facts))
-    now, todo = _now(run.diagnosis), _what_to_do(run)
+    bad, beside = _throttled(run, facts), tuple(_throttled_beside(run, facts))
     answers = (
-        _since(run, facts),
-        _how_bad(run, facts),
-        now,
-        todo,
-        _cost(run.diagnosis),
-        _how_sure(run, facts),
-    )
+        _since(run, facts), Fact(id="bad", name="How bad", value=bad, beside=beside), _now(run.diagnosis),
+        _what_to_do(run), _cost(run.diagnosis), _how_sure(run, facts),
+    )  # fmt: skip
     return tuple(fact for fact in answers if fact is not None)
 
 
@@ -160,15 +156,6 @@ def _uncovered(run: ReportRun, say: Callable[[float], str]) -> Iterator[str]:
 def _throttles_unknown(run: ReportRun, facts: Facts) -> bool:
     """That there were none is known only where the evidence is complete."""
     return not facts.run_throttles and run.diagnosis.verdict.constraint == "undetermined"
-
-
-def _how_bad(run: ReportRun, facts: Facts) -> Fact:
-    return Fact(
-        id="bad",
-        name="How bad",
-        value=_throttled(run, facts),
-        beside=tuple(_throttled_beside(run, facts)),
-    )
 
 
 def _throttled(run: ReportRun, facts: Facts) -> str:
@@ -302,19 +289,11 @@ def _cost(diagnosis: Diagnosis) -> Fact | None:
         return answer(value="Not known", beside=why) if scaled else None
     before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
     value = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
-    once = ["pre-warming is charged once on top"] if _pre_warms(diagnosis) else []
-    return answer(value=value, beside=(_priced(bill), *once))
-
-
-def _pre_warms(diagnosis: Diagnosis) -> bool:
-    """Whether the cure raises warm throughput, which is paid for once, and cannot be lowered."""
-    cure = diagnosis.cure.steps if diagnosis.cure else tuple(filter(None, [first_cure(diagnosis)]))
-    return any(step.action == "pre_warm" for step in cure)
-
-
-def _priced(bill: MonthlyBill) -> str:
     more = ", including requests that throttle today" if bill.by_request else ""
-    return f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
+    beside = f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
+    cure = diagnosis.cure.steps if diagnosis.cure else tuple(filter(None, [first_cure(diagnosis)]))
+    once = ["pre-warming is charged once on top"] if any(step.action == "pre_warm" for step in cure) else []
+    return answer(value=value, beside=(beside, *once))
 
 
 def _how_sure(run: ReportRun, facts: Facts) -> Fact:

@@ -14,7 +14,6 @@ from keyheat.regression.outcome import (
     GateFinding,
     RunMade,
     SessionOutcome,
-    Verdict,
     is_idle,
     worst_first,
 )
@@ -28,7 +27,7 @@ from keyheat.regression.phrases import (
     label_words,
     value,
 )
-from keyheat.show.answer import Answer, Fact, Figure, Section, Table, Tone, link_to
+from keyheat.show.answer import Answer, Fact, Figure, Section, Table, link_to
 from keyheat.words import capital
 
 MOST: Final = 20  # gates that are named, and reasons
@@ -39,17 +38,17 @@ FAR: Final = 4.0  # least effects on each side, beyond which a change is drawn a
 def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answer:
     """The whole answer; links are relative to `folder`, the page's directory."""
     changed = [finding for finding in worst_first(outcome.measured) if finding.decision != "same"]
-    compared = outcome.verdict != "not_compared"
+    compared, beyond = outcome.verdict != "not_compared", len(outcome.because) - MOST
     return Answer(
         title=outcome.suite,
         label=SHOWN[outcome.verdict],
-        tone=_tone(outcome.verdict),
+        tone="none" if outcome.verdict in GOOD else "failed" if outcome.verdict == "regressed" else "invalid",
         sentence=headline(outcome),
         context=f"{capital(baseline_phrase(outcome))}."
         if compared
         else "Nothing was sent; no session began.",
         question=outcome.question,
-        warnings=tuple(_shortened(outcome.because)),
+        warnings=(*outcome.because[:MOST], *([f"and {beyond} more"] if beyond > 0 else [])),
         facts=tuple(_facts(outcome)) if compared else (),
         sections=(
             *_differences(outcome), *_gates(outcome, changed),
@@ -58,16 +57,6 @@ def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answe
         notes=tuple(outcome.problems),
         data=content(outcome),
     )  # fmt: skip
-
-
-def _tone(verdict: Verdict) -> Tone:
-    return "none" if verdict in GOOD else "failed" if verdict == "regressed" else "invalid"
-
-
-def _shortened(lines: Sequence[str]) -> Iterator[str]:
-    yield from lines[:MOST]
-    if len(lines) > MOST:
-        yield f"and {len(lines) - MOST} more"
 
 
 def _facts(outcome: SessionOutcome) -> Iterator[Fact]:
@@ -190,7 +179,11 @@ def _intervals(findings: Sequence[GateFinding]) -> Figure:
     drawn.add_vrect(x0=-1, x1=1, fillcolor=LIGHT["soft"], line_width=0, layer="below")
     drawn.add_vline(x=0, line={"color": LIGHT["muted"], "width": 1})
     for position, finding in zip(places, findings, strict=True):
-        at, low, high = (_effects(finding, end) for end in (finding.change, finding.low, finding.high))
+        way = -1.0 if MEASURES[finding.gate.measure].better == "lower" else 1.0
+        low, at, high = (  # in least effects, negative if worse, at the edge if beyond it
+            max(-FAR, min(FAR, way * (end or 0.0) / finding.gate.least_effect))
+            for end in (finding.low, finding.change, finding.high)
+        )
         colour = LIGHT[colours.get(finding.decision, "ceiling")]
         drawn.add_scatter(
             x=[low, at, high], y=[position] * 3, mode="lines+markers", showlegend=False,
@@ -207,9 +200,3 @@ def _intervals(findings: Sequence[GateFinding]) -> Figure:
         "the band is as wide for every gate, and a bar is the interval that holds the change.",
         figure=drawn,
     )
-
-
-def _effects(finding: GateFinding, change: float | None) -> float:
-    """A change in units of the least effect, negative if worse, clipped to the edge."""
-    way = -1.0 if MEASURES[finding.gate.measure].better == "lower" else 1.0
-    return max(-FAR, min(FAR, way * (change or 0.0) / finding.gate.least_effect))

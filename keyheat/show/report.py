@@ -1,7 +1,7 @@
 """The report of one run: its answer with charts and numbers, as a page."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.rules import RULES
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
-from keyheat.numbers import NOTHING, percent, saying, some, span, whole
+from keyheat.numbers import NOTHING, percent, saying, some, whole
 from keyheat.runfiles import REPORT
 from keyheat.runs.formats import PartitionFacts
 from keyheat.runs.metrics import constraint_of
@@ -44,7 +44,6 @@ from keyheat.words import READ, WRITE, Resource
 
 MOST_RESOURCES: Final = 42  # a table and twenty indexes, reads and writes
 LEAST_MINUTES_S: Final = 180  # of load, below which a minute's mean says less than its seconds
-TOO_SHORT: Final = "No minute-by-minute chart: the load lasted {}, too short for means of whole minutes."
 NOT_TOLD: Final = "DynamoDB does not show which partition served which request."
 SHOWN: Final = (
     "run_id", "status", "target", "endpoint", "endpoint_url", "region", "scale", "transport", "seed",
@@ -86,29 +85,33 @@ def _picture(facts: Facts, rates: Sequence[Rates]) -> Picture | None:
 def _with_charts(
     run: ReportRun, facts: Facts, rates: Sequence[Rates], sections: Sequence[Section]
 ) -> Iterator[Section]:
-    """The sections of the answer, then those with charts."""
+    """The sections of the answer, then those with charts; files that are missing are named once for all."""
     yield from sections
-    yield from _capacity(run, facts, rates)
+    drawn = [*_capacity(run, facts, rates)]
     if not run.alone:  # else others sent the load: nothing is known of its keys, latencies and generator
-        yield _keys(run, facts)
-        yield _partitions(run, facts)
-        yield from filter(None, [counts_of(run.manifest.counted) if run.manifest else None])
-        yield from [] if run.simulated else [_latency(run)]
-        yield _generator(run)
-    yield Section(
-        id="numbers", title="The numbers", short="Numbers", page_only=True, tables=tuple(_numbers(run))
-    )
+        counted = counts_of(run.manifest.counted) if run.manifest else None
+        latency, sent = [latency_figure(run.latency or {})], [generator_figure(run)]
+        lines = (
+            *([] if any(sent) else filter(None, [generator_words(run)])),
+            *run.diagnosis.generator.checks,
+        )
+        drawn += [
+            _keys(run, facts), _partitions(run, facts), *filter(None, [counted]),
+            _section("latency", "Latency", "Latency", latency),
+            _section("generator", "The load generator", "Generator", sent, lines, [failure_table(run)]),
+        ]  # fmt: skip
+    drawn.append(_section("numbers", "The numbers", "Numbers", tables=_numbers(run)))
+    yield from (section for section in drawn if section.figures or section.lines or section.tables)
 
 
 def _section(
-    id: str, title: str, short: str, figures: Sequence[Figure | None], lines: Sequence[str] = ()
-) -> Section:
-    drawn = tuple(figure for figure in figures if figure is not None)
-    return Section(id=id, title=title, short=short, figures=drawn, lines=tuple(lines), page_only=True)
-
-
-def _tables(*tables: Table | None) -> tuple[Table, ...]:
-    return tuple(table for table in tables if table is not None)
+    id: str, title: str, short: str, figures: Iterable[Figure | None] = (), lines: Iterable[str] = (),
+    tables: Iterable[Table | None] = (),
+) -> Section:  # fmt: skip
+    return Section(
+        id=id, title=title, short=short, page_only=True, lines=tuple(lines),
+        figures=tuple(filter(None, figures)), tables=tuple(filter(None, tables)),
+    )  # fmt: skip
 
 
 def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[Rates]:
@@ -122,21 +125,19 @@ def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[R
         {*seen, *published},
         key=lambda resource: (resource != facts.resource, resource.index or "", resource.direction != WRITE),
     )
-    short = _lasts_s(run) < LEAST_MINUTES_S
+    limits = run.record.range()
+    short = limits is None or limits[1] - limits[0] < LEAST_MINUTES_S
     candidates: list[Rates | None] = []
     for resource in resources[:most]:
         if resource in seen:
             candidates.append(client_rates(run, resource))
         if resource in published and not (short and resource in seen):
             candidates.append(published_rates(run, resource))
-    drawn = (rates for rates in candidates if rates and (rates.resource == facts.resource or rates.used))
-    return [_under(run, facts, rates) for rates in drawn]
-
-
-def _under(run: ReportRun, facts: Facts, rates: Rates) -> Rates:
-    """Add the partition limit, if it limited these rates."""
-    partition = run.diagnosis.verdict.constraint == "partition" and rates.resource == facts.resource
-    return rates.under(facts.ceiling_per_s) if partition else rates
+    drawn = [rates for rates in candidates if rates and (rates.resource == facts.resource or rates.used)]
+    if run.diagnosis.verdict.constraint != "partition":
+        return drawn
+    limit = facts.ceiling_per_s  # of a partition, where it limited these rates
+    return [rates.under(limit) if rates.resource == facts.resource else rates for rates in drawn]
 
 
 def _capacity(run: ReportRun, facts: Facts, rates_by_resource: Sequence[Rates]) -> Iterator[Section]:
@@ -152,36 +153,18 @@ def _capacity(run: ReportRun, facts: Facts, rates_by_resource: Sequence[Rates]) 
             changes_s=changes_of(run, rates.resource) if rates.step_s == 1 else (),
         )  # fmt: skip
         figures[rates.resource.index is None].append(figure)
-    lines = [*_capacity_lines(run, len(described))]
-    table = _section("capacity", "Consumed against provisioned", "Capacity", figures[True], lines)
-    table = replace(table, tables=_tables(change_table(run)))
+    lines = [] if rates_by_resource else ["No consumption of this time is known."]
+    lines += [f"The {MOST_RESOURCES} first resources are drawn."] if len(described) == MOST_RESOURCES else []
+    if run.evidence and run.evidence.partitions and (words := partition_words(run.evidence.partitions)):
+        lines.append(words)
+    table = _section(
+        "capacity", "Consumed against provisioned", "Capacity", figures[True], lines, [change_table(run)]
+    )
     lines = ["An index is a resource of its own: it has its own capacity, partitions and throttles."]
-    indexes = _section("indexes", "Index by index", "Indexes", figures[False], lines)
-    sections = (table, indexes) if facts.resource.index is None else (indexes, table)
-    yield from (section for section in sections if section is table or section.figures)
-
-
-def _lasts_s(run: ReportRun) -> float:
-    """Seconds over which the client sent, by its record."""
-    limits = run.record.range()
-    return limits[1] - limits[0] if limits else 0.0
-
-
-def _capacity_lines(run: ReportRun, drawn: int) -> Iterator[str]:
-    """Charts that are missing and why; what is known of the partitions."""
-    seen, published = run.record.resources(), published_resources(run)
-    if not seen and not run.alone:
-        yield "No second-by-second chart: seconds.parquet and throttles.parquet are missing."
-    if not published:
-        alone = "the evidence has no consumption of this time"
-        reason = alone if run.alone else "CloudWatch published nothing for this time"
-        yield f"No minute-by-minute chart: {'evidence.json is missing' if run.evidence is None else reason}."
-    elif seen and _lasts_s(run) < LEAST_MINUTES_S:
-        yield TOO_SHORT.format(span(_lasts_s(run)))
-    if drawn == MOST_RESOURCES:
-        yield f"The {MOST_RESOURCES} first resources are drawn."
-    if run.evidence and run.evidence.partitions:
-        yield from filter(None, [partition_words(run.evidence.partitions)])
+    indexes = _section(
+        "indexes", "Index by index", "Indexes", figures[False], lines if figures[False] else ()
+    )
+    yield from (table, indexes) if facts.resource.index is None else (indexes, table)
 
 
 def _keys(run: ReportRun, facts: Facts) -> Section:
@@ -195,15 +178,11 @@ def _keys(run: ReportRun, facts: Facts) -> Section:
     heat = [key_heat_figure(run, side, ceilings[side]) for side in sides]
     keys = [key_figure(run, side, ceilings[side]) for side in sides]
     lines = []
-    if facts.resource.index is not None and first == "write":
+    if any(keys) and facts.resource.index is not None and first == "write":
         unknown_keys = f"Which keys of {facts.resource.place} the writes met on is not recorded."
         lines.append(f"These are the table's keys. {unknown_keys}")
-    if run.keys is None:
-        lines.append("keys.json is missing, so there is no heat map.")
-    elif any(keys) and not any(heat):
+    if any(keys) and run.keys is not None and not any(heat):
         lines.append("No key came near what one partition admits in any window, so there is no heat to show.")
-    if not any(keys):
-        lines.append("No keys were recorded.")
     figures = [figure for pair in zip(heat, keys, strict=True) for figure in pair]
     return _section("keys", "Keys over time", "Keys", figures, lines)
 
@@ -211,16 +190,14 @@ def _keys(run: ReportRun, facts: Facts) -> Section:
 def _partitions(run: ReportRun, facts: Facts) -> Section:
     """Served and throttled units of each partition, if known."""
     rows, local = run.partitions, run.manifest is not None and (run.manifest.local or run.manifest.simulated)
-    figures, lines = [], []
-    if rows is None:
-        lines.append("partitions.parquet is missing or damaged." if local else NOT_TOLD)
-    else:
+    figures = []
+    if rows is not None:
         resources = sorted(partition_resources(rows), key=lambda other: other != facts.resource)
         for resource in resources[:MOST_RESOURCES]:
             worth = _unit_worth(run, rows, resource)
             ceiling = partition_ceiling(resource.direction, run.scale) * worth
             figures.append(partition_figure(rows, resource, ceiling, worth))
-        lines += [] if figures else ["No partition got any request."]
+    lines = [NOT_TOLD] if rows is None and not local else []
     return _section("partitions", "Partitions over time", "Partitions", figures, lines)
 
 
@@ -236,23 +213,9 @@ def _unit_worth(run: ReportRun, partitions: pd.DataFrame, resource: Resource) ->
     return min(max(consumed / counted, 1.0), 1 / EVENTUAL_READ_WEIGHT) if counted else 1.0
 
 
-def _latency(run: ReportRun) -> Section:
-    lines = ["latency.hdr is missing, so there are no latencies."] if run.latency is None else []
-    lines += ["latency.hdr holds no requests."] if run.latency == {} else []
-    return _section("latency", "Latency", "Latency", [latency_figure(run.latency or {})], lines)
-
-
-def _generator(run: ReportRun) -> Section:
-    figure = generator_figure(run)
-    unknown = generator_words(run) or "seconds.parquet is missing: what was sent is not known."
-    lines = [*([] if figure else [unknown]), *run.diagnosis.generator.checks]
-    section = _section("generator", "The load generator", "Generator", [figure], lines)
-    return replace(section, tables=_tables(failure_table(run)))
-
-
 def _numbers(run: ReportRun) -> Iterator[Table]:
     """Rules, throttles by reason and by key; scenario, table and versions as names and values."""
-    yield from _tables(rule_table(run), reason_table(run), throttled_key_table(run))
+    yield from filter(None, (rule_table(run), reason_table(run), throttled_key_table(run)))
     stated: dict[str, Any] = {"table": run.table.model_dump(mode="json")} if run.table is not None else {}
     if (manifest := run.manifest) is not None:
         stated |= {"run": {name: getattr(manifest, name) for name in SHOWN}, "scenario": manifest.scenario}
@@ -317,24 +280,17 @@ def reason_table(run: ReportRun) -> Table | None:
 
 def partition_words(facts: PartitionFacts) -> str | None:
     """What is known of partitions, in one sentence; None if nothing is."""
-    parts = [_how_many(facts), _which_split(facts)]
-    sentences = [words for words in parts if words]
-    return f"{'; '.join(sentences)}." if sentences else None
-
-
-def _how_many(facts: PartitionFacts) -> str:
+    clauses = []
     if facts.open_shards is not None:
         number = some(facts.open_shards, "partition")
-        return f"The table had about {number}, by the open shards of its stream"
-    if facts.estimated is None:
-        return ""
-    because = f": {facts.because}" if facts.because else ""
-    return f"The table had at least {some(facts.estimated, 'partition')}{because}"
-
-
-def _which_split(facts: PartitionFacts) -> str:
-    if not facts.splits:
-        return "" if facts.splits is None else "none split"
-    number = "one" if len(facts.splits) == 1 else f"{len(facts.splits):,}"
-    first, last = (f"{at:%H:%M:%S}" for at in (min(facts.splits), max(facts.splits)))
-    return f"{number} split, at {first}" if first == last else f"{number} split, from {first} to {last}"
+        clauses.append(f"The table had about {number}, by the open shards of its stream")
+    elif facts.estimated is not None:
+        because = f": {facts.because}" if facts.because else ""
+        clauses.append(f"The table had at least {some(facts.estimated, 'partition')}{because}")
+    if facts.splits:
+        number = "one" if len(facts.splits) == 1 else f"{len(facts.splits):,}"
+        first, last = (f"{at:%H:%M:%S}" for at in (min(facts.splits), max(facts.splits)))
+        clauses.append(f"{number} split, {f'at {first}' if first == last else f'from {first} to {last}'}")
+    elif facts.splits is not None:
+        clauses.append("none split")
+    return f"{'; '.join(clauses)}." if clauses else None

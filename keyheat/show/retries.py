@@ -1,12 +1,12 @@
-"""The answer on retries: what they change about throttling."""
+"""The answer on retries: what they change about throttling, and what becomes of the requests."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from keyheat.model.retries import QUOTA_TOKENS
 from keyheat.numbers import NOTHING, measured, milliseconds, percent, rate, some, span, whole
 from keyheat.scenario.scenario import Scenario
-from keyheat.show.answer import Answer, Table
+from keyheat.show.answer import Answer, Figure, Table
 from keyheat.simulator.requests import SERVICE_S
 from keyheat.simulator.retrying import (
     LONGEST_TAIL_S,
@@ -26,9 +26,21 @@ NUMBERS: Final = (
 )  # fmt: skip
 
 
-def retries_answer(scenario: Scenario, runs: Runs, clients: int, assumed: tuple[str, ...] = ()) -> Answer:
+FATES: Final = (
+    ("accepted", "accent", "card", ""),
+    (GIVEN_UP, "failed", "card", ""),
+    (CONFLICT, "card", "ink", "/"),
+    ("still waiting", "calm", "ink", "."),
+)
+"""What can become of a request: its name, the colours of its bar and of the number inside, its pattern."""
+LEGIBLE: Final = 0.1  # part of all requests from which on there is room for a number in its bar
+
+
+def retries_answer(
+    scenario: Scenario, runs: Runs, clients: int, assumed: tuple[str, ...] = (), *, drawn: bool = False
+) -> Answer:
     """Compare retry policies under one demand; the first policy never retries."""
-    usual, load_s = usual_of(runs), runs[0].load_s
+    none, usual, load_s = runs[0], usual_of(runs), runs[0].load_s
     demand = rate(runs[0].requests / load_s, "requests")
     return Answer(
         title=scenario.name,
@@ -36,26 +48,22 @@ def retries_answer(scenario: Scenario, runs: Runs, clients: int, assumed: tuple[
         tone="none" if usual.accepted == usual.requests else "undetermined",
         sentence=sentence_of(runs),
         context=f"simulated · {some(clients, 'client')} · {span(load_s)} of {demand}",
-        tables=(_table(runs),),
+        tables=(Table(title="Policy by policy", rows=tuple(_rows(runs))),),
+        figures=(retry_figure(runs),) if drawn else (),
         notes=(*assumed, *found_in(runs), *_worked_out(scenario, clients)),
         data={
             "question": "retries", "scenario": scenario.name, "clients": clients,
-            "policies": [_data(run, runs[0]) for run in runs],
+            "policies": [
+                {
+                    "sdk": run.policy.name, "says": run.policy.says,
+                    **{name: getattr(run, name) for name in NUMBERS},
+                    "p50_s": run.within_s(0.5), "p99_s": run.within_s(0.99),
+                    "recovery_s": recovery_s(run, none), "feeds_on_itself": feeds_on_itself(run, none),
+                }
+                for run in runs
+            ],
         },
     )  # fmt: skip
-
-
-def _data(run: RetriedRun, none: RetriedRun) -> dict[str, Any]:
-    """A policy for programs; times in seconds."""
-    return {
-        "sdk": run.policy.name,
-        "says": run.policy.says,
-        **{name: getattr(run, name) for name in NUMBERS},
-        "p50_s": run.within_s(0.5),
-        "p99_s": run.within_s(0.99),
-        "recovery_s": recovery_s(run, none),
-        "feeds_on_itself": feeds_on_itself(run, none),
-    }
 
 
 def _label(runs: Runs, usual: RetriedRun) -> str:
@@ -69,8 +77,13 @@ def _given_up(run: RetriedRun) -> str:
 
 
 def sentence_of(runs: Runs) -> str:
-    """Compare what the usual policy loses with the policy that loses least."""
-    return f"{_of_throttles(runs)}{_of_conflicts(runs[0])}"
+    """Compare what the usual policy loses with the policy that loses least; conflicts are never resent."""
+    conflicts = runs[0].conflicts
+    cancelled = (
+        f" {percent(conflicts / runs[0].requests)} of the requests are cancelled for a {CONFLICT} with "
+        "another transaction on the same item; no SDK sends those again."
+    )
+    return _of_throttles(runs) + (cancelled if conflicts else "")
 
 
 def _of_throttles(runs: Runs) -> str:
@@ -117,24 +130,49 @@ def duration(seconds: float | None) -> str:
     return milliseconds(None if seconds is None else round(seconds, 4) * 1000)
 
 
-def _table(runs: Runs) -> Table:
+def _rows(runs: Runs) -> Iterator[dict[str, str]]:
+    """Each policy's results."""
     conflicts = any(run.conflicts for run in runs)
-    rows = ({name: cell for name, cell in _row(run).items() if conflicts or name != CONFLICT} for run in runs)
-    return Table(title="Policy by policy", rows=tuple(rows))
+    for run in runs:
+        yield {
+            "SDK": run.policy.name,
+            GOODPUT: rate(run.goodput_per_s, "").replace(" /s", "/s"),
+            "attempts": f"x {measured(run.amplification)}",
+            GIVEN_UP: _given_up(run),
+            **({CONFLICT: whole(run.conflicts)} if conflicts else {}),
+            P50: duration(run.within_s(0.5)),
+            P99: duration(run.within_s(0.99)),
+            "calm from": f"{run.calm_from_s} s" if run.calm_from_s else "always",
+        }
 
 
-def _row(run: RetriedRun) -> dict[str, str]:
-    """A policy's results as a table row."""
-    return {
-        "SDK": run.policy.name,
-        GOODPUT: rate(run.goodput_per_s, "").replace(" /s", "/s"),
-        "attempts": f"x {measured(run.amplification)}",
-        GIVEN_UP: _given_up(run),
-        CONFLICT: whole(run.conflicts),
-        P50: duration(run.within_s(0.5)),
-        P99: duration(run.within_s(0.99)),
-        "calm from": f"{run.calm_from_s} s" if run.calm_from_s else "always",
-    }
+def retry_figure(runs: Runs) -> Figure:
+    """Outcomes of the requests under each policy."""
+    from keyheat.show.charts.base import compact, figure, named_rows, safe
+    from keyheat.show.style import LIGHT
+
+    names = [run.policy.name for run in runs]
+    places, notes, rows = named_rows(names)
+    chart = figure(96 + 46 * len(runs))
+    chart.update_layout(barmode="stack", bargap=0.5, annotations=notes, yaxis=rows)
+    chart.update_xaxes(range=[0, 100], title_text="% of the requests")
+    counts = zip(*((run.accepted, run.given_up, run.conflicts, run.waiting) for run in runs), strict=True)
+    for (name, role, ink, pattern), of_runs in zip(FATES, counts, strict=True):
+        if not any(of_runs):
+            continue
+        shares = [count / run.requests for count, run in zip(of_runs, runs, strict=True)]
+        strokes = {"shape": pattern, "fillmode": "overlay", "fgcolor": LIGHT["muted"], "size": 6}
+        chart.add_bar(
+            name=name, x=compact([share * 100 for share in shares]), y=places, orientation="h",
+            marker={"color": LIGHT[role], "line": {"color": LIGHT["muted"], "width": 1}, "pattern": strokes},
+            text=[percent(share) if share >= LEGIBLE else "" for share in shares], textposition="inside",
+            insidetextanchor="middle", textangle=0, textfont={"color": LIGHT[ink], "size": 11},
+            customdata=[f"{safe(of)}: {percent(each)}" for of, each in zip(names, shares, strict=True)],
+            hovertemplate=f"%{{customdata}} {name}<extra></extra>",
+        )  # fmt: skip
+    lost = "; ".join(f"{run.policy.name}: {percent(run.lost / run.requests)}" for run in runs if run.lost)
+    summary = f"Given up or still waiting: {lost or 'none'}."
+    return Figure(title="What becomes of the requests", summary=summary, figure=chart)
 
 
 def found_in(runs: Runs) -> Iterator[str]:

@@ -11,7 +11,7 @@ from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.report import ReportRun
 from keyheat.model import limits
 from keyheat.numbers import clock, crosses_midnight, moment, percent, span, whole
-from keyheat.runs.formats import Diagnosis, Label, Recommendation, ThresholdResult, diagnosis_json
+from keyheat.runs.formats import Diagnosis, Label, Recommendation, diagnosis_json
 from keyheat.show.advice import amount_words, by_action, carried_words, outlook, side_words
 from keyheat.show.answer import Answer, Fact, Section, Table
 from keyheat.show.questions import first_facts, times_of
@@ -45,8 +45,9 @@ def run_answer(run: ReportRun) -> Answer:
     """The answer."""
     diagnosis, facts = run.diagnosis, facts_of(run)
     verdict, expects = diagnosis.verdict, run.manifest.expects if run.manifest else None
+    scenario, table = run.manifest and run.manifest.name, run.table and run.table.name
     return Answer(
-        title=_name_of(run),
+        title=scenario or table or "run",
         label=in_two_words(verdict, on_burst=facts.on_burst, throttles=facts.run_throttles),
         tone=tone_of(verdict, on_burst=facts.on_burst),
         sentence=verdict_sentence(verdict, facts, diagnosis.generator),
@@ -70,20 +71,10 @@ def first_screen(run: ReportRun, *, brief: bool = False) -> Answer:
     why = () if verdict.valid else verdict.because[:1]
     thresholds = tuple(section for section in whole.sections if section.id == "thresholds")
     facts = tuple(fact for fact in whole.facts if not brief or fact.id in TO_DO)
-    notes = (*why, *(() if brief else _of_digests(run, whole.sentence)))
-    return replace(whole, facts=facts, sections=thresholds, notes=notes)
-
-
-def _of_digests(run: ReportRun, said: str) -> Iterator[str]:
-    """How to see a key that the sentence names by its digest; a simulation is made again at no cost."""
-    key = facts_of(run).hot_key
-    if run.simulated and key is not None and key.shown is None and key_name(key.key, None) in said:
-        yield "The key is shown by its digest: add --show-keys to see its value."
-
-
-def _name_of(run: ReportRun) -> str:
-    """The name of a run: its scenario, else its table."""
-    return (run.manifest.name if run.manifest else None) or (run.table.name if run.table else None) or "run"
+    key = facts_of(run).hot_key if run.simulated and not brief else None  # simulated again at no cost
+    digest = key is not None and key.shown is None and key_name(key.key, None) in whole.sentence
+    hint = ("The key is shown by its digest: add --show-keys to see its value.",) if digest else ()
+    return replace(whole, facts=facts, sections=thresholds, notes=(*why, *hint))
 
 
 def _context(run: ReportRun, facts: Facts) -> str:
@@ -103,7 +94,9 @@ def _warnings(run: ReportRun) -> Iterator[str]:
         yield f"{sentence(manifest.stopped_by.words)} The record until then is valid."
     elif manifest is not None and manifest.status != "finished":
         how = "interrupted" if manifest.status == "interrupted" else "not finished"
-        yield f"The run was {how}: it shows what was recorded{_recorded(run)}."
+        seconds = run.record.range()
+        lasted = f", {span(seconds[1] - seconds[0])}" if seconds else ""
+        yield f"The run was {how}: it shows what was recorded{lasted}."
     if manifest is not None and manifest.company is not None:
         yield manifest.company
     if run.simulated:
@@ -123,12 +116,6 @@ def _warnings(run: ReportRun) -> Iterator[str]:
         )
 
 
-def _recorded(run: ReportRun) -> str:
-    """The recorded duration of an unfinished run: `, 42 s`."""
-    limits = run.record.range()
-    return f", {span(limits[1] - limits[0])}" if limits else ""
-
-
 def sections_of(run: ReportRun) -> Iterator[Section]:
     """Actions, reasons, limited spans, other findings, thresholds, and missing files."""
     diagnosis = run.diagnosis
@@ -142,24 +129,20 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
         yield Section(id="labels", title=title, short="Limits", tables=(spans,))
     yield from _findings(diagnosis)
     if diagnosis.thresholds:
-        broken = tuple(
-            f"Broken: {_threshold(threshold)} by [thresholds] of the scenario"
-            for threshold in diagnosis.thresholds
-            if threshold.broken
-        )
+        wrong, kept, undecided = [], [], []
+        for each in diagnosis.thresholds:
+            words = f"{each.name}: {each.measured} measured, {each.allowed} allowed"
+            if not each.decided:
+                undecided.append(f"{each.name}, {each.allowed}, is not decided: {each.measured}")
+            elif each.broken:
+                wrong.append(f"Broken: {words} by [thresholds] of the scenario")
+            else:
+                kept.append(f"Held: {words}")
         yield Section(
-            id="thresholds", title="Thresholds", short="Thresholds", wrong=broken,
-            lines=(
-                *(
-                    f"Held: {_threshold(threshold)}"
-                    for threshold in diagnosis.thresholds
-                    if threshold.decided and not threshold.broken
-                ),
-                *_undecided(diagnosis),
-            ),
+            id="thresholds", title="Thresholds", short="Thresholds", wrong=tuple(wrong),
+            lines=(*kept, *undecided),
         )  # fmt: skip
-    files = (f"`{file.name}` {file.why}" for file in run.missing)
-    if missing := (*files, *diagnosis.coverage.missing):
+    if missing := (*run.missing, *diagnosis.coverage.missing):
         yield Section(id="missing", title="Missing", short="Missing", lines=missing)
 
 
@@ -228,16 +211,3 @@ def _findings(diagnosis: Diagnosis) -> Iterator[Section]:
     if diagnosis.problems:
         title = "Analyzers that failed"
         yield Section(id="failed", title=title, short="Failed", wrong=diagnosis.problems, page_only=True)
-
-
-def _threshold(threshold: ThresholdResult) -> str:
-    return f"{threshold.name}: {threshold.measured} measured, {threshold.allowed} allowed"
-
-
-def _undecided(diagnosis: Diagnosis) -> list[str]:
-    """Thresholds that this kind of run cannot measure, a line each."""
-    return [
-        f"{threshold.name}, {threshold.allowed}, is not decided: {threshold.measured}"
-        for threshold in diagnosis.thresholds
-        if not threshold.decided
-    ]

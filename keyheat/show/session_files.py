@@ -101,14 +101,6 @@ def _folder_of(run: RunMade, session: Path) -> Path | None:
     return folder if ours and (folder / FILES[DIAGNOSIS]).exists() else None
 
 
-def _write_page(path: Path, outcome: SessionOutcome) -> None:
-    save(path, html_of(outcome_answer(outcome, path.parent), outcome.ended_at))
-
-
-def _write_comment(path: Path, outcome: SessionOutcome) -> None:
-    write_text(path, comment(outcome))
-
-
 def _append_comment(path: Path, outcome: SessionOutcome) -> None:
     """Append to the step's summary, which other commands also write."""
     try:
@@ -120,6 +112,8 @@ def _append_comment(path: Path, outcome: SessionOutcome) -> None:
 
 
 WRITERS: Final[Mapping[str, Writer]] = {
-    ".html": _write_page, ".xml": write_junit, ".md": _write_comment, ".json": write_summary,
+    ".html": lambda path, of: save(path, html_of(outcome_answer(of, path.parent), of.ended_at)),
+    ".xml": write_junit, ".md": lambda path, of: write_text(path, comment(of)),
+    ".json": write_summary,
 }  # fmt: skip
 """By the end of a file's name, in their order: the JSON file is last, since it has every problem."""

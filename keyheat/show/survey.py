@@ -1,15 +1,13 @@
 """The tables of one or several Regions that throttled, as an answer with a part for each."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-
-import plotly.graph_objects as go
+from typing import Final
 
 from keyheat.analysis.elsewhere import has_errors, throttled_elsewhere
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
-from keyheat.evidence.survey import Survey, SurveyedTable
+from keyheat.evidence.survey import Survey
 from keyheat.numbers import some, whole
 from keyheat.runs.formats import Window
 from keyheat.show.answer import Answer, Figure, Table
@@ -36,6 +34,11 @@ class SurveyedRegion:
         """Those of which the close look says so, too."""
         return tuple(pair for pair in self.diagnosed if exit_code_of(pair[0].run) != DONE)
 
+    def constraint_of(self, table: str) -> Constraint:
+        """The limit that throttled a table, if the close look knows."""
+        verdicts = (each.run.diagnosis.verdict for each, _link in self.diagnosed if each.table.name == table)
+        return next((verdict.constraint for verdict in verdicts), "undetermined")
+
 
 def survey_exit_code(regions: Sequence[SurveyedRegion], missing: Sequence[str] = ()) -> int:
     """0: nothing throttled; 1: something did, or failed inside DynamoDB; 3: the evidence does not decide."""
@@ -51,7 +54,8 @@ def survey_answer(
 ) -> Answer:
     """Which tables throttled, the worst first. `missing` says which Regions could not be asked."""
     troubled = sorted(
-        (pair for region in regions for pair in region.troubled), key=lambda pair: -_throttles(pair[0])
+        (pair for region in regions for pair in region.troubled),
+        key=lambda pair: -sum(label.throttles for label in pair[0].run.diagnosis.labels),
     )
     parts = tuple(in_brief(table, link) for table, link in troubled)
     total = _there(regions)
@@ -59,7 +63,12 @@ def survey_answer(
     names = ", ".join(region.region for region in regions)
     failed = [table.table.name for table, _link in troubled if _only_failed(table)]
     throttled = [table.table.name for table, _link in troubled if not _only_failed(table)]
-    sentence = _sentence(len(throttled), len(failed), sum(map(_goes_on, troubled)), total, code)
+    going_on = sum(  # in the newest minute
+        table.evidence.up_to_now
+        and any(label.end >= table.evidence.window.end for label in table.run.diagnosis.labels)
+        for table, _link in troubled
+    )
+    sentence = _sentence(len(throttled), len(failed), going_on, total, code)
     return Answer(
         title="Throttled tables",
         sentence=f"{sentence} {NOT_YET}" if up_to_now and not parts else sentence,
@@ -68,28 +77,13 @@ def survey_answer(
         figures=tuple(_figures(regions, window)),
         notes=(*_calm(regions), *missing, *(line for region in regions for line in region.survey.missing)),
         parts=parts,
-        data={
-            "exit_code": code,
-            "tables": total,
-            "throttled": throttled,
-            "failed": failed,
-        },
+        data={"exit_code": code, "tables": total, "throttled": throttled, "failed": failed},
     )
 
 
 def _there(regions: Sequence[SurveyedRegion]) -> int:
     """How many tables there were in the window."""
     return sum(len(region.survey.tables) - len(region.survey.created_later) for region in regions)
-
-
-def _throttles(diagnosed: DiagnosedTable) -> int:
-    return sum(label.throttles for label in diagnosed.run.diagnosis.labels)
-
-
-def _goes_on(linked: tuple[DiagnosedTable, str]) -> bool:
-    """Whether a table throttled in the newest minute."""
-    evidence, labels = linked[0].evidence, linked[0].run.diagnosis.labels
-    return evidence.up_to_now and any(label.end >= evidence.window.end for label in labels)
 
 
 def _only_failed(diagnosed: DiagnosedTable) -> bool:
@@ -105,16 +99,9 @@ def _sentence(throttled: int, failed: int, going_on: int, total: int, code: int)
     if not throttled:
         unsure = " that could be asked" if code == INVALID else ""
         return f"None of {some(total, 'table')}{unsure} throttled{more}."
-    return f"{throttled:,} of {some(total, 'table')} throttled{_still(throttled, going_on)}{more}."
-
-
-def _still(throttled: int, going_on: int) -> str:
-    """How many of those that throttled did so in the newest minute."""
-    if not going_on:
-        return ""
-    if going_on < throttled:
-        return f", {going_on:,} of them to the newest minute"
-    return ", and still does" if throttled == 1 else ", and still do"
+    every = ", and still does" if throttled == 1 else ", and still do"
+    still = every if going_on >= throttled else f", {going_on:,} of them to the newest minute"
+    return f"{throttled:,} of {some(total, 'table')} throttled{still if going_on else ''}{more}."
 
 
 def _calm(regions: Sequence[SurveyedRegion]) -> Iterator[str]:
@@ -148,12 +135,16 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
     chart.update_xaxes(time_axis(start_s, end_s), overwrite=True)
     drawn = Counter[Constraint]()
     for region, table in pairs:
-        constraint = _constraint_of(region, table.name)
+        constraint, throttles = region.constraint_of(table.name), dict(sorted(table.throttles.items()))
         look = {
             "color": colour_of(constraint), "pattern": pattern(constraint, drawn[constraint]),
             "line": {"color": LIGHT["card"], "width": 1},
         }  # fmt: skip
-        chart.add_trace(_bars(table, region.survey.period_s, look))
+        chart.add_bar(
+            x=[iso(at.timestamp()) for at in throttles], y=list(throttles.values()), marker=look,
+            width=region.survey.period_s * 1000, offset=0, name=safe(table.name, 40),
+            hovertemplate=f"%{{x}}<br>%{{y:,}} throttle events of {safe(table.name)}<extra></extra>",
+        )  # fmt: skip
         drawn[constraint] += 1
     yield Figure(
         title="Throttle events by table",
@@ -165,19 +156,3 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
             rows=tuple({"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in pairs),
         ),
     )
-
-
-def _constraint_of(region: SurveyedRegion, table: str) -> Constraint:
-    verdicts = {
-        diagnosed.table.name: diagnosed.run.diagnosis.verdict for diagnosed, _link in region.diagnosed
-    }
-    return verdicts[table].constraint if table in verdicts else "undetermined"
-
-
-def _bars(table: SurveyedTable, period_s: int, look: Mapping[str, Any]) -> go.Bar:
-    throttles = dict(sorted(table.throttles.items()))
-    return go.Bar(
-        x=[iso(at.timestamp()) for at in throttles], y=list(throttles.values()), name=safe(table.name, 40),
-        width=period_s * 1000, offset=0, marker=look,
-        hovertemplate=f"%{{x}}<br>%{{y:,}} throttle events of {safe(table.name)}<extra></extra>",
-    )  # fmt: skip

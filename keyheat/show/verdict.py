@@ -137,20 +137,15 @@ def _sentence(verdict: Verdict, facts: Facts) -> str:
     numbers = ""
     if verdict.constraint == "table" and provisioned and (demand_per_s or facts.consumed_per_s):
         what = f"its demand was {demand}" if demand_per_s else f"it consumed {_consumed(facts)}"
-        numbers = f": {what}, and {whole(provisioned)} were provisioned{_at_the_end(facts)}"
+        last = facts.provisioned_last_per_s
+        at_end = f", {whole(last)} at the end" if last and whole(last) != whole(provisioned) else ""
+        numbers = f": {what}, and {whole(provisioned)} were provisioned{at_end}"
     elif verdict.constraint == "max_on_demand" and maximum is not None:
         demanded = f", and the demand was {demand}" if demand_per_s else ""
         numbers = f": it allows {units(maximum, facts.resource.direction)}{demanded}"
     elif verdict.constraint == "account" and facts.consumed_per_s:
         numbers = f"; {place} consumed {_consumed(facts)}"
     return f"{_subject(facts)} were throttled {why}{numbers}."
-
-
-def _at_the_end(facts: Facts) -> str:
-    """The capacity at which the last throttle came, where it was changed while the table throttled."""
-    first, last = facts.provisioned_per_s, facts.provisioned_last_per_s
-    changed = first and last and whole(first) != whole(last)
-    return f", {whole(last)} at the end" if changed else ""
 
 
 def _rate(facts: Facts, per_s: float | None) -> str:
@@ -254,9 +249,8 @@ def rival_words(verdict: Verdict) -> tuple[str, ...]:
 
 def numbers(finding: Finding) -> str:
     """The numbers of a finding, each with its name and its unit."""
-    return "; ".join(f"{name}: {_number(*measure)}" for name, measure in finding.numbers.items())
-
-
-def _number(value: float, unit: str) -> str:
-    text = whole(value) if value == round(value) or abs(value) >= 1_000 else measured(value)
-    return f"{text} {unit}".rstrip()
+    lines = []
+    for name, (value, unit) in finding.numbers.items():
+        text = whole(value) if value == round(value) or abs(value) >= 1_000 else measured(value)
+        lines.append(f"{name}: {text} {unit}".rstrip())
+    return "; ".join(lines)

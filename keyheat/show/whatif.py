@@ -126,40 +126,32 @@ def together(answers: Sequence[Answer]) -> Answer:
 
 def search_answer(result: Found) -> Answer:
     """The number, what throttles beyond it, and every number that was tried."""
-    search = result.search
+    search, (label, tone) = result.search, _outcome(result)
     allowed = f"at most {exact_percent(search.question.share_most)} throttled"
     return Answer(
         title=search.question.scenario.name,
-        label=_label(result),
-        tone=_tone(result),
+        label=label,
+        tone=tone,
         sentence=_sentence(result),
         context=f"{target_words(result.target)} · {some(len(search.in_order), 'number')} tried · {allowed}",
         facts=tuple(_facts(result)),
         tables=(_steps_table(result),),
         notes=(*result.assumed, *_notes(result)),
-        parts=tuple(_runs(result)),
         data=_data(result),
     )
 
 
-def _label(result: Found) -> str:
+def _outcome(result: Found) -> tuple[str, Tone]:
+    """The label, and the tone of the limit that throttles; none if a number is enough."""
     edge, answer = result.edge, result.search.answer
     if edge is not None and edge.state in NOT_OF_THE_TABLE:
-        return NOT_OF_THE_TABLE[edge.state]
-    return (
-        result.amount(answer.value) if answer else "None carried" if result.kind == "load" else "Not enough"
-    )
-
-
-def _tone(result: Found) -> Tone:
-    """The tone of the limit that throttles; none if a number is enough."""
-    edge = result.edge
-    if edge is not None and edge.state in NOT_OF_THE_TABLE:
-        return "invalid"
-    if edge is None or (result.kind != "load" and result.search.answer is not None):
-        return "none"
+        return NOT_OF_THE_TABLE[edge.state], "invalid"
+    nothing = "None carried" if result.kind == "load" else "Not enough"
+    label = result.amount(answer.value) if answer else nothing
+    if edge is None or (result.kind != "load" and answer is not None):
+        return label, "none"
     refused = edge.throttled_by(result.direction)
-    return "undetermined" if refused is None else refused.cause.constraint
+    return label, "undetermined" if refused is None else refused.cause.constraint
 
 
 def _sentence(result: Found) -> str:
@@ -169,16 +161,12 @@ def _sentence(result: Found) -> str:
     so_far = "No number that was tried is"
     if answer is not None:
         verb = "is" if answer.value == 1 else "are"
-        so_far = f"{result.amount(answer.value)}{_as_now(result, answer)} {verb}"
+        same = result.kind == "shards" and answer.value == result.search.question.present
+        so_far = f"{result.amount(answer.value)}{', as now,' if same else ''} {verb}"
     most = ", the most that was tried" if result.kind == "load" else ""
     if edge is None:
         return f"{so_far} {outcome}{most}{_collisions(result)}."
     return f"{so_far} {outcome}; {_beyond(result, edge)}."
-
-
-def _as_now(result: Found, step: Step) -> str:
-    """That a number of shards is the present one, so that nothing needs to change."""
-    return ", as now," if result.kind == "shards" and step.value == result.search.question.present else ""
 
 
 def _collisions(result: Found) -> str:
@@ -259,7 +247,7 @@ def _limited_by(step: Step, direction: Direction | None) -> str:
 
 
 def _steps_table(result: Found) -> Table:
-    """Every number with its throttles, limit, accepted units and cost."""
+    """Every number with its throttles, limit, accepted units and cost; one that was loaded has a report."""
     steps = result.search.in_order
     sides = [side for side in WRITES_FIRST if any(result.accepted_per_s(step, side) for step in steps)]
     indexed = any(not index.local for index in result.search.question.scenario.table.indexes)
@@ -273,7 +261,10 @@ def _steps_table(result: Found) -> Table:
         }
         for step in steps
     ]  # fmt: skip
-    return Table(title="Numbers tried, and what is accepted", rows=tuple(rows))
+    links = tuple(f"{step.folder.name}/{REPORT}" if step.folder else None for step in steps)
+    return Table(
+        title="Numbers tried, and what is accepted", rows=tuple(rows), links=links if any(links) else ()
+    )
 
 
 def _month(result: Found, step: Step) -> dict[str, str]:
@@ -283,21 +274,6 @@ def _month(result: Found, step: Step) -> dict[str, str]:
     costs = monthly(step, result.prices)
     first = {"provisioned": a_month(costs.provisioned_dollars)} if result.kind == "capacity" else {}
     return first | {"on demand": a_month(costs.on_demand_dollars if step.holds else None)}
-
-
-def _runs(result: Found) -> Iterator[Answer]:
-    """Each run that was loaded, with the link to its report, relative to the folder of all of them."""
-    for step in sorted(result.search.steps, key=lambda step: step.value):
-        if step.folder is None or step.verdict is None:
-            continue
-        yield Answer(
-            title=f"{result.amount(step.value)}, seed {step.scenario.seed}",
-            label="Holds" if step.holds else _limited_by(step, None),
-            tone="invalid" if step.state in NOT_OF_THE_TABLE else step.verdict.constraint,
-            sentence=next(iter(step.verdict.because), "Nothing was throttled."),
-            context=f"{result.throttled(step)} of {measured(step.attempts_per_s)} attempts/s throttled",
-            link=f"{step.folder.name}/{REPORT}",
-        )
 
 
 def _notes(result: Found) -> Iterator[str]:

@@ -1,17 +1,20 @@
-"""Answers of whatif over made-up numbers, for tests and for pictures: nothing is simulated."""
+"""Answers of whatif and fix, made up for tests and for pictures: nothing is simulated."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from keyheat.analysis.advice.actions import Applied
+from keyheat.analysis.advice.proof import proof_of, tried
 from keyheat.model.resources import Cause
 from keyheat.model.retries import policy_named
-from keyheat.plan.prices import load_prices
+from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.variants import changes
 from keyheat.show.answer import Answer
-from keyheat.show.figures import retry_figure, search_figure
+from keyheat.show.fix import Fix
 from keyheat.show.retries import retries_answer
 from keyheat.show.whatif import Found, search_answer
 from keyheat.simulator.outcome import LimitHit, SimulationOutcome
@@ -96,17 +99,27 @@ BUSY = retried_run("boto3-2026", later=20, tail_s=3)
 STUCK = retried_run("boto3-2026-adaptive", at_once=10, later=50, waiting=40, tail_s=5)
 
 
-def drawn(made: Found) -> Answer:
-    return replace(search_answer(made), figures=(search_figure(made),))
-
-
 def made_answers() -> dict[str, Answer]:
     """An answer to each question."""
     asked, runs = capacity_asked(), (NONE, BUSY, STUCK)
     capacity = [step(asked, 4_000, 0.2, KEY), step(asked, 8_000, 0.2, KEY)]
     return {
-        "shards": drawn(shards_found()),
-        "capacity": drawn(found(search(asked, capacity, None, 8_000))),
-        "load": drawn(load_found()),
-        "retries": replace(retries_answer(HOTKEY, runs, 10), figures=(retry_figure(runs),)),
+        "shards": search_answer(shards_found()),
+        "capacity": search_answer(found(search(asked, capacity, None, 8_000))),
+        "load": search_answer(load_found()),
+        "retries": retries_answer(HOTKEY, runs, 10, drawn=True),
     }
+
+
+def made_fix(before: Path, after: Path) -> Fix:
+    """Shards for a hot key, with a run of each side."""
+    scenarios, billing = [HOTKEY, a_shipped("sharded")], Billing(load_prices())
+    remedy = Applied(
+        actions=("shard_writes",), resource="table", direction="write", scenario=scenarios[1],
+        says="20 shards", notes=("One user more reads.",), queries_per_read=(1, 20),
+    )  # fmt: skip
+    runs = [tried(run, one, billing) for run, one in zip((before, after), scenarios, strict=True)]
+    proof = proof_of(("partition", "table", "write"), runs[:1], runs[1:])
+    return Fix(
+        scenario=HOTKEY, remedy=remedy, changes=changes(*scenarios), proof=proof, target="local",
+    )  # fmt: skip

@@ -6,16 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.proof import Tried, proof_of, tried
-from keyheat.plan.prices import Billing, load_prices
-from keyheat.scenario.variants import changes
-from keyheat.show.figures import fix_figure
+from keyheat.analysis.advice.proof import Tried
 from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of, save
 from keyheat.terms import THROTTLED_BY, titled
-from tests.make import a_shipped
-from tests.pages.made_answers import made_answers
+from tests.pages.made_answers import made_answers, made_fix
 
 pytestmark = pytest.mark.browser
 LABELS = """() => [...document.querySelectorAll("#tables .counts td")]
@@ -28,21 +23,10 @@ AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def fix(samples: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Fix:
-    folder, prices = tmp_path_factory.mktemp("pages"), load_prices()
-    sides = {"before-1": "hotkey", "after-1": "sharded"}
-    for side, name in sides.items():
+    folder = tmp_path_factory.mktemp("pages")
+    for side, name in (("before-1", "hotkey"), ("after-1", "sharded")):
         (folder / side).symlink_to(samples[name])
-    before, after = a_shipped("hotkey"), a_shipped("sharded")
-    remedy = Applied(
-        actions=("shard_writes",), resource="table", direction="write", scenario=after, says="20 shards",
-        notes=("One user more reads.",), queries_per_read=(1, 20),
-    )  # fmt: skip
-    runs = [tried(folder / side, a_shipped(name), Billing(prices)) for side, name in sides.items()]
-    return Fix(
-        scenario=before, remedy=remedy, changes=changes(before, after),
-        proof=proof_of(("partition", "table", "write"), runs[:1], runs[1:]),
-        target="local",
-    )  # fmt: skip
+    return made_fix(folder / "before-1", folder / "after-1")
 
 
 def test_a_phone_has_every_column_of_a_wide_table_under_its_name(visit, tmp_path):
@@ -69,8 +53,7 @@ def test_a_limit_that_hardly_throttles_is_not_called_nothing(fix: Fix) -> None:
 
 
 def test_the_fix_says_its_verdict_first_and_links_both_reports(visit, fix):
-    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
-    page = visit(save(fix.proof.before[0].folder.parent / "fix.html", html_of(answer, AT)).as_uri())
+    page = visit(save(fix.proof.before[0].folder.parent / "fix.html", html_of(fix_answer(fix), AT)).as_uri())
     assert page.locator("#verdict").inner_text().startswith("Fixed: with 20 shards, throttles")
     links = page.locator("article a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
     assert links == ["before-1/report.html", "after-1/report.html"]

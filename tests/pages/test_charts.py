@@ -253,7 +253,7 @@ def section(text: str, name: str) -> str:
 @pytest.mark.slow
 def test_a_missing_file_is_said_and_the_rest_is_shown(a_run: Any) -> None:
     text = page_of(load_run(a_run(without=("partitions.parquet",))))
-    assert "partitions.parquet is missing or damaged." in section(text, "partitions").lower()
+    assert '<section id="partitions">' not in text
     assert "<code>partitions.parquet</code>" in section(text, "missing")
 
 

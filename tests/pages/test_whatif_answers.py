@@ -16,10 +16,9 @@ from keyheat.model.retries import policy_named
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.show.answer import Answer, json_of
-from keyheat.show.figures import retry_figure
 from keyheat.show.html import html_of
 from keyheat.show.markdown import markdown_of
-from keyheat.show.retries import found_in, retries_answer, sentence_of
+from keyheat.show.retries import found_in, retries_answer, retry_figure, sentence_of
 from keyheat.show.text import text_of
 from keyheat.show.whatif import exit_code_of, search_answer, together
 from keyheat.simulator.outcome import LimitHit

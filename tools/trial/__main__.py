@@ -10,11 +10,12 @@ import click
 
 from keyheat.cli.guards import SafetyRefusal, agreed, plan_of, target_of
 from keyheat.cli.main import main
-from keyheat.cli.options import a_file, a_path, in_json, price_list, series_place, some_prices
+from keyheat.cli.options import a_file, a_path, in_json, price_list, series_place
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import Within
 from keyheat.load.guard.options import Guards
+from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.runs.folder import versions
 from keyheat.scenario.variants import write_scenario
 from keyheat.show.console import bars, err, in_words, out, print_json, strong
@@ -62,7 +63,7 @@ SHARED, PAGE = "trial.json", "trial.html"
 )
 @click.option("--yes", is_flag=True, help="do not ask whether to go on; required without a terminal")
 @in_json("what was found")
-@some_prices
+@click.option("--prices", type=a_file, default=PRICES, help="price list  [default: configs/prices.toml]")
 def trial(
     target: str, only: tuple[str, ...], earlier: Path | None, folder: Path | None, max_dollars: float,
     yes: bool, prices: Path,
@@ -108,7 +109,7 @@ def _agreed(
             name: Job(with_dollars(job.scenario, bills[name] + spare / len(jobs)), job.path, job.folder)
             for name, job in jobs.items()
         }
-    options = [*agreed(list(jobs.values()), target, guards, prices=prices), "--prices", str(prices)]
+    options = agreed(list(jobs.values()), target, guards, prices=prices)
     for job in jobs.values():
         write_scenario(job.path, job.scenario)
     return jobs, How(target=target, options=tuple(options), quick=True, report=False, quiet=True)

@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 
 from keyheat.analysis.report import ReportRun
 from keyheat.numbers import NOTHING, UNITS, measured, moment, saying, some, span, whole
-from keyheat.runs.manifest import CapacityChange
 from keyheat.show.answer import Figure, Mark, Picture, Table
 from keyheat.show.charts.base import MOST_POINTS, figure, iso, stepped, time_axis
 from keyheat.show.charts.rates import LIMITS, Rates
@@ -106,47 +105,39 @@ def rate_table(rates: Rates) -> Table:
 
 def changes_of(run: ReportRun, resource: Resource) -> list[float]:
     """Times at which a capacity of a resource, or the billing mode, came into force."""
-    mine = (resource.index, str(resource.direction))
-    return sorted(
-        {
-            _epoch_s(run, change.in_force_s)
-            for change in _changes(run)
-            if change.in_force_s is not None
-            and (change.what == "billing_mode" or (change.index, change.what.partition(".")[2]) == mine)
-        }
-    )
+    if run.manifest is None:
+        return []
+    mine, began_s = (resource.index, str(resource.direction)), run.manifest.started_at.timestamp()
+    in_force = {
+        change.in_force_s
+        for change in run.manifest.timeline
+        if change.what == "billing_mode" or (change.index, change.what.partition(".")[2]) == mine
+    }
+    return sorted(began_s + at_s for at_s in in_force if at_s is not None)
 
 
 def change_table(run: ReportRun) -> Table | None:
     """Every requested change of capacity with its outcome; None without changes."""
-    changes = _changes(run)
-    last_s = max((max(change.at_s, change.in_force_s or 0.0) for change in changes), default=0.0)
-    say = saying(_epoch_s(run, 0.0), _epoch_s(run, last_s)) if changes else str
-    rows = tuple(
-        {
-            "asked for (UTC)": say(_epoch_s(run, change.at_s)), "by": change.by,
-            "resource": whose(label_of(change.index)),
-            "what": change.what.replace("_", " ").replace(".", ", "),
-            "from": _amount(change.before), "to": _amount(change.after), "because": change.because or NOTHING,
-            "in force": f"refused: {change.refused}" if change.refused else NOTHING
-            if change.in_force_s is None else say(_epoch_s(run, change.in_force_s)),
-        }
-        for change in changes
-    )  # fmt: skip
-    return Table(title="Changes of capacity", rows=rows) if rows else None
-
-
-def _amount(value: float | str | None) -> str:
-    return whole(value) if isinstance(value, int | float) else value or NOTHING
-
-
-def _changes(run: ReportRun) -> Sequence[CapacityChange]:
-    return run.manifest.timeline if run.manifest is not None else ()
-
-
-def _epoch_s(run: ReportRun, elapsed_s: float) -> float:
-    assert run.manifest is not None, "it holds the changes"
-    return run.manifest.started_at.timestamp() + elapsed_s
+    if run.manifest is None or not run.manifest.timeline:
+        return None
+    changes, began_s, rows = run.manifest.timeline, run.manifest.started_at.timestamp(), []
+    say = saying(began_s, began_s + max(max(change.at_s, change.in_force_s or 0.0) for change in changes))
+    for change in changes:
+        before, after = (
+            whole(value) if isinstance(value, int | float) else value or NOTHING
+            for value in (change.before, change.after)
+        )
+        in_force = NOTHING if change.in_force_s is None else say(began_s + change.in_force_s)
+        rows.append(
+            {
+                "asked for (UTC)": say(began_s + change.at_s), "by": change.by,
+                "resource": whose(label_of(change.index)),
+                "what": change.what.replace("_", " ").replace(".", ", "), "from": before, "to": after,
+                "because": change.because or NOTHING,
+                "in force": f"refused: {change.refused}" if change.refused else in_force,
+            }
+        )  # fmt: skip
+    return Table(title="Changes of capacity", rows=tuple(rows))
 
 
 WIDTH, HEIGHT, BOTTOM, THROTTLED_HEIGHT = 320, 64, 96, 26

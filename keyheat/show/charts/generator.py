@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pandas as pd
-import plotly.graph_objects as go
 from hdrh.histogram import HdrHistogram
 
 from keyheat.analysis.report import ReportRun
@@ -52,33 +51,24 @@ def generator_figure(run: ReportRun) -> Figure | None:
     start_s, end_s = int(finest.index[0]), int(finest.index[-1]) + 1
     for name, role in OUTCOMES.items():
         if sent[name].any():
-            chart.add_trace(
-                go.Scatter(
-                    **stepped(sent[name], step_s), name=name, stackgroup="attempts",
-                    line={"color": LIGHT[role], "width": 1},
-                    fillcolor=LIGHT["soft" if role == "accent" else role],
-                    hovertemplate=f"%{{x}}<br>%{{y:,}} a second {name}<extra></extra>",
-                )
+            chart.add_scatter(
+                **stepped(sent[name], step_s), name=name, stackgroup="attempts",
+                line={"color": LIGHT[role], "width": 1},
+                fillcolor=LIGHT["soft" if role == "accent" else role],
+                hovertemplate=f"%{{x}}<br>%{{y:,}} a second {name}<extra></extra>",
             )  # fmt: skip
-    if (line := _demand(run, sent.index, step_s)) is not None:
-        chart.add_trace(line)
+    health = run.health
+    if health.asked_per_s and health.target_unit == "requests":
+        shape, began_s = _shape(run), run.manifest.started_at.timestamp() if run.manifest else 0.0
+        rates = [shape.rate(second - began_s) if shape else health.asked_per_s for second in sent.index]
+        chart.add_scatter(
+            **stepped(pd.Series(rates, sent.index), step_s), hoverinfo="skip",
+            name=f"{DEMAND}: {rate(health.asked_per_s, 'requests')}",
+            line={"color": LIGHT["ink"], "dash": "dash", "width": 1.5},
+        )  # fmt: skip
     chart.update_xaxes(time_axis(start_s, end_s), overwrite=True)
     title = "What was sent, on a virtual clock" if run.simulated else "What the load generator sent"
     return Figure(title=title, summary=generator_words(run, step_s), figure=chart)
-
-
-def _demand(run: ReportRun, seconds: pd.Index, step_s: int) -> go.Scatter | None:
-    """The demand over time, if it is in requests."""
-    health, shape = run.health, _shape(run)
-    if not health.asked_per_s or health.target_unit != "requests":
-        return None
-    began_s = run.manifest.started_at.timestamp() if run.manifest else 0.0
-    rates = [shape.rate(second - began_s) if shape else health.asked_per_s for second in seconds]
-    return go.Scatter(
-        **stepped(pd.Series(rates, seconds), step_s), hoverinfo="skip",
-        name=f"{DEMAND}: {rate(health.asked_per_s, 'requests')}",
-        line={"color": LIGHT["ink"], "dash": "dash", "width": 1.5},
-    )  # fmt: skip
 
 
 def _shape(run: ReportRun) -> LoadShape | None:
@@ -96,7 +86,7 @@ def generator_words(run: ReportRun, step_s: int = 1) -> str:
 
 
 def _sentences(run: ReportRun, step_s: int) -> Iterator[str]:
-    health, manifest = run.health, run.manifest
+    health, counted = run.health, run.manifest.counted if run.manifest else {}
     if step_s > 1:
         yield f"Means of {span(step_s)}."
     if health.asked_per_s and health.achieved_per_s is not None:
@@ -110,17 +100,16 @@ def _sentences(run: ReportRun, step_s: int) -> Iterator[str]:
         yield f"Its loop was late by {milliseconds(health.loop_lag_ms_max)} at most."
     if health.late_ms_p99 is not None:
         yield f"Requests left {milliseconds(health.late_ms_p99)} late ({P99})."
-    if manifest is not None and "arrivals.late" in manifest.counted:
-        late, dropped = (int(manifest.counted.get(f"arrivals.{name}", 0)) for name in ("late", "dropped"))
+    if "arrivals.late" in counted:
+        late, dropped = (int(counted.get(f"arrivals.{name}", 0)) for name in ("late", "dropped"))
         was = "was" if dropped == 1 else "were"
         yield (
             f"{some(late, 'arrival')} started more than 10 ms late; "
             f"{some(dropped, 'arrival')} could not start within a second, and {was} dropped."
         )
     if run.totals.errors:
-        kinds = ", ".join(
-            f"{name} {whole(count)}" for name, count in sorted(run.totals.errors_by_kind.items())
-        )
+        by_kind = sorted(run.totals.errors_by_kind.items())
+        kinds = ", ".join(f"{name} {whole(count)}" for name, count in by_kind)
         yield f"{some(run.totals.errors, 'request')} failed for another reason ({kinds})."
 
 
@@ -146,16 +135,12 @@ def latency_figure(histograms: Mapping[str, HdrHistogram]) -> Figure | None:
         name = f"{safe(operation)}, {IN_WORDS.get(outcome, outcome)}"
         at = curve(histogram)
         furthest = max(furthest, *at)
-        chart.add_trace(
-            go.Scatter(
-                x=compact(map(_nines, at)), y=compact(at.values()), mode="lines", name=name,
-                line={
-                    "color": LIGHT[ROLES[outcome]], "width": 2,
-                    "dash": DASHES[operations.index(operation) % len(DASHES)],
-                },
-                customdata=[f"{percentile:.6g}" for percentile in at],
-                hovertemplate=f"{name}: p%{{customdata}} %{{y:,}} ms<extra></extra>",
-            )
+        dash = DASHES[operations.index(operation) % len(DASHES)]
+        chart.add_scatter(
+            x=compact(map(_nines, at)), y=compact(at.values()), mode="lines", name=name,
+            line={"color": LIGHT[ROLES[outcome]], "width": 2, "dash": dash},
+            customdata=[f"{percentile:.6g}" for percentile in at],
+            hovertemplate=f"{name}: p%{{customdata}} %{{y:,}} ms<extra></extra>",
         )  # fmt: skip
     nines = [nine for nine in NINES if nine <= furthest + 1e-9]
     chart.update_xaxes(
@@ -166,8 +151,13 @@ def latency_figure(histograms: Mapping[str, HdrHistogram]) -> Figure | None:
     title = "Service time of one attempt, by its outcome"
     if any(outcome == RESPONSE for _, outcome, _ in drawn):
         title += f"; {RESPONSE_TIME} of a request, with queueing and retries"
+    words = (
+        f"{row['operation']}, {row['outcome']} ({row['requests']}): {P50} {row['p50']}, {P99} {row['p99']}, "
+        f"max {row['max']}."
+        for row in rows
+    )
     return Figure(
-        title="Latency by percentile", summary=" ".join(map(_latency_words, rows)), figure=chart,
+        title="Latency by percentile", summary=" ".join(words), figure=chart,
         table=Table(title=title, rows=rows, folded=True),
     )  # fmt: skip
 
@@ -189,16 +179,7 @@ def _nines(percentile: float) -> float:
 
 
 def _latency_row(row: Any) -> dict[str, str]:
-    times = {
-        "p50": row.p50_ms, "p90": row.p90_ms, "p95": row.p95_ms, "p99": row.p99_ms, "p99.9": row.p999_ms,
-        "max": row.max_ms,
-    }  # fmt: skip
+    columns = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99.9": "p999", "max": "max"}
     words = {"operation": row.operation, "outcome": IN_WORDS.get(row.outcome, row.outcome)}
-    return {**words, "requests": whole(row.count), **{name: milliseconds(at) for name, at in times.items()}}
-
-
-def _latency_words(row: Mapping[str, str]) -> str:
-    return (
-        f"{row['operation']}, {row['outcome']} ({row['requests']}): {P50} {row['p50']}, {P99} {row['p99']}, "
-        f"max {row['max']}."
-    )
+    times = {name: milliseconds(getattr(row, f"{column}_ms")) for name, column in columns.items()}
+    return {**words, "requests": whole(row.count), **times}

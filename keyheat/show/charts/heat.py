@@ -4,7 +4,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from keyheat.analysis.report import ReportRun
 from keyheat.numbers import UNITS, measured, percent, rate, saying, some, span, whole
@@ -176,8 +175,13 @@ def partition_figure(
     unit, gap = UNITS[resource.direction], 2 if len(numbers) <= NAMED_PARTITIONS else 0
     most = max(highest(heat), ceiling_per_s)
     chart.add_trace(heat_map(heat, width_s, most, unit, ygap=gap))
-    if highest(refused):
-        chart.add_trace(_refusals(_fitting(refused[numbers])[0], width_s, gap))
+    if worst := highest(throttled := _fitting(refused[numbers])[0]):
+        overlay = heat_map(
+            throttled.where(throttled > 0), width_s, worst, "throttled", ygap=gap,
+            colorscale=REFUSED, colorbar=color_bar(worst, "throttled", 0.52),
+            hovertemplate="%{x}<br>%{z:,} throttled a second<extra></extra>",
+        )  # fmt: skip
+        chart.add_trace(overlay)
     chart.update_xaxes(time_axis(units.index[0], end_s), overwrite=True)
     names = [f"{number}: from {percent(born.loc[number, 'from_share'])}" for number in numbers]
     axis, every = row_axis(names), -(-len(names) // NAMED_PARTITIONS)
@@ -188,16 +192,6 @@ def partition_figure(
         title=f"Partitions: {resource.title}", figure=chart,
         summary=_partition_sentences(units, refused * step_s, born, step_s, len(numbers)),
         table=_partition_table(units, refused * step_s, born, unit, step_s),
-    )  # fmt: skip
-
-
-def _refusals(refused: pd.DataFrame, step_s: float, gap: int) -> go.Heatmap:
-    """Throttles of each partition, in the colour of the partition limit."""
-    most = highest(refused)
-    return heat_map(
-        refused.where(refused > 0), step_s, most, "throttled", ygap=gap,
-        colorscale=REFUSED, colorbar=color_bar(most, "throttled", 0.52),
-        hovertemplate="%{x}<br>%{z:,} throttled a second<extra></extra>",
     )  # fmt: skip
 
 
@@ -229,19 +223,19 @@ def _partition_table(
 ) -> Table:
     say = saying(units.index[0], units.index[-1])
     totals = units.sum()
+    split_from = {
+        number: "" if pd.isna(of["parent"]) else f"{of['parent']}, at {say(of['since'])}"
+        for number, of in born.iterrows()
+    }
     rows = tuple(
         {
             "partition": str(number), "its hashes begin at": percent(born.loc[number, "from_share"]),
-            "split from": _split_words(born.loc[number], say), unit: measured(totals[number] * step_s),
+            "split from": split_from[number], unit: measured(totals[number] * step_s),
             f"most, {unit}/s": measured(units[number].max()), "throttles": whole(refused[number].sum()),
         }
         for number in totals.sort_values(ascending=False, kind="stable").index[:MOST_PARTITIONS]
     )  # fmt: skip
     return Table(title="Partitions, the busiest first", rows=rows, folded=True)
-
-
-def _split_words(partition: pd.Series, say: Any) -> str:
-    return "" if pd.isna(partition["parent"]) else f"{partition['parent']}, at {say(partition['since'])}"
 
 
 FEWEST_BARS, MOST_BARS = 3, 10
@@ -264,53 +258,35 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
     names = [f"{shortened(_name(row), 24)}  {percent(row.share)}" for row in rows_of(top)]
     places, notes, axis = named_rows(names)
     chart = figure(84 + 44 * len(top))
-    for throttled, role in ((True, "throttled"), (False, "accent")):
-        mine = [position for position, row in enumerate(rows_of(top)) if bool(row.throttles) == throttled]
-        if mine:
-            chart.add_trace(
-                _bars(top.iloc[mine], [places[position] for position in mine], unit, role, throttled)
-            )
+    throttled = top["throttles"] > 0
+    for name, role, mine in (("with", "throttled", throttled), ("no", "accent", ~throttled)):
+        if mine.any():
+            chart.add_bar(
+                orientation="h", x=compact(top["units_per_s"][mine]), width=0.36, marker_color=LIGHT[role],
+                y=[position for position, drawn in zip(places, mine, strict=True) if drawn],
+                name=f"{DEMAND}, {name} throttles",
+                customdata=[
+                    [safe(_name(row)), percent(row.share), whole(row.throttles)] for row in rows_of(top[mine])
+                ],
+                hovertemplate=f"%{{customdata[0]}}<br>%{{x:,}} {unit}/s, %{{customdata[1]}} of all<br>"
+                "%{customdata[2]} throttles<extra></extra>",
+            )  # fmt: skip
     if ceiling_per_s <= FAR_ABOVE * top["units_per_s"].max():
-        chart.add_trace(
-            go.Scatter(
-                x=[ceiling_per_s, ceiling_per_s], y=[places[-1] - 0.5, 0.65], mode="lines", hoverinfo="skip",
-                line={"color": LIGHT["ceiling"], "dash": "dot", "width": 1.5},
-                name=f"one partition admits: {whole(ceiling_per_s)} {unit}/s",
-            )
+        chart.add_scatter(
+            x=[ceiling_per_s, ceiling_per_s], y=[places[-1] - 0.5, 0.65], mode="lines", hoverinfo="skip",
+            line={"color": LIGHT["ceiling"], "dash": "dot", "width": 1.5},
+            name=f"one partition admits: {whole(ceiling_per_s)} {unit}/s",
         )  # fmt: skip
     lay_out(chart, annotations=notes, barmode="overlay")
     chart.update_xaxes({"rangemode": "tozero", "gridcolor": LIGHT["line"], "nticks": 5}, overwrite=True)
     chart.update_yaxes(axis, overwrite=True)
-    return Figure(
-        title=f"Hottest keys, {direction}s", summary=_sentence(keys.iloc[0], direction, ceiling_per_s),
-        figure=chart, table=_table(keys, unit),
-    )  # fmt: skip
-
-
-def _bars(keys: pd.DataFrame, places: list[int], unit: str, role: str, throttled: bool) -> go.Bar:
-    words = [[safe(_name(row)), percent(row.share), whole(row.throttles)] for row in rows_of(keys)]
-    return go.Bar(
-        orientation="h", x=compact(keys["units_per_s"]), y=places, width=0.36, marker_color=LIGHT[role],
-        name=f"{DEMAND}, {'with' if throttled else 'no'} throttles", customdata=words,
-        hovertemplate=f"%{{customdata[0]}}<br>%{{x:,}} {unit}/s, %{{customdata[1]}} of all<br>"
-        "%{customdata[2]} throttles<extra></extra>",
-    )  # fmt: skip
-
-
-def _name(row: Any) -> str:
-    return key_name(row.key, None if pd.isna(row.shown) else row.shown)
-
-
-def _sentence(first: Any, direction: Direction, ceiling_per_s: float) -> str:
-    unit = UNITS[direction]
-    outcome = f"It met {some(first.throttles, 'throttle')}." if first.throttles else "It was never throttled."
-    return (
-        f"The {DEMAND} for the hottest key was {rate(first.units_per_s, unit)} while it was hot, "
-        f"{percent(first.share)} of all; one partition admits {whole(ceiling_per_s)} {unit}/s. {outcome}"
+    hottest = keys.iloc[0]
+    throttles = some(hottest.throttles, "throttle")
+    outcome = f"It met {throttles}." if hottest.throttles else "It was never throttled."
+    summary = (
+        f"The {DEMAND} for the hottest key was {rate(hottest.units_per_s, unit)} while it was hot, "
+        f"{percent(hottest.share)} of all; one partition admits {whole(ceiling_per_s)} {unit}/s. {outcome}"
     )
-
-
-def _table(keys: pd.DataFrame, unit: str) -> Table:
     rows = tuple(
         {
             "key": shortened(_name(row), 80), f"{DEMAND}, {unit}/s": measured(row.units_per_s),
@@ -318,7 +294,12 @@ def _table(keys: pd.DataFrame, unit: str) -> Table:
         }
         for row in rows_of(keys)
     )  # fmt: skip
-    return Table(title="Hottest keys over the whole run", rows=rows, folded=True)
+    table = Table(title="Hottest keys over the whole run", rows=rows, folded=True)
+    return Figure(title=f"Hottest keys, {direction}s", summary=summary, figure=chart, table=table)
+
+
+def _name(row: Any) -> str:
+    return key_name(row.key, None if pd.isna(row.shown) else row.shown)
 
 
 def throttled_key_table(run: ReportRun) -> Table | None:

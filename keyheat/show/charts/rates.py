@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 
 from keyheat.analysis.report import ReportRun
-from keyheat.analysis.track import Cells
 from keyheat.numbers import UNITS, whole
-from keyheat.runs.formats import Evidence, Label
-from keyheat.runs.frames import frame as frame_of
-from keyheat.runs.frames import seconds_of, throttles_of
+from keyheat.runs.formats import Label
+from keyheat.runs.frames import throttles_of
 from keyheat.show.answer import Mark
 from keyheat.show.charts.base import coarser, width_for
 from keyheat.show.verdict import SHOWN
@@ -114,10 +112,10 @@ def client_rates(run: ReportRun, resource: Resource) -> Rates | None:
         return None
     seconds = pd.RangeIndex(*limits)
     frame = pd.DataFrame(index=seconds)
-    rows = _rows_of(client_seconds(run), resource)
-    if rows is not None and len(rows):
-        sums = rows.groupby(_epoch_s(rows["second"]))[["consumed_units", "attempts"]].sum()
-        frame[["consumed", "attempts"]] = sums.astype("float64").reindex(seconds, fill_value=0.0)
+    rows = run.record.of(resource)
+    if rows is not None and len(rows["second"]):
+        sums = pd.DataFrame(rows).set_index("second")[["consumed_units", "attempts"]]
+        frame[["consumed", "attempts"]] = sums.reindex(seconds, fill_value=0.0)
     throttled = client_throttles(run, resource)
     counts = throttled.pivot_table(index="second", columns="constraint", values="count", aggfunc="sum")
     frame = frame.join(counts.astype("float64").reindex(seconds).fillna(0.0))
@@ -129,23 +127,23 @@ def published_rates(run: ReportRun, resource: Resource) -> Rates | None:
     track = run.track(resource)
     if run.evidence is None or track is None or not track.consumed:
         return None
-    start_s, end_s = _whole_minutes(run.evidence)
+    window = run.evidence.window
+    start_s = int(window.start.timestamp()) // MINUTE_S * MINUTE_S
+    end_s = -(-int(window.end.timestamp()) // MINUTE_S) * MINUTE_S
     step_s = max(track.step_s, width_for(end_s - start_s, MOST_MINUTES), MINUTE_S)
-    published: dict[str, Cells] = {
-        "consumed": track.consumed,
-        "events": track.events or {},
-    }
-    published |= {str(name): cells for name, cells in track.causes.items()}
-    cells = pd.DataFrame({name: pd.Series(cells, dtype="float64") for name, cells in published.items()})
+    causes = list(map(str, track.causes))
+    published = dict(zip(causes, track.causes.values(), strict=True))
+    published |= {"consumed": track.consumed, "events": track.events or {}}
+    cells = pd.DataFrame({name: pd.Series(of, dtype="float64") for name, of in published.items()})
     cells = cells[(cells.index >= start_s) & (cells.index < end_s)]
     steps = cells.groupby((cells.index - start_s) // step_s).sum(min_count=1)
     lengths = np.diff([*range(start_s, end_s, step_s), end_s])
     frame = steps.reindex(range(len(lengths))).div(lengths, axis=0)
     frame.index = start_s + frame.index * step_s
     unpublished = frame.isna().all(axis=1)
-    named = [name for name in track.causes if frame[name].sum()]
-    frame[list(track.causes)] = frame[list(track.causes)].fillna(0.0)
-    rest = (frame["events"].fillna(0.0) - frame[list(track.causes)].sum(axis=1)).clip(lower=0.0)
+    named = [name for name in causes if frame[name].sum()]
+    frame[causes] = frame[causes].fillna(0.0)
+    rest = (frame["events"].fillna(0.0) - frame[causes].sum(axis=1)).clip(lower=0.0)
     frame = frame[["consumed", *named]]
     if (rest * lengths).sum() >= 1:
         frame = frame.assign(undetermined=rest)
@@ -165,13 +163,6 @@ def published_resources(run: ReportRun) -> list[Resource]:
     ]
 
 
-def client_seconds(run: ReportRun) -> pd.DataFrame | None:
-    """The frame of seconds, of the run or else of its evidence."""
-    if run.seconds is not None or run.evidence is None or run.evidence.seconds is None:
-        return run.seconds
-    return seconds_of(run.evidence.seconds)
-
-
 def client_throttles(run: ReportRun, resource: Resource | None = None) -> pd.DataFrame:
     """Throttles by second, resource, direction, reason and constraint; of those without a reason, what the
     label of their second says. Of a run that kept no throttles, those of its seconds.
@@ -179,22 +170,22 @@ def client_throttles(run: ReportRun, resource: Resource | None = None) -> pd.Dat
     kept = run.throttles
     if kept is None and run.evidence is not None and run.evidence.throttles is not None:
         kept = throttles_of(run.evidence)
-    if kept is None:
-        seconds = client_seconds(run)
-        kept = _as_throttles(seconds) if seconds is not None else frame_of("throttles", [])
-    rows = kept if resource is None else _rows_of(kept, resource)
-    refused = rows.assign(second=_epoch_s(rows["at"]), constraint=rows["constraint"].astype(object))
-    refused = refused[refused["count"] > 0]
+    if kept is not None:
+        at_s = kept["at"].astype("datetime64[s, UTC]").astype("int64")
+        rows = kept.assign(second=at_s, constraint=kept["constraint"].astype(object))
+    else:
+        nothing: dict[str, Any] = dict.fromkeys(("second", "resource", "direction", "throttled"), ())
+        rows = pd.DataFrame(nothing | dict(run.record.seconds or {}))
+        rows = rows.rename(columns={"throttled": "count"}).assign(reason=None, constraint=None)
+    if resource is not None:
+        rows = rows[(rows["resource"] == resource.label_name) & (rows["direction"] == resource.direction)]
+    refused = rows[rows["count"] > 0]
     unnamed = refused["constraint"].isna()
     if unnamed.any():
         refused.loc[unnamed, "constraint"] = [
             _label_at(run.diagnosis.labels, row) for row in refused[unnamed].itertuples()
         ]
     return refused
-
-
-def _as_throttles(seconds: pd.DataFrame) -> pd.DataFrame:
-    return frame_of("throttles", seconds.rename(columns={"second": "at", "throttled": "count"}))
 
 
 def _label_at(labels: Iterable[Label], row: Any) -> Constraint:
@@ -209,16 +200,6 @@ def _label_at(labels: Iterable[Label], row: Any) -> Constraint:
     return "undetermined"
 
 
-def _rows_of(rows: pd.DataFrame | None, resource: Resource) -> Any:
-    if rows is None:
-        return None
-    return rows[(rows["resource"] == resource.label_name) & (rows["direction"] == resource.direction)]
-
-
-def _epoch_s(moments: pd.Series) -> pd.Series:
-    return moments.astype("datetime64[s, UTC]").astype("int64")
-
-
 def _with_limits(frame: pd.DataFrame, run: ReportRun, resource: Resource) -> pd.DataFrame:
     """Add the capacity in force at each step, else the maximum of an on-demand table."""
     for name, steps in (("provisioned", run.provisioned(resource)), ("maximum", run.maximum(resource))):
@@ -226,8 +207,3 @@ def _with_limits(frame: pd.DataFrame, run: ReportRun, resource: Resource) -> pd.
         if np.isfinite(units).any():
             return frame.assign(**{name: units})
     return frame
-
-
-def _whole_minutes(evidence: Evidence) -> tuple[int, int]:
-    start_s, end_s = (int(at.timestamp()) for at in (evidence.window.start, evidence.window.end))
-    return start_s // MINUTE_S * MINUTE_S, -(-end_s // MINUTE_S) * MINUTE_S
