@@ -387,5 +387,5 @@ def _windows(demand: KeyDemand, keys: Iterable[str]) -> tuple[KeyWindow, ...]:
                 if (units := demand.of(key, at))
             ),
         )
-        for at in demand.moments
+        for at in demand.hot
     )

@@ -201,6 +201,19 @@ def test_a_hot_key_has_what_it_consumed_and_one_unit_for_each_throttle_of_unknow
     assert cold.units_per_s == pytest.approx(10.0)
 
 
+def test_the_demand_of_a_key_is_that_of_the_minutes_that_throttled() -> None:
+    """Eight quiet minutes, then two in which the key asks for 1,200 WCU/s: 1,000 and what is refused."""
+    used = [600 * 60.0] * 8 + [1_000 * 60.0] * 2
+    points = tuple((START + n * MINUTE, 3 * units) for n, units in enumerate(used))
+    rule = counted("accessed", {"hot": 1.0}, total=3 * sum(used))
+    rule = rule.model_copy(update={"keys": (rule.keys[0].model_copy(update={"points": points}),)})
+    found = evidence(
+        rule, ConsumedWriteCapacityUnits=tuple(used), WriteThrottleEvents=(0.0,) * 8 + (12_000.0,) * 2
+    )
+    (heat,) = insight_heats(found)
+    assert heat.per_s() == pytest.approx(1_200)
+
+
 def test_a_rule_that_began_within_a_minute_gives_shares_and_cloudwatch_the_throttles() -> None:
     """Turned on for the last 20 s of the second minute, it counted 300 of its 900 throttles."""
     second = START + timedelta(minutes=1)

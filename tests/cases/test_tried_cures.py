@@ -35,6 +35,16 @@ def test_the_shards_of_a_diagnosis_are_those_that_a_replay_needs() -> None:
 
 
 @pytest.mark.slow
+def test_a_number_by_formula_is_raised_where_shards_meet_in_one_partition(tmp_path: Path) -> None:
+    seen = read_evidence(EVIDENCE)
+    write_evidence(tmp_path / "evidence.json", seen)
+    write_diagnosis(tmp_path / "diagnosis.json", diagnosed(seen, replay_s=0))
+    remedy = remedy_of(start_of(tmp_path, None), None)
+    assert remedy.scenario.keys.shards == 5
+    assert "By the formula it takes 3; some of those would share a partition here." in remedy.notes
+
+
+@pytest.mark.slow
 def test_a_replay_does_not_split_what_throttled_for_longer_than_a_split_takes() -> None:
     """Twenty minutes on one key: a split that ended them after five would prove no cure."""
     throttles = [0] * 5 + [45_000] * 20

@@ -3,17 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply, in_order
 from keyheat.analysis.advice.start import Start
+from keyheat.analysis.advice.trial import MORE
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.runfiles import SIMULATED
-from keyheat.runs.formats import Diagnosis, Recommendation
+from keyheat.runs.formats import HARDLY, Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import with_own_tables
 from keyheat.simulator.jobs import Job
+from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.simulate import simulate
+from keyheat.words import index_of
 
 BEFORE: Final = "before"
 AFTER: Final = "after"
@@ -28,6 +33,7 @@ def remedy_of(start: Start, action: str | None) -> Applied:
     choose = partial(chosen, start.diagnosis, start.scenario, action=action)
     remedy = choose(on)
     if isinstance(remedy, Applied):
+        remedy = _with_enough_shards(start, remedy, on)
         return replace(remedy, notes=(*remedy.notes, *start.assumed))
     by_hand = "\n".join(f"  {step.words}" for step in remedy)
     message = f"no rerun can show what is recommended; by hand:\n{by_hand}"
@@ -36,6 +42,46 @@ def remedy_of(start: Start, action: str | None) -> Applied:
     if isinstance(choose(replace(on, simulated=True)), Applied):
         message += f"\nOn the simulator it can be shown: add --target {SIMULATED}"
     raise ValueError(message)
+
+
+def _with_enough_shards(start: Start, remedy: Applied, on: Setting) -> Applied:
+    """A number of shards by formula, or more where chance lets some of them meet in one partition.
+
+    It stays where it was simulated, where a scenario describes the demand, or if no larger one is enough.
+    """
+    about = remedy.resource, remedy.direction
+    by_formula = next(
+        (
+            item
+            for item in start.diagnosis.recommendations
+            if item.action == remedy.actions[0] and (item.resource, item.direction) == about and item.shards
+        ),
+        None,
+    )
+    if start.diagnosis.cure is not None or start.sent is None or by_formula is None:
+        return remedy
+    for factor in (1.0, *MORE):
+        more = by_formula.model_copy(update={"shards": ceil(factor * (by_formula.shards or 1))})
+        candidate = apply(more, start.scenario, on)
+        if isinstance(candidate, Applied) and _throttled_share(start, candidate) <= HARDLY:
+            met = (
+                f"By the formula it takes {by_formula.shards:,}; some of those would share a partition here."
+            )
+            notes = (*candidate.notes, *([met] if factor > 1 else []))
+            return replace(candidate, notes=notes, not_tried=remedy.not_tried)
+    return remedy
+
+
+def _throttled_share(start: Start, applied: Applied) -> float:
+    """The throttles of the side that is fixed, of all attempts of the replayed demand."""
+    sent = start.sent_with(applied, applied.scenario)
+    traffic = sent() if sent else None
+    outcome = outcome_of(
+        simulate(applied.scenario, traffic=traffic, behaviour=start.behaviour, counts_only=True)
+    )
+    about = index_of(applied.resource), applied.direction
+    events = sum(limit.events for limit in outcome.limits if (limit.index, limit.direction) == about)
+    return events / max(1, sum(outcome.attempts.values()))
 
 
 def turns(before: Scenario, after: Scenario, repetitions: int, folder: Path) -> list[Job]:
