@@ -167,7 +167,9 @@ def _hot_key(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]
         needed, more = (shards_needed(units, hottest.ceiling_per_s, factor) for factor in (1.0, plan.margin))
         value = f"At least {formula} = {needed:,}; with a margin of {plan.margin:g}: {more:,}"
         beside = ("how many are enough where some share a partition:",)
-        yield Fact(name="Shards", value=value, beside=beside, command=f"keyheat whatif {named} shards")
+        of_index = f" --index {side.index}" if side.index else ""
+        command = f"keyheat whatif {named} shards{of_index}"
+        yield Fact(name="Shards", value=value, beside=beside, command=command)
 
 
 def _key_share(totals: SideTotals) -> float:
