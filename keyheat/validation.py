@@ -125,8 +125,8 @@ def mistakes(error: ValidationError, patterns: Mapping[str, str] = NO_WORDS) -> 
     ]
 
 
-def accepted(name: str, names: Iterable[str]) -> str:
-    """What is meant by an unknown name: the nearest one, else all that there are."""
+def suggest(name: str, names: Iterable[str]) -> str:
+    """The name nearest to an unknown one, as a question; else all that there are."""
     near = get_close_matches(name, names := list(names), n=1)
     return f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
 

@@ -99,26 +99,16 @@ IndexUse = tuple[str, bytes, float]
 
 @dataclass(slots=True)
 class KeyWatch:
-    """One table or index: whether its keys are counted, since when, and by which rules.
-
-    `settled_s`: when the change under way is done; while it is, nothing is counted.
-    """
+    """The rules by which the keys of one table or index are counted; none where they are not."""
 
     keys: KeySchema
     updated_s: float
-    on: bool = False
     mode: Mode = DEFAULT_MODE
-    settled_s: float = 0.0
     rules: dict[Kind, InsightRule] = field(default_factory=dict)
 
-    def status(self, now_s: float) -> str:
-        if now_s < self.settled_s:
-            return "ENABLING" if self.on else "DISABLING"
-        return "ENABLED" if self.on else "DISABLED"
-
-    def enable(self, resource: str, mode: Mode, now_s: float, takes_s: float) -> None:
+    def enable(self, resource: str, mode: Mode, now_s: float) -> None:
         """Turn on, or switch the mode: rules of both modes go on as they were."""
-        if self.on and mode == self.mode:
+        if self.rules and mode == self.mode:
             return
         made = f"{resource}-{round(now_s * 1_000)}"  # as DynamoDB names its rules
         self.rules = {
@@ -126,16 +116,15 @@ class KeyWatch:
             or InsightRule(f"DynamoDBContributorInsights-{kind}-{made}", kind, self.keys)
             for kind in kinds(mode, self.keys)
         }
-        self.on, self.mode, self.updated_s, self.settled_s = True, mode, now_s, now_s + takes_s
+        self.mode, self.updated_s = mode, now_s
 
-    def disable(self, now_s: float, takes_s: float) -> None:
-        if self.on:
-            self.rules = {}
-            self.on, self.updated_s, self.settled_s = False, now_s, now_s + takes_s
+    def disable(self, now_s: float) -> None:
+        if self.rules:
+            self.rules, self.updated_s = {}, now_s
 
     def count(self, stored: bytes, value: float, now_s: float, *, throttled: bool) -> None:
         """Count a request for a key that was served, or throttled."""
-        for rule in self.rules.values() if now_s >= self.settled_s else ():
+        for rule in self.rules.values():
             if rule.throttled == throttled:
                 rule.count(stored, value, now_s)
 
@@ -148,7 +137,7 @@ class Insights:
 
     @property
     def on(self) -> bool:
-        return any(watch.on for watch in self.watches.values())
+        return any(watch.rules for watch in self.watches.values())
 
     def wrote(self, stored: bytes, units: float, uses: Iterable[IndexUse], now_s: float) -> None:
         for index, key, key_units in ((None, stored, units), *uses):

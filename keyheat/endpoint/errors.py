@@ -10,13 +10,10 @@ The member that holds the reasons is spelt `ThrottlingReasons` in two of the exc
 `throttlingReasons` in ThrottlingException, and clients drop the one they do not expect.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from keyheat.model.resources import Cause, Refusal
 from keyheat.words import Direction
-
-if TYPE_CHECKING:
-    from keyheat.endpoint.tables.catalog import Table
 
 DYNAMODB = "com.amazonaws.dynamodb.v20120810#"
 CORAL = "com.amazon.coral.service#"
@@ -120,7 +117,16 @@ ACCOUNT_EXCEEDED = (
 )
 
 
-def throttled(table: "Table", refusal: Refusal, *, batch: bool = False) -> ServiceError:
+class ThrottledTable(Protocol):
+    """The properties of a table that an error needs."""
+
+    @property
+    def provisioned(self) -> bool: ...
+
+    def resource_arn(self, index: str | None) -> str: ...
+
+
+def throttled(table: ThrottledTable, refusal: Refusal, *, batch: bool = False) -> ServiceError:
     """The exception for a refused request.
 
     `batch`: a batch of which nothing was processed. Such a batch answers ProvisionedThroughputExceeded only
@@ -137,7 +143,7 @@ def throttled(table: "Table", refusal: Refusal, *, batch: bool = False) -> Servi
     return ServiceError("ThrottlingException", message, prefix=CORAL_AVAILABILITY, throttlingReasons=reasons)
 
 
-def cancellation(table: "Table", refusal: Refusal) -> dict[str, str]:
+def cancellation(table: ThrottledTable, refusal: Refusal) -> dict[str, str]:
     """The entry of a refused item in the CancellationReasons of a transaction; it has no throttling reason.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
@@ -147,7 +153,7 @@ def cancellation(table: "Table", refusal: Refusal) -> dict[str, str]:
     return {"Code": "ThrottlingError", "Message": _scaling_message(refusal)}
 
 
-def _exceeds_provisioned(table: "Table", refusal: Refusal, *, batch: bool) -> bool:
+def _exceeds_provisioned(table: ThrottledTable, refusal: Refusal, *, batch: bool) -> bool:
     if refusal.cause is Cause.PROVISIONED:
         return True
     return refusal.cause is Cause.KEY_RANGE and table.provisioned and not batch

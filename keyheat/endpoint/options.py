@@ -75,7 +75,6 @@ class Durations:
     create_s: float = option("seconds that CreateTable takes", default=0.0, type=SECONDS)
     update_s: float = option("seconds that UpdateTable takes", default=0.0, type=SECONDS)
     delete_s: float = 0.0
-    insights_s: float = 1.0
     # that a transaction takes; others on its items meet it meanwhile
     transaction_s: float = option(
         "seconds that a transaction takes (AWS: about 0.018)", default=0.0, type=SECONDS

@@ -43,7 +43,6 @@ class EndpointProcess:
         port: int = 0,
         host: str = "127.0.0.1",
         more: tuple[str, ...] = (),
-        ready_within_s: float = READY_WITHIN_S,
         root: Path = ROOT,
     ) -> Self:
         """Start an endpoint and wait until it answers; `more` is further command-line flags.
@@ -67,7 +66,7 @@ class EndpointProcess:
             raise
         started = cls("", child, stderr, os.getpid())
         try:
-            started.url = started._ready_url(ready_within_s)
+            started.url = started._ready_url()
         except BaseException:
             started.stop(show_stderr=False)
             raise
@@ -119,10 +118,12 @@ class EndpointProcess:
             if pipe is not None:
                 pipe.close()
 
-    def _ready_url(self, within_s: float) -> str:
-        line = self._first_line(time.monotonic() + within_s)
+    def _ready_url(self) -> str:
+        line = self._first_line(time.monotonic() + READY_WITHIN_S)
         if line is None:
-            raise EndpointError(f"the endpoint was not ready within {within_s:g} s{self._complaint_text()}")
+            raise EndpointError(
+                f"the endpoint was not ready within {READY_WITHIN_S:g} s{self._complaint_text()}"
+            )
         if not line.startswith("ready "):
             code = self._child.wait(STOP_WITHIN_S)
             raise EndpointError(f"the endpoint ended with exit code {code}{self._complaint_text()}")

@@ -22,8 +22,9 @@ MOST_KEYS = 100_000
 """Partition keys told apart in one kind of request; those that come later are one together."""
 OTHERS = b""
 
-Kind = tuple[Direction, str | None, bool]
-"""Direction, the index that is read (None: the table), and whether the read is eventually consistent."""
+Kind = tuple[Direction, str | None, bool, bool]
+"""Direction, the index (None: the table), whether a read is eventually consistent, and whether it is an entry
+that a write put into the index, admitted or not."""
 
 
 @dataclass(slots=True)
@@ -40,8 +41,6 @@ class Recording:
     """Everything that was asked of the tables of one name. Keys are the hashes of their positions."""
 
     uses: dict[Kind, dict[bytes, PartitionKeyUse]] = field(default_factory=dict)
-    entries: dict[str, dict[bytes, PartitionKeyUse]] = field(default_factory=dict)
-    """What writes put into each global index, admitted or not."""
 
     def add(self, kind: Kind, position: bytes, units: float, refusal: Refusal | None) -> None:
         """One request for one item, or for one page of items."""
@@ -55,19 +54,14 @@ class Recording:
         self, position: bytes, units: float, refusal: Refusal | None, entries: Sequence[IndexWrite]
     ) -> None:
         """One write, with its entries in the global indexes."""
-        self.add((Direction.WRITE, None, False), position, units, refusal)
+        self.add((Direction.WRITE, None, False, False), position, units, refusal)
         for entry in entries:
-            use = _use(self.entries.setdefault(entry.index, {}), entry.position)
-            use.requests += 1
-            use.units += entry.units
+            self.add((Direction.WRITE, entry.index, False, True), entry.position, entry.units, None)
 
     def rows(self, table: Table | None) -> Iterator[dict[str, Any]]:
         """One row per kind of request and key, as JSON; a key's `name` is null where no item has it now."""
-        for (direction, index, eventual), by_key in self.uses.items():
-            about = {"direction": direction.value, "index": index, "eventual": eventual, "entry": False}
-            yield from _key_rows(about, by_key, table)
-        for index, by_key in self.entries.items():
-            about = {"direction": Direction.WRITE.value, "index": index, "eventual": False, "entry": True}
+        for (direction, index, eventual, entry), by_key in self.uses.items():
+            about = {"direction": direction.value, "index": index, "eventual": eventual, "entry": entry}
             yield from _key_rows(about, by_key, table)
 
 
@@ -85,7 +79,7 @@ class RecordingModel(TableModel):
         refusal = super().admit_read(
             position, units, now_s, index=index, eventual=eventual, connection=connection
         )
-        self.recording.add((Direction.READ, index, eventual), position, units, refusal)
+        self.recording.add((Direction.READ, index, eventual, False), position, units, refusal)
         return refusal
 
     def admit_write(
@@ -102,7 +96,9 @@ class RecordingModel(TableModel):
         answers = super().admit_together(ops, now_s, connection=connection)
         for op, refusal in zip(ops, answers, strict=True):
             if op.direction is Direction.READ:
-                self.recording.add((Direction.READ, op.index, op.eventual), op.position, op.units, refusal)
+                self.recording.add(
+                    (Direction.READ, op.index, op.eventual, False), op.position, op.units, refusal
+                )
             else:
                 self.recording.add_write(op.position, op.units, refusal, op.index_writes)
         return answers

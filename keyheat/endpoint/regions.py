@@ -11,16 +11,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from keyheat.endpoint.errors import CORAL, ServiceError, missing_token, resource_not_found
 from keyheat.endpoint.http import Headers
 from keyheat.endpoint.options import REGION_NAME
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import FaultInjection, Service
 from keyheat.endpoint.tables.catalog import Table, region_in, table_name
-
-if TYPE_CHECKING:
-    from keyheat.endpoint.faults.injection import Faults
 
 LOG = logging.getLogger(__name__)
 SCOPE: Final = re.compile(rb"Credential=[^/,]*/\d{8}/([^/,]*)/([a-z0-9-]{1,40})/aws4_request")
@@ -109,7 +106,7 @@ class Regions:
             for table in service.catalog
         }
 
-    def set_faults(self, faults: "Faults | None") -> None:
+    def set_faults(self, faults: FaultInjection | None) -> None:
         """Replace the fault rules of all Regions; a Region that comes later takes those of home."""
         for service in self:
             service.faults = faults

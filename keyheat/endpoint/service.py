@@ -1,9 +1,9 @@
 """The service in one Region: what an account has there, with its tables, its streams and its clock."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.delivery import Delivery
@@ -11,12 +11,10 @@ from keyheat.endpoint.errors import resource_not_found, validation_error
 from keyheat.endpoint.options import Durations
 from keyheat.endpoint.recording import Recording
 from keyheat.endpoint.stream import MOST_BYTES, TableStream, View, label_at
-from keyheat.endpoint.tables.catalog import Catalog, Table
+from keyheat.endpoint.tables.catalog import Aim, Catalog, Table
 from keyheat.endpoint.values import INVALID
 from keyheat.model.behaviour import DEFAULT, Behaviour
-
-if TYPE_CHECKING:
-    from keyheat.endpoint.faults.injection import Faults
+from keyheat.model.resources import Refusal
 
 MOST_ADVANCE_S: Final = 15 * 86_400.0
 """At once: so long CloudWatch keeps minutes."""
@@ -118,6 +116,20 @@ def require_stream_arn(arn: str) -> None:
         raise validation_error(f"Invalid StreamArn: {arn}")
 
 
+class FaultInjection(Protocol):
+    """Fault rules, as handlers apply them (`faults.injection`)."""
+
+    def handle(self, context: Any, operation: Any, request: dict[str, Any]) -> bytes | dict[str, Any]: ...
+
+    def refusal(self, context: Any, operation: str, aim: Aim) -> Refusal | None: ...
+
+    def refusals(self, context: Any, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]: ...
+
+    def reasons(self, context: Any, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]: ...
+
+    def report(self, now_s: float) -> dict[str, Any]: ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Service:
     """Everything an endpoint holds in one Region. Handlers run one at a time, so nothing here is locked.
@@ -136,7 +148,7 @@ class Service:
     behaviour: Behaviour = DEFAULT
     streams: Streams = field(default_factory=Streams)
     recordings: dict[str, Recording] | None = None
-    faults: "Faults | None" = None
+    faults: FaultInjection | None = None
     catalog: Catalog = field(init=False)
     metrics: Metrics = field(init=False)
 

@@ -141,9 +141,9 @@ class TableModel:
             else:
                 self._indexes[index.name] = self._new_resource(index.name, index, now_s)
 
-    def grown(self, position: bytes, bytes_delta: float, now_s: float, *, index: str | None = None) -> None:
+    def grown(self, position: bytes, bytes_delta: float, now_s: float) -> None:
         """Say that stored data grew or shrank: partitions split at 10 GB."""
-        self.resource(index).partitions.grown(position, bytes_delta, now_s)
+        self._table.partitions.grown(position, bytes_delta, now_s)
 
     @property
     def partitions(self) -> Partitions:

@@ -40,9 +40,7 @@ def diagnosed(sent: CheckedLoad, simulation: Simulation) -> ReportRun:
     return ReportRun(diagnosis=diagnosis, evidence=evidence, manifest=manifest, keys=keys)
 
 
-def write_report_of(
-    sent: CheckedLoad, simulation: Simulation, folder: Path, now: datetime | None = None
-) -> Path:
+def write_report_of(sent: CheckedLoad, simulation: Simulation, folder: Path) -> Path:
     """Write the run directory of a simulated check, and give its report. Raises `CannotWrite`."""
     from keyheat.analysis.summarize import keep_summary
     from keyheat.show.report import write_report
@@ -53,7 +51,7 @@ def write_report_of(
     write_evidence(folder / FILES[EVIDENCE], run.evidence)
     write_diagnosis(folder / FILES[DIAGNOSIS], run.diagnosis)
     keep_summary(folder)
-    return write_report(folder, now or datetime.now(UTC))
+    return write_report(folder, datetime.now(UTC))
 
 
 def _notes(sent: CheckedLoad) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import REGION_NAME
 from keyheat.endpoint.stream_operations import STREAMS
 from keyheat.model.resources import REASONS, Cause, parse_reason
-from keyheat.validation import TOGETHER, accepted, listed, mistakes
+from keyheat.validation import TOGETHER, listed, mistakes, suggest
 from keyheat.words import Direction
 
 FORMAT: Final = "keyheat.faults/1"
@@ -83,7 +83,7 @@ KeyText = Annotated[
 def _one_of(names: Sequence[str], what: str) -> Callable[[str], str]:
     def check(name: str) -> str:
         if name not in names:
-            raise PydanticCustomError("name", f"no {what}, {{accepted}}", {"accepted": accepted(name, names)})
+            raise PydanticCustomError("name", f"no {what}, {{accepted}}", {"accepted": suggest(name, names)})
         return name
 
     return check
@@ -237,4 +237,4 @@ def _did_you_mean(error: str) -> str:
     if message != "unknown field":
         return error
     fields = FaultRule.model_fields if path.startswith("$.rules[") else FaultRules.model_fields
-    return f"unknown field, {accepted(path.rpartition('.')[2], fields)} @ {path}"
+    return f"unknown field, {suggest(path.rpartition('.')[2], fields)} @ {path}"

@@ -110,7 +110,7 @@ def write_together(
     if token is not None and tokens.seen(token, digest, now_s):  # it changes nothing, and reads every item
         items = [(step.table, step.table.items.get(step.write.key[0])) for step in steps]
         units = ((table, ConsumedCapacity(_read_units(item))) for table, item in items)
-        return _consumed(units, level, "ReadCapacityUnits")
+        return _add_up(units, level, "ReadCapacityUnits")
     _check_meetings([(step.table, step.write.key[0]) for step in steps], now_s)
     for step in steps:
         _work_out(step)
@@ -125,7 +125,7 @@ def write_together(
     if token is not None:
         tokens.add(token, digest, now_s)
     costs = ((step.table, step.cost.consumed) for step in steps if step.cost is not None)
-    return _consumed(costs, level, "WriteCapacityUnits")
+    return _add_up(costs, level, "WriteCapacityUnits")
 
 
 def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
@@ -250,7 +250,7 @@ def _cancelled(reasons: list[Answer]) -> ServiceError:
     return ServiceError("TransactionCanceledException", message, Message=message, CancellationReasons=reasons)
 
 
-def _consumed(units: Iterable[tuple[Table, ConsumedCapacity]], level: str, kind: str) -> Answer:
+def _add_up(units: Iterable[tuple[Table, ConsumedCapacity]], level: str, kind: str) -> Answer:
     """What was consumed, added up by table, to a level."""
     if level == "NONE":
         return {}
@@ -302,7 +302,7 @@ def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], 
         ]
     }
     spent = ((table, ConsumedCapacity(of_item)) for (table, _, _), of_item in zip(reads, units, strict=True))
-    return {**answer, **_consumed(spent, level, "ReadCapacityUnits")}
+    return {**answer, **_add_up(spent, level, "ReadCapacityUnits")}
 
 
 def _check_distinct(keys: list[tuple[str, Key]]) -> None:

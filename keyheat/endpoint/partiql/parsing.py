@@ -57,7 +57,7 @@ def _select(terms: Terms, *, exists: bool = False) -> Select:
     return Select(
         table=table,
         where=where,
-        **terms.given(),
+        **terms.bindings(),
         index=index,
         paths=paths,
         order=order,
@@ -109,7 +109,7 @@ def _update(terms: Terms) -> Change:
         where=where,
         actions=tuple(actions),
         returning=_returning(terms),
-        **terms.given(),
+        **terms.bindings(),
     )
 
 
@@ -147,7 +147,7 @@ def _delete(terms: Terms) -> Delete:
         table=table,
         where=where,
         returning=returning,
-        **terms.given(),
+        **terms.bindings(),
     )
 
 

@@ -97,8 +97,8 @@ class Terms:
             members[name] = self.value(f"{under}.{name}" if depth else "root", depth + 1)
         return members
 
-    def given(self) -> dict[str, Any]:
-        """What a statement keeps of the values and parameters in it."""
+    def bindings(self) -> dict[str, Any]:
+        """The values of the statement by name, and the number of its parameters."""
         return {"values": tuple(self.values.items()), "parameters": self.reader.parameters}
 
     def named(self, value: Template) -> trees.Reference:

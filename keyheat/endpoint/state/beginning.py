@@ -14,8 +14,7 @@ from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.options import Contents
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.state.descriptions import creation_of, read_tables, region_of
-from keyheat.endpoint.state.items import SeededItems
-from keyheat.endpoint.state.snapshot import created, restore
+from keyheat.endpoint.state.snapshot import SeededItems, created, restore
 from keyheat.inputs import open_file, read_file
 
 GZIP: Final = b"\x1f\x8b"

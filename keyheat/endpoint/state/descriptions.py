@@ -13,7 +13,7 @@ from keyheat.bounds import parsed_json
 from keyheat.endpoint.shapes import Shape, shapes_of
 from keyheat.endpoint.tables.catalog import region_in
 from keyheat.model.resources import CAPACITIES
-from keyheat.validation import accepted, table_in
+from keyheat.validation import suggest, table_in
 
 Body = dict[str, Any]
 KEPT: Final = (
@@ -86,7 +86,7 @@ def unknown_members(shape: Shape, value: Any, path: str) -> Iterator[tuple[str, 
             if name in shape.members:
                 yield from unknown_members(shape.members[name], entry, f"{path}.{name}")
             else:
-                yield f"unknown field, {accepted(name, shape.members)}", f"{path}.{name}"
+                yield f"unknown field, {suggest(name, shape.members)}", f"{path}.{name}"
     elif shape.type_name == "list" and isinstance(value, list):
         for number, entry in enumerate(value):
             yield from unknown_members(shape.member, entry, f"{path}[{number}]")

@@ -142,17 +142,21 @@ Body = dict[str, Any]
 
 
 def update_contributor_insights(context: Context, request: Body) -> Body:
-    """UpdateContributorInsights. ENABLE without a mode means the default mode, whatever the mode was."""
-    table, index, keys = _resource(context, request)
-    now_s, takes_s = context.now_s, context.service.durations.insights_s
+    """UpdateContributorInsights. ENABLE without a mode means the default mode, whatever the mode was.
+
+    The answer shows the change under way, though it is done.
+    """
+    (table, index, keys), now_s = _resource(context, request), context.now_s
     watch = table.insights.watches.setdefault(index, KeyWatch(keys, now_s))
     if request["ContributorInsightsAction"] == "ENABLE":
         resource = table.name if index is None else f"{table.name}-{index}"
-        watch.enable(resource, request.get("ContributorInsightsMode") or DEFAULT_MODE, now_s, takes_s)
+        watch.enable(resource, request.get("ContributorInsightsMode") or DEFAULT_MODE, now_s)
     else:
-        watch.disable(now_s, takes_s)
+        watch.disable(now_s)
     table.counting = table.insights if table.insights.on else None
-    return _summary(table, index, watch, now_s)
+    return _summary(table, index, watch) | {
+        "ContributorInsightsStatus": "ENABLING" if watch.rules else "DISABLING"
+    }
 
 
 def describe_contributor_insights(context: Context, request: Body) -> Body:
@@ -160,9 +164,8 @@ def describe_contributor_insights(context: Context, request: Body) -> Body:
     table, index, _keys = _resource(context, request)
     watch = table.insights.watches.get(index)
     if watch is None:
-        return {**_named(table, index), "ContributorInsightsStatus": "DISABLED"}
-    return {
-        **_summary(table, index, watch, context.now_s),
+        return _named(table, index) | {"ContributorInsightsStatus": "DISABLED"}
+    return _summary(table, index, watch) | {
         "ContributorInsightsRuleList": [rule.name for rule in watch.rules.values()],
         "LastUpdateDateTime": watch.updated_s,
     }
@@ -189,6 +192,8 @@ def _named(table: Table, index: str | None) -> Body:
     return {"TableName": table.name} if index is None else {"TableName": table.name, "IndexName": index}
 
 
-def _summary(table: Table, index: str | None, watch: KeyWatch, now_s: float) -> Body:
-    mode = {"ContributorInsightsMode": watch.mode} if watch.on else {}
-    return {**_named(table, index), "ContributorInsightsStatus": watch.status(now_s), **mode}
+def _summary(table: Table, index: str | None, watch: KeyWatch) -> Body:
+    if not watch.rules:
+        return _named(table, index) | {"ContributorInsightsStatus": "DISABLED"}
+    enabled = {"ContributorInsightsStatus": "ENABLED", "ContributorInsightsMode": watch.mode}
+    return _named(table, index) | enabled

@@ -26,17 +26,17 @@ def table_capacity(request: Given, schema: TableSchema) -> TableCapacity:
         billing_mode=mode,
         indexes=tuple(index_capacity(index, mode) for index in request.get("GlobalSecondaryIndexes") or ()),
         has_lsi=any(index.local for index in schema.indexes),
-        **_stated(request, mode, None),
+        **_capacities_of(request, mode, None),
     )
 
 
 def index_capacity(request: Given, mode: BillingMode) -> IndexCapacity:
     """Capacity of a global index to be created. Raises ValidationException."""
     name = request["IndexName"]
-    return IndexCapacity(name=name, **_stated(request, mode, name))
+    return IndexCapacity(name=name, **_capacities_of(request, mode, name))
 
 
-def _stated(request: Given, mode: BillingMode, index: str | None) -> dict[str, Any]:
+def _capacities_of(request: Given, mode: BillingMode, index: str | None) -> dict[str, Any]:
     return {
         "provisioned": provisioned(request, mode, index=index),
         "max_on_demand": max_on_demand(request, mode),

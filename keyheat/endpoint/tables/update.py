@@ -111,20 +111,23 @@ def updated_capacity(table: Table, request: Given, updates: IndexUpdates) -> Tab
     """Capacity of the table and its indexes after an update. Raises ValidationException."""
     before = table.definition.capacity
     mode: BillingMode = request.get("BillingMode") or before.billing_mode
-    restated = _restated(table, request, mode, before, None)
+    capacities = _updated_capacities(table, request, mode, before, None)
     kept = [
-        replace(index, **_restated(table, updates["Update"].get(index.name, {}), mode, index, index.name))
+        replace(
+            index,
+            **_updated_capacities(table, updates["Update"].get(index.name, {}), mode, index, index.name),
+        )
         for index in before.indexes
         if index.name not in updates["Delete"]
     ]
     new = [index_capacity(action, mode) for action in updates["Create"].values()]
-    return replace(before, billing_mode=mode, indexes=(*kept, *new), **restated)
+    return replace(before, billing_mode=mode, indexes=(*kept, *new), **capacities)
 
 
-def _restated(
+def _updated_capacities(
     table: Table, request: Given, mode: BillingMode, before: TableCapacity | IndexCapacity, index: str | None
 ) -> dict[str, Any]:
-    """What a request makes of the capacities of the table or of an index."""
+    """The capacities of the table or of an index after an update."""
     warm = request.get("WarmThroughput")
     return {
         "provisioned": _reprovisioned(request, mode, before.provisioned, index=index),
