@@ -108,13 +108,13 @@ def soak(minutes: float, per_s: float, seed: int) -> tuple[list[Row], dict[str, 
     with (
         tempfile.TemporaryDirectory() as name,
         EndpointProcess.start(scale=SCALE) as endpoint,
-        FaultProxy.start(endpoint.url, seed) as proxy,
+        FaultProxy.start(endpoint.url) as proxy,
     ):
         folder = Path(name)
         path = folder / "soak.toml"
         path.write_text(SCENARIO.format(users=USERS, per_s=per_s, duration_s=duration_s))
-        steps = at_random(seed, duration_s - PEACE_S)
-        proxy.take(steps)
+        plan = at_random(seed, int(per_s * (duration_s - PEACE_S)))
+        proxy.plan(plan)
         load = load_of(proxy.url, path, folder / "run")
         watched = [
             Watched("load", psutil.Process(load.pid)),
@@ -132,7 +132,7 @@ def soak(minutes: float, per_s: float, seed: int) -> tuple[list[Row], dict[str, 
     ]
     seen = {
         "options": {"minutes": minutes, "per_s": per_s, "seed": seed},
-        "faults": [asdict(step) for step in steps],
+        "faults": plan,
         "totals": run["totals"],
         "counted": run["counted"],
         "generator": run["generator"],

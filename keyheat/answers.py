@@ -5,8 +5,8 @@ botocore takes any JSON for an answer, and falls over its types with whatever er
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from threading import Timer
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -39,13 +39,19 @@ class DamagedAnswer(BotoCoreError):  # type: ignore[misc]  # botocore has no typ
     fmt = "{operation} was answered with something that DynamoDB does not say: {why}"
 
 
-def guarded(client: Any, *, tells: bool = True) -> Any:
-    """A boto3 client that checks what comes back; gives it back. `tells`: a long wait is said on stderr."""
+Around = Callable[[str], AbstractContextManager[Any]]
+
+
+def guarded(client: Any, *, tells: bool = True, around: Around = nullcontext) -> Any:
+    """A boto3 client that checks what comes back; gives it back.
+
+    `tells`: a long wait is said on stderr. `around`: a context of each call, by its URL.
+    """
     session = client._endpoint.http_session
     if isinstance(session, _Telling):
         return client
     if tells:
-        client._endpoint.http_session = _Telling(session)
+        client._endpoint.http_session = _Telling(session, around)
     for operation in CONTROL:
         client.meta.events.register(f"before-parse.dynamodb.{operation}", _check)
     return client
@@ -54,13 +60,13 @@ def guarded(client: Any, *, tells: bool = True) -> Any:
 class _Telling:
     """Sends as botocore's session does, and says what is waited for."""
 
-    def __init__(self, session: Any) -> None:
-        self._session, self.close = session, session.close
+    def __init__(self, session: Any, around: Around) -> None:
+        self._session, self.close, self._around = session, session.close, around
 
     def send(self, request: Any) -> Any:
         operation = request.headers.get("X-Amz-Target") or "a request"
         name = operation.decode() if isinstance(operation, bytes) else str(operation)
-        with waiting_for(request.url, name):
+        with self._around(request.url), waiting_for(request.url, name):
             return self._session.send(request)
 
 

@@ -1,6 +1,6 @@
 """What the fault proxy can do to a request and when, and what a client that does not retry then sees."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Literal
@@ -43,20 +43,9 @@ FAULTS = {
 """`refuse` ends connections between two requests and `restart` ends all; then nobody listens for a while."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A fault, from when to when after the first request, and the share of the requests that meet it."""
-
-    fault: str
-    at_s: float
-    for_s: float
-    share: float = 1.0
-
-
-EVERY_S = (3.0, 7.0)
-MOMENTARY = {"close_idle"}
-SHARES = {"slow_answer": 0.05, "silence": 0.005}  # those that hold users; of the others a part, or all
-OF_OTHERS = (0.02, 0.1, 0.3, 1.0)
+EVERY, BURST = (9_000, 21_000), 1_000
+"""Requests from one fault to the next, and that meet it at most."""
+HOLDING = ("silence", "slow_answer")  # users, so that few requests meet them
 
 
 def in_turn(faults: Sequence[str], *, first: int, each: int, gap: int) -> dict[int, str]:
@@ -68,14 +57,11 @@ def in_turn(faults: Sequence[str], *, first: int, each: int, gap: int) -> dict[i
     }
 
 
-def at_random(seed: int, until_s: float) -> list[Step]:
-    """A fault every few seconds until so long after the first request."""
-    return list(_drawn(Random(seed), until_s))
-
-
-def _drawn(rng: Random, until_s: float) -> Iterator[Step]:
-    at_s, names = 0.0, list(FAULTS)
-    while (at_s := at_s + rng.uniform(*EVERY_S)) < until_s:
-        fault = rng.choice(names)
-        for_s = 0.0 if fault in MOMENTARY else rng.uniform(0.2, 1.5)
-        yield Step(fault, at_s, for_s, SHARES.get(fault) or rng.choice(OF_OTHERS))
+def at_random(seed: int, requests: int) -> dict[int, str]:
+    """Faults at random among so many requests, by the numbers of the requests that meet them."""
+    rng, number, plan = Random(seed), 0, dict[int, str]()
+    while (number := number + rng.randint(*EVERY)) < requests:
+        fault = rng.choice(list(FAULTS))
+        few = FAULTS[fault].where == "connection" or fault in HOLDING
+        plan |= dict.fromkeys(range(number, number + (1 if few else rng.randint(1, BURST))), fault)
+    return plan

@@ -3,13 +3,12 @@
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.faults.kinds import Step
 from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
@@ -23,10 +22,10 @@ class FaultProxy:
     _child: "subprocess.Popen[str]"
 
     @classmethod
-    def start(cls, to: str, seed: int = 1) -> Self:
+    def start(cls, to: str) -> Self:
         """Start a proxy to the endpoint at a URL."""
         child = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.proxy", to, str(seed)],
+            [sys.executable, "-m", "tests.faults.proxy", to],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -45,13 +44,9 @@ class FaultProxy:
         """What became of the requests so far."""
         return self._order({})
 
-    def turn_on(self, fault: str, share: float = 1.0) -> None:
-        """Requests meet a fault from now on."""
-        self._order({"on": fault, "share": share})
-
-    def take(self, steps: Sequence[Step]) -> None:
-        """Follow a script, from the next request on."""
-        self._order({"steps": [asdict(step) for step in steps]})
+    def turn_on(self, fault: str) -> None:
+        """Do now what concerns connections."""
+        self._order({"on": fault})
 
     def plan(self, faults: Mapping[int, str]) -> None:
         """The requests of these numbers, from 1, meet these faults."""

@@ -1,6 +1,6 @@
 """A proxy on loopback that breaks what it is told to, and counts exactly what it did with every request.
 
-`python -m tests.faults.proxy URL [SEED]` prints `ready http://127.0.0.1:PORT`. Each line on its standard
+`python -m tests.faults.proxy URL` prints `ready http://127.0.0.1:PORT`. Each line on its standard
 input is an order in JSON, which is answered by a line with what it has counted: see `process`. It ends when
 its standard input ends.
 
@@ -12,7 +12,6 @@ listening, or came to the door in the moment in which it was closed, is not amon
 import asyncio
 import json
 import os
-import random
 import socket
 import sys
 from collections import Counter
@@ -23,7 +22,7 @@ from typing import Any
 import uvloop
 
 from tests.faults.client import Client
-from tests.faults.kinds import FAULTS, Step
+from tests.faults.kinds import FAULTS
 from tests.faults.upstream import Upstreams, keep
 
 DOWN_S = 0.2
@@ -51,11 +50,8 @@ class Proxy:
     """One listening socket, the endpoint behind it, and the faults that are on."""
 
     upstreams: Upstreams
-    rng: random.Random
     counts: Counts = field(default_factory=Counts)
     clients: set[Client] = field(default_factory=set)
-    faults: list[Step] = field(default_factory=list)
-    waiting: list[Step] = field(default_factory=list)  # for the first request
     planned: dict[int, str] = field(default_factory=dict)
     """What a request meets, by its number from 1; lost ones do not count."""
     port: int = 0
@@ -94,64 +90,39 @@ class Proxy:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: Client(self, connection), connection)
 
     def fault(self) -> str | None:
-        """What the request meets that was seen last."""
-        self._begin()
+        """What the request meets that was seen last; what concerns connections comes when it is under way."""
         planned = self.planned.get(self.counts.seen - self.counts.lost)
-        if planned is not None:
-            return self._now(planned)
-        for step in self.faults:
-            if self.rng.random() < step.share:
-                return step.fault
-        return None
-
-    def _now(self, planned: str) -> str | None:
-        """What was planned for this request; what concerns connections comes when it is under way."""
-        if FAULTS[planned].where != "connection":
+        if planned is None or FAULTS[planned].where != "connection":
             return planned
-        step, loop = Step(planned, 0.0, DOWN_S), asyncio.get_running_loop()
-        loop.call_soon(self._turn_on, step)
-        loop.call_later(step.for_s, self._turn_off, step)
+        loop = asyncio.get_running_loop()
+        loop.call_soon(self._turn_on, planned)
+        if planned != "close_idle":
+            loop.call_later(DOWN_S, self.listen)
         return None
 
-    def _begin(self) -> None:
-        loop = asyncio.get_running_loop()
-        for step in self.waiting:
-            loop.call_later(step.at_s, self._turn_on, step)
-            loop.call_later(step.at_s + step.for_s, self._turn_off, step)
-        self.waiting = []
-
-    def _turn_on(self, step: Step) -> None:
-        if FAULTS[step.fault].where != "connection":
-            self.faults.append(step)
-            return
-        self.counts.by_fault[step.fault] += 1
-        if step.fault != "close_idle":
+    def _turn_on(self, fault: str) -> None:
+        """Do what concerns connections."""
+        self.counts.by_fault[fault] += 1
+        if fault != "close_idle":
             self.refuse()
         for client in list(self.clients):
-            if step.fault == "restart" or not client.busy:
+            if fault == "restart" or not client.busy:
                 client.end()
 
-    def _turn_off(self, step: Step) -> None:
-        if step in self.faults:
-            self.faults.remove(step)
-        if step.fault in ("refuse", "restart"):
-            self.listen()
-
     def obey(self, order: dict[str, Any]) -> None:
-        """`steps`, `planned`: faults to come; `on`: one from now; `up`: listen; `to`: a URL."""
-        self.waiting += [Step(**step) for step in order.get("steps", [])]
+        """`planned`: faults to come, by requests; `on`: one of connections; `up`: listen; `to`: a URL."""
         self.planned |= {int(number): fault for number, fault in order.get("planned", {}).items()}
         if "on" in order:
-            self._turn_on(Step(order["on"], 0.0, 0.0, order.get("share", 1.0)))
+            self._turn_on(order["on"])
         if "to" in order:
             self.upstreams = Upstreams(order["to"])
         if "up" in order:
             self.listen()
 
 
-async def serve(to: str, seed: str) -> None:
+async def serve(to: str) -> None:
     """Serve until standard input ends."""
-    proxy, ended = Proxy(Upstreams(to), random.Random(seed)), asyncio.Event()
+    proxy, ended = Proxy(Upstreams(to)), asyncio.Event()
     proxy.listen()
     print(f"ready http://127.0.0.1:{proxy.port}", flush=True)
     held = b""
@@ -171,4 +142,4 @@ async def serve(to: str, seed: str) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "1"))
+    uvloop.run(serve(sys.argv[1]))

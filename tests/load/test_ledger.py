@@ -151,23 +151,17 @@ def test_a_change_that_was_refused_or_lost_leaves_what_it_would_not_have_changed
     assert writer.on_table("hot#0") == []
 
 
-@pytest.mark.parametrize(
-    ("returns", "attributes"),
-    [("ALL_NEW", image("hot#0", "a", "a", "6")), ("UPDATED_NEW", {"views": {"N": "6"}})],
-)
-def test_an_update_moves_an_item_within_an_index(returns: str, attributes: Item) -> None:
+def test_an_update_moves_an_item_within_an_index() -> None:
     writer = Writer()
     writer.put("hot#0", "a", views="5")
-    answer = Answer(200, orjson.dumps({"Attributes": attributes}), 0.001)
-    update = {"TableName": "images", "Key": key("hot#0", "a"), "ReturnValues": returns}
+    answer = Answer(200, orjson.dumps({"Attributes": {"views": {"N": "6"}}}), 0.001)
+    update = {"TableName": "images", "Key": key("hot#0", "a"), "ReturnValues": "UPDATED_NEW"}
     writer.send("UpdateItem", update, answer)
     assert writer.on_index("a", last=6) == []
     assert writer.on_index("a", last=7) == ["hot#0/a"]
     writer.put("hot#0", "a", slot="b", answer=NOTHING)
-    writer.send("UpdateItem", update | {"ReturnValues": "UPDATED_NEW"}, answer)
-    assert (writer.on_index("a") == []) is (returns == "UPDATED_NEW"), (
-        "it may be in another place of the index"
-    )
+    writer.send("UpdateItem", update, answer)
+    assert writer.on_index("a") == [], "it may be in another place of the index"
 
 
 def test_batches_and_transactions() -> None:

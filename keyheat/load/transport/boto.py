@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 from botocore import xform_name
-from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
@@ -55,22 +54,7 @@ def make_client(
         verify=(ca_bundle() if target.tls else None) or True,
         **_local_keys(target, session),
     )
-    client = guarded(mask_errors(client), tells=tells)
-    if tells:
-        client._endpoint.http_session = _Hurried(client._endpoint.http_session)
-    return client
-
-
-class _Hurried:
-    """A session whose calls are abandoned once the run is being ended."""
-
-    def __init__(self, session: Any) -> None:
-        self._session = session
-        self.close = session.close
-
-    def send(self, request: Any) -> AWSResponse:
-        with CALLS.waiting(request.url):
-            return self._session.send(request)
+    return guarded(mask_errors(client), tells=tells, around=CALLS.waiting)
 
 
 def _local_keys(target: Target, session: Session) -> dict[str, str | None]:

@@ -97,9 +97,7 @@ class NotedTransport:
                 yield self._ledger.identity(write.table, write.item), write
 
     def _acknowledge(self, identity: Identity, write: Write, answer: Answer) -> None:
-        if write.returns == "ALL_NEW":
-            self._ledger.applied(identity, answer.content()["Attributes"])
-        elif write.returns == "UPDATED_NEW":
+        if write.returns == "UPDATED_NEW":
             self._ledger.updated(identity, {**answer.content().get("Attributes", {}), **write.item})
         else:
             self._ledger.applied(identity, write.after)
