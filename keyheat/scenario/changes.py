@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from keyheat.model.resources import NO_THROUGHPUT, BillingMode, IndexCapacity, TableCapacity, highest
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec
@@ -11,39 +11,27 @@ from keyheat.words import Capacity, Direction
 PAIRS: Final = ("provisioned", "max_on_demand", "warm")
 TIMELINE: Final = "timeline"
 AUTO_SCALING: Final = "auto scaling"
+Part = TypeVar("Part", TableCapacity, IndexCapacity)
 
 
 def applied(before: TableCapacity, steps: Sequence[ChangeSpec]) -> TableCapacity:
     """The capacity after one UpdateTable of these steps; what they do not name stays as it is."""
     mode = next((step.billing_mode for step in steps if step.billing_mode), before.billing_mode)
     step_of = {step.index: step for step in steps}
-    provisioned, maximum, warm = _pairs(before, step_of.get(None), mode)
-    return replace(
-        before,
-        billing_mode=mode,
-        provisioned=provisioned,
-        max_on_demand=maximum,
-        warm=warm,
-        indexes=tuple(_applied_to(index, step_of.get(index.name), mode) for index in before.indexes),
-    )
+    indexes = tuple(_changed(index, step_of.get(index.name), mode) for index in before.indexes)
+    return replace(_changed(before, step_of.get(None), mode), billing_mode=mode, indexes=indexes)
 
 
-def _applied_to(before: IndexCapacity, step: ChangeSpec | None, mode: BillingMode) -> IndexCapacity:
-    provisioned, maximum, warm = _pairs(before, step, mode)
-    return replace(before, provisioned=provisioned, max_on_demand=maximum, warm=warm)
-
-
-def _pairs(
-    before: TableCapacity | IndexCapacity, step: ChangeSpec | None, mode: BillingMode
-) -> tuple[Capacity | None, Capacity | None, Capacity | None]:
-    """Provisioned throughput, on-demand maximum and warm throughput after a step."""
+def _changed(before: Part, step: ChangeSpec | None, mode: BillingMode) -> Part:
+    """The table or an index after its step; a mode has no use for the other one's rates."""
     provisioned = _merged(before.provisioned, step.provisioned if step else None)
     maximum = _merged(before.max_on_demand, step.max_on_demand if step else None)
     warm = _merged(None, step.warm if step else None)
-    return (
-        provisioned if mode == "PROVISIONED" else None,
-        maximum if mode == "PAY_PER_REQUEST" else None,
-        before.warm if warm is None else highest(before.warm or NO_THROUGHPUT, warm),
+    return replace(
+        before,
+        provisioned=provisioned if mode == "PROVISIONED" else None,
+        max_on_demand=maximum if mode == "PAY_PER_REQUEST" else None,
+        warm=before.warm if warm is None else highest(before.warm or NO_THROUGHPUT, warm),
     )
 
 

@@ -11,7 +11,7 @@
 Larger numbers of shards or units hold, and smaller demands do. A step may be simulated or loaded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import ceil, log, log2, sqrt
 from pathlib import Path
@@ -172,7 +172,8 @@ class Tries:
         """
         most = self.within.most
         while value < most and not self.holds(value + 1, seeds=2):
-            larger = next((more for more in _whole_from(value + 2, most) if self.holds(more, seeds=2)), None)
+            following = range(int(value) + 2, int(most) + 1)
+            larger = next((more for more in following if self.holds(more, seeds=2)), None)
             if larger is None:
                 return value
             value = larger
@@ -180,11 +181,9 @@ class Tries:
             value -= 1
         return value
 
-    def worst_of(self, value: float | None) -> Step | None:
-        """Return the step of a number with the seed that throttled most."""
-        tried = [step for step in self.steps if step.value == value]
-        return max(tried, key=lambda step: (not step.holds, step.share), default=None)
 
-
-def _whole_from(first: float, last: float) -> range:
-    return range(int(first), int(last) + 1)
+def worst_of(steps: Iterable[Step]) -> dict[float, Step]:
+    """The step of each number with the seed that throttled most, in ascending order."""
+    return {
+        step.value: step for step in sorted(steps, key=lambda step: (step.value, not step.holds, step.share))
+    }

@@ -17,7 +17,7 @@ from keyheat.scenario.variants import lasting
 from keyheat.simulator.alterations import spread_traffic
 from keyheat.simulator.outcome import SimulationOutcome, outcome_of
 from keyheat.simulator.questions import SHARDS_MOST, SHARE_MOST, STEADY_S, Question, shards_question
-from keyheat.simulator.search import Measure, Step, Tries
+from keyheat.simulator.search import Measure, Step, Tries, worst_of
 from keyheat.simulator.simulate import simulate
 from keyheat.words import WRITES_FIRST, Direction
 
@@ -51,10 +51,7 @@ class Search:
     @property
     def in_order(self) -> tuple[Step, ...]:
         """What each number came to, by the seed that throttled most; in ascending order."""
-        worst: dict[float, Step] = {}
-        for step in sorted(self.steps, key=lambda step: (step.value, not step.holds, step.share)):
-            worst[step.value] = step
-        return tuple(worst.values())
+        return tuple(worst_of(self.steps).values())
 
     @property
     def direction(self) -> Direction:
@@ -72,16 +69,17 @@ def searched(question: Question, measure: Measure, *, most_steps: int | None = N
     if good is not None and question.kind == "shards" and simulated:
         settled = tries.settled(good)  # tries larger numbers, too
         good = good if good == 1 else settled  # an undivided key has no shards that collide
-    if bad is None or not question.within.larger_holds:
-        failing = tries.worst_of(bad)
-    else:
+    if bad is not None and question.within.larger_holds:
         below = [step.value for step in tries.steps if not step.holds and (good is None or step.value < good)]
-        failing = tries.worst_of(max(below, default=bad))
-    answer = tries.worst_of(good)
+        bad = max(below, default=bad)
+    worst = worst_of(tries.steps)
     return Search(
-        question=question, steps=tuple(tries.steps), answer=answer, failing=failing,
+        question=question,
+        steps=tuple(tries.steps),
+        answer=None if good is None else worst.get(good),
+        failing=None if bad is None else worst.get(bad),
         confirmed=sum(step.value == good for step in tries.steps) > 1,
-    )  # fmt: skip
+    )
 
 
 def simulated_search(question: Question, folder: Path = Path(), watch: SearchWatch | None = None) -> Search:
