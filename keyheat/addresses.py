@@ -63,7 +63,7 @@ def is_loopback(address: str) -> bool:
 
 
 def check_peer(connection: socket.socket, host: str) -> None:
-    """Raise `OSError` if a connection to a local host leads to another machine."""
+    """Raise `OSError` if a connection to what was this machine leads elsewhere."""
     if not is_loopback(connection.getpeername()[0]):
         raise OSError(f"{host} is not on this machine any more")
 

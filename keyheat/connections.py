@@ -1,7 +1,7 @@
-"""Connections of an SDK client that stay on this machine, and bound the time of a whole response.
+"""Connections of an SDK's client: none leaves this machine unseen, and no answer takes longer than it may.
 
-botocore has no event for either, and its read timeout restarts with each byte. So these classes replace its
-own connections.
+botocore has no event for either, and its read timeout starts anew with each byte. So its own classes of
+connections are replaced by these.
 """
 
 import http.client
@@ -21,7 +21,7 @@ from keyheat.addresses import check_peer
 
 
 class _Pieces(RawIOBase):
-    """A socket's bytes, until the timeout has passed since the response began."""
+    """What comes from a socket, until its timeout has passed since the answer began."""
 
     def __init__(self, raw: RawIOBase, connection: socket.socket) -> None:
         self._raw, self._connection = raw, connection
@@ -43,7 +43,7 @@ class _Pieces(RawIOBase):
 
 
 class Reply(http.client.HTTPResponse):
-    """A response that is complete within the timeout of its connection, or fails."""
+    """An answer that is whole within the timeout of its connection, or fails."""
 
     def __init__(self, sock: socket.socket, *more: Any, **named: Any) -> None:
         super().__init__(sock, *more, **named)
@@ -51,11 +51,11 @@ class Reply(http.client.HTTPResponse):
 
 
 class _LeftMachine(Exception):
-    """Not an `OSError`: botocore drops the reason of those."""
+    """No `OSError`: of those botocore's message leaves out the reason."""
 
 
 class _Local:
-    """Check each new connection: a name may lead elsewhere by now."""
+    """Looks at each new connection: a name may lead elsewhere by now."""
 
     host: str
 
@@ -70,7 +70,7 @@ class _Local:
 
 
 def pools(*, local: bool) -> dict[str, type]:
-    """Connection pool classes by scheme; `local`: only for this machine."""
+    """Classes of pools by scheme; `local`: for a target that was taken for this machine."""
     kinds = (
         ("http", AWSHTTPConnectionPool, AWSHTTPConnection),
         ("https", AWSHTTPSConnectionPool, AWSHTTPSConnection),

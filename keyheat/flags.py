@@ -1,4 +1,4 @@
-"""Options as fields of a dataclass, for click and `ArgumentParser`, and their value types."""
+"""Options as fields of a dataclass, for click and for `ArgumentParser`, and the types of their values."""
 
 import functools
 import re
@@ -14,10 +14,10 @@ import click
 
 
 class Within(click.FloatRange):
-    """A finite number in a range; click lets `nan` and infinity pass."""
+    """A number in a range. `nan` is in none, though no comparison finds it outside; nor is infinity."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse the number. Ends the command if it is invalid or out of range."""
+        """Parse the number. Ends the command if it is no number, or out of range."""
         number = float(super().convert(value, param, ctx))
         if not isfinite(number):
             self.fail(f"{value} is not a number.", param, ctx)
@@ -58,7 +58,7 @@ class TimeSpan(click.ParamType[timedelta]):
 
 
 class NamedSeries(click.ParamType[tuple[str, str]]):
-    """The series in a file: FILE=METRIC/STATISTIC/PERIOD/RESOURCE."""
+    """Which series a file holds: FILE=METRIC/STATISTIC/PERIOD/RESOURCE."""
 
     name = "FILE=SERIES"
 
@@ -73,16 +73,16 @@ class NamedSeries(click.ParamType[tuple[str, str]]):
 
 
 def option(help_text: str, *, default: Any = None, flag: str = "", **settings: Any) -> Any:
-    """A field that the command line sets; `settings` are those of `click.option`.
+    """A field that is read from the command line; `settings` are those of `click.option`.
 
-    A field with the default False is a flag; one with an empty tuple is repeatable.
+    A field whose default is False is a flag; one whose default is an empty tuple may be repeated.
     """
     help_text += "; repeatable" if default == () else ""
     return field(default=default, metadata={"flag": flag, "help": help_text, **settings})
 
 
 def takes(name: str, form: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options of a dataclass to a verb, as one argument `name`."""
+    """Give a verb the options of a dataclass, as one argument `name`."""
     options = [entry for entry in fields(form) if "help" in entry.metadata]
 
     def with_options(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,5 +119,5 @@ def _flag(entry: "Field[Any]") -> str:
 
 
 def values_of(form: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name."""
+    """The fields of a dataclass by name, as they are."""
     return {entry.name: getattr(form, entry.name) for entry in fields(form)}
