@@ -61,9 +61,12 @@ def _throttles(client: ClientRecord) -> tuple[ThrottleCount, ...]:
     for second, index, side, reason, _operation, _key, _units, count in client.throttles:
         counts[second, index, side, reason] += count
     return tuple(
-        ThrottleCount(**_where(second, index, side), reason=reason, count=counts[second, index, side, reason])
+        ThrottleCount(
+            second=datetime.fromtimestamp(second, UTC), index=index, direction=Direction(side),
+            reason=reason, count=counts[second, index, side, reason],
+        )
         for second, index, side, reason in sorted(counts, key=_nulls_last)
-    )
+    )  # fmt: skip
 
 
 def _seconds(client: ClientRecord) -> tuple[SecondCount, ...]:
@@ -73,14 +76,14 @@ def _seconds(client: ClientRecord) -> tuple[SecondCount, ...]:
         row = sums[second, index, side]
         row[:] = row[0] + attempts, row[1] + throttled, row[2] + units
     return tuple(
-        SecondCount(**_where(*key), attempts=int(attempts), throttled=int(throttled), consumed=units)
-        for key in sorted(sums, key=_nulls_last)
-        for attempts, throttled, units in (sums[key],)
-    )
-
-
-def _where(second: int, index: str | None, side: str) -> dict[str, Any]:
-    return {"second": datetime.fromtimestamp(second, UTC), "index": index, "direction": Direction(side)}
+        SecondCount(
+            second=datetime.fromtimestamp(second, UTC), index=index, direction=Direction(side),
+            attempts=int(attempts), throttled=int(throttled), consumed=units,
+        )
+        for (second, index, side), (attempts, throttled, units) in sorted(
+            sums.items(), key=lambda item: _nulls_last(item[0])
+        )
+    )  # fmt: skip
 
 
 def _nulls_last(row: tuple[Any, ...]) -> list[tuple[bool, Any]]:
