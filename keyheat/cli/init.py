@@ -88,7 +88,8 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     it is.
     """
     if options.of_suite.suite is not None:
-        _refuse_options_of_a_table()
+        if wrong := [flag for name, flag in typed_options().items() if name not in OF_A_SUITE]:
+            raise click.UsageError(f"{', '.join(wrong)} cannot be used with --suite")
         return give(_write_suite(options, sources), DONE)
     from keyheat.analysis.own_table import measured_demand, replayed_table
     from keyheat.intake.scenario import Demand
@@ -203,12 +204,6 @@ def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
         commands=(f"keyheat regress {path}",),
         data={"suite": path, "name": suite.name, "cases": cases, "schedules": schedules, "written": written},
     )
-
-
-def _refuse_options_of_a_table() -> None:
-    """Raise `UsageError` for options that do not go with --suite."""
-    if wrong := [flag for name, flag in typed_options().items() if name not in OF_A_SUITE]:
-        raise click.UsageError(f"{', '.join(wrong)} cannot be used with --suite")
 
 
 def _live(table: str, account: Account) -> "Source":

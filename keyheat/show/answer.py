@@ -167,13 +167,15 @@ def json_of(answer: Answer) -> dict[str, Any]:
     """The answer with its format; tables are lists of rows by column, figures are plotly's own JSON."""
     content = {"format": FORMAT, **asdict(answer)}
     plain: dict[str, Any] = orjson.loads(
-        orjson.dumps(content, default=_plain, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+        orjson.dumps(
+            content, default=plain_value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+        )
     )
     return plain
 
 
-def _plain(value: Any) -> Any:
-    """What orjson does not know: a figure, a path, a model, a set."""
+def plain_value(value: Any) -> Any:
+    """What orjson does not know, as it does: a figure, a path, a model, a set."""
     if isinstance(value, PurePath):
         return str(value)
     if hasattr(value, "model_dump"):

@@ -122,13 +122,15 @@ def comparison_answer(runs: Sequence[ComparedRun], out_dir: Path) -> Answer:
     cards = [run.card_from(out_dir) for run in runs]
     stated = [card for card in cards if card.remark]
     surprises = sum(card.surprise for card in stated)
+    expected = "as their scenarios expect" if len(stated) > 1 else "as its scenario expects"
+    remark = f"{len(stated) - surprises} of {len(stated)} {expected}" if surprises else f"all {expected}"
     return Answer(
         title=f"{some(len(runs), 'run')} side by side",
         label=f"{some(len(invalid), 'run')} not valid" if invalid else calm,
         tone=next(loud, max(tones, default="none")),
         sentence=sentence_of(runs),
         question=questions.pop() if len(questions) == 1 else "",
-        remark=_expected(len(stated), surprises),
+        remark=remark if stated else "",
         surprise=bool(surprises),
         warnings=tuple(warnings_of(runs)),
         parts=tuple(replace(card, question=card.question if len(questions) else "") for card in cards),
@@ -162,13 +164,6 @@ def sentence_of(runs: Sequence[ComparedRun]) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMED
     return ", ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
-
-
-def _expected(stated: int, surprises: int) -> str:
-    if not stated:
-        return ""
-    what = "their scenarios expect" if stated > 1 else "its scenario expects"
-    return f"{stated - surprises} of {stated} as {what}" if surprises else f"all as {what}"
 
 
 def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from keyheat.masking import plain, plain_json, short_path
+from keyheat.show.answer import plain_value
 
 
 class PlainConsole(Console):
@@ -74,17 +75,8 @@ def in_words() -> bool:
 
 def print_json(content: object) -> None:
     """Print a value as JSON for another program; it may hold dataclasses, models and paths."""
-    body = orjson.dumps(content, option=orjson.OPT_INDENT_2, default=_plain)
+    body = orjson.dumps(content, option=orjson.OPT_INDENT_2, default=plain_value)
     print(plain_json(body, sys.stdout.encoding or "utf-8"), flush=True)
-
-
-def _plain(value: Any) -> object:
-    """A model or a path as JSON has it."""
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    raise TypeError(f"{type(value).__name__} has no JSON")
 
 
 def print_lines(lines: Iterable[str], *, to_stderr: bool) -> None:

@@ -71,7 +71,10 @@ def _facts(plan: ScenarioPlan, warnings: list[str], named: str) -> Iterator[Fact
     most = f"Costs at most {dollars(plan.bill.dollars)} in AWS ({plan.bill.prices.title})"
     yield Fact(name="A run", value=most, beside=("nothing on a local table",))
     yield from _cost_of_a_month(plan)
-    yield _demand_fact(plan)
+    demand, unit = plan.target, plan.scenario.load.target_unit
+    peak = f", {rate(demand.peak_per_s, unit)} at the peak" if demand.peak_per_s > demand.mean_per_s else ""
+    value = f"{rate(demand.mean_per_s, unit)}{peak}, {measured(demand.total)} in all"
+    yield Fact(name=titled(DEMAND), value=value)
     if plan.sent is not None:
         yield from _sent_facts(plan, plan.sent, named)
     yield _quotas(plan.quotas)
@@ -102,8 +105,10 @@ def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
     if provisioned is not None:
         lines.append(f"{a_month(provisioned)} for the provisioned capacity")
     if plan.sent is not None:
-        means = (_mean_per_s(plan.sent, side) for side in (Direction.WRITE, Direction.READ))
-        write, read = (mean / plan.scale for mean in means)
+        means = dict.fromkeys(Direction, 0.0)
+        for side, totals in plan.sent.sides.items():
+            means[side.direction] += totals.demand(plan.sent.duration_s).mean_per_s / plan.scale
+        write, read = means[Direction.WRITE], means[Direction.READ]
         consumed = prices.on_demand.dollars(
             write_units=write * MONTH_S * plan.scenario.table.copies, read_units=read * MONTH_S
         )
@@ -112,21 +117,6 @@ def _cost_of_a_month(plan: ScenarioPlan) -> Iterator[Fact]:
         lines.append(f"{a_month(consumed)} on demand, if the mean of {load} goes on around the clock")
     if lines:
         yield Fact(name="A month", value=lines[0], beside=tuple(lines[1:]))
-
-
-def _mean_per_s(sent: LoadTotals, direction: Direction) -> float:
-    return sum(
-        totals.demand(sent.duration_s).mean_per_s
-        for side, totals in sent.sides.items()
-        if side.direction is direction
-    )
-
-
-def _demand_fact(plan: ScenarioPlan) -> Fact:
-    demand, unit = plan.target, plan.scenario.load.target_unit
-    peak = f", {rate(demand.peak_per_s, unit)} at the peak" if demand.peak_per_s > demand.mean_per_s else ""
-    value = f"{rate(demand.mean_per_s, unit)}{peak}, {measured(demand.total)} in all"
-    return Fact(name=titled(DEMAND), value=value)
 
 
 def _sent_facts(plan: ScenarioPlan, sent: LoadTotals, named: str) -> Iterator[Fact]:

@@ -189,8 +189,5 @@ def dollars(amount: float) -> str:
 def shortly(plan: ScenarioPlan, text: str) -> str:
     """Replace the name of the scenario's own table by "the table"."""
     name = plan.scenario.table.name
-    return re.sub(rf"(?<![\w-])([Tt])able {re.escape(name)}(?![\w-]|\.\w)", _the_table, text)
-
-
-def _the_table(match: re.Match[str]) -> str:
-    return "The table" if match[1] == "T" else "the table"
+    table = rf"(?<![\w-])([Tt])able {re.escape(name)}(?![\w-]|\.\w)"
+    return re.sub(table, lambda match: f"{match[1]}he table", text)

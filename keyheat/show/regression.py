@@ -38,6 +38,13 @@ FAR: Final = 4.0  # least effects on each side, beyond which a change is drawn a
 def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answer:
     """The whole answer; links are relative to `folder`, the page's directory."""
     changed = [finding for finding in worst_first(outcome.measured) if finding.decision != "same"]
+    rows = tuple(
+        {"case": other.case, "what": other.what, "before": other.before, "now": other.after}
+        for other in outcome.differences
+    )
+    differences = Section(
+        id="differences", title="What differs from the baseline", tables=(Table(title="Setup", rows=rows),)
+    )
     compared, beyond = outcome.verdict != "not_compared", len(outcome.because) - MOST
     return Answer(
         title=outcome.suite,
@@ -51,7 +58,7 @@ def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answe
         warnings=(*outcome.because[:MOST], *([f"and {beyond} more"] if beyond > 0 else [])),
         facts=tuple(_facts(outcome)) if compared else (),
         sections=(
-            *_differences(outcome), *_gates(outcome, changed),
+            *([differences] if outcome.differences else []), *_gates(outcome, changed),
             *(_case(outcome, case, folder) for case in outcome.cases),
         ),
         notes=tuple(outcome.problems),
@@ -74,16 +81,6 @@ def _facts(outcome: SessionOutcome) -> Iterator[Fact]:
     yield Fact(name="Took", value=span(outcome.took_s), beside=(f"from {outcome.started_at:%H:%M} UTC",))
     label = (outcome.label,) if outcome.label else ()
     yield Fact(name="Session", value=outcome.session, beside=(f"in {outcome.history}", *label))
-
-
-def _differences(outcome: SessionOutcome) -> Iterator[Section]:
-    if outcome.differences:
-        rows = tuple(
-            {"case": other.case, "what": other.what, "before": other.before, "now": other.after}
-            for other in outcome.differences
-        )
-        table = Table(title="Setup", rows=rows)
-        yield Section(id="differences", title="What differs from the baseline", tables=(table,))
 
 
 def _gates(outcome: SessionOutcome, changed: Sequence[GateFinding]) -> Iterator[Section]:

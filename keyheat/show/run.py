@@ -159,16 +159,15 @@ def _step(action: str, advice: Sequence[Recommendation]) -> Fact:
     """One action for one or several resources: why, simulated effect, and outcome."""
     expected = tuple(dict.fromkeys(f"Expected: {only.expected}" for only in advice))
     if len(advice) > 1:
-        return Fact(name=title_of(action), value="", beside=(*map(_of_resource, advice), *expected))
+        each = []
+        for option in advice:
+            name = ", ".join(filter(None, (capital(side_words(option)), amount_words(option))))
+            each.append(f"{name}: {option.why} {outlook(option)}".strip())
+        return Fact(name=title_of(action), value="", beside=(*each, *expected))
     (only,) = advice
     name, amount = title_of(action, only.resource), amount_words(only)
     simulated = tuple(filter(None, [outlook(only)]))
     return Fact(name=f"{name}: {amount}" if amount else name, value=only.why, beside=(*simulated, *expected))
-
-
-def _of_resource(advice: Recommendation) -> str:
-    name = ", ".join(filter(None, (capital(side_words(advice)), amount_words(advice))))
-    return f"{name}: {advice.why} {outlook(advice)}".strip()
 
 
 def span_table(labels: tuple[Label, ...]) -> Table | None:

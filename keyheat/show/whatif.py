@@ -252,28 +252,23 @@ def _steps_table(result: Found) -> Table:
     sides = [side for side in WRITES_FIRST if any(result.accepted_per_s(step, side) for step in steps)]
     indexed = any(not index.local for index in result.search.question.scenario.table.indexes)
     included = ", indexes included" if result.kind == "load" and indexed else ""
-    rows = [
-        {
+    rows = []
+    for step in steps:
+        row = {
             result.unit: number(step.value), "throttled": result.throttled(step),
             "limit": _limited_by(step, result.direction),
             **{f"{UNITS[side]}/s{included}": measured(result.accepted_per_s(step, side)) for side in sides},
-            **_month(result, step),
-        }
-        for step in steps
-    ]  # fmt: skip
+        }  # fmt: skip
+        if result.kind != "load" and step.folder is None:  # dollars a month; on demand if nothing throttles
+            costs = monthly(step, result.prices)
+            if result.kind == "capacity":
+                row["provisioned"] = a_month(costs.provisioned_dollars)
+            row["on demand"] = a_month(costs.on_demand_dollars if step.holds else None)
+        rows.append(row)
     links = tuple(f"{step.folder.name}/{REPORT}" if step.folder else None for step in steps)
     return Table(
         title="Numbers tried, and what is accepted", rows=tuple(rows), links=links if any(links) else ()
     )
-
-
-def _month(result: Found, step: Step) -> dict[str, str]:
-    """Dollars a month; on-demand only if nothing throttles."""
-    if result.kind == "load" or step.folder is not None:
-        return {}
-    costs = monthly(step, result.prices)
-    first = {"provisioned": a_month(costs.provisioned_dollars)} if result.kind == "capacity" else {}
-    return first | {"on demand": a_month(costs.on_demand_dollars if step.holds else None)}
 
 
 def _notes(result: Found) -> Iterator[str]:
