@@ -130,7 +130,10 @@ def test_a_first_session_that_nobody_expected_wants_to_be_looked_at(verb: Verb) 
     assert said.says(f"If this is as intended: keyheat regress {file} --accept")
     second = verb("regress", file)
     assert second.code == 1
-    assert second.says("short has no baseline yet: review this session, then accept it.")
+    assert second.says("Compared with session 1")
+    assert second.says("the last one, not yet accepted")
+    assert second.says("short shows no regression, but no session is accepted yet: review this one.")
+    assert "new case" not in second.out
     again = verb("regress", file, "--accept")
     assert again.says("short has a new baseline")
     assert [one.verdict for one in sessions()] == ["baseline", "unaccepted", "unaccepted"]

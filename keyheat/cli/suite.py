@@ -89,7 +89,8 @@ class SuiteSession:
         price_list(self.prices)
         baseline = None
         if not options.new_baseline:
-            baseline = baseline_of(history, self.suite, options.baseline)
+            settled = options.accept or paired
+            baseline = baseline_of(history, self.suite, options.baseline, settled=settled)
         if options.accept and baseline is not None and self.suite.gates.keys() <= baseline.kept.keys():
             raise ValueError(
                 f"--accept is for a first session or a new case, and all of {self.suite.name} is compared "

@@ -40,8 +40,10 @@ def headline(outcome: SessionOutcome) -> str:
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
         case "unaccepted" if outcome.baseline is None:
             return f"{outcome.suite} has no baseline yet: review this session, then accept it."
-        case "unaccepted":
+        case "unaccepted" if outcome.baseline is not None and outcome.baseline.accepted:
             return f"{outcome.suite} shows no regression: review what is new, then accept it."
+        case "unaccepted":
+            return f"{outcome.suite} shows no regression, but no session is accepted yet: review this one."
         case "regressed":
             return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
         case "invalid" if outcome.invalid:

@@ -45,22 +45,29 @@ class SessionComparison:
             return _ended_early(results)
         before, after = self._before(results), results.of("after")
         forbidding, suspects = differences(self.suite, before, after)
+        tentative = self.baseline.tentative if self.baseline is not None else frozenset()
+        # Differences from a tentative baseline do not forbid the session.
+        unlike = tuple(difference for difference in forbidding if difference.case in tentative)
+        forbidding = tuple(difference for difference in forbidding if difference.case not in tentative)
+        suspects += unlike
         findings: tuple[GateFinding, ...] = ()
         if self.force or self.paired or not forbidding:
-            gates = {case: gates for case, gates in self.suite.gates.items() if case in before}
+            compared = before.keys() - {difference.case for difference in unlike}
+            gates = {case: gates for case, gates in self.suite.gates.items() if case in compared}
             changed = {difference.case for difference in suspects}
             findings = judge(gates, before, after, in_turns=self.paired, changed=changed)
-        compared = self.baseline is not None
+        has_baseline = self.baseline is not None and self.baseline.used.accepted
+        new = [case for case in self.suite.gates if has_baseline and case not in before]
+        unknown = {*new, *tentative}
         expects = {case.name: case.expects for case in self.suite.cases}
-        at_first = [case for case in self.cases(results) if case.name not in before]
+        at_first = [case for case in self.cases(results) if not has_baseline or case.name in unknown]
         verdict, because = verdict_of(
-            results.runs, findings, compared=compared, changed=suspects,
-            new_cases=[case for case in self.suite.gates if compared and case not in before],
+            results.runs, findings, compared=has_baseline, new_cases=new, changed=suspects,
             forbidden=() if self.force or self.paired else forbidding,
             doubts=doubts_of(at_first, expects), accept=self.accept,
             gone=[case for case in before if case not in self.suite.gates],
         )  # fmt: skip
-        if verdict == "unaccepted":
+        if self._may_be_accepted(verdict, results, findings, tentative):
             because += (f"If this is as intended: {self.to_accept}",)
         return {
             "verdict": verdict, "because": because, "findings": findings, "differences": forbidding,
@@ -84,6 +91,15 @@ class SessionComparison:
         if self.paired:
             return results.of("before")
         return self.baseline.runs if self.baseline is not None else {}
+
+    @staticmethod
+    def _may_be_accepted(
+        verdict: Verdict, results: SessionRuns, findings: Sequence[GateFinding], tentative: frozenset[str]
+    ) -> bool:
+        """Whether nothing is worse than an accepted session."""
+        worse = any(finding.failed and finding.case not in tentative for finding in findings)
+        broken = any(run.broken for run in results.runs)
+        return verdict == "unaccepted" or (verdict == "regressed" and not worse and not broken)
 
 
 def _ended_early(results: SessionRuns) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A session held against its baseline: what is compared with what, and what is left alone."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -114,10 +115,33 @@ def test_a_new_case_is_held_against_nothing(suite: Any) -> None:
     assert [one.case for one in result["findings"]] == ["hotkey"]
     assert "sharded is new" in result["because"][0]
     assert result["verdict"] == "unaccepted", "it throttles where nobody said that it is to"
-    assert result["because"][-1] == "If this is as intended: add --accept"
     result = judged(suite(), kept, runs, accept=True)
     assert result["verdict"] == "good"
     assert any(line.startswith("Accepted: sharded ") for line in result["because"])
+
+
+def unaccepted(kept: Baseline, *, first: bool) -> Baseline:
+    """The same where nobody has accepted yet what `sharded` is like, or the `first` session as a whole."""
+    used = kept.used.model_copy(update={"accepted": not first})
+    return replace(kept, used=used, tentative=frozenset(kept.kept if first else ["sharded"]))
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first session", "new case"])
+@pytest.mark.parametrize(("now", "verdict"), [(LIKE, "unaccepted"), (LESS, "regressed")])
+def test_what_nobody_has_accepted_is_compared_with_all_the_same(
+    suite: Any, now: list[float], verdict: str, first: bool
+) -> None:
+    kept, command = unaccepted(baseline(BOTH), first=first), "keyheat regress two.toml --accept"
+    result = judged(suite(), kept, made(suite(), after(sharded=now)), to_accept=command)
+    assert (result["verdict"], len(result["findings"])) == (verdict, 2)
+    assert result["because"][-1] == f"If this is as intended: {command}"
+
+
+def test_another_setup_of_what_nobody_has_accepted_is_said_and_forbids_nothing(suite: Any) -> None:
+    kept = unaccepted(baseline(BOTH, machine="another"), first=True)
+    result = judged(suite(), kept, made(suite(), after(LESS)))
+    assert (result["verdict"], result["findings"], result["differences"]) == ("unaccepted", (), ())
+    assert result["because"][0] == "Changed: machine another → 2 cores, 24 GiB (hotkey, sharded)."
 
 
 def test_another_machine_forbids_what_is_not_forced(suite: Any) -> None:
