@@ -330,7 +330,7 @@ def test_a_log_of_several_tables_is_surveyed_and_one_that_names_none_asks_for_it
     said = diagnose(verb, "--log", "app.log")
     assert said.code == 1
     assert said.out.index("\norders  ") < said.out.index("\naudit  "), "by CloudWatch, too"
-    assert said.says("log: 4 throttles left out: no ARN says of which table")
+    assert said.says("log: 4 throttles left out: no ARN says of which table; they count in a log that names")
     assert all(Path(f"found/{table}/report.html").is_file() for table in ("audit", "orders"))
     Path("app.log").write_text("".join(unnamed))
     asked = diagnose(verb, "--log", "app.log").line

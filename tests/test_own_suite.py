@@ -193,6 +193,7 @@ def test_a_second_suite_does_not_take_the_schedule_of_the_first(verb: Verb, writ
     ("words", "reasons"),
     [
         (("--suite", "Capacity"), ["@ $.name"]),
+        (("--suite", "pay.toml"), ["give it a name, such as pay"]),
         (("--suite", "orders"), ["keyheat/orders.toml exists"]),
         (("--suite", "a", "keyheat", "again.toml"), ["2 cases are named 'orders'", "orders.toml and again"]),
         (("--suite", "capacity", "nothing.toml"), ["'nothing.toml' does not exist"]),

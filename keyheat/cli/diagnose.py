@@ -191,7 +191,9 @@ def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
     timed = {name: minutes for name in log.tables if (minutes := log.by_minute(name))}
     missing = [f"log: throttles of {name} left out: no time" for name in log.tables if name not in timed]
     if log.unnamed:
-        missing.append(f"log: {some(log.unnamed, 'throttle')} left out: no ARN says of which table")
+        count = some(log.unnamed, "throttle")
+        alone = "they count in a log that names one table alone"
+        missing.append(f"log: {count} left out: no ARN says of which table; {alone}")
     tables = tuple(SurveyedTable(name, throttles=minutes) for name, minutes in timed.items())
     survey = Survey(window=window, tables=tables, period_s=60, missing=tuple(missing))
     folder = run_place(how.out_dir, "diagnose")

@@ -188,6 +188,9 @@ def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
     from keyheat.regression.own_suite import write_suite
 
     name, schedules = options.of_suite.suite or "", options.of_suite.schedules
+    if name.endswith(".toml"):
+        bare = name.removesuffix(".toml")
+        raise click.UsageError(f"--suite {name}: give it a name, such as {bare}; --out takes the file")
     suite, files = write_suite(name, places, schedules, options.file, force=options.force)
     cases, path = [case.name for case in suite.cases], short_path(suite.path)
     scheduled = (

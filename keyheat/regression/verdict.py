@@ -177,7 +177,7 @@ def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> t
             doubts.append(f"{case.name} is expected to be limited by {expected}, and throttles{most}, {by}.")
         elif expected is None and labels:
             doubts.append(
-                f"{case.name} throttles{most}, by {', '.join(labels)}; its scenario expects nothing."
+                f"{case.name} throttles{most}, by {', '.join(labels)}; its scenario names no expected limit."
             )
         elif expected is None and max(used.values()) > 1:
             of = [f"{CAPACITY_USED[name]} at {value(most, name)}" for name, most in used.items() if most > 1]

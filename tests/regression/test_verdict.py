@@ -61,7 +61,7 @@ ON_BURST = {"labels": (), "constraint": "none", "measures": {"capacity_used.writ
     [
         (a_case(), "partition", []),
         (a_case(), "table", [f"hotkey is expected to be limited by table, and {BY}."]),
-        (a_case(), None, [f"hotkey {BY}; its scenario expects nothing."]),
+        (a_case(), None, [f"hotkey {BY}; its scenario names no expected limit."]),
         (a_case(**ON_BURST), None, ["hotkey runs on burst capacity: writes of the table at 120 % of their"]),
     ],
     ids=["as expected", "another limit", "nothing expected", "burst capacity"],
