@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
 from itertools import groupby, product
@@ -28,6 +28,7 @@ from keyheat.plan.prices import Billing, load_prices
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import REPORT
 from keyheat.runs.plausibility import read_evidence
+from keyheat.show.charts.before_after import fix_figure
 from keyheat.show.compare import write_comparison, write_index
 from keyheat.show.diagnosis import page_of
 from keyheat.show.fix import fix_answer
@@ -99,7 +100,8 @@ def _whatif(question: str) -> MakePage:
 
 def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
     fix = made_fix(runs["hotkey"], runs["sharded"])
-    return save(folder / "fix.html", html_of(fix_answer(fix), AT))
+    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
+    return save(folder / "fix.html", html_of(answer, AT))
 
 
 def _diagnosed() -> DiagnosedTable:

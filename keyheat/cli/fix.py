@@ -1,7 +1,7 @@
 """The verb fix: the recommended cure of a diagnosed run, tried beside the run as it was."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,6 +101,7 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
     """Compare both sides, write the page and print the answer; gives the exit code."""
     from keyheat.analysis.advice.fix import AFTER, BEFORE
     from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
+    from keyheat.show.charts.before_after import fix_figure
     from keyheat.show.fix import Fix, fix_answer
 
     def side(name: str) -> "list[Tried]":
@@ -121,4 +122,5 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
         observed_throttles=sum(label.throttles for label in start.incident),
     )  # fmt: skip
     answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
-    return give(answer, code, page=write_answer(out_dir, NAME, answer, code))
+    drawn = replace(answer, figures=tuple(fix_figure(fix.sides)))
+    return give(answer, code, page=write_answer(out_dir, NAME, drawn, code))
