@@ -9,7 +9,7 @@ from typing import Final
 
 from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply, in_order
 from keyheat.analysis.advice.start import Start
-from keyheat.analysis.advice.trial import MORE
+from keyheat.analysis.advice.trial import MORE, throttled_by
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import HARDLY, Diagnosis, Recommendation
@@ -18,7 +18,6 @@ from keyheat.scenario.variants import with_own_tables
 from keyheat.simulator.jobs import Job
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
-from keyheat.words import index_of
 
 BEFORE: Final = "before"
 AFTER: Final = "after"
@@ -73,15 +72,13 @@ def _with_enough_shards(start: Start, remedy: Applied, on: Setting) -> Applied:
 
 
 def _throttled_share(start: Start, applied: Applied) -> float:
-    """The throttles of the side that is fixed, of all attempts of the replayed demand."""
+    """The throttles by the limit that is fixed, per attempt of the replayed demand."""
     sent = start.sent_with(applied, applied.scenario)
     traffic = sent() if sent else None
     outcome = outcome_of(
         simulate(applied.scenario, traffic=traffic, behaviour=start.behaviour, counts_only=True)
     )
-    about = index_of(applied.resource), applied.direction
-    events = sum(limit.events for limit in outcome.limits if (limit.index, limit.direction) == about)
-    return events / max(1, sum(outcome.attempts.values()))
+    return throttled_by(outcome, start.limit_of(applied))
 
 
 def turns(before: Scenario, after: Scenario, repetitions: int, folder: Path) -> list[Job]:

@@ -11,6 +11,7 @@ from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.hot_partition import crowded, pre_warm, too_few_partitions
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import Rerun
+from keyheat.analysis.advice.schedule import Limit
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.runs.formats import HARDLY, Recommendation
@@ -68,13 +69,12 @@ def taken(rerun: Rerun, case: AdviceCase, advice: Iterable[Recommendation]) -> R
     return rerun
 
 
-def throttled_by(outcome: SimulationOutcome, case: AdviceCase) -> float:
-    """Return the throttles of the case's own limit, of any limit if that is undetermined, per attempt."""
-    side, cause = (index_of(case.resource), case.direction), CAUSE_OF_CONSTRAINT.get(case.constraint)
+def throttled_by(outcome: SimulationOutcome, limit: Limit) -> float:
+    """Return the throttles by a limit, by any limit of its side if that is undetermined, per attempt."""
+    constraint, resource, direction = limit
+    side, cause = (index_of(resource), direction), CAUSE_OF_CONSTRAINT.get(constraint)
     events = sum(
-        limit.events
-        for limit in outcome.limits
-        if (limit.index, limit.direction) == side and cause in (None, limit.cause)
+        by.events for by in outcome.limits if (by.index, by.direction) == side and cause in (None, by.cause)
     )
     attempts = sum(outcome.attempts.values())
     return events / attempts if attempts else 0.0
@@ -86,7 +86,7 @@ def simulated(case: AdviceCase, context: Rerun, *advice: Recommendation) -> Tria
     if then is None:
         return None
     outcome = then.simulated()
-    return Trial(case, advice, share=throttled_by(outcome, case), dollars=then.dollars(outcome))
+    return Trial(case, advice, share=throttled_by(outcome, case.at), dollars=then.dollars(outcome))
 
 
 def trial_of(case: AdviceCase, advice: Recommendation, context: Rerun) -> Trial | None:
@@ -98,7 +98,7 @@ def trial_of(case: AdviceCase, advice: Recommendation, context: Rerun) -> Trial 
     first = simulated(case, context, least)
     if first is None or first.works or not (shards or units):
         return first
-    if units and first.share > HELPS * throttled_by(context.simulated(), case):
+    if units and first.share > HELPS * throttled_by(context.simulated(), case.at):
         return first  # of shards a few more may be what spreads them
     larger = (simulated(case, context, _with_more(case, least, factor)) for factor in MORE)
     return next((trial for trial in larger if trial is not None and trial.works), first)
@@ -125,7 +125,7 @@ def _with_enough_shards(case: AdviceCase, advice: Recommendation, context: Rerun
         return advice
     if enough < (advice.shards or 0):
         by_formula = taken(context, case, [advice])
-        if by_formula is not None and throttled_by(by_formula.simulated(STEADY), case) <= HARDLY:
+        if by_formula is not None and throttled_by(by_formula.simulated(STEADY), case.at) <= HARDLY:
             return advice
     return _reworded(replace(case, enough_shards=enough), advice.action)
 
@@ -135,7 +135,7 @@ def _enough_shards(case: AdviceCase, advice: Recommendation, context: Rerun) -> 
     if case.on_demand and too_few_partitions(case):
         return None  # the demand exceeds what all of them sustain together
     scenario, now = context.scenario, context.simulated()
-    alone = now.share() - throttled_by(now, case) <= HARDLY
+    alone = now.share() - throttled_by(now, case.at) <= HARDLY
     undivided = not context.alters and scenario.keys.shards == case.shards_now
     if context.by_schedule and alone and undivided:
         enough = shards_enough(scenario, index_of(case.resource))
@@ -150,7 +150,7 @@ def _enough_shards(case: AdviceCase, advice: Recommendation, context: Rerun) -> 
         return (sharded or context).simulated(behaviour)
 
     searched = smallest_shards(
-        scenario, measure=measure, share_of=lambda outcome: throttled_by(outcome, case), most=MOST_SHARDS
+        scenario, measure=measure, share_of=lambda outcome: throttled_by(outcome, case.at), most=MOST_SHARDS
     )
     return int(searched.answer.value) if searched.answer else None
 
