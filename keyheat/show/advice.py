@@ -175,7 +175,7 @@ def cure_steps(cure: Cure) -> str:
     return enumerated([step_words(step) for step in cure.steps])
 
 
-BY_FORMULA: Final = "By formula, not simulated: shards that share a partition may take more"
+BY_FORMULA: Final = "By formula, not simulated: it takes more where some of them share a partition"
 
 
 def simulated_words(cure: Cure) -> str:

@@ -12,11 +12,27 @@ from keyheat.load.users.items import ItemTemplate
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+from keyheat.simulator.dryrun.ask import assumptions_of
 from keyheat.words import Direction
 from tests.make import a_scenario_of_tenants
 
 NOW_S = 1_796_083_200.0
 DRAWN = 2_000
+VIEWS = """
+from locust import task
+
+from keyheat.load.users.user import TableUser
+
+
+class Visitor(TableUser):
+    @task(9)
+    def view(self) -> None:
+        self.put(self.draw_key(), self.next_sort_key(), attributes={"misspelt": "view"})
+
+    @task(1)
+    def leave(self) -> None:
+        self.put(self.draw_key(), self.next_sort_key(), attributes={"event_type": None})
+"""
 
 
 @pytest.fixture
@@ -82,6 +98,15 @@ def test_what_nobody_describes_is_assumed_and_said(raw: dict[str, Any]) -> None:
     (said,) = plan_of(raw).assumed
     assert said.startswith("Assumed: event_type has 1,000 values, each as often as the others.")
     assert "[attributes.event_type]" in said
+
+
+@pytest.mark.opens
+def test_what_only_some_tasks_put_is_assumed_for_the_others(raw: dict[str, Any], tmp_path: Path) -> None:
+    del raw["attributes"]["event_type"], raw["tasks"]
+    raw["loadtest"] = "./views.py"
+    (tmp_path / "views.py").write_text(VIEWS)
+    (said,) = assumptions_of(scenario_from_dict(raw, "views.toml"), tmp_path)
+    assert said.startswith("Assumed: event_type has 1,000 values")
 
 
 def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:

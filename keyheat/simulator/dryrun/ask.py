@@ -103,8 +103,8 @@ def _of_items(scenario: Scenario, folder: Path) -> tuple[str, ...]:
         return ()
     kinds = [kind for user in users for task in user.tasks for kind in task.kinds]
     puts = [kind for kind in kinds if kind.what == "put" and kind.table is None]
-    chosen = {name for kind in puts for name, law in kind.attributes if law.key.attribute is None}
-    undescribed = sorted(open_names - chosen) if puts else []
+    chosen = [{name for name, law in kind.attributes if law.key.attribute is None} for kind in puts]
+    undescribed = sorted(name for name in open_names if any(name not in names for names in chosen))
     return tuple(ASSUMED.format(name=name, count=NOT_DESCRIBED.count) for name in undescribed)
 
 
