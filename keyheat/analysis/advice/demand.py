@@ -109,14 +109,17 @@ def accepted_scans(track: EvidenceTrack, labels: Sequence[Label]) -> tuple[float
 def one_key_per_s(track: EvidenceTrack, label: Label) -> tuple[float, float] | None:
     """Return what one key would ask for that throttled a partition as in a label, and what all keys did.
 
-    Units/s of the cell that throttled most: the key has what its partition served and what was refused.
+    Units/s of the cell that throttled most. The key has what its partition served and what was refused. An
+    index's full partition holds back every write alike, so a key of it has its part of what was refused.
     """
     cells = range(track.cell_of(label.start.timestamp()), int(label.end.timestamp()), track.step_s)
     worst = max(cells, key=track.refused)
     used, refused = track.consumed_per_s(worst), track.refused_units(worst) / track.step_s
     if used is None or not used + refused:
         return None
-    return min(used, track.ceiling) + refused, used + refused
+    served = min(used, track.ceiling)
+    of_index = track.index is not None and track.direction is Direction.WRITE and used > 0
+    return served + refused * (served / used if of_index else 1.0), used + refused
 
 
 def _spans(labels: Sequence[Label]) -> list[Span]:

@@ -15,6 +15,8 @@ from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.model.partitions import provisioned_partitions, warm_partitions
+from keyheat.model.resources import ON_DEMAND_START
 from keyheat.numbers import percent, some
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN
 from keyheat.runs.client import ClientFiles, read_client_files
@@ -23,7 +25,7 @@ from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.table_facts import TableFacts
 from keyheat.simulator.flow import Flow, IndexFlow, Recorded
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
-from keyheat.words import READ, WRITE, Direction, Resource, index_of
+from keyheat.words import READ, WRITE, Capacity, Direction, Resource, index_of
 
 NEVER_S: Final = 1e9  # longer than any replay
 NOT_NAMED: Final = "(one key, not named)"
@@ -239,12 +241,32 @@ def heats_known(
 
 
 def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
-    """Return the key share that would throttle a partition as in a label; None for another limit."""
-    track = arranged.track(index_of(label.resource), label.direction)
+    """Return the key share that would throttle a partition as in a label; None for another limit.
+
+    The other keys, used evenly, take their part of that partition.
+    """
+    index = index_of(label.resource)
+    track = arranged.track(index, label.direction)
     if track is None or label.constraint != "partition":
         return None
     per_s = one_key_per_s(track, label)
-    return per_s[0] / per_s[1] if per_s else None
+    if per_s is None:
+        return None
+    partition_share = per_s[0] / per_s[1]
+    even = 1 / _partitions(arranged, index, label)
+    return (partition_share - even) / (1 - even) if even < partition_share else partition_share
+
+
+def _partitions(arranged: EvidenceTimeline, index: str | None, label: Label) -> int:
+    """Return how many partitions a replayed table or index begins with, by its capacity of then."""
+    tracks = {side: arranged.track(index, side) for side in (READ, WRITE)}
+    at_s = moment_of(label).timestamp()
+    read, write = (track.provisioned.at(at_s) if track else None for track in tracks.values())
+    if not read and not write:
+        return warm_partitions(ON_DEMAND_START)
+    return provisioned_partitions(
+        Capacity(read=(read or 0) / arranged.scale, write=(write or 0) / arranged.scale)
+    )
 
 
 def with_assumed_key(
