@@ -134,9 +134,9 @@ def _rates_while_hot(windows: Sequence[KeyWindow]) -> dict[str, float]:
     for window in windows:
         for top in window.top:
             rates[top.key].append(top.units / window.seconds)
+    least = {key: max(values) / 2 for key, values in rates.items()}
     return {
-        key: median_high([rate for rate in values if rate >= max(values) / 2])
-        for key, values in rates.items()
+        key: median_high([rate for rate in values if rate >= least[key]]) for key, values in rates.items()
     }
 
 
