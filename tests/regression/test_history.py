@@ -1,5 +1,6 @@
 """Sessions, runs and pins are kept as they were added; a file that is not as it should be is refused."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -236,6 +237,30 @@ def test_a_history_that_another_process_has_locked_is_refused(path: Path) -> Non
         assert process.stdout.readline() == "held\n"
         assert "is locked by another process" in refused(path)
         process.stdin.close()
+
+
+def test_a_kill_loses_no_run_and_makes_no_half_session_good(path: Path, tmp_path: Path) -> None:
+    """The files as they are before each statement are what a process leaves that is killed there."""
+    copies, said = [], list[int]()
+    with History(path) as history:
+
+        def leave(_statement: str) -> None:
+            copies.append((tmp_path / str(len(copies)) / path.name, len(said)))
+            shutil.copytree(path.parent, copies[-1][0].parent)
+
+        history._db.set_trace_callback(leave)
+        session = history.begin("nightly")
+        for repetition in range(2):
+            history.add(session, "hotkey", repetition, a_summary(repetition), "file:///x")
+            said.append(repetition)
+        history.end(session, "good")
+        history._db.set_trace_callback(None)
+    assert len(copies) > 12
+    for copy, runs_said in copies:
+        with History(copy) as history:
+            kept = [(one, history.runs(one)) for one in history.sessions()]
+            assert all(len(runs) == 2 for one, runs in kept if one.good)
+            assert sum(len(runs) for _one, runs in kept) in (runs_said, runs_said + 1)
 
 
 def test_a_transaction_that_is_done_outlives_the_power(history: History) -> None:
