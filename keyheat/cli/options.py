@@ -19,7 +19,8 @@ from keyheat.scenario.scenario import SCENARIOS
 from keyheat.show.console import confirmed, speak_json
 from keyheat.simulator.jobs import new_folder
 
-OUT = Path("reports") / "out"
+REPORTS = Path("reports")
+OUT = REPORTS / "out"
 
 a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -175,6 +176,12 @@ some_settings = click.option(
     is_eager=True,  # so that --duration is one more of them
     help="set a field, such as keys.shards=20; repeatable",
 )
+
+
+the_history = click.option(
+    "--history", "file", type=a_path, default=REPORTS / "history.sqlite", show_default=True,
+    envvar="KEYHEAT_HISTORY", show_envvar=True, help="file of all sessions",
+)  # fmt: skip
 
 
 def _as_settings(context: click.Context, _option: click.Parameter, duration_s: float | None) -> None:

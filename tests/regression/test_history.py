@@ -153,31 +153,6 @@ def test_measures_are_those_of_valid_runs_of_sessions_that_are_over(history: His
     assert list(shares["value"]) == [0.2, 0.2]
 
 
-def test_old_sessions_are_pruned_and_what_is_needed_stays(history: History) -> None:
-    pinned, old, good = (a_session(history) for _ in range(3))
-    weekly = a_session(history, suite="weekly")
-    bad = [a_session(history, "regressed") for _ in range(3)]
-    history.pin("release", pinned)
-    running = a_session(history, None, runs=0)
-    history.add(running, "hotkey", 0, a_summary(), f"file:///runs/{old.id}-1")
-    sessions, unreferred = history.prune(keep=2)
-    gone = [old.id, bad[0].id, bad[1].id]
-    assert sessions == tuple(gone)
-    assert {one.id for one in history.sessions()} == {1, good.id, weekly.id, bad[2].id, running.id}
-    urls = [f"file:///runs/{number}-{repetition}" for number in gone for repetition in range(2)]
-    assert set(unreferred) == {*urls} - {f"file:///runs/{old.id}-1"}
-    assert history.begin("nightly").id == running.id + 1, "numbers are never used again"
-
-
-def test_a_killed_session_is_pruned_once_it_cannot_be_running(path: Path) -> None:
-    with History(path, now=lambda: AT) as history:
-        a_session(history, None)
-        a_session(history)
-        assert history.prune(keep=1)[0] == ()
-    with History(path, now=lambda: AT + timedelta(days=3)) as history:
-        assert history.prune(keep=1)[0] == (1,)
-
-
 # Files
 
 

@@ -28,7 +28,7 @@ def with_settings(*settings: str) -> Mapping[str, Any]:
 def a_case(*gates: Gate, target: str = "local", always: bool = False, settings: Any = ()) -> SuiteCase:
     return SuiteCase(
         name="hotkey", scenario=overridden(load_scenario(PATH), settings, "leaderboard"), path=PATH,
-        target=target, repetitions=1, seeds="each", gates=gates or (NOISY,), always=always,
+        target=target, repetitions=1, gates=gates or (NOISY,), always=always,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ FOLDER = Path("runs")
 
 def case(name: str, repetitions: int, **more: object) -> SuiteCase:
     path = SCENARIOS / "sharded.toml"
-    said = {"target": "local", "seeds": "each", "gates": (), "path": path, "scenario": load_scenario(path)}
+    said = {"target": "local", "gates": (), "path": path, "scenario": load_scenario(path)}
     return SuiteCase(name=name, repetitions=repetitions, **{**said, **more})  # type: ignore[arg-type]
 
 
@@ -54,10 +54,6 @@ def test_both_of_a_pair_have_the_same_seed_and_each_its_scenario() -> None:
     for run in runs:
         assert run.scenario.keys.shards == (2 if run.side == "before" else 20)
         assert run.scenario.model_copy(update={"seed": 1}) == (few if run.side == "before" else one.scenario)
-
-
-def test_the_same_seed_for_all_where_the_suite_says_so() -> None:
-    assert {run.scenario.seed for run in plan_runs(suite(case("a", 3, seeds="same")), FOLDER)} == {1}
 
 
 def test_no_seed_is_too_large_for_a_scenario() -> None:
