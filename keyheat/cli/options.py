@@ -137,17 +137,28 @@ def in_json(what: str, *, always: bool = False) -> Callable[[Verb], Verb]:
     )  # fmt: skip
 
 
+class PriceList(click.Path):
+    """A price list that can be read."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return its path. Raises `UsageError`."""
+        path = Path(str(super().convert(value, param, ctx)))
+        price_list(path)
+        return path
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priced:
     """The price list of an answer."""
 
     prices: Path = option(
-        "price list  [default: configs/prices.toml]", default=PRICES, type=a_file, show_default=False
-    )
+        "price list  [default: configs/prices.toml]",
+        default=PRICES, type=PriceList(exists=True, dir_okay=False, path_type=Path), show_default=False,
+    )  # fmt: skip
 
     @property
     def billing(self) -> Billing:
-        """What a month costs. Raises `UsageError` for a list that cannot be read."""
+        """What a month costs."""
         return Billing(price_list(self.prices))
 
 
@@ -161,7 +172,7 @@ class PricedByDay(Priced):
 
     @property
     def billing(self) -> Billing:
-        """What a month costs. Raises `UsageError` for a list that cannot be read."""
+        """What a month costs."""
         return Billing(price_list(self.prices), self.hours_per_day)
 
 

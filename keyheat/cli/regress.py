@@ -57,9 +57,8 @@ def regress(
 
     files = tuple(file for file in exports if file != GITHUB)
     mistakes = Mistakes()
-    with mistakes.noted():
-        if options.new_baseline and options.baseline:
-            raise click.UsageError("use either --new-baseline or --baseline")
+    if options.new_baseline and options.baseline:
+        mistakes.add("use either --new-baseline or --baseline")
     with mistakes.noted():
         loaded = find_suite(suite or "")
     with mistakes.noted():
