@@ -251,13 +251,6 @@ def section(text: str, name: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_missing_file_is_said_and_the_rest_is_shown(a_run: Any) -> None:
-    text = page_of(load_run(a_run(without=("partitions.parquet",))))
-    assert '<section id="partitions">' not in text
-    assert "<code>partitions.parquet</code>" in section(text, "missing")
-
-
-@pytest.mark.slow
 def test_of_a_run_on_aws_one_line_says_that_partitions_are_not_known(a_run: Any) -> None:
     run_dir = a_run(without=("partitions.parquet",))
     manifest = orjson.loads((run_dir / "run.json").read_bytes())

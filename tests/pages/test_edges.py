@@ -1,7 +1,6 @@
 """Runs that are unusual and still get a report."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,8 +17,6 @@ from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
 from tests.made_runs import load_evidence
 from tests.make import START, a_diagnosis, a_manifest, an_evidence, throttled
 from tests.pages.conftest import page_of
-from tools.samples.cases import HOT_KEY
-from tools.samples.make import make_run
 
 
 def seconds(*rows):
@@ -112,17 +109,6 @@ def test_an_unknown_reason_is_kept_and_undetermined():
     text = page_of(ReportRun(diagnosis=a_diagnosis("undetermined"), evidence=evidence))
     row = text[text.index(">TableWriteMoonPhaseExceeded<") :].split("</tr>")[0]
     assert "undetermined" in row
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_a_long_run_with_many_labels_stays_small(tmp_path):
-    case = replace(HOT_KEY, demand_per_s=20, ceiling_per_s=18, hot_share=0.9)
-    run = load_run(make_run(case, tmp_path / "run", seconds=10_000))
-    assert len(run.diagnosis.labels) > 2_000
-    text = page_of(run)
-    assert "Means of 10 s" in text
-    assert len(text) < 450_000
 
 
 def test_a_table_that_was_there_is_said_to_be():

@@ -166,21 +166,3 @@ def test_pairs_are_held_against_each_other_and_not_against_what_was_kept(suite: 
     assert [len(case.before) for case in held.cases(runs)] == [3, 3]
     alone = pairs(held.suite, LIKE, LIKE[:2])
     assert held.judge(alone)["verdict"] == "good", "a run without its partner is no defect"
-
-
-def test_two_noisy_pairs_are_undecided(suite: Any) -> None:
-    """So few pairs have an interval from nothing to without end."""
-    runs = pairs(suite(2), [10.0, 1e6], [1e6, 10.0])
-    result = judged(suite(2), baseline(BOTH), runs, paired=True)
-    assert {one.decision for one in result["findings"]} == {"undecided"}
-
-
-@pytest.mark.parametrize(("code", "verdict"), [(130, "interrupted"), (4, "refused"), (2, "invalid")])
-def test_a_session_that_was_ended_early_decides_nothing(suite: Any, code: int, verdict: str) -> None:
-    stopped = made(suite(), {"hotkey": {"after": LESS}})
-    stopped.code = code
-    result = judged(suite(), baseline(BOTH), stopped)
-    assert result["verdict"] == verdict
-    assert "findings" not in result
-    nothing = judged(suite(), baseline(BOTH), SessionRuns(code=130))
-    assert nothing["because"] == ("No run had finished.",)
