@@ -91,30 +91,28 @@ def test_collect_asks_the_endpoint_that_the_run_names_or_that_somebody_gives(
 
 
 @pytest.mark.opens
-@pytest.mark.parametrize("more", [{}, {"target": "http://0.0.0.0:1"}, {"target": "local"}])
-def test_collect_does_not_ask_a_host_that_only_the_file_names(
-    verb: Verb, sample: Sample, more: dict[str, str]
+@pytest.mark.parametrize(
+    ("words", "named", "more", "option"),
+    [
+        (("collect", "--run"), "endpoint_url", {}, "--endpoint-url"),
+        (("collect", "--run"), "endpoint_url", {"target": "http://0.0.0.0:1"}, "--endpoint-url"),
+        (("collect", "--run"), "endpoint_url", {"target": "local"}, "--endpoint-url"),
+        (("fix", "--yes"), "target", {}, "--target"),
+    ],
+)
+def test_a_host_that_only_the_file_names_is_not_asked(
+    verb: Verb, sample: Sample, words: tuple[str, ...], named: str, more: dict[str, str], option: str
 ) -> None:
-    """A run's folder can come from anybody; what asks there signs with the keys of whoever collects."""
+    """A run's folder can come from anybody; what asks there signs with the keys of whoever types."""
     run = sample("hotkey")
     before = (run / "evidence.json").read_bytes()
     with serving() as server:
-        move_to_january(run, endpoint_url=server.url.replace("127.0.0.1", "0.0.0.0"), **more)
-        said = verb("collect", "--run", run)
+        move_to_january(run, **{named: server.url.replace("127.0.0.1", "0.0.0.0"), **more})
+        said = verb(*words, run)
     assert (said.code, server.connections) == (4, 0)
     assert "neither DynamoDB in AWS nor on this machine" in said.err
-    assert "say --endpoint-url and its URL" in said.err
+    assert f"say {option} and its URL" in said.err
     assert (run / "evidence.json").read_bytes() == before
-
-
-@pytest.mark.opens
-def test_fix_does_not_load_a_host_that_only_the_file_names(verb: Verb, sample: Sample) -> None:
-    run = sample("hotkey")
-    with serving() as server:
-        move_to_january(run, target=server.url.replace("127.0.0.1", "0.0.0.0"))
-        said = verb("fix", run, "--yes")
-    assert (said.code, server.connections) == (4, 0)
-    assert "say --target and its URL" in said.err
 
 
 @pytest.mark.opens
