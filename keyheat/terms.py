@@ -11,11 +11,8 @@ SERVICE_TIME: Final = "service time"
 RESPONSE_TIME: Final = "response time"
 CPU_WAIT: Final = "CPU wait"
 GOODPUT: Final = "goodput"
-AMPLIFICATION: Final = "amplification"
 GIVEN_UP: Final = "given up"
 CONFLICT: Final = "conflict"
-RETRY_QUOTA: Final = "retry quota"
-ADAPTIVE_MODE: Final = "adaptive mode"
 
 
 def titled(term: str) -> str:

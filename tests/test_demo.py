@@ -32,7 +32,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> Loads:
     monkeypatch.setattr(demo, "loaded_together", load)
     monkeypatch.setattr("keyheat.load.record.generator.machine", lambda: {"cores": 2})
     monkeypatch.setattr(demo, "in_turn", load)
-    monkeypatch.setattr("keyheat.show.compare.write_index", lambda folder, *_, **__: folder / "index.html")
+    monkeypatch.setattr("keyheat.show.compare.write_comparison", lambda *_of: None)
     return made
 
 

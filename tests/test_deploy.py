@@ -89,12 +89,8 @@ def parsed() -> Parsed:
         "deploy/compose.grafana.yaml",
         at_night("kubernetes-validate --strict deploy/kubernetes.yaml"),
         at_night(f"kubernetes-validate --strict {SCHEDULES}/kubernetes-cronjob.yaml"),
-        at_night(
-            f"check-jsonschema --builtin-schema vendor.github-workflows {SCHEDULES}/github-actions.yml "
-            "deploy/review/github-actions.yml"
-        ),
     ],
-    ids=["compose", "kubernetes", "cronjob", "workflows"],
+    ids=["compose", "kubernetes", "cronjob"],
 )
 def test_the_files_are_what_their_schemas_say(command: str) -> None:
     program, *arguments = command.split()

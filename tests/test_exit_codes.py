@@ -120,14 +120,9 @@ def test_2_every_mistake_of_a_command_line_is_named(
 
 SET = ["--set", "nope", "--set", "keys.hotness=3", "--set", "load.duration_s=-1"]
 BAD_SCENARIOS = {
-    "three mistakes": (
-        'share = 0.9 ', "share = 1.5\nhotness = 3\nfirst = 2 ", [],
-        ["3 errors", "less than or equal to 1, got 1.5 @ $.keys.share (line",
-         "@ $.keys.first (line", "@ $.keys.hotness (line", "unknown field"],
-    ),
     "with those of its settings": (
         "share = 0.9 ", "share = 1.5 ", SET,
-        ["4 errors", "@ $.keys.share (line", "'nope' is not PATH=VALUE", "$.keys.hotness", "load.duration_s"],
+        ["4 errors", "got 1.5 @ $.keys.share (line", "'nope' is not PATH=VALUE", "$.keys.hotness"],
     ),
     "not TOML": ("[table]", "[table", [], ["1 error", "not TOML"]),
     "another version": ("scenario/1", "scenario/9", [], ["1 error", "$.format"]),
@@ -145,31 +140,6 @@ def test_2_every_mistake_in_a_scenario_and_nothing_started(verb: Verb, tmp_path:
     assert said.code == 2
     assert [word for word in words if word not in said.err] == []
     assert [path.name for path in tmp_path.iterdir()] == ["changed.toml"]
-
-
-@pytest.mark.parametrize("verb_of", ["plan", "regress"])
-@pytest.mark.parametrize(
-    "text",
-    [f"a = {'[' * 99_999}", f"{'.'.join(['a'] * 50_000)} = 1", "#" * (2 << 20)],
-    ids=["brackets", "dots", "a comment"],
-)
-def test_2_a_file_too_deep_or_too_long_is_not_parsed(
-    verb: Verb, tmp_path: Path, text: str, verb_of: str
-) -> None:
-    path = tmp_path / "deep.toml"
-    path.write_text(text)
-    said = verb(verb_of, path)
-    assert said.code == 2
-    assert str(path) in said.err
-    assert "at most" in said.err
-
-
-def test_3_evidence_too_deep_is_not_parsed(verb: Verb, tmp_path: Path) -> None:
-    path = tmp_path / "evidence.json"
-    path.write_text('{"format": "keyheat.evidence/1", "table": ' + "[" * 99_999)
-    said = verb("analyze", "--evidence", path)
-    assert said.code == 3
-    assert f"{path} is too deep: 100,000 brackets within each other, at most 64 are read" in said.err
 
 
 @pytest.mark.usefixtures("no_account")

@@ -1,7 +1,6 @@
 """The command line: what each verb is for, and the settings that come with it."""
 
 import json
-import tomllib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,13 +12,10 @@ import pytest
 from botocore.validate import ParamValidator
 
 from keyheat import runfiles
-from keyheat.analysis.thresholds import load_thresholds
-from keyheat.cli import demo
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs import parquet
 from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.plausibility import read_evidence
-from keyheat.scenario.scenario import load_scenario
 from tests.load.scripted import serving
 from tests.make import an_evidence
 from tests.outside import free_port
@@ -61,15 +57,6 @@ def move_to_january(run: Path, **fields: Any) -> None:
     (run / "run.json").write_text(json.dumps(manifest | times))
 
 
-def test_analyze_takes_an_evidence_file_alone(verb: Verb, sample: Sample, tmp_path: Path) -> None:
-    evidence = sample("too-small").rename(tmp_path / "elsewhere") / "evidence.json"
-    before = sorted(evidence.parent.iterdir())
-    said = verb("analyze", "--evidence", evidence, "--json")
-    assert said.code == 0
-    assert json.loads(said.out)["verdict"]["constraint"] == "table"
-    assert sorted(evidence.parent.iterdir()) == before
-
-
 def test_a_run_is_analyzed_and_drawn_in_one_step(
     verb: Verb, sample: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,30 +91,28 @@ def test_collect_asks_the_endpoint_that_the_run_names_or_that_somebody_gives(
 
 
 @pytest.mark.opens
-@pytest.mark.parametrize("more", [{}, {"target": "http://0.0.0.0:1"}, {"target": "local"}])
-def test_collect_does_not_ask_a_host_that_only_the_file_names(
-    verb: Verb, sample: Sample, more: dict[str, str]
+@pytest.mark.parametrize(
+    ("words", "named", "more", "option"),
+    [
+        (("collect", "--run"), "endpoint_url", {}, "--endpoint-url"),
+        (("collect", "--run"), "endpoint_url", {"target": "http://0.0.0.0:1"}, "--endpoint-url"),
+        (("collect", "--run"), "endpoint_url", {"target": "local"}, "--endpoint-url"),
+        (("fix", "--yes"), "target", {}, "--target"),
+    ],
+)
+def test_a_host_that_only_the_file_names_is_not_asked(
+    verb: Verb, sample: Sample, words: tuple[str, ...], named: str, more: dict[str, str], option: str
 ) -> None:
-    """A run's folder can come from anybody; what asks there signs with the keys of whoever collects."""
+    """A run's folder can come from anybody; what asks there signs with the keys of whoever types."""
     run = sample("hotkey")
     before = (run / "evidence.json").read_bytes()
     with serving() as server:
-        move_to_january(run, endpoint_url=server.url.replace("127.0.0.1", "0.0.0.0"), **more)
-        said = verb("collect", "--run", run)
+        move_to_january(run, **{named: server.url.replace("127.0.0.1", "0.0.0.0"), **more})
+        said = verb(*words, run)
     assert (said.code, server.connections) == (4, 0)
     assert "neither DynamoDB in AWS nor on this machine" in said.err
-    assert "say --endpoint-url and its URL" in said.err
+    assert f"say {option} and its URL" in said.err
     assert (run / "evidence.json").read_bytes() == before
-
-
-@pytest.mark.opens
-def test_fix_does_not_load_a_host_that_only_the_file_names(verb: Verb, sample: Sample) -> None:
-    run = sample("hotkey")
-    with serving() as server:
-        move_to_january(run, target=server.url.replace("127.0.0.1", "0.0.0.0"))
-        said = verb("fix", run, "--yes")
-    assert (said.code, server.connections) == (4, 0)
-    assert "say --target and its URL" in said.err
 
 
 @pytest.mark.opens
@@ -160,7 +145,9 @@ def test_collect_takes_what_the_aws_cli_printed(verb: Verb, sample: Sample, tmp_
     evidence = read_evidence(file)
     assert {one.metric: one.points[0][1] for one in evidence.series} == VALUES
     assert (evidence.throttles is None) == (how == "of any table")
+    before = sorted(file.parent.iterdir())
     told = json.loads(verb("analyze", "--evidence", file, "--json").out)
+    assert sorted(file.parent.iterdir()) == before
     assert told["verdict"]["constraint"] == "partition"
 
 
@@ -191,15 +178,6 @@ def test_the_schema_in_the_repository_is_the_codes(verb: Verb, name: str) -> Non
     assert said == (ROOT / "configs" / f"{name}.schema.json").read_text()
     assert json.loads(said)["$id"] == f"keyheat.{name}/1"
     assert name != "scenario" or verb("schema").out == said
-
-
-def test_the_shipped_settings_are_right() -> None:
-    assert set(demo.DEMO) <= {path.stem for path in SCENARIOS}
-    for path in SCENARIOS:
-        assert load_scenario(path).name == path.stem
-        assert (ROOT / "loadtests" / f"{load_scenario(path).loadtest}.py").exists()
-    assert load_thresholds() == load_thresholds(ROOT / "configs" / "thresholds.toml")
-    assert tomllib.loads((ROOT / "configs" / "thresholds.toml").read_text())
 
 
 @pytest.mark.parametrize(

@@ -322,7 +322,6 @@ def test_an_export_that_fails_changes_no_verdict_and_the_exit_code_is_said_every
 WRONG = {
     "a folder of others": (["short.toml", "--out", "others"], "is not an empty folder"),
     "a folder as a file": (["short.toml", "--export", "others"], "others is a folder"),
-    "no format": (["short.toml", "--export", "a.txt"], "end the name with .xml (JUnit) or .md"),
 }
 
 

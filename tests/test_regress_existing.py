@@ -48,11 +48,9 @@ def there() -> Iterator[Target]:
 def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
     """Runs the suite on a table; its load is made on a virtual clock, since this machine may be busy."""
 
-    def run(
-        table: str = "orders", *more: str, warm: float | None = None, options: tuple[str, ...] = ()
-    ) -> Said:
+    def run(table: str = "orders", *more: str, options: tuple[str, ...] = ()) -> Said:
         def load(job: Job, how: How, *, of_series: tuple[int, int] | None = None) -> int:
-            return loaded(job, there, table, warm)
+            return loaded(job, there, table)
 
         monkeypatch.setattr(keyheat.cli.suite, "make_run", load)
         of_table, target = f'[run]\ntable = "{table}"\n', f'target = "{there.url}"'
@@ -64,15 +62,14 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
     return run
 
 
-def loaded(job: Job, target: Target, name: str, warm: float | None) -> int:
+def loaded(job: Job, target: Target, name: str) -> int:
     """A run whose files say what those of a load on the table say of it."""
     scenario, _bytes = on_table(job.scenario, target, name)
     code = make_run(replace(job, scenario=scenario), How(target="simulated", report=False, quiet=True))
     seen, path = look_at_tables(target, [name])[name], job.folder / FILES[RUN]
     facts = table_facts(seen.description).model_dump(mode="json")
-    warmed = {"warm": {"read": warm, "write": warm}} if warm else {}
     noted = {"existing": True, "target": target.url, "scenario": scenario.model_dump(mode="json")}
-    noted["table"] = facts | warmed
+    noted["table"] = facts
     path.write_text(json.dumps(json.loads(path.read_text()) | noted))
     diagnosed(job.folder)
     return code
@@ -89,11 +86,6 @@ def test_a_night_without_a_change_is_compared_and_another_table_is_not(night: Ca
     another = night("events")
     assert another.code == 3
     assert another.says("table.name orders events")
-
-
-def test_a_warm_throughput_that_aws_moved_is_no_other_setup(night: Callable[..., Said]) -> None:
-    assert night("events", warm=4_000.0).code == 0
-    assert night("events", warm=8_000.0).code == 0
 
 
 def test_what_really_changed_is_refused_and_nothing_else_is_told(night: Callable[..., Said]) -> None:

@@ -44,11 +44,6 @@ def test_keys(dynamodb_local):
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def site_of(home: Path) -> Path:
-    """Where an environment's libraries are."""
-    return Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
-
-
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the scripts are of an environment with the wheel and all libraries of this one."""

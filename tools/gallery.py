@@ -29,7 +29,7 @@ from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import REPORT
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.charts.before_after import fix_figure
-from keyheat.show.compare import write_comparison, write_index
+from keyheat.show.compare import write_comparison
 from keyheat.show.diagnosis import page_of
 from keyheat.show.fix import fix_answer
 from keyheat.show.html import html_of, save
@@ -82,10 +82,6 @@ def _simulated(name: str) -> MakePage:
 def _evidence(folder: Path, runs: Mapping[str, Path]) -> Path:
     path = folder / "evidence.html"
     return save(path, html_of(report_answer(load_evidence(runs["hotkey"] / "evidence.json")), AT))
-
-
-def _index(folder: Path, runs: Mapping[str, Path]) -> Path:
-    return write_index(folder, [*runs.values()], AT, title="Every made-up run")
 
 
 def _compare(folder: Path, runs: Mapping[str, Path]) -> Path:
@@ -177,7 +173,6 @@ MADE_UP: Final[Mapping[str, MakePage]] = {
     "evidence": _evidence,
     "diagnosis": _diagnosis,
     "survey": _survey,
-    "index": _index,
     "compare": _compare,
     "fix": _fix,
     **{f"whatif-{question}": _whatif(question) for question in ("shards", "capacity", "load", "retries")},

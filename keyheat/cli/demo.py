@@ -42,7 +42,7 @@ def demo(folder: Path, scale: float) -> int:
     They run at the same time on two cores or more. If the machine cannot send a load evenly, demand and table
     are halved, and it runs again.
     """
-    from keyheat.show.compare import write_index
+    from keyheat.show.compare import INDEX, write_comparison
 
     folder = same_place(folder)
     jobs = _jobs(DEMO, folder, scale)
@@ -61,9 +61,9 @@ def demo(folder: Path, scale: float) -> int:
     # A slow machine is no failure of the demo: an invalid verdict says so itself.
     code = max(DONE if name in spoiled and ended == INVALID else ended for name, ended in codes.items())
     runs = [folder / name for name in DEMO]
-    index = write_index(folder, runs, datetime.now(UTC), title="Partition or table? Four answers")
-    tell_runs([*jobs.values()], [*codes.values()], code, page=str(index))
-    out.print(strong("\nAll four side by side: ", index))
+    write_comparison(folder / INDEX, runs, datetime.now(UTC))
+    tell_runs([*jobs.values()], [*codes.values()], code, page=str(folder / INDEX))
+    out.print(strong("\nAll four side by side: ", folder / INDEX))
     return code
 
 

@@ -19,7 +19,6 @@ from keyheat.cli.options import (
     TimeWindow,
     a_path,
     in_json,
-    price_list,
     run_place,
 )
 from keyheat.flags import option, options_of, takes, values_of
@@ -91,16 +90,12 @@ def diagnose(table: str | None, how: How) -> int:
     1: something did, or failed inside DynamoDB; 3: something did, and the evidence does not decide.
     """
     files, window, mistakes = how.files, how.window, Mistakes()
-    with mistakes.noted():
-        if (table is not None or files.logs or files.metrics) and (how.all_tables or how.all_regions):
-            raise click.UsageError("name a TABLE, or survey all of them with --all or --all-regions")
-        if files.metrics and table is None and not files.logs:
-            raise click.UsageError("name the TABLE that the files are of")
-    with mistakes.noted():
-        if window.last is not None and (window.start or window.end):
-            raise click.UsageError("--last is the time up to now: leave out --start and --end")
-    with mistakes.noted():
-        price_list(how.priced.prices)
+    if (table is not None or files.logs or files.metrics) and (how.all_tables or how.all_regions):
+        mistakes.add("name a TABLE, or survey all of them with --all or --all-regions")
+    elif files.metrics and table is None and not files.logs:
+        mistakes.add("name the TABLE that the files are of")
+    if window.last is not None and (window.start or window.end):
+        mistakes.add("--last is the time up to now: leave out --start and --end")
     mistakes.refuse()
     if files.metrics:
         return _answered(_by_metrics(table, how), how)

@@ -65,16 +65,13 @@ def fix(folder: Path, options: FixOptions) -> int:
     from keyheat.analysis.advice.start import start_of
 
     mistakes = Mistakes()
-    with mistakes.noted():
-        if options.guards.table is not None:
-            raise click.UsageError("each side creates its own table: leave out --table")
-    with mistakes.noted():
-        billing = options.priced.billing
+    if options.guards.table is not None:
+        mistakes.add("each side creates its own table: leave out --table")
     with mistakes.noted():
         start = at_known_endpoint(lambda url: start_of(folder, url), options.target)
         remedy = remedy_of(start, options.action)
     mistakes.refuse()
-    scenario, target = start.scenario, start.target
+    scenario, target, billing = start.scenario, start.target, options.priced.billing
     out_dir = series_place(options.out_dir, f"{scenario.name}-fix")
     jobs = turns(scenario, remedy.scenario, options.repetitions, out_dir)
     how = How(

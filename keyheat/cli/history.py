@@ -9,8 +9,7 @@ import click
 
 from keyheat.cli.answers import give
 from keyheat.cli.mistakes import CheckedCommand
-from keyheat.cli.options import a_path, in_json
-from keyheat.numbers import some
+from keyheat.cli.options import a_path, in_json, the_history
 from keyheat.show.answer import Answer
 from keyheat.words import DONE
 
@@ -18,14 +17,8 @@ if TYPE_CHECKING:
     from keyheat.regression.history import History, Session
 
 FORMAT: Final = "keyheat.history/1"
-HISTORY: Final = Path("reports") / "history.sqlite"
 FIRST: Final = "list"
 LAST_LISTED, LAST_DRAWN = 20, 60
-
-the_file = click.option(
-    "--history", "file", type=a_path, default=HISTORY, show_default=True, envvar="KEYHEAT_HISTORY",
-    show_envvar=True, help="file of all sessions",
-)  # fmt: skip
 
 
 class WithFirst(click.Group):
@@ -49,7 +42,7 @@ def verb(name: str, what: str) -> Callable[[Callable[..., int]], click.Command]:
     """A verb of the history, with the options that all of them have."""
 
     def make(function: Callable[..., int]) -> click.Command:
-        return history.command(name, cls=CheckedCommand)(the_file(in_json(what)(function)))
+        return history.command(name, cls=CheckedCommand)(the_history(in_json(what)(function)))
 
     return make
 
@@ -87,7 +80,7 @@ def show(file: Path, session: str) -> int:
 @click.argument("name")
 @click.argument("session")
 def pin(file: Path, name: str, session: str) -> int:
-    """Pin SESSION as NAME, for keyheat regress --baseline NAME; a pinned session is not pruned."""
+    """Pin SESSION as NAME, for keyheat regress --baseline NAME."""
     with _opened(file) as kept:
         named = kept.named(session)
         kept.pin(name, named)
@@ -120,21 +113,6 @@ def trend(file: Path, suite: str, case: str | None, measure: str | None, last: i
 
         save(page, html_of(answer, datetime.now(UTC)))
     return _give(answer)
-
-
-@verb("prune", "what was taken out")
-@click.option(
-    "--keep", type=click.IntRange(1), required=True, metavar="N", help="number of sessions per suite to keep"
-)
-def prune(file: Path, keep: int) -> int:
-    """Delete old sessions of each suite, except pinned, running and last good ones."""
-    with _opened(file) as kept:
-        sessions, unreferred = kept.prune(keep)
-    deleted = f"{some(len(sessions), 'session')} deleted"
-    note = "; the history no longer refers to these run directories" if unreferred else ""
-    data = {"format": FORMAT, "history": str(file), "sessions": sessions, "left": unreferred}
-    title, notes = "History", tuple(unreferred)
-    return _give(Answer(title=title, sentence=f"{deleted}{note}.", notes=notes, data=data))
 
 
 def _give(answer: Answer) -> int:

@@ -96,9 +96,8 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     from keyheat.intake.sources import read_source
 
     mistakes = Mistakes()
-    with mistakes.noted():
-        if options.of_suite.schedules:
-            raise click.UsageError("--schedule runs a suite: add --suite NAME")
+    if options.of_suite.schedules:
+        mistakes.add("--schedule runs a suite: add --suite NAME")
     replayed = replayed_table(options.diagnosis) if options.diagnosis else None
     target, table, account, locustfile = options.file, options.table, options.account, options.locustfile
     with mistakes.noted():
@@ -109,12 +108,10 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
             source = read_source(path) if path else _live(table or "", account)
         chosen = source.choose(options.only)
         target = options.file or Path(f"{Path(chosen.name).name}.toml")
-    with mistakes.noted():
-        if target is not None and target.exists() and not options.force:
-            raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
-    with mistakes.noted():
-        if locustfile is not None and locustfile.exists():
-            raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
+    if target is not None and target.exists() and not options.force:
+        mistakes.add(f"{target} exists: add --force to write over it, or another --out")
+    if locustfile is not None and locustfile.exists():
+        mistakes.add(f"{locustfile} exists and is never written over: choose another name")
     mistakes.refuse()
     assert target is not None, "the table or the person names it"
     left_out = source.notes if options.only is not None else (*source.notes, *source.others)

@@ -25,6 +25,10 @@ class Mistakes:
         except (click.UsageError, ValueError) as error:
             self._errors.append(error)
 
+    def add(self, message: str) -> None:
+        """Note what is wrong."""
+        self._errors.append(click.UsageError(message))
+
     def refuse(self) -> None:
         """Raise the only mistake as it is, or `UsageError` with all of them."""
         if len(self._errors) == 1:

@@ -19,7 +19,8 @@ from keyheat.scenario.scenario import SCENARIOS
 from keyheat.show.console import confirmed, speak_json
 from keyheat.simulator.jobs import new_folder
 
-OUT = Path("reports") / "out"
+REPORTS = Path("reports")
+OUT = REPORTS / "out"
 
 a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -136,17 +137,28 @@ def in_json(what: str, *, always: bool = False) -> Callable[[Verb], Verb]:
     )  # fmt: skip
 
 
+class PriceList(click.Path):
+    """A price list that can be read."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return its path. Raises `UsageError`."""
+        path = Path(str(super().convert(value, param, ctx)))
+        price_list(path)
+        return path
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priced:
     """The price list of an answer."""
 
     prices: Path = option(
-        "price list  [default: configs/prices.toml]", default=PRICES, type=a_file, show_default=False
-    )
+        "price list  [default: configs/prices.toml]",
+        default=PRICES, type=PriceList(exists=True, dir_okay=False, path_type=Path), show_default=False,
+    )  # fmt: skip
 
     @property
     def billing(self) -> Billing:
-        """What a month costs. Raises `UsageError` for a list that cannot be read."""
+        """What a month costs."""
         return Billing(price_list(self.prices))
 
 
@@ -160,7 +172,7 @@ class PricedByDay(Priced):
 
     @property
     def billing(self) -> Billing:
-        """What a month costs. Raises `UsageError` for a list that cannot be read."""
+        """What a month costs."""
         return Billing(price_list(self.prices), self.hours_per_day)
 
 
@@ -175,6 +187,12 @@ some_settings = click.option(
     is_eager=True,  # so that --duration is one more of them
     help="set a field, such as keys.shards=20; repeatable",
 )
+
+
+the_history = click.option(
+    "--history", "file", type=a_path, default=REPORTS / "history.sqlite", show_default=True,
+    envvar="KEYHEAT_HISTORY", show_envvar=True, help="file of all sessions",
+)  # fmt: skip
 
 
 def _as_settings(context: click.Context, _option: click.Parameter, duration_s: float | None) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -12,9 +12,6 @@ from keyheat.cli.options import Priced, a_scenario, changed, in_json, price_list
 from keyheat.flags import option, options_of, takes
 from keyheat.simulator.jobs import find_scenario
 from keyheat.words import DONE
-
-if TYPE_CHECKING:
-    from keyheat.plan.quotas import Quotas
 
 LOCAL = "local"
 
@@ -38,43 +35,28 @@ class PlanOptions:
 def plan(scenario: str, settings: tuple[str, ...], options: PlanOptions) -> int:
     """Estimate the demand, throttles and cost of SCENARIO before anything is sent."""
     from keyheat.cli.guards import plan_for
-    from keyheat.plan.quotas import DEFAULT_QUOTAS
     from keyheat.show.plan import plan_answer
     from keyheat.simulator.alterations import check_shards
     from keyheat.simulator.dryrun.ask import loadtest_of
 
     target, region, profile, mistakes = options.target, options.region, options.profile, Mistakes()
-    with mistakes.noted():
-        if target == LOCAL and (region or profile):
-            raise click.UsageError("--region and --profile are those of an account: add --target aws, too")
-    with mistakes.noted():
-        listed = price_list(options.priced.prices)
+    if target == LOCAL and (region or profile):
+        mistakes.add("--region and --profile are those of an account: add --target aws, too")
     with mistakes.noted():
         loaded, path = find_scenario(scenario, settings)
         if loaded.load.arrivals != "trace":
             loadtest_of(loaded, path.parent)  # raises with the reason if its requests cannot be learnt
             check_shards(loaded, path.parent)
     mistakes.refuse()
-    quotas = _TargetLimits(DEFAULT_QUOTAS) if target == LOCAL else _ask(target, region, profile)
-    planned = plan_for(
-        loaded, path.parent, listed, quotas=quotas.quotas,
-        scale=quotas.scale, region=quotas.region,
-    )  # fmt: skip
-    answer = plan_answer(planned, scenario)
-    return give(answer, DONE, markdown=options.markdown)
+    listed, limits = price_list(options.priced.prices), _limits_of(target, region, profile)
+    planned = plan_for(loaded, path.parent, listed, **limits)
+    return give(plan_answer(planned, scenario), DONE, markdown=options.markdown)
 
 
-@dataclass(frozen=True, slots=True)
-class _TargetLimits:
-    """Quotas, Region and scale of a target."""
-
-    quotas: "Quotas"
-    region: str | None = None  # None: on this machine, or not configured
-    scale: float | None = None  # of its limits; None: as the scenario has it
-
-
-def _ask(target: str, region: str | None, profile: str | None) -> _TargetLimits:
-    """Ask a target. Raises `ValueError` for a target or a profile that cannot be."""
+def _limits_of(target: str, region: str | None, profile: str | None) -> dict[str, Any]:
+    """Ask a target for its quotas, Region and scale. Raises `ValueError` if it or its profile cannot be."""
+    if target == LOCAL:
+        return {}
     from keyheat.evidence.clients import boto3_clients
     from keyheat.evidence.table import account_quotas, region_of
     from keyheat.load.transport.endpoint_pages import scale_at
@@ -83,9 +65,9 @@ def _ask(target: str, region: str | None, profile: str | None) -> _TargetLimits:
     if target == "aws":
         clients = boto3_clients(region=region or os.environ.get("AWS_REGION"), profile=profile)
         region = region_of(clients)
-        return _TargetLimits(account_quotas(clients), region, 1.0)
+        return {"quotas": account_quotas(clients), "region": region, "scale": 1.0}
     there = target_at(target, region=region)
     clients = boto3_clients(region=there.region, profile=profile, endpoint_url=there.url, local=there.local)
     if there.local:
-        return _TargetLimits(account_quotas(clients), scale=scale_at(there))
-    return _TargetLimits(account_quotas(clients), there.region, 1.0)
+        return {"quotas": account_quotas(clients), "scale": scale_at(there)}
+    return {"quotas": account_quotas(clients), "region": there.region, "scale": 1.0}

@@ -8,7 +8,7 @@ import click
 
 from keyheat.cli.answers import give
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
-from keyheat.cli.options import a_path, in_json
+from keyheat.cli.options import a_path, in_json, the_history
 from keyheat.cli.suite import SessionOptions, SuiteSession
 from keyheat.flags import takes
 from keyheat.load.guard.options import Consent
@@ -23,13 +23,7 @@ GITHUB = Path("github")
 
 @click.command(cls=CheckedCommand)
 @click.argument("suite", envvar="KEYHEAT_SUITE", required=False)
-@click.option(
-    "--history",
-    type=a_path,
-    envvar="KEYHEAT_HISTORY",
-    show_envvar=True,
-    help="file of all sessions  [default: reports/history.sqlite]",
-)
+@the_history
 @takes("options", SessionOptions)
 @takes("consent", Consent)
 @click.option(
@@ -43,7 +37,7 @@ GITHUB = Path("github")
 @in_json("the outcome")
 def regress(
     suite: str | None,
-    history: Path | None,
+    file: Path,
     options: SessionOptions,
     consent: Consent,
     exports: tuple[Path, ...],
@@ -63,15 +57,14 @@ def regress(
 
     files = tuple(file for file in exports if file != GITHUB)
     mistakes = Mistakes()
-    with mistakes.noted():
-        if options.new_baseline and options.baseline:
-            raise click.UsageError("use either --new-baseline or --baseline")
+    if options.new_baseline and options.baseline:
+        mistakes.add("use either --new-baseline or --baseline")
     with mistakes.noted():
         loaded = find_suite(suite or "")
     with mistakes.noted():
         check_exports(files)
     mistakes.refuse()
-    with History(history) as kept:
+    with History(file) as kept:
         session = SuiteSession(suite=loaded, options=options, consent=consent, history=kept)
         return tell(session.compared(), files, github=GITHUB in exports)
 

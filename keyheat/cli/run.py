@@ -10,7 +10,7 @@ import click
 
 from keyheat.cli.guards import Guards, agreed
 from keyheat.cli.mistakes import CheckedCommand
-from keyheat.cli.options import Priced, a_path, a_scenario, changed, in_json, price_list
+from keyheat.cli.options import Priced, a_path, a_scenario, changed, in_json
 from keyheat.cli.simulate import (
     NOT_STARTED,
     How,
@@ -72,7 +72,6 @@ def run(scenarios: tuple[str, ...], settings: tuple[str, ...], load: LoadOptions
         check_shards(scenario, path.parent)
     options = ["--transport", load.transport, "--retries", load.retries]
     options += [f"--prometheus-port={load.prometheus_port}"] if load.prometheus_port is not None else []
-    price_list(load.priced.prices)  # wrong use before anything is sent
     jobs = jobs_in(loaded, load.folder, series="compare", settings=settings)
     options += agreed(jobs, load.target, load.guards, prices=load.priced.prices)
     how = How(target=load.target, options=tuple(options), quick=load.quick, brief=len(jobs) > 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from keyheat.cli.mistakes import CheckedCommand, Mistakes
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import (
     PricedByDay,
     a_path,
@@ -228,16 +228,11 @@ def simulate(scenarios: tuple[str, ...], settings: tuple[str, ...], options: Sim
     A minute of load takes about a second. Several scenarios end in one page, each in a folder of its own
     in --out.
     """
-    mistakes = Mistakes()
-    with mistakes.noted():
-        billing = options.priced.billing
-    with mistakes.noted():
-        loaded = find_scenarios(scenarios, settings)
-    mistakes.refuse()
+    loaded = find_scenarios(scenarios, settings)
     jobs = jobs_in(loaded, options.folder, series="simulated", ending="-simulated")
     how = How(
-        target=SIMULATED, show_keys=options.show_keys, further=options.further, billing=billing,
-        brief=len(jobs) > 1,
+        target=SIMULATED, show_keys=options.show_keys, further=options.further,
+        billing=options.priced.billing, brief=len(jobs) > 1,
     )  # fmt: skip
     diagnoses = [simulated(job, how, seed=options.seed) for job in jobs]
     codes = list(map(exit_code_of, diagnoses))

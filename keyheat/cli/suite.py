@@ -12,7 +12,7 @@ from types import FrameType
 
 from keyheat.analysis.summary import RunSummary
 from keyheat.cli.guards import agreed, on_existing, target_of
-from keyheat.cli.options import a_path, price_list, series_place
+from keyheat.cli.options import a_path, price_list, series_place, typed_options
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import option, values_of
@@ -20,7 +20,7 @@ from keyheat.load.guard.options import Consent, Guards
 from keyheat.load.guard.signals import HUNG_UP, is_handled, release_output
 from keyheat.masking import short_path
 from keyheat.plan.prices import DEFAULT as PRICES
-from keyheat.regression.history import History, default_path
+from keyheat.regression.history import History
 from keyheat.regression.outcome import RunMade, SessionOutcome
 from keyheat.regression.session import (
     NotStarted,
@@ -108,7 +108,7 @@ class SuiteSession:
         before = scenarios_of(baseline, self.suite) if paired and baseline is not None else None
         hows = self._agreed(self.suite, before)
         folder = series_place(options.folder, self.suite.name)
-        elsewhere = "" if history.path == default_path() else f" --history {short_path(history.path)}"
+        elsewhere = f" --history {short_path(history.path)}" if "file" in typed_options() else ""
         anew = " --new-baseline" if options.new_baseline else ""
         comparison = SessionComparison(
             suite=suite, baseline=baseline, paired=paired, force=options.force, accept=options.accept,

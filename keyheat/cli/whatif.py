@@ -136,16 +136,13 @@ def _check_options(question: str, search: SearchOptions, mistakes: Mistakes) -> 
     for name, flag in typed_options().items():
         kinds = ONLY_FOR.get(name, (question,))
         if question not in kinds:
-            with mistakes.noted():
-                raise click.UsageError(f"{flag} is for {' and '.join(kinds)}, not for {question}")
+            mistakes.add(f"{flag} is for {' and '.join(kinds)}, not for {question}")
     start, most = search.start, search.most
-    with mistakes.noted():
-        if start is not None and most is not None and start >= most:
-            raise click.UsageError(f"--from {start:g} is not below --to {most:g}")
+    if start is not None and most is not None and start >= most:
+        mistakes.add(f"--from {start:g} is not below --to {most:g}")
     for name, value in (("--from", start), ("--to", most)):
-        with mistakes.noted():
-            if question in ("shards", "capacity") and value is not None and value != int(value):
-                raise click.UsageError(f"{name} {value:g} is not a whole number")
+        if question in ("shards", "capacity") and value is not None and value != int(value):
+            mistakes.add(f"{name} {value:g} is not a whole number")
 
 
 def _questions(scenario: "Scenario", path: Path, kind: str, options: SearchOptions) -> "Iterator[Question]":

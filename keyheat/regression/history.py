@@ -4,11 +4,10 @@ Every change is one transaction: after kill -9, all added runs are there. A sess
 running, or was killed; it is never a baseline.
 """
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -22,18 +21,14 @@ from keyheat.validation import Part, Time
 if TYPE_CHECKING:
     import pandas as pd
 
-DEFAULT: Final = Path("reports/history.sqlite")
-VARIABLE: Final = "KEYHEAT_HISTORY"
 WAIT_S: Final = 30.0
 """How long to wait for another process: writes take milliseconds, more on a slow disk."""
-RUNNING: Final = timedelta(days=2)
-"""Longest time that a session without a verdict counts as running, and is not pruned."""
 APPLICATION_ID: Final = int.from_bytes(b"KyHt")
 """Marks the file as a history, unlike another program's SQLite file."""
 TABLES: Final = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS sessions (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again after a session is pruned
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     suite TEXT NOT NULL, label TEXT, started_at TEXT NOT NULL, ended_at TEXT, verdict TEXT, outcome TEXT
 );
 CREATE TABLE IF NOT EXISTS runs (
@@ -58,16 +53,6 @@ MEASURES: Final = """
     FROM runs JOIN sessions ON sessions.id = runs.session, json_each(summary, '$.measures') AS taken
     WHERE suite = ? AND verdict IS NOT NULL AND side = 'after' AND json_extract(summary, '$.valid')
         AND NOT json_extract(summary, '$.generator_bound')"""
-OLD: Final = """
-    SELECT id FROM (
-        SELECT *, row_number() OVER (PARTITION BY suite ORDER BY id DESC) AS age,
-            max(id) FILTER (WHERE verdict IN ('good', 'baseline')) OVER (PARTITION BY suite) AS last_good
-        FROM sessions
-    )
-    WHERE age > ? AND (verdict IS NOT NULL OR started_at < ?)
-        AND id IS NOT last_good AND id NOT IN (SELECT session FROM pins)"""
-"""Sessions older than the newest of their suite, and not needed."""
-
 Row = TypeVar("Row", bound=Part)
 
 
@@ -108,11 +93,6 @@ class StoredRun(Part):
     at: Time
 
 
-def default_path() -> Path:
-    """Path of the history file without an option."""
-    return Path(os.environ.get(VARIABLE) or DEFAULT)
-
-
 def utc_now() -> datetime:
     """Current time in UTC."""
     return datetime.now(UTC)
@@ -121,11 +101,9 @@ def utc_now() -> datetime:
 class History:
     """Sessions of all suites, for one thread; a context manager. Methods raise `HistoryProblem`."""
 
-    def __init__(
-        self, path: Path | None = None, now: Callable[[], datetime] = utc_now, *, wait_s: float = WAIT_S
-    ) -> None:
+    def __init__(self, path: Path, now: Callable[[], datetime] = utc_now, *, wait_s: float = WAIT_S) -> None:
         """Open the history at `path`; create it if needed."""
-        self.path, self._now = path or default_path(), now
+        self.path, self._now = path, now
         with _problems(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.path.absolute(), timeout=wait_s, isolation_level=None)
@@ -225,7 +203,7 @@ class History:
         with _problems(self.path):
             return pd.read_sql_query(MEASURES, self._db, params=(suite,))
 
-    # named baselines and pruning
+    # named baselines
 
     def pin(self, name: str, session: Session) -> None:
         """Name a session; another session loses the name."""
@@ -239,24 +217,9 @@ class History:
         with self._writing():
             self._db.execute("INSERT OR REPLACE INTO pins VALUES (?, ?)", (name, session.id))
 
-    def prune(self, keep: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """Delete all but the newest `keep` sessions of each suite, except pinned and last good ones.
-
-        Returns the deleted sessions, and addresses of run directories that no session uses any more.
-        """
-        with self._writing():
-            old = self._column(f"{OLD} ORDER BY id", keep, _text(self._now() - RUNNING))
-            marks = ", ".join(map(str, old))
-            urls = self._column(
-                f"SELECT DISTINCT folder_url FROM runs WHERE session IN ({marks}) AND folder_url NOT IN "
-                f"(SELECT folder_url FROM runs WHERE session NOT IN ({marks})) ORDER BY 1"
-            )
-            self._db.execute(f"DELETE FROM sessions WHERE id IN ({marks})")
-        return tuple(old), tuple(urls)
-
     def _must_be_open(self, session: Session) -> None:
         if not self._column("SELECT id FROM sessions WHERE id = ? AND verdict IS NULL", session.id):
-            raise HistoryProblem(f"session {session.id} of {self.path} has ended, or was pruned")
+            raise HistoryProblem(f"session {session.id} of {self.path} has ended")
 
     def _first(self, rows: tuple[Session, ...], what: str) -> Session:
         if rows:

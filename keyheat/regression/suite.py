@@ -16,7 +16,7 @@ from keyheat.analysis.measures import CAPACITY_USED, MEASURES
 from keyheat.bounds import NotAccepted, parsed_toml, text_of
 from keyheat.masking import short_path
 from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate, is_noisy
-from keyheat.regression.suite_spec import PATTERNS, CaseSpec, RunSpec, Seeds, SuiteSpec
+from keyheat.regression.suite_spec import PATTERNS, CaseSpec, RunSpec, SuiteSpec
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.scenario import FORMAT as SCENARIO_FORMAT
 from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
@@ -52,7 +52,6 @@ class SuiteCase:
     path: Path  # of the scenario's file; its trace is next to it
     target: str
     repetitions: int
-    seeds: Seeds
     gates: tuple[Gate, ...]
     expects: Constraint | None = None  # the intended constraint of its runs
     always: bool = False  # compared despite a changed scenario
@@ -64,7 +63,7 @@ class SuiteCase:
 
     def seed(self, repetition: int) -> int:
         """The seed of a repetition, counted from 0."""
-        return (self.scenario.seed + (repetition if self.seeds == "each" else 0)) % SEEDS
+        return (self.scenario.seed + repetition) % SEEDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +183,7 @@ def _case(case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> Su
     noisy = target != SIMULATED and any(map(is_noisy, gates))
     return SuiteCase(
         name=case.name or scenario.name, scenario=scenario, path=path, target=target, gates=gates,
-        repetitions=stated or (REPETITIONS if noisy else 1), seeds=case.seeds or spec.seeds,
+        repetitions=stated or (REPETITIONS if noisy else 1),
         expects=case.expects or scenario.expects, always=case.compare == "always" or target == SIMULATED,
     )  # fmt: skip
 

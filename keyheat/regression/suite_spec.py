@@ -20,7 +20,6 @@ PATTERNS = {
 
 Target = Annotated[str, Field(pattern=TARGET)]
 Repetitions = Annotated[int, Field(ge=1, le=1_000)]
-Seeds = Literal["each", "same"]
 
 
 def _check_gates(gates: Sequence[Gate] | None) -> Sequence[Gate] | None:
@@ -50,7 +49,6 @@ class CaseSpec(ScenarioPart):
     target: Target | None = Field(None, description="absent: the suite's")
     set: tuple[str, ...] = Field((), description='scenario fields to change, such as "load.duration_s=60"')
     repetitions: Repetitions | None = Field(None, description="absent: the suite's")
-    seeds: Seeds | None = Field(None, description="absent: the suite's")
     expects: Constraint | None = Field(
         None, description="the intended constraint of its runs; absent: the scenario's"
     )
@@ -92,10 +90,9 @@ class SuiteSpec(ScenarioPart):
     question: Annotated[str, Field(min_length=1, max_length=300)]
     target: Target = Field("simulated", description="of every case without its own")
     repetitions: Repetitions | None = Field(
-        None, description="of each case, interleaved; absent: 5 where a gate is statistical, else 1"
-    )
-    seeds: Seeds = Field(
-        "each", description="each: repetition n has the scenario's seed + n; same: all have the scenario's"
+        None,
+        description="of each case, interleaved, the n-th with the scenario's seed + n; absent: 5 with a "
+        "statistical gate, else 1",
     )
     gates: Gates = Field(None, description="of every case without its own; absent: depends on its target")
     run: RunSpec = Field(default_factory=RunSpec, description="how to run loads, and their limits")

@@ -105,13 +105,6 @@ def write_comparison(path: Path, folders: Sequence[Path], generated_at: datetime
     return answer, all(run.valid for run in runs)
 
 
-def write_index(out_dir: Path, folders: Sequence[Path], generated_at: datetime, *, title: str) -> Path:
-    """Write `index.html` with a card for each run directory; gives its path. Raises `CannotWrite`."""
-    cards = comparison_answer(ComparedRun.read_all(folders), out_dir)
-    answer = replace(cards, title=title, sections=())
-    return save(out_dir / INDEX, html_of(answer, generated_at))
-
-
 def comparison_answer(runs: Sequence[ComparedRun], out_dir: Path) -> Answer:
     """The answer: a card of each run, then every measure. Links are relative to `out_dir`."""
     throttled, invalid = [run for run in runs if run.throttled], [run for run in runs if not run.valid]

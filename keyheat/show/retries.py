@@ -108,16 +108,6 @@ def _of_throttles(runs: Runs) -> str:
     return f"{lost}; {best.policy.name} loses {_lost(best)}{either}, and takes {slowest} at p99{instead}."
 
 
-def _of_conflicts(run: RetriedRun) -> str:
-    """Transaction conflicts, which no policy retries; empty without any."""
-    if not run.conflicts:
-        return ""
-    return (
-        f" {percent(run.conflicts / run.requests)} of the requests are cancelled for a {CONFLICT} with "
-        "another transaction on the same item; no SDK sends those again."
-    )
-
-
 def _lost(run: RetriedRun) -> str:
     if not run.waiting:
         return _given_up(run)

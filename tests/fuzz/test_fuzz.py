@@ -3,8 +3,6 @@
 Files in corpus/ whose name begins with `was-` crashed once.
 """
 
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 
@@ -54,6 +52,13 @@ def test_good_files_with_a_few_changes(file: Path, seed: Path, rng: Random, time
     read(changed, file)
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", CORPUS, ids=[path.stem for path in CORPUS])
+def test_every_good_file_changed_again_and_again(file: Path, seed: Path) -> None:
+    for number in range(60):
+        read(mutated(seed.read_bytes(), Random(number)) or b"", file)
+
+
 @given(st.binary(max_size=300))
 @settings(max_examples=50, deadline=None)
 def test_any_bytes(file: Path, content: bytes) -> None:
@@ -68,14 +73,3 @@ def test_any_json_in_the_place_of_a_field(file: Path, value: object) -> None:
     good = orjson.loads(CORPUS[0].with_name("client.json").read_bytes())
     for name in good:
         read(orjson.dumps({**good, name: value}), file)
-
-
-@pytest.mark.opens
-@pytest.mark.nightly
-def test_guided_by_coverage(tmp_path: Path) -> None:
-    """A short, seeded run of the fuzzer; longer ones: see fuzz_evidence.py."""
-    pytest.importorskip("atheris")
-    command = [sys.executable, str(Path(__file__).with_name("fuzz_evidence.py")), "-runs=600", "-seed=7"]
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert said.returncode == 0, said.stderr[-4_000:]
-    assert "Done 600 runs" in said.stderr

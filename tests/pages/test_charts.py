@@ -46,11 +46,11 @@ def evidence_run(*series: dict[str, Any], table: dict[str, Any] | None = None, *
 
 
 CONSUMED = consumed(10.0)
+KEY_RANGE_EVENTS = "WriteKeyRangeThroughputThrottleEvents"
 
 
 def published(run: ReportRun) -> Rates:
-    rates = published_rates(run, TABLE)
-    return rates
+    return published_rates(run, TABLE)
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,24 @@ def test_a_gap_in_cloudwatch_is_unknown_and_not_zero() -> None:
     assert compact(rates.frame["undetermined"]) == [1, None, 0]
 
 
-def test_events_that_no_cause_metric_names_are_undetermined() -> None:
-    named = a_series("WriteKeyRangeThroughputThrottleEvents", 60)
-    rates = published(evidence_run(CONSUMED, throttle_events(100), named))
-    counts = {name: rates.counts(name).sum() for name in rates.constraints}
-    assert counts == pytest.approx({"partition": 60, "undetermined": 40})
+ON_DEMAND = {"billing_mode": "PAY_PER_REQUEST", "max_on_demand": {"read": None, "write": 120}}
+
+
+@pytest.mark.parametrize(
+    ("events", "table", "counts"),
+    [
+        ([throttle_events(100), a_series(KEY_RANGE_EVENTS, 60)], None, {"partition": 60, "undetermined": 40}),
+        ([a_series(KEY_RANGE_EVENTS, 60)], ON_DEMAND, {"partition": 60}),
+        ([a_series("WriteMaxOnDemandThroughputThrottleEvents", 60)], ON_DEMAND, {"max_on_demand": 60}),
+    ],
+)
+def test_events_are_those_of_the_cause_that_their_metric_names(
+    events: list[dict[str, Any]], table: dict[str, Any] | None, counts: dict[str, float]
+) -> None:
+    """And an on-demand maximum is drawn, and is no throttle by it."""
+    rates = published(evidence_run(CONSUMED, *events, table=table))
+    assert {name: rates.counts(name).sum() for name in rates.constraints} == pytest.approx(counts)
+    assert table is None or set(rates.frame["maximum"]) == {120}
 
 
 CHANGED = a_series("ProvisionedWriteCapacityUnits", 100, None, 300, statistic="Maximum") | {"period_s": 300}
@@ -129,20 +142,6 @@ def test_provisioned_capacity_is_what_held_at_each_moment(
 ) -> None:
     frame = published(run).frame
     assert (list(frame["provisioned"]) if "provisioned" in frame else None) == provisioned
-
-
-@pytest.mark.parametrize(
-    ("metric", "constraint"),
-    [
-        ("WriteMaxOnDemandThroughputThrottleEvents", "max_on_demand"),
-        ("WriteKeyRangeThroughputThrottleEvents", "partition"),
-    ],
-)
-def test_an_on_demand_maximum_is_no_throttle_by_it(metric: str, constraint: str) -> None:
-    table = {"billing_mode": "PAY_PER_REQUEST", "max_on_demand": {"read": None, "write": 120}}
-    rates = published(evidence_run(CONSUMED, a_series(metric, 60), table=table))
-    assert {name: rates.counts(name).sum() for name in rates.constraints} == {constraint: 60}
-    assert set(rates.frame["maximum"]) == {120}
 
 
 def test_a_resource_without_any_record_has_no_rates() -> None:
@@ -248,13 +247,6 @@ def test_what_partitions_refused_and_their_splits_are_shown() -> None:
 def section(text: str, name: str) -> str:
     found = text[text.index(f'<section id="{name}">') :]
     return found[: found.index("</section>")]
-
-
-@pytest.mark.slow
-def test_a_missing_file_is_said_and_the_rest_is_shown(a_run: Any) -> None:
-    text = page_of(load_run(a_run(without=("partitions.parquet",))))
-    assert '<section id="partitions">' not in text
-    assert "<code>partitions.parquet</code>" in section(text, "missing")
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keyheat.runfiles import CannotWrite
-from keyheat.show.compare import ComparedRun, comparison_answer, write_comparison, write_index
+from keyheat.show.compare import ComparedRun, comparison_answer, write_comparison
 from tests.conftest import Golden
 
 NAMES = ("hotkey", "sharded", "too-small")
@@ -104,15 +104,6 @@ def test_the_page_is_whole_and_a_run_that_cannot_be_read_has_a_card_and_a_reason
     assert write_comparison(path, folders[:3], AT)[1]
     with pytest.raises(CannotWrite):
         write_comparison(path / "page.html", folders[:1], AT)
-
-
-@pytest.mark.slow
-def test_an_index_has_a_card_of_each_run_with_its_picture(samples, tmp_path):
-    path = write_index(tmp_path, [samples[name] for name in NAMES], AT, title="Four answers")
-    text = path.read_text()
-    assert (path.name, text.count("<article"), text.count('class="spark"')) == ("index.html", 3, 3)
-    assert path.stat().st_size < 60_000
-    assert "Four answers" in text
 
 
 def test_runs_of_two_sessions_are_told_apart_by_their_paths(tmp_path: Path) -> None:

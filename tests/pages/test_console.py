@@ -2,9 +2,7 @@
 
 import io
 import json
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +19,6 @@ from keyheat.load.run.progress import RunProgress, tell
 from keyheat.masking import plain, plain_json, speak_plainly
 from keyheat.show.console import PlainConsole, confirmed, print_json
 from keyheat.show.progress import Bar, Countdown, LoadBar, working
-from tests.outside import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 EVIL = "\x1b]8;;http://evil\x07[/x][link=http://evil]a[/link]\x1b[2J\x9b2J\u202egnp\ud800\r:boom:"
@@ -167,14 +164,3 @@ def test_json_is_the_same_in_every_encoding(monkeypatch: pytest.MonkeyPatch, enc
     content = {"change": "20 → 40", "name": "Größe 😀"}
     print_json(content)
     assert json.loads(raw.getvalue().decode(encoding)) == content
-
-
-@pytest.mark.opens
-def test_an_answer_comes_in_any_encoding(tmp_path: Path) -> None:
-    said = subprocess.run(
-        [sys.executable, "-m", "keyheat", "plan", "hotkey"],
-        cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_S,
-    ).stdout.decode("ascii")  # fmt: skip
-    assert "codec" not in said
-    assert "At least ceil(" in said

@@ -1,9 +1,9 @@
 """Runs that are unusual and still get a report."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,8 +18,6 @@ from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
 from tests.made_runs import load_evidence
 from tests.make import START, a_diagnosis, a_manifest, an_evidence, throttled
 from tests.pages.conftest import page_of
-from tools.samples.cases import HOT_KEY
-from tools.samples.make import make_run
 
 
 def seconds(*rows):
@@ -38,21 +36,53 @@ def seconds(*rows):
     return of_rows("seconds", pa.Table.from_arrays(arrays, schema=SECONDS_SCHEMA))
 
 
-def test_a_run_of_one_second():
-    run = ReportRun(diagnosis=a_diagnosis(), seconds=seconds((0, None, "write", "PutItem", 900, 100, 900)))
-    text = page_of(run)
-    assert "Consumed 900 WCU/s over the load, and 900 WCU/s at most." in text
-    assert "<b>10 % of attempts</b><span>100 of 1,000</span>" in text
+A_SECOND = seconds((0, None, "write", "PutItem", 900, 100, 900))
+LASTED = seconds(*((second, None, "write", "PutItem", 900, 100, 900) for second in range(42)))
+OF_READS = seconds(*((second, None, "read", "GetItem", 3_000, 500, 3_000) for second in range(10)))
+NO_THROTTLES = of_rows("throttles", THROTTLES_SCHEMA.empty_table())
+SCALING = {"scaled": [{"side": "write", "min": 5, "max": 500}]}
+UNUSUAL: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "one second": (
+        {"seconds": A_SECOND},
+        ["Consumed 900 WCU/s over the load, and 900 WCU/s at most.",
+         "<b>10 % of attempts</b><span>100 of 1,000</span>"],
+    ),
+    "nothing was sent": (
+        {"diagnosis": a_diagnosis("none", None, None), "seconds": seconds(), "throttles": NO_THROTTLES,
+         "latency": {}},
+        ["Nothing was throttled."],
+    ),
+    "reads": (
+        {"diagnosis": a_diagnosis(direction="read"), "seconds": OF_READS},
+        ["Reads were throttled by a partition limit (3,000 RCU/s on any one partition)"],
+    ),
+    "a local table at a scale": (
+        {"manifest": a_manifest(scale=0.1)},
+        ["Rehearsed at scale 0.1", "(100 WCU/s on any one partition)"],
+    ),
+    "interrupted": (
+        {"manifest": a_manifest(status="interrupted"), "seconds": LASTED},
+        ["The run was interrupted: it shows what was recorded, 42 s.", "2026-11-20 12:00:00 UTC, 42 s"],
+    ),
+    "killed": (
+        {"manifest": a_manifest(status="running"), "seconds": LASTED},
+        ["The run was not finished: it shows what was recorded, 42 s."],
+    ),
+    "a table that was there": (
+        {"manifest": a_manifest(existing=True, auto_scaling=SCALING)},
+        ["table orders, loaded as it was",
+         "Auto scaling may change its capacity during this run: writes of the table: 5 to 500"],
+    ),
+}  # fmt: skip
 
 
-def test_a_run_that_sent_nothing():
-    throttles = of_rows("throttles", THROTTLES_SCHEMA.empty_table())
-    run = ReportRun(
-        diagnosis=a_diagnosis("none", None, None), seconds=seconds(), throttles=throttles, latency={}
-    )
-    text = page_of(run)
-    assert "Nothing was throttled." in text
+@pytest.mark.parametrize("what", UNUSUAL)
+def test_an_unusual_run_has_a_report_that_says_what_it_is(what: str) -> None:
+    parts, said = UNUSUAL[what]
+    text = page_of(ReportRun(**{"diagnosis": a_diagnosis(), **parts}))
+    assert [words for words in said if words not in text] == []
     assert '<section id="latency">' not in text
+    assert what != "reads" or "WCU" not in text[text.index("<main") : text.index("<footer")]
 
 
 def test_an_index_that_pushes_back_has_charts_of_its_own_and_comes_first():
@@ -70,33 +100,6 @@ def test_an_index_that_pushes_back_has_charts_of_its_own_and_comes_first():
     assert "<country" not in text
 
 
-def test_reads_are_in_read_units():
-    run = ReportRun(
-        diagnosis=a_diagnosis(direction="read"),
-        seconds=seconds(*((s, None, "read", "GetItem", 3000, 500, 3000) for s in range(10))),
-    )
-    text = page_of(run)
-    assert "Reads were throttled by a partition limit (3,000 RCU/s on any one partition)" in text
-    assert "WCU" not in text[text.index("<main") : text.index("<footer")]
-
-
-def test_the_scale_of_the_local_table_is_said_and_applied():
-    run = ReportRun(diagnosis=a_diagnosis(), manifest=a_manifest(scale=0.1))
-    text = page_of(run)
-    assert "Rehearsed at scale 0.1" in text
-    assert "(100 WCU/s on any one partition)" in text
-
-
-@pytest.mark.parametrize(
-    ("status", "said"), [("interrupted", "was interrupted"), ("running", "was not finished")]
-)
-def test_a_run_that_did_not_end_says_so_and_for_how_long_it_was_recorded(status, said):
-    rows = seconds(*((second, None, "write", "PutItem", 900, 100, 900) for second in range(42)))
-    text = page_of(ReportRun(diagnosis=a_diagnosis(), manifest=a_manifest(status=status), seconds=rows))
-    assert f"The run {said}: it shows what was recorded, 42 s." in text
-    assert "2026-11-20 12:00:00 UTC, 42 s" in text
-
-
 def test_a_conflict_and_a_broken_threshold_are_visible():
     broken = {"name": "p99_ms_max", "allowed": "at most 10 ms", "measured": "31 ms", "broken": True}
     content = a_diagnosis(thresholds=[broken]).model_dump()
@@ -112,25 +115,6 @@ def test_an_unknown_reason_is_kept_and_undetermined():
     text = page_of(ReportRun(diagnosis=a_diagnosis("undetermined"), evidence=evidence))
     row = text[text.index(">TableWriteMoonPhaseExceeded<") :].split("</tr>")[0]
     assert "undetermined" in row
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_a_long_run_with_many_labels_stays_small(tmp_path):
-    case = replace(HOT_KEY, demand_per_s=20, ceiling_per_s=18, hot_share=0.9)
-    run = load_run(make_run(case, tmp_path / "run", seconds=10_000))
-    assert len(run.diagnosis.labels) > 2_000
-    text = page_of(run)
-    assert "Means of 10 s" in text
-    assert len(text) < 450_000
-
-
-def test_a_table_that_was_there_is_said_to_be():
-    scaling = {"scaled": [{"side": "write", "min": 5, "max": 500}]}
-    run = ReportRun(diagnosis=a_diagnosis(), manifest=a_manifest(existing=True, auto_scaling=scaling))
-    text = page_of(run)
-    assert "table orders, loaded as it was" in text
-    assert "Auto scaling may change its capacity during this run: writes of the table: 5 to 500" in text
 
 
 def test_a_run_that_was_not_alone_says_so_first():

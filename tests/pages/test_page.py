@@ -44,6 +44,7 @@ def test_a_report_is_whole_and_needs_nothing_else(samples, name):
     assert "default-src 'none'" in text
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids)
     content = figures(text)
     assert content["dark"] == style.dark_partners()
     for chart, made in content["figures"].items():

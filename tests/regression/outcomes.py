@@ -15,7 +15,9 @@ from keyheat.regression.outcome import (
     RunMade,
     SessionOutcome,
 )
-from tests.make import a_summary
+from keyheat.regression.suite import Suite, SuiteCase
+from keyheat.scenario.scenario import Scenario
+from tests.make import SCENARIOS, a_shipped, a_summary
 
 BEGAN = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 HOSTILE = 'a|b `c` <script>x</script> 100%\r\n::error::no & "quoted" \x07 @team #1'
@@ -44,6 +46,20 @@ def a_case(name: str = "hotkey", repetitions: int = 3, **of_runs: Any) -> CaseMa
         before=tuple(a_run(name, number, "before") for number in range(1, repetitions + 1)),
         after=tuple(a_run(name, number, **of_runs) for number in range(1, repetitions + 1)),
     )
+
+
+def a_suite_case(name: str = "hotkey", scenario: Scenario | str = "hotkey", **more: Any) -> SuiteCase:
+    """A case of a suite, on the local table; its scenario is one of ours, or changed."""
+    shipped = a_shipped(scenario) if isinstance(scenario, str) else scenario
+    known: dict[str, Any] = {
+        "name": name, "scenario": shipped, "path": SCENARIOS / f"{shipped.name}.toml", "target": "local",
+        "repetitions": 1, "gates": (),
+    }  # fmt: skip
+    return SuiteCase(**known | more)
+
+
+def a_suite_of(*cases: SuiteCase) -> Suite:
+    return Suite(name="two", question="Is it as good as it was?", path=Path("two.toml"), cases=cases)
 
 
 def a_finding(decision: str = "worse", case: str = "hotkey", **more: Any) -> GateFinding:

@@ -23,13 +23,6 @@ def test_a_step_is_found_where_it_is() -> None:
     assert point.change == pytest.approx(-0.1)
 
 
-def test_a_loss_shows_a_few_sessions_after_it_happened() -> None:
-    before = drawn(1_000, 30, 1)
-    lost = [index for count in (3, 4, 5, 6) for index in found([*before, *drawn(850, count, 2)])]
-    assert 30 in lost
-    assert set(lost) == {30}
-
-
 def test_each_of_several_steps_is_found_and_both_sides_of_a_level_that_was_left_again() -> None:
     assert found([*drawn(100, 20, 3), *drawn(120, 20, 4), *drawn(90, 20, 5)]) == [20, 40]
     assert found([*drawn(100, 20, 20), *drawn(120, 8, 21), *drawn(100, 20, 22)]) == [20, 28]

@@ -1,5 +1,6 @@
 """Sessions, runs and pins are kept as they were added; a file that is not as it should be is refused."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -152,31 +153,6 @@ def test_measures_are_those_of_valid_runs_of_sessions_that_are_over(history: His
     assert list(shares["value"]) == [0.2, 0.2]
 
 
-def test_old_sessions_are_pruned_and_what_is_needed_stays(history: History) -> None:
-    pinned, old, good = (a_session(history) for _ in range(3))
-    weekly = a_session(history, suite="weekly")
-    bad = [a_session(history, "regressed") for _ in range(3)]
-    history.pin("release", pinned)
-    running = a_session(history, None, runs=0)
-    history.add(running, "hotkey", 0, a_summary(), f"file:///runs/{old.id}-1")
-    sessions, unreferred = history.prune(keep=2)
-    gone = [old.id, bad[0].id, bad[1].id]
-    assert sessions == tuple(gone)
-    assert {one.id for one in history.sessions()} == {1, good.id, weekly.id, bad[2].id, running.id}
-    urls = [f"file:///runs/{number}-{repetition}" for number in gone for repetition in range(2)]
-    assert set(unreferred) == {*urls} - {f"file:///runs/{old.id}-1"}
-    assert history.begin("nightly").id == running.id + 1, "numbers are never used again"
-
-
-def test_a_killed_session_is_pruned_once_it_cannot_be_running(path: Path) -> None:
-    with History(path, now=lambda: AT) as history:
-        a_session(history, None)
-        a_session(history)
-        assert history.prune(keep=1)[0] == ()
-    with History(path, now=lambda: AT + timedelta(days=3)) as history:
-        assert history.prune(keep=1)[0] == (1,)
-
-
 # Files
 
 
@@ -236,6 +212,30 @@ def test_a_history_that_another_process_has_locked_is_refused(path: Path) -> Non
         assert process.stdout.readline() == "held\n"
         assert "is locked by another process" in refused(path)
         process.stdin.close()
+
+
+def test_a_kill_loses_no_run_and_makes_no_half_session_good(path: Path, tmp_path: Path) -> None:
+    """The files as they are before each statement are what a process leaves that is killed there."""
+    copies, said = [], list[int]()
+    with History(path) as history:
+
+        def leave(_statement: str) -> None:
+            copies.append((tmp_path / str(len(copies)) / path.name, len(said)))
+            shutil.copytree(path.parent, copies[-1][0].parent)
+
+        history._db.set_trace_callback(leave)
+        session = history.begin("nightly")
+        for repetition in range(2):
+            history.add(session, "hotkey", repetition, a_summary(repetition), "file:///x")
+            said.append(repetition)
+        history.end(session, "good")
+        history._db.set_trace_callback(None)
+    assert len(copies) > 12
+    for copy, runs_said in copies:
+        with History(copy) as history:
+            kept = [(one, history.runs(one)) for one in history.sessions()]
+            assert all(len(runs) == 2 for one, runs in kept if one.good)
+            assert sum(len(runs) for _one, runs in kept) in (runs_said, runs_said + 1)
 
 
 def test_a_transaction_that_is_done_outlives_the_power(history: History) -> None:

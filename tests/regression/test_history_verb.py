@@ -16,7 +16,7 @@ from keyheat.show.history import trends_answer
 from tests.regression.outcomes import twelve_sessions
 
 LIST, SHOW, PIN = "", "show 7", "pin release-2 6"
-TREND, PRUNE = "trend nightly", "prune --keep 100"
+TREND = "trend nightly"
 Verb = Callable[..., Any]
 Run = Callable[..., Any]
 
@@ -77,21 +77,7 @@ def test_trends_are_shown_with_what_became_worse(kept: Path, run: Run) -> None:
     assert "there are: hotkey" in wrong.err
 
 
-def test_old_sessions_go_and_their_runs_are_named(kept: Path, run: Run) -> None:
-    assert "0 sessions deleted" in run(PRUNE).out
-    first = run(PRUNE.replace("100", "9"))
-    assert first.says("3 sessions deleted; the history no longer refers to these run directories.")
-    assert f"- {(kept.parent / 'out' / 'run-3-1').as_uri()}" in first.out
-
-
-def test_a_file_that_is_cut_short_is_named(kept: Path, run: Run) -> None:
-    kept.write_bytes(kept.read_bytes()[:-5_000])
-    broken = run(LIST)
-    assert broken.code == 3
-    assert "reports/history.sqlite is damaged" in broken.err
-
-
-@pytest.mark.parametrize("command", [LIST, SHOW, PIN, TREND, PRUNE])
+@pytest.mark.parametrize("command", [LIST, SHOW, PIN, TREND])
 def test_a_program_is_answered_in_json(kept: Path, run: Run, command: str) -> None:
     said = run(command, "--json")
     assert said.code == 0
@@ -104,7 +90,7 @@ def test_a_history_that_has_nothing_says_what_to_do(run: Run) -> None:
     assert said.says("reports/history.sqlite has no sessions yet. The first one: keyheat regress SUITE")
     assert json.loads(run(LIST, "--json").out)["sessions"] == []
     assert not Path("reports").exists()
-    for command in (SHOW, PIN, TREND, PRUNE):
+    for command in (SHOW, PIN, TREND):
         said = run(command)
         assert said.code == 2
         assert "keyheat regress SUITE begins one" in said.err

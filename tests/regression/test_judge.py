@@ -188,10 +188,6 @@ def test_a_change_counts_beyond_the_noise_and_the_least_effect(factor: float, de
     assert finding.low < factor - 1 < finding.high  # type: ignore[operator]
 
 
-def test_more_of_what_should_be_less_is_worse() -> None:
-    assert of_measure("throttle_share", [value / 5_000 for value in STEADY], [0.24] * 5).decision == "worse"
-
-
 def on(target: str) -> Setup:
     return SETUP.model_copy(update={"target": target})
 

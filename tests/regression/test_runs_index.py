@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.found import FoundRun, UnreadPlace, find_runs
+from keyheat.analysis.found import FoundRun, find_runs
 from keyheat.runs.claims import hold
 from keyheat.show.html import html_of, save
 from keyheat.show.runs import runs_answer
@@ -143,22 +143,6 @@ def test_a_row_shows_what_is_known_of_a_run(tmp_path):
     assert "No run yet in here." in page_of(())
 
 
-@pytest.mark.slow
-def test_two_thousand_runs_are_a_page_that_opens(tmp_path):
-    names = [f"scenario-{number}" for number in range(12)]
-    runs = [summary(names[hour % 12], hours=hour, accepted=1_000 + hour % 7 / 3) for hour in range(2_000)]
-    text = page_of(made(runs, tmp_path))
-    assert len(text) < 2_000 * 1_200
-    assert "src=" not in text
-    assert "connect-src" not in text  # it may not even ask
-
-
-def test_nothing_in_a_run_becomes_markup(tmp_path):
-    name = "</script><img src=x onerror=alert(1)>"
-    text = page_of(made([summary(name)], tmp_path), [UnreadPlace(folder=tmp_path / name, why=name)])
-    assert "<img" not in text
-
-
 def test_links_are_relative_to_the_page(tmp_path):
     folder = a_run(tmp_path / "runs" / "a b", summary())
     (a_run(tmp_path / "runs" / "without", summary(hours=-1)) / "report.html").unlink()
@@ -208,17 +192,6 @@ def test_the_verb_writes_the_page_into_the_folder(verb, tmp_path):
     assert (said.code, said.says("1 run of 1 scenario.")) == (INVALID, True)
     assert said.says("not whole JSON")
     assert (tmp_path / "runs.html").exists()
-
-
-@pytest.mark.parametrize("name", ["[red] runs", "a[", "b [x] \\"])
-def test_the_verb_says_a_path_as_it_is(verb, tmp_path, monkeypatch, name):
-    """A name in brackets is no colour, and is not left out."""
-    monkeypatch.chdir(tmp_path)
-    a_run(tmp_path / name / "one", summary())
-    assert verb("runs", tmp_path / name).out.endswith(f"\nPage: {name}/runs.html\n")
-    closing = tmp_path / name / "[" / "red]"  # "[/red]" would end a colour that nobody began
-    closing.mkdir(parents=True)
-    assert verb("runs", tmp_path / name, "--out", closing / "x.html").code == 0
 
 
 def test_the_verb_tells_programs(verb, tmp_path):

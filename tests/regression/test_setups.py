@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +10,11 @@ from keyheat.analysis.setup import Setup, kept_form
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.outcome import Difference, Gate
 from keyheat.regression.setups import differences, expected_summary
-from keyheat.regression.suite import SCENARIOS, Suite, SuiteCase
+from keyheat.regression.suite import SCENARIOS, SuiteCase
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import overridden
 from tests.make import SETUP, SIMULATED, a_summary
+from tests.regression.outcomes import a_suite_case, a_suite_of
 
 PATH = SCENARIOS / "leaderboard.toml"
 EXACT, NOISY = Gate(measure="write_amplification"), Gate(measure="p99_ms")
@@ -25,17 +25,15 @@ def with_settings(*settings: str) -> Mapping[str, Any]:
     return kept_form(overridden(load_scenario(PATH), settings, "leaderboard"))
 
 
-def a_case(*gates: Gate, target: str = "local", always: bool = False, settings: Any = ()) -> SuiteCase:
-    return SuiteCase(
-        name="hotkey", scenario=overridden(load_scenario(PATH), settings, "leaderboard"), path=PATH,
-        target=target, repetitions=1, seeds="each", gates=gates or (NOISY,), always=always,
-    )  # fmt: skip
+def a_case(*gates: Gate, settings: Any = (), **more: Any) -> SuiteCase:
+    scenario = overridden(load_scenario(PATH), settings, "leaderboard")
+    return a_suite_case(scenario=scenario, gates=gates or (NOISY,), **more)
 
 
 def between(
     setup: Setup, other: Setup, case: SuiteCase | None = None
 ) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
-    suite = Suite(name="mine", question="Still?", path=Path("mine.toml"), cases=(case or a_case(),))
+    suite = a_suite_of(case or a_case())
     before, after = ({"hotkey": [a_summary(setup=one)]} for one in (setup, other))
     return differences(suite, before, after)
 

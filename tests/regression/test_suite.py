@@ -54,7 +54,7 @@ def case(scenario: str = "hotkey", **more: object) -> str:
 def test_a_case_is_simulated_once_and_held_to_its_labels_and_exact_numbers(tmp_path: Path) -> None:
     found = suite_of(tmp_path, case())
     (one,) = found.cases
-    assert (one.name, one.target, one.repetitions, one.seeds) == ("hotkey", "simulated", 1, "each")
+    assert (one.name, one.target, one.repetitions) == ("hotkey", "simulated", 1)
     assert one.scenario == a_shipped("hotkey")
     exact = {name for name, measure in MEASURES.items() if measure.kind == "exact"}
     assert {gate.measure for gate in one.gates} == {LABELS, *OF_LIMITS, *exact}
@@ -78,10 +78,10 @@ def test_every_statistical_measure_has_a_least_effect() -> None:
 
 def test_a_case_says_its_own_where_the_suite_says_another(tmp_path: Path) -> None:
     text = (
-        'target = "local"\nrepetitions = 3\nseeds = "same"\n'
+        'target = "local"\nrepetitions = 3\n'
         '[[gates]]\nmeasure = "p99_ms"\n'
         + case()
-        + case(name="mine", target="aws", repetitions=2, seeds="each", set=["seed=7", "load.duration_s=9"])
+        + case(name="mine", target="aws", repetitions=2, set=["seed=7", "load.duration_s=9"])
         + '[[cases.gates]]\nmeasure = "throttle_share"\nleast_effect = 0.5\nconfidence = 0.9\n'
         + case("sharded", gates=[])
     )
@@ -92,7 +92,7 @@ def test_a_case_says_its_own_where_the_suite_says_another(tmp_path: Path) -> Non
     assert (second.name, second.target, second.repetitions) == ("mine", "aws", 2)
     assert second.gates == (Gate(measure="throttle_share", least_effect=0.5, confidence=0.9),)
     assert (second.scenario.seed, second.scenario.load.duration_s) == (7, 9)
-    assert [first.seed(2), second.seed(0), second.seed(1)] == [1, 7, 8]
+    assert [first.seed(2), second.seed(0), second.seed(1)] == [3, 7, 8]
     assert third.gates == ()
 
 

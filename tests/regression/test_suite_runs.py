@@ -1,30 +1,23 @@
 """The runs of a suite, in their order."""
 
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from keyheat.regression.session import plan_runs
-from keyheat.regression.suite import Suite, SuiteCase
-from keyheat.scenario.scenario import SCENARIOS, load_scenario
+from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import with_shards
+from tests.make import a_shipped
+from tests.regression.outcomes import a_suite_case, a_suite_of
 
 FOLDER = Path("runs")
-
-
-def case(name: str, repetitions: int, **more: object) -> SuiteCase:
-    path = SCENARIOS / "sharded.toml"
-    said = {"target": "local", "seeds": "each", "gates": (), "path": path, "scenario": load_scenario(path)}
-    return SuiteCase(name=name, repetitions=repetitions, **{**said, **more})  # type: ignore[arg-type]
-
-
-def suite(*cases: SuiteCase) -> Suite:
-    return Suite(name="mine", question="Still?", path=Path("mine.toml"), cases=cases)
+case = partial(a_suite_case, scenario="sharded")
 
 
 def test_every_case_once_and_then_every_case_again() -> None:
-    runs = plan_runs(suite(case("a", 3), case("b", 1), case("c", 2)), FOLDER)
+    runs = plan_runs(a_suite_of(case("a", repetitions=3), case("b"), case("c", repetitions=2)), FOLDER)
     assert [(run.case.name, run.repetition) for run in runs] == [
         ("a", 0), ("b", 0), ("c", 0), ("a", 1), ("c", 1), ("a", 2),
     ]  # fmt: skip
@@ -33,7 +26,7 @@ def test_every_case_once_and_then_every_case_again() -> None:
 
 
 def test_pairs_turn_round_so_that_drift_meets_both_sides_alike() -> None:
-    runs = plan_runs(suite(case("a", 4), case("b", 4)), FOLDER, before={})
+    runs = plan_runs(a_suite_of(case("a", repetitions=4), case("b", repetitions=4)), FOLDER, before={})
     sides = [run.side[0] for run in runs if run.case.name == "a"]
     assert "".join(sides) == "baabbaab"
     places = {
@@ -47,32 +40,25 @@ def test_pairs_turn_round_so_that_drift_meets_both_sides_alike() -> None:
 
 
 def test_both_of_a_pair_have_the_same_seed_and_each_its_scenario() -> None:
-    one = case("a", 3)
+    one = case("a", repetitions=3)
     few = with_shards(one.scenario, 2)
-    runs = plan_runs(suite(one), FOLDER, before={"a": few})
+    runs = plan_runs(a_suite_of(one), FOLDER, before={"a": few})
     assert [run.scenario.seed for run in runs] == [1, 1, 2, 2, 3, 3]
     for run in runs:
         assert run.scenario.keys.shards == (2 if run.side == "before" else 20)
         assert run.scenario.model_copy(update={"seed": 1}) == (few if run.side == "before" else one.scenario)
 
 
-def test_the_same_seed_for_all_where_the_suite_says_so() -> None:
-    assert {run.scenario.seed for run in plan_runs(suite(case("a", 3, seeds="same")), FOLDER)} == {1}
-
-
 def test_no_seed_is_too_large_for_a_scenario() -> None:
-    last = case("a", 2).scenario.model_copy(update={"seed": 2**63 - 1})
-    assert [run.scenario.seed for run in plan_runs(suite(case("a", 2, scenario=last)), FOLDER)] == [
-        2**63 - 1,
-        0,
-    ]
+    last = a_shipped("sharded").model_copy(update={"seed": 2**63 - 1})
+    runs = plan_runs(a_suite_of(case("a", scenario=last, repetitions=2)), FOLDER)
+    assert [run.scenario.seed for run in runs] == [2**63 - 1, 0]
 
 
 @pytest.mark.parametrize("name", ["sharded", "replay"])
 def test_its_scenario_is_written_as_it_is_run(tmp_path: Path, name: str) -> None:
-    path = SCENARIOS / f"{name}.toml"
-    one = case("a", 2, path=path, scenario=load_scenario(path))
-    for run in plan_runs(suite(one), tmp_path):
+    one = case("a", repetitions=2, scenario=name)
+    for run in plan_runs(a_suite_of(one), tmp_path):
         file = run.write()
         assert file == tmp_path / "a" / f"{run.repetition + 1}.json"
         again = load_scenario(file)
