@@ -32,7 +32,7 @@ help:
 	@echo "make month     30 nights under keyheat regress with three changes in them (about 3 minutes), and their page"
 	@echo "make gallery   every kind of page as pictures, wide, narrow, dark and on paper, in reports/samples (about 5 minutes)"
 	@echo "make attacks   what a hostile neighbour sends, where it takes too long for a test (about a minute)"
-	@echo "make soak      20 minutes at 3,000/s with a fault every few seconds: nothing leaks, hangs or is lost"
+	@echo "make soak      20 minutes at 3,000/s with faults all the while: nothing leaks, hangs or is lost"
 	@echo "make accuracy  docs/trust.md: how often labels are right, on random tables (a few minutes)"
 	@echo "make trial     does the local table do what the model says? in an account: python -m tools.trial --target aws (less than \$$1)"
 	@echo "make fidelity  docs/trust.md: compare the model with what others measured"

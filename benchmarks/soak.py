@@ -2,10 +2,10 @@
 
 python -m benchmarks.soak [--minutes 20] [--per-s 3000] [--seed 1] [--json FILE]
 
-An endpoint, a proxy in front of it that breaks something every few seconds (which and when is drawn from the
-seed), and an open loop through the proxy, each a process of its own. Keys are few, and are overwritten, so
-that what the endpoint stores is bounded; its limits are so high that nothing throttles, since each throttled
-attempt is a row that the load keeps. Memory is compared as medians of whole minutes.
+An endpoint with rules of faults (which requests they strike is drawn from the seed), and an open loop, each a
+process of its own. Keys are few, and are overwritten, so that what the endpoint stores is bounded; its limits
+are so high that nothing throttles, since each throttled attempt is a row that the load keeps. Memory is
+compared as medians of whole minutes.
 """
 
 import argparse
@@ -25,9 +25,8 @@ import psutil
 from benchmarks._table import Row, show
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from tests.faults.account import asked_of, differences
-from tests.faults.kinds import at_random
-from tests.faults.process import FaultProxy
+from keyheat.testing.local import LocalDynamoDB
+from tests.faults.rules import FAULTS, differences, rules
 
 ROOT = Path(__file__).parents[1]
 WARM_UP_MINUTES = 3
@@ -37,6 +36,7 @@ MINUTE_S = 60
 USERS = 500
 SCALE = 100.0
 PEACE_S = 15.0  # at the end, so that whatever hangs has time to come back
+SHARE, FEW = 0.01, 0.0001  # of all writes, for each fault; and for those that hold a user
 SCENARIO = """
 format = "keyheat.scenario/1"
 name = "soak"
@@ -108,23 +108,20 @@ def soak(minutes: float, per_s: float, seed: int) -> tuple[list[Row], dict[str, 
     with (
         tempfile.TemporaryDirectory() as name,
         EndpointProcess.start(scale=SCALE) as endpoint,
-        FaultProxy.start(endpoint.url) as proxy,
     ):
         folder = Path(name)
         path = folder / "soak.toml"
         path.write_text(SCENARIO.format(users=USERS, per_s=per_s, duration_s=duration_s))
-        plan = at_random(seed, int(per_s * (duration_s - PEACE_S)))
-        proxy.plan(plan)
-        load = load_of(proxy.url, path, folder / "run")
+        local, until = LocalDynamoDB(endpoint.url), {"to_s": duration_s - PEACE_S}
+        faults = local.faults(*rules({"share": FEW, **until}, share=SHARE, **until), seed=seed)
+        load = load_of(endpoint.url, path, folder / "run")
         watched = [
             Watched("load", psutil.Process(load.pid)),
             Watched("endpoint", psutil.Process(endpoint.pid)),
-            Watched("proxy", psutil.Process(proxy.pid)),
         ]
         watch(load, watched)
         run = runfiles.read_json(folder / "run" / "run.json", runfiles.RUN)
-        counted, asked = proxy.counts(), asked_of(endpoint.url)
-    sums = differences(run["totals"], counted, asked)
+        sums, counted = differences(run["totals"], local, faults), faults.counts()
     rows = [
         Row(what="exit code of the load", measured=load.returncode, unit="", at_most=0),
         *[row for one in watched for row in rows_of(one, int(duration_s))],
@@ -132,12 +129,10 @@ def soak(minutes: float, per_s: float, seed: int) -> tuple[list[Row], dict[str, 
     ]
     seen = {
         "options": {"minutes": minutes, "per_s": per_s, "seed": seed},
-        "faults": plan,
+        "faults": counted,
         "totals": run["totals"],
         "counted": run["counted"],
         "generator": run["generator"],
-        "proxy": counted,
-        "asked_of_the_endpoint": asked,
         "differences": sums,
         "rss_mb_by_minute": {one.name: one.minutes_mb(int(duration_s)) for one in watched},
     }
@@ -168,7 +163,7 @@ def rows_of_requests(run: dict[str, Any], sums: dict[str, int]) -> list[Row]:
             note=f"of {health['asked_per_s']:,.0f} asked for; {totals['attempts']:,} in all"),
         Row(what="of which failed", measured=totals["errors"], unit="requests", note=kinds),
         Row(what="sums that do not agree, to the request", measured=len(wrong), unit=f"of {len(sums)}",
-            at_most=0, note=str(wrong) if wrong else "client, proxy and endpoint counted the same"),
+            at_most=0, note=str(wrong) if wrong else "client and endpoint counted the same"),
     ]  # fmt: skip
 
 
@@ -184,7 +179,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.json is not None:
         verdict = [{**asdict(row), "kept": row.kept} for row in rows]
         options.json.write_text(json.dumps({"verdict": verdict, **seen}, indent=1) + "\n")
-    title = f"{options.minutes:g} minutes at {options.per_s:,.0f}/s with {len(seen['faults'])} faults"
+    title = f"{options.minutes:g} minutes at {options.per_s:,.0f}/s with {len(FAULTS)} kinds of faults"
     return 0 if show(title, rows) else 1
 
 

@@ -27,6 +27,7 @@ from keyheat.load.transport.failures import (
     CREDENTIALS,
     CUT_OFF,
     DAMAGED,
+    IN_FLIGHT,
     KINDS,
     NO_UNITS,
     NOT_AN_ANSWER,
@@ -45,8 +46,6 @@ from keyheat.scenario.scenario import json_schema
 from keyheat.show.charts.base import MOST_POINTS
 from keyheat.words import THROTTLE_CODES
 from tests.docs.page import PAGES, ROOT
-from tests.faults.account import KILLED
-from tests.faults.kinds import FAULTS
 from tools import pages
 
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in PAGES.items()}
@@ -222,10 +221,9 @@ def test_kinds_of_failures_are_all_there_and_retried_or_not_as_the_page_says() -
         if len(row) == 4
         for kind in re.findall(r"`(\w+)`", row[0] if row[0].startswith("`") else row[1])
     }
-    seen = {fault.seen_as for fault in FAULTS.values() if fault.seen_as}
-    assert OF_TRANSPORTS | set(OF_SERVICES) | {KILLED} | seen == set(documented)
+    assert OF_TRANSPORTS | set(OF_SERVICES) | {IN_FLIGHT} == set(documented)
     retries = PolicyRetries(policy_of("boto3-2026"), clock=lambda: 0.0)
-    for kind in documented.keys() - {KILLED}:
+    for kind in documented.keys() - {IN_FLIGHT}:
         answer = OF_SERVICES.get(kind) or Answer(0, b"", 0.0, failure=kind)
         again = retries.delay_s(RetriedCall("PutItem"), answer) is not None
         assert again is (documented[kind] == "yes"), kind

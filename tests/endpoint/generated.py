@@ -1,5 +1,6 @@
 """Generated requests to a table with global and local indexes, for comparing two endpoints."""
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,16 +137,13 @@ SELECTS = [
     {"ScanIndexForward": False}, {"Limit": 2}, {"Limit": 2, "ScanIndexForward": False},
     {"ConsistentRead": True},
 ]  # fmt: skip
-
-
-def billed(level: str, **request: Any) -> dict[str, Any]:
-    return {"ReturnConsumedCapacity": level, **request}
-
-
-levels = st.sampled_from(["NONE", "TOTAL", "INDEXES", "INDEXES"])
-conditions = st.sampled_from(CONDITIONS)
-failing = st.sampled_from([{}, {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}])
-returned = st.sampled_from([{}, {"ReturnValues": "ALL_OLD"}])
+ABOVE_ONE = {"FilterExpression": "n > :f", "ExpressionAttributeValues": {":f": N("1")}}
+SCANS = [
+    {}, {"ConsistentRead": True}, {"Select": "COUNT"}, {"IndexName": "all"}, {"IndexName": "keys"},
+    {"IndexName": "local"}, {"ProjectionExpression": "pk, sk, x"},
+    {"FilterExpression": "attribute_exists(n)"}, {"Segment": 3, "TotalSegments": 2},
+]  # fmt: skip
+BILLED = [{"ReturnConsumedCapacity": level} for level in ("NONE", "TOTAL", "INDEXES", "INDEXES")]
 
 
 def joined(*parts: dict[str, Any]) -> dict[str, Any]:
@@ -160,98 +158,66 @@ def joined(*parts: dict[str, Any]) -> dict[str, Any]:
     return whole
 
 
-puts = st.builds(
-    lambda level, item, condition, wish, failure: Operation("put_item",
-        billed(level, Item=item, **condition, **wish, **failure),
-    ),
-    levels, items, conditions, returned, failing,
+def member(name: str, contents: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """A request of one member."""
+    return contents.map(lambda content: {name: content})
+
+
+def requests(name: str, *parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Operation]:
+    """Requests of one operation, billed at any level."""
+    return st.tuples(st.sampled_from(BILLED), *parts).map(lambda drawn: Operation(name, joined(*drawn)))
+
+
+def lists(elements: st.SearchStrategy[Any], most: int, least: int = 1) -> st.SearchStrategy[list[Any]]:
+    return st.lists(elements, min_size=least, max_size=most)
+
+
+key, condition = member("Key", KEYS), st.sampled_from(CONDITIONS)
+returned = st.sampled_from([{}, {"ReturnValues": "ALL_OLD"}])
+consistent = member("ConsistentRead", st.booleans())
+of_partition = st.builds(
+    lambda pk, at: at[0] | {"ExpressionAttributeValues": {":p": pk, **at[1]}},
+    st.sampled_from(PARTITIONS), st.sampled_from(KEY_CONDITIONS),
 )  # fmt: skip
-deletes = st.builds(
-    lambda level, key, condition, wish: Operation("delete_item", billed(level, Key=key, **condition, **wish)),
-    levels, KEYS, conditions, returned,
-)  # fmt: skip
-updates = st.builds(
-    lambda level, key, update, wish: Operation(
-        "update_item", billed(level, Key=key, ReturnValues=wish, **update)
-    ),
-    levels, KEYS, st.sampled_from(UPDATES),
-    st.sampled_from(["NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"]),
-)  # fmt: skip
-gets = st.builds(
-    lambda level, key, consistent, more: Operation("get_item",
-        billed(level, Key=key, ConsistentRead=consistent, **more),
-    ),
-    levels, KEYS, st.booleans(), st.sampled_from([{}, {"ProjectionExpression": "x.a, y, n"}]),
-)  # fmt: skip
-queries = st.builds(
-    lambda level, pk, condition, select, filtered: Operation("query",
-        billed(
-            level,
-            **joined(
-                condition[0], select, filtered, {"ExpressionAttributeValues": {":p": pk, **condition[1]}}
-            ),
-        ),
-    ),
-    levels, st.sampled_from(PARTITIONS), st.sampled_from(KEY_CONDITIONS), st.sampled_from(SELECTS),
-    st.sampled_from([{}, {}, {"FilterExpression": "n > :f", "ExpressionAttributeValues": {":f": N("1")}}]),
-)  # fmt: skip
-index_queries = st.builds(
-    lambda level, group, index, select: Operation("query",
-        billed(
-            level,
-            IndexName=index,
-            KeyConditionExpression="g = :g",
-            ExpressionAttributeValues={":g": group},
-            **select,
-        ),
-    ),
-    levels, st.sampled_from(GROUPS), st.sampled_from(["all", "keys"]),
-    st.sampled_from([select for select in SELECTS if "Limit" not in select]),
-)  # fmt: skip
-scans = st.builds(
-    lambda level, more: Operation("scan", billed(level, **more)),
-    levels,
-    st.sampled_from([
-        {}, {"ConsistentRead": True}, {"Select": "COUNT"}, {"IndexName": "all"}, {"IndexName": "keys"},
-        {"IndexName": "local"}, {"ProjectionExpression": "pk, sk, x"},
-        {"FilterExpression": "attribute_exists(n)"}, {"Segment": 3, "TotalSegments": 2},
-    ]),
-)  # fmt: skip
-batch_writes = st.builds(
-    lambda level, puts, deletes: Operation("batch_write_item",
-        billed(
-            level,
-            RequestItems=[{"PutRequest": {"Item": item}} for item in puts]
-            + [{"DeleteRequest": {"Key": key}} for key in deletes],
-        ),
-    ),
-    levels, st.lists(items, min_size=1, max_size=3), st.lists(KEYS, max_size=2),
-)  # fmt: skip
-batch_gets = st.builds(
-    lambda level, keys, consistent: Operation("batch_get_item",
-        billed(level, RequestItems={"Keys": keys, "ConsistentRead": consistent}),
-    ),
-    levels, st.lists(KEYS, min_size=1, max_size=4), st.booleans(),
-)  # fmt: skip
-steps = st.one_of(
-    st.builds(lambda item, condition: {"Put": {"Item": item, **condition}}, items, conditions),
-    st.builds(lambda key, update: {"Update": {"Key": key, **update}}, KEYS, st.sampled_from(UPDATES[1:])),
-    st.builds(lambda key, condition: {"Delete": {"Key": key, **condition}}, KEYS, conditions),
-    st.builds(
-        lambda key: {"ConditionCheck": {"Key": key, "ConditionExpression": "attribute_exists(pk)"}}, KEYS
-    ),
+of_group = st.builds(
+    lambda group: {"KeyConditionExpression": "g = :g", "ExpressionAttributeValues": {":g": group}},
+    st.sampled_from(GROUPS),
 )
-transactions = st.builds(
-    lambda level, steps: Operation("transact_write_items", billed(level, TransactItems=steps)),
-    levels, st.lists(steps, min_size=1, max_size=3),
+steps = st.one_of(
+    st.builds(lambda item, condition: {"Put": {"Item": item, **condition}}, items, condition),
+    st.builds(lambda key, update: {"Update": {**key, **update}}, key, st.sampled_from(UPDATES[1:])),
+    st.builds(lambda key, condition: {"Delete": {**key, **condition}}, key, condition),
+    key.map(lambda key: {"ConditionCheck": {**key, "ConditionExpression": "attribute_exists(pk)"}}),
+)
+puts = requests(
+    "put_item", member("Item", items), condition, returned,
+    st.sampled_from([{}, {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}]),
 )  # fmt: skip
-transact_gets = st.builds(
-    lambda level, keys: Operation("transact_get_items",
-        billed(level, TransactItems=[{"Get": {"Key": key}} for key in keys]),
-    ),
-    levels, st.lists(KEYS, min_size=1, max_size=3),
+updates = requests(
+    "update_item", key, st.sampled_from(UPDATES),
+    member("ReturnValues", st.sampled_from(["NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"])),
 )  # fmt: skip
 operations = st.one_of(
-    puts, puts, puts, updates, updates, deletes, gets, queries, index_queries, scans,
-    batch_writes, batch_gets, transactions, transact_gets,
+    puts, puts, puts, updates, updates,
+    requests("delete_item", key, condition, returned),
+    requests("get_item", key, consistent, st.sampled_from([{}, {"ProjectionExpression": "x.a, y, n"}])),
+    requests(
+        "query", of_partition, st.sampled_from(SELECTS),
+        st.sampled_from([{}, {}, ABOVE_ONE]),
+    ),
+    requests(
+        "query", of_group, st.sampled_from([{"IndexName": "all"}, {"IndexName": "keys"}]),
+        st.sampled_from([select for select in SELECTS if "Limit" not in select]),
+    ),
+    requests("scan", st.sampled_from(SCANS)),
+    requests("batch_write_item", member("RequestItems", st.builds(
+        operator.add,
+        lists(items.map(lambda item: {"PutRequest": {"Item": item}}), 3),
+        lists(key.map(lambda key: {"DeleteRequest": key}), 2, 0),
+    ))),
+    requests("batch_get_item", member(
+        "RequestItems", st.builds(operator.or_, member("Keys", lists(KEYS, 4)), consistent)
+    )),
+    requests("transact_write_items", member("TransactItems", lists(steps, 3))),
+    requests("transact_get_items", member("TransactItems", lists(key.map(lambda key: {"Get": key}), 3))),
 )  # fmt: skip

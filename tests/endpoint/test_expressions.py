@@ -1,5 +1,6 @@
 """Condition, update and projection expressions, as rows."""
 
+import re
 from typing import Any
 
 import orjson
@@ -27,18 +28,24 @@ VALUES = {
 }  # fmt: skip
 
 
+MANY = "The expression contains too many operators; operator count: 301"
+DEEP = "The document path has too many nesting levels; nesting levels: 33"
+
+
 def expressions(text: str) -> Expressions:
     """Names and values that the text uses, and no others."""
-    words = (
-        text.replace("(", " ").replace(")", " ").replace(",", " ").replace(".", " ").replace("[", " ").split()
-    )
+    words = set(re.findall(r"[#:]\w+", text))
     return Expressions(
         {
-            key: chosen
-            for key, known in (("ExpressionAttributeNames", NAMES), ("ExpressionAttributeValues", VALUES))
+            member: chosen
+            for member, known in (("ExpressionAttributeNames", NAMES), ("ExpressionAttributeValues", VALUES))
             if (chosen := {name: value for name, value in known.items() if name in words})
         }
     )
+
+
+def shortened(value: object) -> str:
+    return str(value)[:60]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +89,12 @@ def expressions(text: str) -> Expressions:
         ("#m.deep.x = :x", False),
         ("#s = :all", True),
         ("n\n =\t:ten", True),
+        (" AND ".join(["n=n"] * 150), True),  # at most 300 operators
+        ("NOT (" * 299 + "a=b" + ")" * 299, True),
+        ("(a=b AND " * 149 + "a=b" + ")" * 149, False),
+        (" OR ".join(["a BETWEEN b AND c"] * 150), False),
     ],
+    ids=shortened,
 )
 def test_conditions(text: str, holds: bool) -> None:
     found = expressions(text)
@@ -112,7 +124,9 @@ def test_conditions(text: str, holds: bool) -> None:
         ("DELETE #s :set", {"set": {"SS": ["a"]}}),
         ("DELETE #s :all", {"set": None}),
         ("DELETE nowhere :all", {}),
+        ("SET " + ",".join(f"a{n}=:x" for n in range(400)), {f"a{n}": {"S": "x"} for n in range(400)}),
     ],
+    ids=shortened,
 )
 def test_updates(text: str, changed: dict[str, Any]) -> None:
     found = expressions(text)
@@ -132,7 +146,9 @@ def test_updates(text: str, changed: dict[str, Any]) -> None:
         ("#m.deep.x, #m.#i", {"map": {"M": {"deep": {"M": {"x": {"S": "y"}}}, "in": {"N": "5"}}}}),
         ("#l[1]", {"list": {"L": [{"S": "x"}]}}),
         ("#l[10], nowhere.x", {}),
+        ("a" + ".a" * 31, {}),
     ],
+    ids=shortened,
 )
 def test_projections(text: str, shown: dict[str, Any]) -> None:
     assert expressions(text).projection(text).of(ITEM) == shown
@@ -173,7 +189,24 @@ def test_projections(text: str, shown: dict[str, Any]) -> None:
         ("projection", "n,", "Syntax error"),
         ("projection", "name", "reserved keyword: name"),
         ("projection", "#m, #m.deep", "paths overlap"),
+        ("condition", " AND ".join(["a=b"] * 501), f"Invalid ConditionExpression: {MANY}"),
+        ("condition", " OR ".join(["a=b"] * 501), MANY),
+        ("condition", "NOT " * 501 + "a=b", MANY),
+        ("condition", "(a=b AND " * 200 + "a=b" + ")" * 200, MANY),
+        ("condition", " OR ".join(["attribute_exists(a)"] * 151), MANY),
+        ("condition", " AND ".join(["a BETWEEN b AND c"] * 151), MANY),
+        (
+            "update",
+            "SET " + ",".join(f"a{n}=a{n}+:x" for n in range(301)),
+            f"Invalid UpdateExpression: {MANY}",
+        ),
+        *(("condition", f"attribute_exists(a{step * 32})", DEEP) for step in (".a", "[0]", ".#m", " . a")),
+        ("update", f"SET a{'.a' * 32} = :two", DEEP),
+        ("projection", "a" + ".a" * 32, f"Invalid ProjectionExpression: {DEEP}"),
+        ("projection", "a-b" + ".a-b" * 32, DEEP),
+        ("projection", "a" + ".a" * 999, DEEP.replace("33", "1000")),
     ],
+    ids=shortened,
 )
 def test_what_is_no_expression_is_refused(kind: str, text: str, message: str) -> None:
     found = expressions(text)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from keyheat.endpoint.http import READ_BYTES, Connection, Connections
+from keyheat.endpoint.http import READ_BYTES, Connections
 from keyheat.endpoint.options import ClientBounds
-from tests.endpoint.test_http import HEAD, chunked, request
+from tests.endpoint.peers import HEAD, Peer, chunked, request
 
 KB = 1024
 BOUNDS = ClientBounds(
@@ -12,56 +12,10 @@ BOUNDS = ClientBounds(
 )
 
 
-class Transport:
-    """Where a connection writes; nobody reads it."""
-
-    def __init__(self) -> None:
-        self.written = b""
-        self.ended = self.aborted = False
-
-    def write(self, data: bytes) -> None:
-        assert not self.ended, "nothing can be written after the end"
-        self.written += data
-
-    def can_write_eof(self) -> bool:
-        return True
-
-    def write_eof(self) -> None:
-        assert not self.ended, "an end comes once"
-        self.ended = True
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def abort(self) -> None:
-        self.aborted = True
-
-    close = abort
-
-
-class Peer:
-    """A client of the connections under test, whose every answer is its body's length."""
-
-    def __init__(self, shared: Connections) -> None:
-        self.transport = Transport()
-        self.connection = Connection(shared)
-        self.connection.connection_made(self.transport)  # type: ignore[arg-type]
-
-    def send(self, data: bytes) -> None:
-        self.connection.data_received(data)
-
-    @property
-    def status(self) -> int | None:
-        """Of the first answer."""
-        return int(self.transport.written.split()[1]) if self.transport.written else None
-
-
 @pytest.fixture
 def shared() -> Connections:
+    """Connections whose every answer is the length of the request's body."""
+
     def answer(method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, connection: int) -> bytes:
         assert type(body) is bytes
         return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
