@@ -126,10 +126,10 @@ class Resource:
     @property
     def title(self) -> str:
         """Its name as a title: `table, writes`."""
-        return f"{self.place.removeprefix('the ')}, {self.direction}s"
+        return f"{self.name.removeprefix('the ')}, {self.direction}s"
 
     @property
-    def place(self) -> str:
+    def name(self) -> str:
         """Its name in a sentence, without its direction: `the table`."""
         return whose(self.label_name)
 

@@ -27,7 +27,7 @@ class Setup(BaseModel):
     machine: str | None = None  # "2 cores, 24 GiB, Intel Xeon"; None for a simulated run
     scale: float = 1.0
     scenario: Mapping[str, Any] | None = None  # without defaults; None: not recorded
-    found: Mapping[str, Any] | None = None  # an existing table's settings that no scenario has
+    existing: Mapping[str, Any] | None = None  # an existing table's settings that no scenario has
     transport: str | None = None  # of the requests; None for a simulated run
     processes: int | None = None  # that sent requests
     versions: Mapping[str, str | None] = {}  # keyheat, python, botocore, locust
@@ -41,7 +41,7 @@ def setup_of(manifest: Manifest) -> Setup:
         machine=None if manifest.simulated or manifest.machine is None else in_words(manifest.machine),
         scale=manifest.scale,
         scenario=None if manifest.scenario is None else _without_defaults(manifest.scenario),
-        found=dict(_existing_settings(manifest)) if manifest.existing else None,
+        existing=dict(_existing_settings(manifest)) if manifest.existing else None,
         transport=manifest.transport,
         processes=manifest.processes,
         versions=manifest.versions,

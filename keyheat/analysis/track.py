@@ -256,16 +256,16 @@ def _with_share(index: EvidenceTrack, table: EvidenceTrack, refused: Cells) -> E
     if len(free) < LEAST_CALM:
         return index
     share = median(consumed[cell] / of_table[cell] for cell in free)
-    asked = {cell: share * (of_table[cell] + refused[cell] * table.units_of_refused) for cell in cells}
+    asked_units = {cell: share * (of_table[cell] + refused[cell] * table.units_of_refused) for cell in cells}
     throttled = [cell for cell in cells if index.refused(cell)]
-    lacking = sum(asked[cell] - consumed[cell] for cell in throttled)
+    lacking = sum(asked_units[cell] - consumed[cell] for cell in throttled)
     return replace(
         index,
         units_per_refused=lacking / sum(map(index.refused, throttled)) if throttled else None,
         buffered={
-            cell: asked[cell] - consumed[cell]
+            cell: asked_units[cell] - consumed[cell]
             for cell in quiet
-            if index.share_used(cell) >= 1 - NEAR and asked[cell] > (1 + NEAR) * consumed[cell]
+            if index.share_used(cell) >= 1 - NEAR and asked_units[cell] > (1 + NEAR) * consumed[cell]
         },
     )
 

@@ -110,10 +110,10 @@ class KeyWatch:
         """Turn on, or switch the mode: rules of both modes go on as they were."""
         if self.rules and mode == self.mode:
             return
-        made = f"{resource}-{round(now_s * 1_000)}"  # as DynamoDB names its rules
+        suffix = f"{resource}-{round(now_s * 1_000)}"  # as DynamoDB names its rules
         self.rules = {
             kind: self.rules.get(kind)
-            or InsightRule(f"DynamoDBContributorInsights-{kind}-{made}", kind, self.keys)
+            or InsightRule(f"DynamoDBContributorInsights-{kind}-{suffix}", kind, self.keys)
             for kind in kinds(mode, self.keys)
         }
         self.mode, self.updated_s = mode, now_s

@@ -91,7 +91,7 @@ def _document(setup: Setup) -> dict[str, Any]:
     sent = {name: value for name, value in raw.items() if name not in NOT_SENT}
     table = {name: value for name, value in (raw.get("table") or {}).items() if name not in OF_NO_EFFECT}
     table = {name: value for name, value in table.items() if name not in ("name", WARM)} | dict(
-        setup.found or {WARM: table.get(WARM)}
+        setup.existing or {WARM: table.get(WARM)}
     )
     companions = [_without(companion, {"name", *OF_NO_EFFECT}) for companion in raw.get("companions") or ()]
     keys = dict(raw.get("keys") or {})

@@ -25,7 +25,7 @@ def _sentences(changes: Changes, reference: Period) -> Iterator[str]:
 
 def _demand(changes: Changes, reference: Period) -> str:
     unit, who = UNITS[changes.resource.direction], f"{changes.resource.direction.capitalize()}s"
-    who += f" of {changes.resource.place}" if changes.resource.index is not None else ""
+    who += f" of {changes.resource.name}" if changes.resource.index is not None else ""
     before, now = reference.demand_per_s or 0.0, changes.now.demand_per_s or 0.0
     if abs(now - before) <= NOTABLE * max(before, now):
         return f"{who} were at {rate(before, unit)} {reference.name} as well"

@@ -212,7 +212,7 @@ def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     yield Fact(
         id="key",
         name="Which key",
-        value=f"Not known: Contributor Insights of {resource.place} {lacks}",
+        value=f"Not known: Contributor Insights of {resource.name} {lacks}",
         beside=(*([read] if unread else []), f"This turns it on for what comes; {price}"),
         command=insights_command(diagnosed.table, resource, diagnosed.options),
     )
@@ -268,7 +268,7 @@ def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fa
     if now.action == "back_off" and facts.hot_key is not None:
         keys = (facts.hot_key, *facts.hot_beside)[:MOST_KEYS]
         name = enumerated([key_name(key.key, key.shown) for key in keys])
-        where = f" in {facts.resource.place}" if facts.resource.index else ""
+        where = f" in {facts.resource.name}" if facts.resource.index else ""
         value = f"Slow down or queue the {facts.resource.direction}s of {name}{where}; retry with jitter"
     return Fact(
         id="now",

@@ -144,9 +144,9 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
 def _uncovered(run: ReportRun, say: Callable[[float], str]) -> Iterator[str]:
     """Since when another limit throttles, which a raise of capacity uncovered: the cure is for that."""
     by_limit = groups(run.diagnosis.labels) if run.alone else ()
-    left = going_on(by_limit, run.arranged) if run.arranged else by_limit
-    raised = {(group.resource, group.direction) for group in by_limit if group not in left}
-    for group in left:
+    uncured = going_on(by_limit, run.arranged) if run.arranged else by_limit
+    raised = {(group.resource, group.direction) for group in by_limit if group not in uncured}
+    for group in uncured:
         if (group.resource, group.direction) in raised:
             since = say(min(label.start for label in group.labels).timestamp())
             limit = limit_of(group.constraint, group.resource)
@@ -280,9 +280,9 @@ def _scenario_of(run: ReportRun) -> str | None:
 def _cost(diagnosis: Diagnosis) -> Fact | None:
     answer = partial(Fact, id="cost", name="What it costs")
     easing = filter(None, [now_of(diagnosis)])
-    shown = easing if cure_of(diagnosis) is None else diagnosis.recommendations
-    bills = (diagnosis.cure.bill if diagnosis.cure else None, *(advice.bill for advice in shown))
-    bill = next((priced for priced in bills if priced is not None), None)
+    priced = easing if cure_of(diagnosis) is None else diagnosis.recommendations
+    bills = (diagnosis.cure.bill if diagnosis.cure else None, *(advice.bill for advice in priced))
+    bill = next((each for each in bills if each is not None), None)
     if bill is None:
         scaled = any(step.max_units for step in (diagnosis.cure.steps if diagnosis.cure else ()))
         why = ("auto scaling changes the capacity, and the bill with it",)

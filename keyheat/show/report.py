@@ -179,7 +179,7 @@ def _keys(run: ReportRun, facts: Facts) -> Section:
     keys = [key_figure(run, side, ceilings[side]) for side in sides]
     lines = []
     if any(keys) and facts.resource.index is not None and first == "write":
-        unknown_keys = f"Which keys of {facts.resource.place} the writes met on is not recorded."
+        unknown_keys = f"Which keys of {facts.resource.name} the writes met on is not recorded."
         lines.append(f"These are the table's keys. {unknown_keys}")
     if any(keys) and run.keys is not None and not any(heat):
         lines.append("No key came near what one partition admits in any window, so there is no heat to show.")

@@ -126,12 +126,12 @@ def _sentence(verdict: Verdict, facts: Facts) -> str:
         return _undetermined(facts)
     if verdict.constraint == "partition":
         return f"{_subject(facts)} were throttled by a partition limit{_partition(facts)}{_used(facts)}."
-    place, demand_per_s = facts.resource.place, facts.asked_per_s or facts.at_least_per_s
+    resource, demand_per_s = facts.resource.name, facts.asked_per_s or facts.at_least_per_s
     demand = f"{'' if facts.asked_per_s else 'at least '}{_rate(facts, demand_per_s)}"
     provisioned, maximum = facts.provisioned_per_s, facts.max_on_demand_per_s
     why = {
-        "table": f"because {place} itself was too small",
-        "max_on_demand": f"by the on-demand maximum set on {place}",
+        "table": f"because {resource} itself was too small",
+        "max_on_demand": f"by the on-demand maximum set on {resource}",
         "account": "by the account's limit for one table",
     }[verdict.constraint]
     numbers = ""
@@ -144,7 +144,7 @@ def _sentence(verdict: Verdict, facts: Facts) -> str:
         demanded = f", and the demand was {demand}" if demand_per_s else ""
         numbers = f": it allows {units(maximum, facts.resource.direction)}{demanded}"
     elif verdict.constraint == "account" and facts.consumed_per_s:
-        numbers = f"; {place} consumed {_consumed(facts)}"
+        numbers = f"; {resource} consumed {_consumed(facts)}"
     return f"{_subject(facts)} were throttled {why}{numbers}."
 
 
@@ -158,7 +158,7 @@ def _consumed(facts: Facts) -> str:
 
 def _partition(facts: Facts) -> str:
     """Of which index, and which key; without one, what any partition admits."""
-    of_index = "" if facts.resource.index is None else f" of {facts.resource.place}"
+    of_index = "" if facts.resource.index is None else f" of {facts.resource.name}"
     key, admits = facts.hot_key, f"where a partition admits {whole(facts.ceiling_per_s)}"
     if key is not None and facts.hot_beside:
         named = [f"{_named(each)} ({_rate(facts, each.units_per_s)})" for each in (key, *facts.hot_beside)]
@@ -185,10 +185,10 @@ def _named(key: HotKey) -> str:
 def _used(facts: Facts) -> str:
     if facts.used_share is not None:
         has = f"{whole(facts.provisioned_per_s)} {UNITS[facts.resource.direction]}"
-        return f"; {facts.resource.place} used {percent(facts.used_share)} of its {has}"
+        return f"; {facts.resource.name} used {percent(facts.used_share)} of its {has}"
     if facts.consumed_per_s is None:
         return ""
-    return f"; {facts.resource.place} as a whole consumed {_consumed(facts)}"
+    return f"; {facts.resource.name} as a whole consumed {_consumed(facts)}"
 
 
 def _undetermined(facts: Facts) -> str:
@@ -196,9 +196,9 @@ def _undetermined(facts: Facts) -> str:
         who = "The client" if facts.by_client else "ThrottledRequests"
         counts = f"{who} counts {some(facts.throttles, 'throttle')} of {facts.resource.direction}s"
         if not facts.by_client:
-            return f"{counts}, and no throttle event says that {facts.resource.place} refused them."
+            return f"{counts}, and no throttle event says that {facts.resource.name} refused them."
         look = "look at Streams, Kinesis and KMS, the retry quota of the SDK, and other Regions and accounts"
-        return f"{counts}, and CloudWatch does not say that {facts.resource.place} refused them: {look}."
+        return f"{counts}, and CloudWatch does not say that {facts.resource.name} refused them: {look}."
     if facts.throttles:
         times = some(facts.throttles, "time")
         return f"{_subject(facts)} were throttled {times}, and the evidence does not say by which limit."
@@ -216,7 +216,7 @@ def _none(facts: Facts) -> str:
     went = f"{nothing}: {_consumed(facts)} went through"
     if facts.used_share is None:
         return f"{went}."
-    has = f"{facts.resource.place}'s {whole(facts.provisioned_per_s)} {UNITS[facts.resource.direction]}"
+    has = f"{facts.resource.name}'s {whole(facts.provisioned_per_s)} {UNITS[facts.resource.direction]}"
     went = f"{went}, {percent(facts.used_share)} of {has}"
     if not facts.is_beyond:
         return f"{went}."

@@ -56,8 +56,8 @@ def test_what_surrounds_an_existing_table_is_kept() -> None:
         "table": table,
         "auto_scaling": {"known": True, "scaled": [scaled]},
     }  # fmt: skip
-    assert setup_of(a_manifest(**around)).found is None, "the scenario says it of our own tables"
-    assert setup_of(a_manifest(existing=True, **around)).found == {
+    assert setup_of(a_manifest(**around)).existing is None, "the scenario says it of our own tables"
+    assert setup_of(a_manifest(existing=True, **around)).existing == {
         "name": "orders", "table_class": "STANDARD_INFREQUENT_ACCESS",
         "warm": {"read": 12_000, "write": 4_000},
         "auto_scaling.table.write": {"min": 5, "max": 1_000, "target": 0.7},

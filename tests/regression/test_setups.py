@@ -67,7 +67,7 @@ def test_words_and_what_is_only_judged_are_no_change(setting: str) -> None:
         (changed(region="eu-west-1"), "region us-east-1 → eu-west-1"),
         (changed(machine="8 cores"), "machine 2 cores, 24 GiB → 8 cores"),
         (changed(machine=None), "machine 2 cores, 24 GiB → unknown"),
-        (changed(found={"name": "events"}), "table.name none → events"),
+        (changed(existing={"name": "events"}), "table.name none → events"),
         (changed(scenario=None), "scenario known → unknown"),
     ],
 )
@@ -98,7 +98,7 @@ def with_policy(target: float, *, existing: bool) -> Setup:
     """A table with auto scaling of its writes, of its scenario or as it was found."""
     policy = {"min": 100, "max": 4_000, "target": target}
     if existing:
-        return changed(found={"name": "x", "auto_scaling.table.write": policy})
+        return changed(existing={"name": "x", "auto_scaling.table.write": policy})
     toml = ", ".join(f"{name} = {value}" for name, value in policy.items())
     return changed(BASE, f"table.auto_scaling.write={{{toml}}}")
 
@@ -112,7 +112,7 @@ def test_another_target_of_auto_scaling_is_named(existing: bool) -> None:
 
 @pytest.mark.parametrize(("now", "named"), [(80_000.0, []), (4_000.0, ["table.warm.write"]), (None, [])])
 def test_a_warm_throughput_is_named_only_if_it_fell(now: float | None, named: list[str]) -> None:
-    there, other = (changed(found={"name": "x", "warm": {"write": units}}) for units in (40_000.0, now))
+    there, other = (changed(existing={"name": "x", "warm": {"write": units}}) for units in (40_000.0, now))
     assert [one.what for one in between(there, other)[1]] == named
 
 

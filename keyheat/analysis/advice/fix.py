@@ -63,10 +63,10 @@ def _with_enough_shards(start: Start, remedy: Applied, on: Setting) -> Applied:
         more = by_formula.model_copy(update={"shards": ceil(factor * (by_formula.shards or 1))})
         candidate = apply(more, start.scenario, on)
         if isinstance(candidate, Applied) and _throttled_share(start, candidate) <= HARDLY:
-            met = (
+            shared = (
                 f"By the formula it takes {by_formula.shards:,}; some of those would share a partition here."
             )
-            notes = (*candidate.notes, *([met] if factor > 1 else []))
+            notes = (*candidate.notes, *([shared] if factor > 1 else []))
             return replace(candidate, notes=notes, not_tried=remedy.not_tried)
     return remedy
 

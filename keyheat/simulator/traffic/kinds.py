@@ -170,8 +170,8 @@ class UserTasks:
 
     def _size(self, kind: RequestKind) -> ItemSize:
         """The size of the items that it writes: its own, or the scenario's."""
-        own = round(kind.own_bytes or 0)
-        return UniformSize(own, own) if own else self._setting.load.item_size()
+        size_bytes = round(kind.own_bytes or 0)
+        return UniformSize(size_bytes, size_bytes) if size_bytes else self._setting.load.item_size()
 
     def _keys(self, kind: RequestKind) -> Masses:
         return self._setting.keys_of(self._law if kind.key.written else kind.key)
