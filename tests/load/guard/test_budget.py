@@ -56,15 +56,15 @@ def test_the_command_line_goes_first_and_every_mistake_is_said() -> None:
     [
         (Caps(units=99), "max_units"),
         (Caps(units=100), None),
-        (Caps(dollars=0.0549, tariff=BY_UNIT), "max_dollars"),
-        (Caps(dollars=0.0551, tariff=BY_UNIT), None),
+        (Caps(dollars=0.0639, tariff=BY_UNIT), "max_dollars"),
+        (Caps(dollars=0.0641, tariff=BY_UNIT), None),
         (Caps(minutes=29 / 60), "max_minutes"),
         (Caps(minutes=0.5), None),
         (Caps(), None),
     ],
 )
 def test_a_cap_is_exceeded_by_more_than_it_allows(caps: Caps, rule: str | None) -> None:
-    stop = caps.exceeded(ConsumedUnits(50.0, 50.0), 30.0)
+    stop = caps.exceeded(ConsumedUnits(write_units=60.0, read_units=40.0), 30.0)
     assert (stop and stop.rule) == rule
 
 
