@@ -84,11 +84,11 @@ def fix(folder: Path, options: FixOptions) -> int:
     for number, job in enumerate(jobs, start=1):
         write_scenario(job.path, job.scenario)
         of_before = job.folder.name.startswith(BEFORE)
-        sent = start.sent if of_before else start.sent_with(remedy, job.scenario)
+        sent = start.traffic(job.scenario, None if of_before else remedy)
         if sent is None:
             code = make_run(job, how, of_series=(number, len(jobs)))
         else:
-            code = exit_code_of(simulated(job, how, sent=sent(), behaviour=start.behaviour))
+            code = exit_code_of(simulated(job, how, sent=sent, behaviour=start.behaviour))
         if code in NOT_STARTED or not is_done(job):
             return code or INVALID
     return _compare(start, remedy, jobs, out_dir, billing)
@@ -104,8 +104,8 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
     def side(name: str) -> "list[Tried]":
         return [
             tried(
-                job.folder, job.scenario, billing, replayed=start.sent is not None,
-                table_now=start.table_now if name == BEFORE else None,
+                job.folder, job.scenario, billing, replayed=start.rerun is not None,
+                table_now=start.rerun.table_now if start.rerun and name == BEFORE else None,
             )
             for job in jobs
             if job.folder.name.startswith(name)

@@ -16,8 +16,6 @@ from keyheat.runs.formats import HARDLY, Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import with_own_tables
 from keyheat.simulator.jobs import Job
-from keyheat.simulator.outcome import outcome_of
-from keyheat.simulator.simulate import simulate
 
 BEFORE: Final = "before"
 AFTER: Final = "after"
@@ -57,28 +55,21 @@ def _with_enough_shards(start: Start, remedy: Applied, on: Setting) -> Applied:
         ),
         None,
     )
-    if start.diagnosis.cure is not None or start.sent is None or by_formula is None:
+    if start.diagnosis.cure is not None or start.rerun is None or by_formula is None:
         return remedy
     for factor in (1.0, *MORE):
         more = by_formula.model_copy(update={"shards": ceil(factor * (by_formula.shards or 1))})
         candidate = apply(more, start.scenario, on)
-        if isinstance(candidate, Applied) and _throttled_share(start, candidate) <= HARDLY:
+        if not isinstance(candidate, Applied):
+            continue
+        outcome = start.rerun.taking(candidate).simulated()
+        if throttled_by(outcome, start.limit_of(candidate)) <= HARDLY:
             shared = (
                 f"By the formula it takes {by_formula.shards:,}; some of those would share a partition here."
             )
             notes = (*candidate.notes, *([shared] if factor > 1 else []))
             return replace(candidate, notes=notes, not_tried=remedy.not_tried)
     return remedy
-
-
-def _throttled_share(start: Start, applied: Applied) -> float:
-    """The throttles by the limit that is fixed, per attempt of the replayed demand."""
-    sent = start.sent_with(applied, applied.scenario)
-    traffic = sent() if sent else None
-    outcome = outcome_of(
-        simulate(applied.scenario, traffic=traffic, behaviour=start.behaviour, counts_only=True)
-    )
-    return throttled_by(outcome, start.limit_of(applied))
 
 
 def turns(before: Scenario, after: Scenario, repetitions: int, folder: Path) -> list[Job]:

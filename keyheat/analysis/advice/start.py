@@ -1,15 +1,13 @@
 """The throttled run that a fix starts from: scenario, diagnosis, and how to resend its demand."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from keyheat.addresses import endpoint_of
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.more_evidence import what_settles
 from keyheat.analysis.advice.replay import read_incident, with_assumed_key
-from keyheat.analysis.advice.rerun import altered, rerun_of
+from keyheat.analysis.advice.rerun import Rerun, altered, rerun_of
 from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.groups import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
@@ -19,7 +17,6 @@ from keyheat.runs.formats import Diagnosis, Label, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
-from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.variants import with_files_of
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.traffic import traffic_of
@@ -29,23 +26,30 @@ LOCAL = "local"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """A throttled run; `sent` replays its demand if no scenario describes it."""
+    """A throttled run; `rerun` replays its demand if no scenario describes it."""
 
     scenario: Scenario
     diagnosis: Diagnosis
     target: str
-    sent: Callable[[], Traffic] | None = None
-    behaviour: Behaviour = DEFAULT  # of a simulated table
-    assumed: tuple[str, ...] = ()  # of a demand that evidence shows
+    rerun: Rerun | None = None
     incident: tuple[Label, ...] = ()  # the labels that are replayed, of what is still to be cured
-    table_now: TableSpec | None = None  # as it is described by now
 
-    def sent_with(self, applied: Applied, scenario: Scenario) -> Callable[[], Traffic] | None:
+    def traffic(self, scenario: Scenario, applied: Applied | None = None) -> Traffic | None:
         """Return the demand with actions applied; None if the scenario alone describes it."""
-        if not applied.alters:
-            return self.sent
-        sent = self.sent or partial(traffic_of, scenario, scenario.seed)
-        return lambda: altered(sent(), applied.alters)
+        alters = applied.alters if applied else ()
+        if self.rerun is not None:
+            return altered(self.rerun.traffic(), alters)
+        return altered(traffic_of(scenario, scenario.seed), alters) if alters else None
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """That of a simulated table."""
+        return self.rerun.behaviour if self.rerun else DEFAULT
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What is assumed of a demand that evidence shows, in sentences."""
+        return self.rerun.assumed if self.rerun else ()
 
     def limit_of(self, applied: Applied) -> Limit:
         """Return the limit that the first action is for."""
@@ -128,7 +132,6 @@ def _of_evidence(folder: Path, target: str | None) -> Start:
             "--describe-json"
         )
     return Start(
-        scenario=rerun.scenario, diagnosis=incident.diagnosis, target=SIMULATED, sent=rerun.traffic,
-        behaviour=rerun.behaviour, assumed=rerun.assumed, table_now=rerun.table_now,
+        scenario=rerun.scenario, diagnosis=incident.diagnosis, target=SIMULATED, rerun=rerun,
         incident=incident.labels,
     )  # fmt: skip
