@@ -82,20 +82,6 @@ def test_a_throttle_has_the_reasons_that_are_given_in_either_spelling(
 
 
 @both
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        ({"__type": "com.amazon.coral.validate#ValidationException", "message": "m"}, "ValidationException"),
-        ({"__type": "ResourceNotFoundException"}, "ResourceNotFoundException"),
-        ({}, "HTTP400"),
-    ],
-)
-def test_other_errors_are_not_throttles(kind: str, body: object, code: str) -> None:
-    answer = one_answer(kind, refused(body))
-    assert (answer.accepted, answer.throttled, answer.error_code, answer.reasons) == (False, False, code, ())
-
-
-@both
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_refusals_of_services_have_names(kind: str, refusal: str) -> None:
     assert failure_of(one_answer(kind, REFUSALS[refusal])) == FAULTS[refusal].seen_as

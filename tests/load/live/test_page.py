@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.runs.formats import read_diagnosis
 from keyheat.show.style import DARK, LIGHT
 from tests.load.conftest import SHORT
 from tests.load.forked import Load
 from tests.make import a_scenario_file
-from tests.outside import PATIENCE_S, eventually, free_port, get, run_of
+from tests.outside import OR_TOO_SLOW, PATIENCE_S, eventually, free_port, get, run_of
 
 Start = Callable[..., Load]
+Verb = Callable[..., Any]
 STATIC = Path(__file__).parents[3] / "keyheat/load/live/static"
 TOO_SLOW = "invalid"  # what the sentence is about where this machine could not send the load
 
@@ -57,7 +59,7 @@ def finished(folder: Path) -> dict[str, Any] | None:
 
 
 def test_a_master_shows_what_its_workers_sent(
-    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
 ) -> None:
     folder, port, metrics = tmp_path / "run", str(free_port()), str(free_port())
     wired = ("--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port)
@@ -107,6 +109,11 @@ def test_a_master_shows_what_its_workers_sent(
     assert web.process.wait(PATIENCE_S) == 0
     workers[1].kill()
     assert "metrics for Prometheus" not in workers[1].communicate()[1]
+
+    assert verb("analyze", "--report", folder).code in OR_TOO_SLOW
+    assert any("was lost at" in line for line in read_diagnosis(folder / "diagnosis.json").coverage.missing)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert re.search(r'class="warning">Worker \S+ was lost at', page)
 
 
 def test_the_pages_colours_are_those_of_the_reports() -> None:
