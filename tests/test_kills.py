@@ -202,8 +202,12 @@ def check_interrupted(child: Any, run: Path) -> None:
     assert run_of(run)["status"] == "interrupted"
 
 
-STAGES = {"analyze": "diagnosis.json", "report": "report.html", "collect": "evidence.json"}
-READERS = {"analyze": read_diagnosis, "report": lambda page: page.read_text(), "collect": read_evidence}
+STAGES: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "analyze": ("diagnosis.json", read_diagnosis),
+    "report": ("report.html", Path.read_text),
+    "collect": ("evidence.json", read_evidence),
+}
+"""The file of each, and what reads it."""
 MOMENTS = {
     "when half the file is written": "file = os.fsync; os.fsync = lambda fd: (os.truncate(fd, 100), die())",
     "just before the file has its name": "os.replace = lambda old, new: die()",
@@ -222,23 +226,18 @@ def arguments_of(stage: str, run: Path) -> list[str]:
     return ["collect", "--run", str(run), "--metrics", str(answer)]
 
 
-def check_old_or_new(verb: Verb, run: Path, stage: str, old: bytes) -> bool:
-    """The stage's file is as it was or a whole new one (tells which), and the stage can be run again."""
-    path = run / STAGES[stage]
-    new = path.read_bytes() != old
-    if new:
-        READERS[stage](path)
-    assert verb(*arguments_of(stage, run)).code == 0
-    READERS[stage](path)
-    return new
-
-
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_stage_is_killed_at_the_worst_moment(verb: Verb, sample: Sample, stage: str, moment: str) -> None:
-    run = sample("hotkey")
-    old = b"what was there before"
-    (run / STAGES[stage]).write_bytes(old)
-    command = [sys.executable, "-c", DIES_THEN.format(MOMENTS[moment]), *arguments_of(stage, run)]
+    """Its file is as it was, or a whole new one, and the stage can be run again."""
+    run, (name, read) = sample("hotkey"), STAGES[stage]
+    (run / name).write_bytes(b"what was there before")
+    arguments = arguments_of(stage, run)
+    command = [sys.executable, "-c", DIES_THEN.format(MOMENTS[moment]), *arguments]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, timeout=PATIENCE_S).returncode == -9
-    assert check_old_or_new(verb, run, stage, old) == ("after" in moment)
+    if "after" in moment:
+        read(run / name)
+    else:
+        assert (run / name).read_bytes() == b"what was there before"
+    assert verb(*arguments).code == 0
+    read(run / name)
