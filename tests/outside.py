@@ -36,6 +36,11 @@ def free_port() -> int:
             return port
 
 
+def elsewhere(url: str) -> str:
+    """The address of an endpoint here, not on this machine as far as anybody knows."""
+    return url.replace("127.0.0.1", "0.0.0.0")
+
+
 def get(url: str, body: bytes | None = None) -> str:
     """The text of a page; with a body, what posting it is answered with."""
     with urllib.request.urlopen(url, body, timeout=PATIENCE_S) as answer:

@@ -16,6 +16,7 @@ from keyheat.runs.manifest import Manifest
 from tests.endpoint.account import attributes, on_demand, schema
 from tests.load.scripted import serving
 from tests.make import START, a_run
+from tests.outside import elsewhere
 
 RUN_ID = "0123456789ab"
 Verb = Callable[..., Any]
@@ -54,10 +55,6 @@ def run_at(url: str, **more: Any) -> Path:
 
 def left_in(client: Any) -> list[str]:
     return sorted(item["id"]["S"] for item in client.scan(TableName="orders")["Items"])
-
-
-def elsewhere(url: str) -> str:
-    return url.replace("127.0.0.1", "0.0.0.0")
 
 
 @pytest.mark.opens

@@ -24,7 +24,7 @@ from keyheat.load.transport.target import target_at
 from keyheat.runs.manifest import Manifest
 from tests.load.conftest import Loaded
 from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving
-from tests.outside import PATIENCE_S, run_of
+from tests.outside import PATIENCE_S, elsewhere, run_of
 
 ROOT = Path(__file__).parents[2]
 NOON_S = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
@@ -150,10 +150,6 @@ def late(by_s: float) -> Iterator[ScriptedServer]:
 
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret"}
-
-
-def elsewhere(url: str) -> str:
-    return url.replace("127.0.0.1", "0.0.0.0")
 
 
 def test_a_run_at_a_service_of_another_day_sends_nothing(

@@ -5,7 +5,6 @@ Keys are of the table's types, in the order of the text that was drawn, and neve
 
 from base64 import b64decode
 from decimal import Decimal
-from functools import cache
 from random import Random
 from typing import Any
 
@@ -31,31 +30,6 @@ def template(size: int | dict[str, object], **table: object) -> ItemTemplate:
     return ItemTemplate(a_scenario(table=plain | table, load={"item_bytes": size}))
 
 
-TABLES: dict[str, dict[str, object]] = {"plain": {}, "sorted": {"sort_key": "sk"}, "indexed": INDEXED}
-
-
-@cache
-def template_of(kind: str) -> ItemTemplate:
-    return template(500, **TABLES[kind])
-
-
-@pytest.mark.slow
-@given(
-    size=st.integers(400, 5_000) | st.just(70_000),
-    key=st.text(min_size=1, max_size=40),
-    sort_key=st.text(min_size=1, max_size=40),
-    kind=st.sampled_from(sorted(TABLES)),
-)
-def test_an_item_weighs_what_is_asked_for(size: int, key: str, sort_key: str, kind: str) -> None:
-    table = TABLES[kind]
-    request = orjson.loads(template_of(kind).put(key, sort_key, Random(1), size))
-    item = request["Item"]
-    assert item_bytes(item) == size
-    assert item["pk"] == {"S": key}
-    assert "sort_key" not in table or item[str(table["sort_key"])] == {"S": sort_key}
-    assert request["ReturnConsumedCapacity"] == ("INDEXES" if "indexes" in table else "TOTAL")
-
-
 @pytest.mark.parametrize(("value", "text"), [(1_795_000_000, "1795000000"), (2.5, "2.5"), (-3, "-3")])
 def test_a_number_that_a_load_test_chooses_is_of_type_n(value: float, text: str) -> None:
     item = orjson.loads(template(500).item("k", "s", Random(1), attributes={"expires_at": value}))
@@ -70,16 +44,6 @@ def test_a_number_that_updates_count_is_not_put() -> None:
     item = orjson.loads(items.put("k", "s", Random(1)))["Item"]
     assert item.keys() == {"pk", "board", "filler"}
     assert item_bytes(item) == 500
-
-
-@pytest.mark.slow
-@given(size=st.integers(400, 5_000), value=st.text(max_size=40), seed=st.integers(0, 50))
-def test_attributes_that_a_load_test_chooses_are_a_part_of_the_size(size: int, value: str, seed: int) -> None:
-    items = template_of("indexed")
-    chosen = {"land": value, "größe des Landes": "12"}
-    item = orjson.loads(items.item("k", "s", Random(seed), size, chosen))
-    assert item_bytes(item) == size
-    assert {name: item[name]["S"] for name in chosen} == chosen
 
 
 @pytest.mark.parametrize(
@@ -179,24 +143,47 @@ def test_an_attribute_has_one_value_wherever_it_is_a_key() -> None:
     assert not values.plain
 
 
-@given(size=st.integers(400, 3_000), key=st.text(max_size=30), sort_key=IN_TIME, seed=st.integers(0, 99))
-def test_an_item_weighs_what_was_said_whatever_its_keys_are(
-    size: int, key: str, sort_key: str, seed: int
+TEMPLATES = {
+    "plain": template(500),
+    "sorted": template(500, sort_key="sk"),
+    "indexed": template(500, **INDEXED),
+    "typed": typed(THEIRS, None),
+    "marked": typed(THEIRS, RUN),
+}
+
+
+@pytest.mark.slow
+@given(
+    kind=st.sampled_from(sorted(TEMPLATES)),
+    size=st.integers(700, 5_000) | st.just(70_000),
+    key=st.text(min_size=1, max_size=30),
+    sort_key=IN_TIME,
+    chosen=st.none() | st.text(max_size=30),
+    seed=st.integers(0, 50),
+)
+def test_an_item_weighs_what_is_asked_for(
+    kind: str, size: int, key: str, sort_key: str, chosen: str | None, seed: int
 ) -> None:
-    for run_id in (RUN, None):
-        item = orjson.loads(TYPED[run_id].item(key, sort_key, Random(seed), size))
-        assert item_bytes(item) == size
+    """Whatever its keys are, and those of its attributes that a load test chooses."""
+    attributes = {} if chosen is None else {"land": chosen, "größe des Landes": "12"}
+    request = orjson.loads(TEMPLATES[kind].put(key, sort_key, Random(seed), size, attributes))
+    item = request["Item"]
+    assert item_bytes(item) == size
+    assert {name: item[name]["S"] for name in attributes} == attributes
+    assert request["ReturnConsumedCapacity"] == ("TOTAL" if kind in ("plain", "sorted") else "INDEXES")
+
+
+def test_items_of_a_run_on_somebody_elses_table_name_the_run() -> None:
+    for kind, mark in (("marked", {"S": RUN}), ("typed", None)):
+        item = orjson.loads(TEMPLATES[kind].item("hot", "1763715823418-0000001-000002", Random(1)))
         assert item.keys() - {"keyheat_run"} == {"customer", "at", "status", "team", "rank", "filler"}
-        assert item.get("keyheat_run") == ({"S": RUN} if run_id else None)
-        assert item["team"]["S"].startswith(prefix_of(RUN) if run_id else "")
+        assert item.get("keyheat_run") == mark
+        assert item["team"]["S"].startswith(prefix_of(RUN)) is (mark is not None)
         assert b64decode(item["status"]["B"]).isdigit()
 
 
-TYPED = {run_id: typed(THEIRS, run_id) for run_id in (RUN, None)}
-
-
 def test_the_least_item_and_an_update_count_the_mark() -> None:
-    items, time = TYPED[RUN], "1763715823418-0000001-000002"
+    items, time = TEMPLATES["marked"], "1763715823418-0000001-000002"
     least = items.least_bytes("hot", time)
     assert item_bytes(orjson.loads(items.item("hot", time, Random(1), least + 1))) == least + 1
     plain = typed({"name": "mine", "billing_mode": "PAY_PER_REQUEST"}, RUN)

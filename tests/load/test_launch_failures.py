@@ -41,12 +41,17 @@ def test_one_that_cannot_be_imported_is_said_with_its_line(
     assert not (tmp_path / "run").exists()
 
 
-def test_one_that_breaks_in_the_middle_broke_no_threshold(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("begun", "words"), [(True, "failed during the run"), (False, "run.json is missing")]
+)
+def test_one_that_breaks_broke_no_threshold(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool, words: str
 ) -> None:
     place = tmp_path / "run"
 
     def breaks(*_arguments: object) -> Launched:
+        if not begun:
+            return Launched(1, "MemoryError of something\n", "some-run")
         manifest = make_run(CASES[0], place, seconds=40) / FILES[RUN]
         content = json.loads(manifest.read_bytes())
         manifest.write_text(json.dumps({**content, "status": "running"}))
@@ -56,7 +61,7 @@ def test_one_that_breaks_in_the_middle_broke_no_threshold(
     said = verb("run", "hotkey", "--out", place)
     assert said.code == 3
     assert "MemoryError of something" in said.err
-    assert "failed during the run" in said.err
+    assert words in said.err
 
 
 @pytest.mark.opens
@@ -126,16 +131,6 @@ def test_loads_beside_each_other_each_have_their_progress_and_their_end() -> Non
     )
     assert tuple(one.code for one in ended) == codes
     assert [one.lines for now in seen for one in now] == [["hello 5"], ["hello 0"]]
-
-
-def test_one_that_breaks_before_its_files_is_heard(
-    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(launch, "launch", lambda *_: Launched(1, "no space left\n", "some-run"))
-    said = verb("run", "hotkey", "--out", tmp_path / "run")
-    assert said.code == 3
-    assert "no space left" in said.err
-    assert "run.json is missing" in said.err
 
 
 def test_a_note_is_said_once_in_a_series(capsys: pytest.CaptureFixture[str]) -> None:

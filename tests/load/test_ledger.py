@@ -117,16 +117,6 @@ def test_where_all_of_some_overlapping_writes_leave_an_item_it_is_required() -> 
     assert writer.on_index("a") == writer.on_index("b") == []
 
 
-def test_only_what_lies_before_the_last_item_of_a_limited_read_is_required() -> None:
-    writer = Writer()
-    for sort_key in "abc":
-        writer.put("hot#0", sort_key, views=str(ord(sort_key)))
-    assert writer.on_table("hot#0", last="b") == ["hot#0/a"]
-    down = Query(table="images", partition_key="pk", sort_key="sk", descending=True)
-    assert writer.required(down, ("hot#0",), last="b") == ["hot#0/c"]
-    assert writer.required(down, ("hot#0",)) == ["hot#0/c", "hot#0/b", "hot#0/a"]
-
-
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("prefix", ["", "b", "ba", "b\U0010ffff", "\U0010ffff"])
 def test_only_what_begins_with_the_prefix_is_required(prefix: str, descending: bool) -> None:

@@ -91,9 +91,9 @@ def test_mistakes(said: dict[str, Any], problem: str) -> None:
 
 def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
     path = a_scenario_file(tmp_path, SHORT, keys={"share": 1.5}, load={"users": 0})
-    said = options(scenario=str(path), host=AWS, out="/dev/null")
+    said = options(scenario=str(path), host=AWS, out=str(tmp_path))  # in which that file is
     errors = errors_of(said, locustfiles=["hotkey.py"])
-    for problem in ("$.keys.share", "$.load.users", "no AWS credentials", "not a folder"):
+    for problem in ("$.keys.share", "$.load.users", "no AWS credentials", "is not empty"):
         assert problem in errors
 
 

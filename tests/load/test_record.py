@@ -160,22 +160,6 @@ def test_keys_are_shown_where_that_is_asked() -> None:
         assert show_keys or "a-secret" not in repr(view(record))
 
 
-def test_a_sketch_bounds_its_memory_and_keeps_the_hot_key() -> None:
-    heat = KeyHeat()
-    for number in range(20_000):
-        heat.add(f"key-{number}", second=10, units=1.0, throttled=False)
-        heat.add("hot", second=10, units=1.0, throttled=number % 2 == 0)
-    list(heat.close_windows(EVERYTHING_S))
-    name, units, throttles, consumed = heat.sketch.top(20)[0]
-    assert heat.sketch.top_throttled(20)[0].name == heat.sketch.top_consumed(20)[0].name == name
-    assert consumed == pytest.approx(10_000, abs=0.001 * heat.sketch.total_units)
-    assert (name, throttles) == (digest_of("hot"), 10_000)
-    assert units == pytest.approx(20_000, abs=0.001 * heat.sketch.total_units)
-    assert heat.sketch.total_units == 40_000
-    assert len(heat.sketch.units.weights) <= SKETCH_KEYS
-    assert len(heat.windows[10]) <= 60
-
-
 @pytest.mark.parametrize("parts", [1, 4])
 def test_a_sketch_is_off_by_a_thousandth_of_all_at_most(parts: int) -> None:
     """However skewed, in whatever order, put together from however many workers."""

@@ -93,16 +93,3 @@ def test_our_options_have_a_help_of_their_own(run_locust: Locust) -> None:
     assert "Keyheat's guards:" in out
     assert "--scenario SCENARIO" in out
     assert "--run-time" not in out
-
-
-def test_every_mistake_is_said_before_anything_starts_and_another_run_is_left_alone(
-    load_run: Loaded, scenario_file: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "run.json").write_text("another run")
-    settings = ("--set", "keys.share=1.5", "--set", "load.requests_per_s=-1")
-    err = load_run("hotkey.py", scenario_file, *settings, code=2)
-    for words in ("is not empty", "$.keys.share", "$.load.requests_per_s"):
-        assert words in err
-    assert "Traceback" not in err
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["run.json"]

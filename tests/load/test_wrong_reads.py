@@ -72,16 +72,6 @@ def test_a_right_read_has_nothing_wrong(limit: int | None, descending: bool) -> 
     assert judged == ReadCheck(required=required)
 
 
-@pytest.mark.parametrize("limit", [None, 5])
-@pytest.mark.parametrize("descending", [False, True])
-def test_an_item_twice_is_a_duplicate_and_swapped_ones_are_seen(limit: int | None, descending: bool) -> None:
-    asked = replace(WHOLE, limit=limit, descending=descending)
-    swapped = read(lambda items: items[::-1], asked)
-    assert swapped.misordered > 0 or (swapped.missing > 0 and limit), swapped
-    twice = read(lambda items: [items[0], *items], replace(asked, limit=None))
-    assert (twice.duplicate, twice.missing, twice.misordered) == (1, 0, 0)
-
-
 def test_a_read_need_not_show_what_is_newer_than_its_beginning() -> None:
     assert read(lambda items: items[1:], began_s=9.9) == ReadCheck()
     eventual = replace(WHOLE, consistent=False)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from keyheat.load.users.items import text_of
 from keyheat.model import limits
 from keyheat.model.units import item_bytes
 from keyheat.scenario.spec.tables import TableSpec
@@ -59,11 +60,6 @@ class SentItem:
 def mark_of(attribute: str) -> str:
     """The text that stands for any value of an attribute: the scenario says how often each occurs."""
     return f"{{@{attribute}}}"
-
-
-def text_of(value: Mapping[str, Any]) -> str:
-    """A key's value, of whatever type it is."""
-    return str(next(iter(value.values())))
 
 
 @dataclass(slots=True)

@@ -47,6 +47,11 @@ Value = dict[str, str]
 """An attribute's value in DynamoDB's wire form, such as `{"S": "x"}`."""
 
 
+def text_of(value: Mapping[str, Any]) -> str:
+    """A key's value, of whatever type it is."""
+    return str(next(iter(value.values())))
+
+
 @dataclass(frozen=True, slots=True)
 class KeyEncoding:
     """How the values of one key attribute are written."""

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.items import COUNTER, marked
+from keyheat.load.users.items import COUNTER, marked, text_of
 from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed
 from keyheat.load.users.user import TableUser
 from keyheat.model.limits import BATCH_WRITE_ITEMS
@@ -189,7 +189,7 @@ class ItemUser(TableUser):
 
     def part_of(self, item: RememberedItem, units: float) -> RequestPart:
         """An item as a part of a request that touches several: its keys as the table knows them."""
-        values = (next(iter(value.values())) for value in self.key_of(item).values())
+        values = map(text_of, self.key_of(item).values())
         return RequestPart(next(values), next(values, None), units)
 
     def change(self) -> dict[str, Any]:

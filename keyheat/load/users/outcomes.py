@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.transport.answer import CANCELLED, THROTTLED_ITEMS, Answer, Reason
+from keyheat.load.users.items import text_of
 from keyheat.words import DirectionName
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ class Batch(Parts):
         ]
         keys += [key for entry in (content.get("UnprocessedKeys") or {}).values() for key in entry["Keys"]]
         return {
-            (_text(key[self.partition_key]), _text(key[self.sort_key]) if self.sort_key else None)
+            (text_of(key[self.partition_key]), text_of(key[self.sort_key]) if self.sort_key else None)
             for key in keys
         }
 
@@ -234,10 +235,6 @@ class Transaction(Parts):
         item, code = codes[0] if codes else (self.parts[0], CANCELLED)
         record.add(attempt._replace(key=item.key, outcome="error", reason=code))
         return code
-
-
-def _text(value: Mapping[str, str]) -> str:
-    return next(iter(value.values()))
 
 
 def _note_accepted(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[RequestPart]) -> None:

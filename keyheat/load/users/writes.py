@@ -4,7 +4,7 @@ An update without the index's key changes an entry that is unknown here, and is 
 where too much of an index is not, none of its keys are told (`keyheat.load.run.finish`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
@@ -12,6 +12,7 @@ import orjson
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.transport.answer import Answer, Transport
 from keyheat.load.users.collections import Item
+from keyheat.load.users.items import text_of
 from keyheat.load.users.ledger import Identity, Ledger
 from keyheat.load.users.outcomes import consumed
 from keyheat.scenario.spec.attributes import combined
@@ -129,7 +130,9 @@ class IndexEntries:
             if write.kind == "Put" and write.table == self._table
         ]
         keys = {
-            index: [_text(item, names) for item in items if item.keys() >= set(names)]
+            index: [
+                combined(text_of(item[name]) for name in names) for item in items if item.keys() >= set(names)
+            ]
             for index, names in self._keyed_by.items()
         }
         if answer.accepted:
@@ -143,8 +146,3 @@ class IndexEntries:
         for index in {reason.index for reason in answer.reasons if reason.index in keys}:
             for key in keys[index]:
                 record.entered(attempt, index, key, self._units.get(index, 1.0), throttled=True)
-
-
-def _text(item: Mapping[str, Any], names: Sequence[str]) -> str:
-    """A key's value as the table knows it, whatever its type; of several attributes their combination."""
-    return combined(str(next(iter(item[name].values()))) for name in names)

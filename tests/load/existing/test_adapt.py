@@ -20,6 +20,7 @@ from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.spec.tables import CapacityPair, TableSpec
 from tests.make import a_plan, a_scenario, a_shipped
+from tests.outside import elsewhere
 
 pytestmark = pytest.mark.opens
 
@@ -61,10 +62,9 @@ def there() -> Iterator[Target]:
         yield target
 
 
-@pytest.fixture
-def elsewhere(there: Target) -> Target:
-    """The same, not on this machine as far as anybody knows."""
-    target = target_at(there.url.replace("127.0.0.1", "0.0.0.0"))
+@pytest.fixture(name="elsewhere")
+def its_target(there: Target) -> Target:
+    target = target_at(elsewhere(there.url))
     assert not target.local
     return target
 

@@ -102,20 +102,6 @@ def test_units_per_second_are_kept() -> None:
     assert slept[1:] == [pytest.approx(0.2)]
 
 
-MORE = {"LastEvaluatedKey": {"customer": {"N": "1"}, "at": {"B": b"1"}}}
-
-
-def test_what_was_interrupted_is_begun_again(theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cleaning, "MOST_PAGE_ITEMS", 20)
-    first, again = cleaner(theirs), cleaner(theirs)
-    next(pages := first.clean())
-    pages.close()
-    assert not first.cleaned.finished
-    list(again.clean())
-    assert first.cleaned.deleted + again.cleaned.deleted == 30
-    assert owners(theirs) == [OTHER] * 30 + [""] * 30
-
-
 @pytest.mark.parametrize(
     ("size_bytes", "items", "units_per_s", "expected"),
     [

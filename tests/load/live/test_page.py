@@ -9,14 +9,27 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
+from keyheat.runs.formats import read_diagnosis
 from keyheat.show.style import DARK, LIGHT
 from tests.load.conftest import SHORT
 from tests.load.forked import Load
 from tests.make import a_scenario_file
-from tests.outside import PATIENCE_S, eventually, free_port, get, run_of
+from tests.outside import OR_TOO_SLOW, PATIENCE_S, eventually, free_port, get, run_of
 
 Start = Callable[..., Load]
-STATIC = Path(__file__).parents[3] / "keyheat/load/live/static"
+Verb = Callable[..., Any]
+ROOT = Path(__file__).parents[3]
+STATIC = ROOT / "keyheat/load/live/static"
+LATE = """
+import gevent, locust
+
+
+@locust.events.init.add_listener
+def wait(**_more):
+    gevent.sleep(6)  # twice as long as Locust waits for a heartbeat
+
+
+"""
 TOO_SLOW = "invalid"  # what the sentence is about where this machine could not send the load
 
 
@@ -57,16 +70,19 @@ def finished(folder: Path) -> dict[str, Any] | None:
 
 
 def test_a_master_shows_what_its_workers_sent(
-    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
+    start_locust: Start, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path, verb: Verb
 ) -> None:
+    """Also where a worker hears the order to start before its Locust is set up, as on a busy machine."""
     folder, port, metrics = tmp_path / "run", str(free_port()), str(free_port())
+    late = tmp_path / "late.py"
+    late.write_text(LATE + (ROOT / "loadtests" / "hotkey.py").read_text(encoding="utf-8"))
     wired = ("--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port)
     exported = ("--prometheus-port", metrics)
     web = Web(start_locust, scenario_file, folder, endpoint.url, *wired, *exported)
     before = web.now()
     assert (before["state"], before["sentence"]["about"]) == ("none", "idle")
     workers = [
-        start_locust("hotkey.py", "--worker", "--master-host", "127.0.0.1", "--master-port", port, *exported)
+        start_locust(str(late), "--worker", "--master-host", "127.0.0.1", "--master-port", port, *exported)
         for _ in range(2)
     ]
     eventually(lambda: json.loads(get(f"{web.url}/worker-count"))["worker_count"] == 2)
@@ -105,8 +121,13 @@ def test_a_master_shows_what_its_workers_sent(
     assert sum(map(float, counted)) == run["totals"]["attempts"], "of all workers, which export nothing"
     web.process.terminate()
     assert web.process.wait(PATIENCE_S) == 0
-    workers[1].kill()
+    assert workers[1].wait(PATIENCE_S) == 0
     assert "metrics for Prometheus" not in workers[1].communicate()[1]
+
+    assert verb("analyze", "--report", folder).code in OR_TOO_SLOW
+    assert any("was lost at" in line for line in read_diagnosis(folder / "diagnosis.json").coverage.missing)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert re.search(r'class="warning">Worker \S+ was lost at', page)
 
 
 def test_the_pages_colours_are_those_of_the_reports() -> None:

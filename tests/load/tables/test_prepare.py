@@ -135,16 +135,9 @@ def test_a_deletion_that_is_denied_is_said_with_the_command_that_does_it() -> No
     assert "keyheat clean --orphans" in tables.last
 
 
-def test_own_tables_are_deleted_where_backups_cannot_be_read() -> None:
-    account = ours()
-    tables = run_of(account, instead=NO_BACKUPS)
-    tables.prepare(a_spec())
-    tables.leave()
-    assert account.names() == []
-
-
-def test_what_else_protects_a_table_holds_where_backups_cannot_be_read() -> None:
-    """Somebody has replicated it meanwhile: the other Regions' copies are not the run's to break."""
+@pytest.mark.parametrize("replicated", [False, True])
+def test_where_backups_cannot_be_read_what_else_protects_a_table_decides(replicated: bool) -> None:
+    """Somebody may have replicated it meanwhile: the other Regions' copies are not the run's to break."""
     account, protected = ours(), list[bool]()
 
     def describe_table(**request: Any) -> Any:
@@ -155,10 +148,10 @@ def test_what_else_protects_a_table_holds_where_backups_cannot_be_read() -> None
 
     tables = run_of(account, instead={"describe_table": describe_table, **NO_BACKUPS})
     tables.prepare(a_spec())
-    protected.append(True)
+    protected += [True] * replicated
     tables.leave()
-    assert account.names() == ["made"]
-    assert "it is a global table" in tables.last
+    assert account.names() == ["made"] * replicated
+    assert ("it is a global table" in tables.last) is replicated
 
 
 def test_a_run_that_is_interrupted_while_it_waits_deletes_what_it_asked_for() -> None:
