@@ -138,6 +138,14 @@ class ServiceApp:
     def cloudwatch(self) -> Any:
         return self.client("cloudwatch")
 
+    def page(self, url: str, method: str = "GET", body: bytes = b"", **headers: str) -> tuple[int, Any]:
+        """Status and content of a page about the endpoint itself."""
+        sent = {"content_type": "application/json", **headers}.items()
+        named = {name.replace("_", "-").encode(): value.encode() for name, value in sent}
+        raw = self.router.answer(method.encode(), f"/_keyheat/{url}".encode(), named, body)
+        status, _headers, content = taken_apart(raw)
+        return status, orjson.loads(content)
+
     def client(self, service: str, region: str = "us-east-1") -> Any:
         """An unmodified boto3 client that talks to this service."""
         made = client(service, "http://in.process", region=region)

@@ -58,15 +58,6 @@ def test_a_metric_is_found_by_all_its_dimensions(app: ServiceApp, asked: Any, fo
     assert values(app, asked) == found
 
 
-def test_the_window_holds_its_start_and_not_its_end(app: ServiceApp) -> None:
-    found = app.cloudwatch.get_metric_data(
-        MetricDataQueries=[query()],
-        StartTime=START + timedelta(seconds=90),
-        EndTime=START + timedelta(minutes=2),
-    )
-    assert found["MetricDataResults"][0]["Timestamps"] == [START + timedelta(minutes=1)]
-
-
 def test_a_window_since_ever_is_answered_at_once(app: ServiceApp) -> None:
     epoch = datetime.fromtimestamp(0, UTC)
     found = app.cloudwatch.get_metric_data(

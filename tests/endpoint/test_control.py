@@ -204,12 +204,6 @@ def test_indexes_are_described_with_their_own_capacity():
     ]
 
 
-def test_a_table_is_found_by_its_arn_too(account):
-    account.call("UpdateTable", TableName=ARN, TableClass="STANDARD")
-    for operation in ("DescribeTable", "DescribeTimeToLive", "DeleteTable"):
-        account.call(operation, TableName=ARN)
-
-
 def test_the_quotas_are_those_of_a_new_account():
     """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html"""
     assert Account().call("DescribeLimits") == {

@@ -9,21 +9,6 @@ from tests.endpoint.ordering import first_refused, key, refused, small
 KEY = key("a", 1)
 
 
-def test_an_item_comes_back_as_it_was_put(orders: Any) -> None:
-    item = {
-        **KEY,
-        "s": {"S": "ä"},
-        "b": {"B": b"\0\xff"},
-        "ns": {"NS": ["10", "2"]},
-        "deep": {"M": {"list": {"L": [{"BOOL": True}, {"NULL": True}, {"N": "-1.5"}]}}},
-    }
-    orders.put_item(TableName="orders", Item=item)
-    found = orders.get_item(TableName="orders", Key=KEY)["Item"]
-    assert found.pop("ns")["NS"] == ["2", "10"]
-    item.pop("ns")
-    assert found == item
-
-
 def test_returned_values(orders: Any) -> None:
     def update(wish: str) -> Any:
         add = {

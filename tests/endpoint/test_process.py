@@ -127,16 +127,3 @@ def test_a_taken_port_is_said_in_one_line() -> None:
             EndpointProcess.start(port=port)
     words = f"port {port} on 127.0.0.1 is taken; choose another with --port or 0 for any free one"
     assert str(caught.value).rstrip().endswith(f"exit code 2: {words}")
-
-
-def test_it_starts_and_stops_where_gevent_has_replaced_sockets() -> None:
-    source = (
-        "from gevent import monkey; monkey.patch_all()\n"
-        "from keyheat.endpoint.process import EndpointProcess\n"
-        "with EndpointProcess.start() as process:\n"
-        "    print(process.url.startswith('http://127.0.0.1:'))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", source], cwd=ROOT, text=True, capture_output=True, timeout=PATIENCE_S
-    )
-    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

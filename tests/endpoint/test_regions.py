@@ -31,13 +31,6 @@ def app() -> ServiceApp:
     return made
 
 
-def page(app: ServiceApp, url: str, method: str = "GET", body: bytes = b"") -> tuple[int, Any]:
-    headers = {b"content-type": b"application/json"}
-    raw = app.router.answer(method.encode(), f"/_keyheat/{url}".encode(), headers, body)
-    status, _headers, content = taken_apart(raw)
-    return status, json.loads(content)
-
-
 def throttle(client: Any) -> str:
     """Write one key until it is refused; gives the ARN of what was the limit."""
     for _ in range(100):
@@ -137,17 +130,17 @@ def test_a_rule_of_faults_is_for_every_region_or_for_one(app: ServiceApp) -> Non
     app.client("dynamodb", HERE).list_tables()
     with pytest.raises(ClientError, match="ServiceUnavailable"):
         app.client("dynamodb", THERE).list_tables()
-    assert page(app, "faults", "DELETE")[0] == 200
+    assert app.page("faults", "DELETE")[0] == 200
     app.client("dynamodb", THERE).put_item(TableName="orders", Item={"pk": {"S": "a"}})
 
 
 def test_pages_call_a_table_of_another_region_by_its_arn(app: ServiceApp) -> None:
     throttle(app.client("dynamodb", THERE))
-    assert page(app, "tables") == (200, [arn_in(THERE), "orders"])
-    seconds = [page(app, f"decisions?table={name}")[1] for name in ("orders", arn_in(HERE), arn_in(THERE))]
+    assert app.page("tables") == (200, [arn_in(THERE), "orders"])
+    seconds = [app.page(f"decisions?table={name}")[1] for name in ("orders", arn_in(HERE), arn_in(THERE))]
     assert [len(rows) for rows in seconds] == [0, 0, 1]
-    assert page(app, f"decisions?table={arn_in('sa-east-1')}")[0] == 404
-    recorded = page(app, "recorded")[1]
+    assert app.page(f"decisions?table={arn_in('sa-east-1')}")[0] == 404
+    recorded = app.page("recorded")[1]
     assert {name: bool(rows) for name, rows in recorded.items()} == {"orders": False, arn_in(THERE): True}
 
 

@@ -19,7 +19,6 @@ from tests.endpoint.clients import (
     posted,
     read_by_prometheus,
     service_app_at,
-    taken_apart,
 )
 
 
@@ -110,30 +109,26 @@ def test_admin_pages() -> None:
     app = app_with()
     app.service.catalog.get("orders").model.admit_write(b"12345678", 3.0, app.clock())
 
-    def page(method: bytes, url: bytes) -> tuple[int, Any]:
-        status, _, body = taken_apart(app.router.answer(method, url, {}, b""))
-        return status, orjson.loads(body)
-
-    assert page(b"GET", b"/_keyheat/health") == (200, {"status": "ok", "scale": 1.0})
-    status, rows = page(b"GET", b"/_keyheat/decisions?table=orders")
+    assert app.page("health") == (200, {"status": "ok", "scale": 1.0})
+    status, rows = app.page("decisions?table=orders")
     assert status == 200
     assert [(row["direction"], row["accepted"], row["consumed"]) for row in rows] == [("write", 1, 3.0)]
-    status, resources = page(b"GET", b"/_keyheat/partitions?table=orders")
+    status, resources = app.page("partitions?table=orders")
     assert (status, resources[0]["index"]) == (200, None)
     assert [row[3] for row in resources[0]["rows"]] == [3.0]
-    assert page(b"GET", b"/_keyheat/partitions?table=nothing")[0] == 404
+    assert app.page("partitions?table=nothing")[0] == 404
     said = app.router.answer(b"POST", b"/", {b"x-amz-target": b"DynamoDB_20120810.ListTables"}, b"{}")
     assert said.startswith(b"HTTP/1.1 400")  # unsigned, and counted all the same
-    status, asked = page(b"GET", b"/_keyheat/requests")
+    status, asked = app.page("requests")
     assert (status, asked["ListTables"], asked["CreateTable"]) == (200, 1, 1)
-    assert page(b"GET", b"/_keyheat/decisions?table=nothing")[0] == 404
-    assert page(b"GET", b"/_keyheat/decisions")[0] == 404
-    assert page(b"GET", b"/_keyheat/coffee")[0] == 404
-    assert page(b"POST", b"/_keyheat/advances")[0] == 404
+    assert app.page("decisions?table=nothing")[0] == 404
+    assert app.page("decisions")[0] == 404
+    assert app.page("coffee")[0] == 404
+    assert app.page("advances", "POST")[0] == 404
     which = {"error": "which table? Say ?table=T; tables are: orders"}
-    assert page(b"GET", b"/_keyheat/decisions?tabel=orders") == (404, which)
-    for name in (b"health", b"metrics"):
-        assert page(b"POST", b"/_keyheat/" + name)[0] == 405
+    assert app.page("decisions?tabel=orders") == (404, which)
+    for name in ("health", "metrics"):
+        assert app.page(name, "POST")[0] == 405
 
 
 def test_old_objects_are_looked_at_only_in_quiet() -> None:

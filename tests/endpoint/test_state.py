@@ -19,6 +19,7 @@ from keyheat.endpoint.state.descriptions import creation_of, described_tables
 from keyheat.endpoint.state.snapshot import NoSnapshot, restore, snapshot
 from keyheat.endpoint.tables.describe import describe
 from tests.endpoint.account import attributes, index, on_demand, table, units
+from tests.endpoint.clients import FakeClock, ServiceApp
 
 INCLUDE = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]}
 INDEX = index("by-day", "day", Projection=INCLUDE, ProvisionedThroughput=None)
@@ -256,29 +257,24 @@ def test_time_goes_on_and_never_back() -> None:
     assert clock() == NOW_S + MOST_ADVANCE_S + 0.5
 
 
-JSON = {b"content-type": b"application/json; charset=utf-8"}
-
-
 @pytest.mark.parametrize(
-    ("method", "url", "headers", "body", "status"),
+    ("method", "url", "body", "kind", "status"),
     [
-        (b"POST", b"/_keyheat/advance", JSON, b'{"seconds": 60}', 200),
-        (b"POST", b"/_keyheat/advance", JSON, b'{"seconds": "60"}', 400),
-        (b"POST", b"/_keyheat/advance", JSON, b'{"seconds": true}', 400),
-        (b"POST", b"/_keyheat/advance", JSON, b'{"seconds": 60, "minutes": 1}', 400),
-        (b"POST", b"/_keyheat/advance", JSON, b"{", 400),
-        (b"POST", b"/_keyheat/advance", {b"content-type": b"text/plain"}, b'{"seconds": 60}', 415),
-        (b"GET", b"/_keyheat/advance", JSON, b"", 405),
-        (b"GET", b"/_keyheat/snapshot", {}, b"", 200),
-        (b"PUT", b"/_keyheat/snapshot", {}, b"{}", 400),
-        (b"POST", b"/_keyheat/snapshot", JSON, b"", 405),
+        ("POST", "advance", b'{"seconds": 60}', "application/json; charset=utf-8", 200),
+        ("POST", "advance", b'{"seconds": "60"}', "application/json", 400),
+        ("POST", "advance", b'{"seconds": true}', "application/json", 400),
+        ("POST", "advance", b'{"seconds": 60, "minutes": 1}', "application/json", 400),
+        ("POST", "advance", b"{", "application/json", 400),
+        ("POST", "advance", b'{"seconds": 60}', "text/plain", 415),
+        ("GET", "advance", b"", "application/json", 405),
+        ("GET", "snapshot", b"", "", 200),
+        ("PUT", "snapshot", b"{}", "", 400),
+        ("POST", "snapshot", b"", "application/json", 405),
     ],
 )
-def test_it_is_asked_over_http(
-    method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, status: int
-) -> None:
+def test_it_is_asked_over_http(method: str, url: str, body: bytes, kind: str, status: int) -> None:
     clock = ServiceClock(lambda: NOW_S)
-    router = build_router(Regions(Service(clock=clock)), clock=clock)
-    answer = router.answer(method, url, {b"host": b"127.0.0.1", **headers}, body)
-    assert int(answer.split()[1]) == status
-    assert clock.ahead_s == (60 if url.endswith(b"advance") and status == 200 else 0)
+    service = Service(clock=clock)
+    app = ServiceApp(FakeClock(), service, build_router(Regions(service), clock=clock))
+    assert app.page(url, method, body, content_type=kind)[0] == status
+    assert clock.ahead_s == (60 if url == "advance" and status == 200 else 0)

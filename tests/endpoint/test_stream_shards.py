@@ -54,21 +54,6 @@ def test_a_partition_that_splits_closes_its_shard_and_opens_two_children(streame
     assert told == [(key, "INSERT") for key in keys] + [(key, "MODIFY") for key in keys]
 
 
-def test_a_split_for_heat_splits_one_shard() -> None:
-    streamed = Streamed(scale=0.01)
-    service, clock = streamed.app.service, streamed.app.clock
-    model = service.catalog.get("orders").model
-    for n in range(14 * 900):  # random sort keys of one partition key, for a quarter of an hour
-        clock.advance(1 / 14)
-        model.admit_write(b"12345678" + n.to_bytes(8, "little"), 1.0, clock())
-        if model.partition_count() > 4:
-            break
-    shards = streamed.shards()
-    assert len(shards) == 6
-    assert [("ParentShardId" in shard) for shard in shards] == [False] * 4 + [True] * 2
-    assert shards[4]["ParentShardId"] == shards[5]["ParentShardId"]
-
-
 def test_every_kind_of_iterator_begins_where_it_says(streamed: Streamed) -> None:
     for n in range(5):
         streamed.put("k", x={"N": str(n)})

@@ -9,7 +9,7 @@ from keyheat.model.keyspace import position
 from keyheat.model.meter import LaneMeter
 from keyheat.model.minutes import Datapoint, MetricSeries
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
-from keyheat.model.table import IndexWrite, TableModel
+from keyheat.model.table import TableModel
 from keyheat.words import Capacity, Direction
 
 T0 = 1_800_000_000  # a full hour
@@ -57,32 +57,6 @@ def test_throttle_metrics_appear_only_where_there_are_throttles() -> None:
     assert points(series, "WriteKeyRangeThroughputThrottleEvents") == ten
     assert points(series, "WriteProvisionedThroughputThrottleEvents") is None
     assert points(series, "ReadThrottleEvents") is None
-
-
-def test_back_pressure_counts_on_the_index_alone() -> None:
-    table = model(40_000, index_write=1)
-    for n in range(5_000):
-        table.admit_write(position(b"%d" % n), 4.0, T0, (IndexWrite("by_tag", position(b"%d" % n), 4.0),))
-    series = table.minutes.series("orders", T0, T0 + 60)
-    (refused,) = points(series, "WriteThrottleEvents", INDEX) or ()
-    assert refused.sum > 0
-    assert points(series, "WriteThrottleEvents", TABLE) is None
-    (table_units,) = points(series, "ConsumedWriteCapacityUnits", TABLE) or ()
-    (index_units,) = points(series, "ConsumedWriteCapacityUnits", INDEX) or ()
-    assert table_units.sum == index_units.sum == 4 * (5_000 - refused.sum)
-
-
-def test_account_throttles_of_index_writes_are_listed_under_the_table() -> None:
-    capacity = TableCapacity(
-        billing_mode="PAY_PER_REQUEST", account=Capacity(9, 3), indexes=(IndexCapacity(name="by_tag"),)
-    )
-    table = TableModel(capacity, now_s=T0)
-    for _ in range(2):
-        table.admit_write(KEY, 1.0, T0, (IndexWrite("by_tag", KEY, 1.0),))
-    series = table.minutes.series("orders", T0, T0 + 60)
-    assert points(series, "WriteAccountLimitThrottleEvents", TABLE) == (Datapoint(T0, 1.0, 1, 1.0, 1.0),)
-    assert points(series, "WriteAccountLimitThrottleEvents", INDEX) is None
-    assert points(series, "WriteThrottleEvents", INDEX) == (Datapoint(T0, 1.0, 1, 1.0, 1.0),)
 
 
 def test_settings_have_one_point_per_five_minutes() -> None:

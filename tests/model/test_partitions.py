@@ -139,13 +139,6 @@ def test_keys_spread_over_the_partitions() -> None:
     assert max(counts) < 1_150
 
 
-@pytest.mark.parametrize("count", [1, 3, 5, 7, 11, 13])
-def test_spreading_to_the_present_count_changes_nothing(count: int) -> None:
-    partitions = make(count)
-    partitions.spread(count, 0.0)
-    assert len(partitions) == count
-
-
 def test_the_middle_of_one_hash_does_not_exist() -> None:
     assert middle(b"\x00" * 8, b"\x00" * 7 + b"\x01") is None
     assert middle(b"", None) == b"\x80" + b"\x00" * 7

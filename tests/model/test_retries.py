@@ -103,24 +103,6 @@ def test_net_before_2026_draws_a_pause_before_it_is_cut() -> None:
         assert quota.tokens == left_tokens
 
 
-def test_the_adaptive_rate_is_that_by_which_net_tests_its_own() -> None:
-    """The rate after each of 17 answers, 0.2 s apart, the tenth and the sixteenth a throttle.
-
-    https://github.com/aws/aws-sdk-net: VerifyUpdateClientSendingRate in its unit tests of the adaptive mode.
-    """
-    rate, found = AdaptiveRate(0.0), []
-    for number in range(1, 18):
-        rate.answered(number * 0.2, throttled=number in (10, 16))
-        found.append(rate._fill_per_s)
-    assert found == pytest.approx(
-        [
-            0.5, 0.5, 0.5, 0.5, 0.5, 0.691200, 1.097600, 1.638400, 2.332800, 3.028480, 3.486639, 3.821874,
-            4.053386, 4.200373, 4.282037, 2.997426, 3.452226,
-        ],
-        abs=1e-6,
-    )  # fmt: skip
-
-
 def test_what_is_retried_is_said_by_each_policy() -> None:
     assert not NONE.retries(Cause.KEY_RANGE)
     assert LEGACY.retries(Cause.KEY_RANGE)

@@ -1,7 +1,6 @@
 """Run files are whole or absent, and a reader says what is wrong with one."""
 
 import os
-import re
 from pathlib import Path
 from typing import IO, Any
 
@@ -115,17 +114,6 @@ def test_a_writer_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write_atomically(tmp_path / "run.json", interrupted)
     assert os.listdir(tmp_path) == []
-
-
-def test_every_format_has_a_file_of_its_own() -> None:
-    assert len(set(runfiles.FILES.values())) == len(runfiles.FILES)
-    assert all(re.fullmatch(r"keyheat\.[a-z]+/\d", name) for name in runfiles.FILES)
-
-
-def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "seconds.parquet"
-    write_table(path, runfiles.SECONDS, seconds())
-    assert read_table(path, runfiles.SECONDS).to_pylist() == seconds().to_pylist()
 
 
 def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:

@@ -1,10 +1,7 @@
 """Heat and growth over minutes of virtual time, at a small scale so that few requests tell."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
-
-import pytest
 
 from keyheat.model.keyspace import position
 from keyheat.model.resources import TableCapacity
@@ -39,13 +36,6 @@ def drive(
     rng = Random(11)
     times = [start_s + n / per_s for n in range(int(per_s * seconds))]
     return [model.admit_write(keys(rng, at_s), units, T0 + at_s) is None for at_s in times]
-
-
-def test_no_split_helps_a_collection_with_a_local_index() -> None:
-    model = TableModel(replace(ON_DEMAND, has_lsi=True), now_s=T0, scale=SCALE)
-    served = drive(model, random_sort_key, per_s=18, seconds=30 * MINUTES)
-    assert model.partition_count() == 4
-    assert sum(served) == pytest.approx(10 * 30 * MINUTES, rel=0.01)
 
 
 def test_random_sort_keys_split_within_minutes_and_the_throttles_end() -> None:

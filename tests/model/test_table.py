@@ -139,25 +139,6 @@ def test_a_refused_transaction_spends_nothing(
         assert spent.total() == pytest.approx(consumed.total() + units)
 
 
-@pytest.mark.slow
-@settings(max_examples=50)
-@given(
-    gaps=st.lists(st.floats(0, 5), max_size=60), keys=st.lists(st.integers(0, 5), min_size=60, max_size=60)
-)
-def test_raising_the_capacity_of_a_table_never_throttles_more(gaps: list[float], keys: list[int]) -> None:
-    served = [0, 0]
-    models = [
-        TableModel(TableCapacity(provisioned=Capacity(1, 1_000)), now_s=T0, scale=0.01) for _ in range(2)
-    ]
-    models[1].change_capacity(TableCapacity(provisioned=Capacity(1, 7_300)), T0)
-    now_s = T0
-    for gap_s, key in zip(gaps, keys, strict=False):
-        now_s += gap_s
-        for number, model in enumerate(models):
-            served[number] += model.admit_write(position(f"k-{key}".encode()), 3.0, now_s) is None
-    assert served[1] >= served[0]
-
-
 def test_the_same_seed_makes_the_same_decisions() -> None:
     def rows(seed: int) -> list[dict[str, Any]]:
         model = TableModel(TableCapacity(provisioned=Capacity(1, 20_000)), now_s=T0, scale=0.001, seed=seed)

@@ -7,7 +7,7 @@ import pytest
 
 from keyheat.model import limits
 from keyheat.model.resources import Cause, Refusal, highest, parse_reason
-from keyheat.words import Capacity, Direction, capital_first
+from keyheat.words import Capacity, Direction
 
 
 @pytest.mark.parametrize("index", [None, "by_tag"])
@@ -16,10 +16,6 @@ from keyheat.words import Capacity, Direction, capital_first
 def test_a_reason_says_what_it_was_made_of(index: str | None, direction: Direction, cause: Cause) -> None:
     refusal = Refusal(index, direction, cause)
     assert parse_reason(refusal.reason) == (index is not None, direction, cause)
-
-
-def test_a_step_begins_with_a_capital_though_it_has_a_hyphen() -> None:
-    assert capital_first("pre-warm the table") == "Pre-warm the table"
 
 
 def test_every_limit_states_its_unit_and_a_page_listed_above() -> None:

@@ -113,19 +113,6 @@ def test_a_scenario_can_be_written_in_python() -> None:
     assert "partition: " in text
 
 
-def test_the_same_check_says_the_same_every_time_and_another_seed_may_say_another() -> None:
-    def text(**options: Any) -> str:
-        zipf = {"kind": "zipf", "exponent": 1.2, "keys": 1_000}
-        return said(
-            lambda: keyheat.assert_no_throttles(
-                table=TABLE, keys=zipf, load={"requests_per_s": 5_000, "duration_s": 5}, **options
-            )
-        )
-
-    assert text() == text()
-    assert text(seed=2) != text(seed=3)
-
-
 @pytest.mark.parametrize(
     ("check", "kind", "words"),
     [
