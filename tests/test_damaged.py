@@ -167,28 +167,6 @@ def test_client_records_alone_stand_in_for_evidence(stage: Verb, sample: Sample,
     assert said.code == 0
 
 
-WRONG_ANSWERS = {
-    "not JSON": ('{"Metric', "is not whole JSON"),
-    "another JSON": ("[1, 2]", "has no list of MetricDataResults"),
-    "somebody else's label": (
-        '{"MetricDataResults": [{"Label": "mine", "Timestamps": [], "Values": []}]}',
-        "the label 'mine' does not say of which table it is; keep the request beside",
-    ),
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG_ANSWERS)
-def test_an_answer_of_cloudwatch_that_is_none(verb: Verb, sample: Sample, tmp_path: Path, wrong: str) -> None:
-    run, file = sample("hotkey"), tmp_path / "answer.json"
-    old = (run / "evidence.json").read_bytes()
-    text, words = WRONG_ANSWERS[wrong]
-    file.write_text(text)
-    said = verb("collect", "--run", run, "--metrics", file)
-    assert said.code == 2
-    assert words in said.err
-    assert (run / "evidence.json").read_bytes() == old
-
-
 @pytest.mark.parametrize("stage_name", MAKES)
 def test_a_place_that_cannot_be_written(stage: Verb, sample: Sample, stage_name: str) -> None:
     """A folder stands where the file should go: that stops the superuser too, whom no permission stops."""

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from keyheat.cli import evidence as verbs
-from keyheat.evidence import collection
+from keyheat.evidence import collection, target
 from keyheat.runs.formats import Cure, Recommendation
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.diagnosis import _only_step
@@ -101,6 +101,16 @@ def test_a_table_that_can_be_read(run: Run) -> None:
     assert "partition" in page
     assert "seconds.parquet" not in page
     assert "latency.hdr" not in page
+
+
+def test_a_window_is_checked_by_the_clock_of_the_endpoint(
+    run: Run, app: ServiceApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The local table's time was moved: by this machine's, the window is in the future."""
+    monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
+    monkeypatch.setattr(verbs, "time", SimpleNamespace(time=lambda: BEGIN_S - 86_400))
+    run(f"{LIVE[0]} --endpoint-url http://127.0.0.1:8000")
+    assert read_evidence(Path("orders.json")).series
 
 
 def test_a_table_that_is_gone(run: Run, app: ServiceApp) -> None:

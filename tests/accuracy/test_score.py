@@ -72,13 +72,6 @@ def test_the_answer_is_what_the_labels_say_of_most_throttles(
     assert answered(truth, labels) == expected
 
 
-def test_a_labeller_that_always_says_partition_is_right_of_partitions_only() -> None:
-    truths = [PARTITION, refused((0, 50, {"table": 1})), refused((0, 50, {"account": 9})), BOTH]
-    found = [pair for truth in truths for pair in answered(truth, [label("partition", 0, 200, 1_000)])]
-    constraints = ("partition", "table", "account", "partition", "table")
-    assert found == [(truth, "partition") for truth in constraints]
-
-
 LABELS: dict[str, tuple[Label, bool, bool]] = {
     "all of its throttles were of it": (label("partition", 0, 100, 1_000), True, False),
     "half of them were": (label("table", 50, 150, 1_000), True, False),

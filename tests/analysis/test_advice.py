@@ -174,9 +174,6 @@ STORIES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
          "scans_per_s": 2.0, "scan_share": 0.57},
         "slow_scans", ("Accepted: 120 Scans a minute", "128 RCU, and 256 strongly consistent", "Limit"), (),
     ),
-    "the keys were split since": (
-        {"rule": "key-range-split", "heat": hot(1_800)}, "shard_writes", ("3 shards",), ("apacity",),
-    ),
 }  # fmt: skip
 
 
@@ -205,7 +202,6 @@ WAITING: dict[str, tuple[dict[str, Any], str | None]] = {
     "it retries, and nothing is given up": ({"retries": True, "given_up": 0.0}, None),
     "it retries, and nobody counted": ({"retries": True}, None),
     "it gives up all the same": ({"retries": True, "given_up": 0.4}, "queue_writes"),
-    "it gives up at a maximum": ({"retries": True, "given_up": 0.4, **AT_MAXIMUM}, "queue_writes"),
     "it gives up at the quota": ({"retries": True, "given_up": 0.4, "constraint": "account"}, "queue_writes"),
     "it gives up reads": ({"retries": True, "given_up": 0.4, **OF_READS}, None),
     "it gives up reads at a maximum": ({"retries": True, "given_up": 0.4, **OF_READS, **AT_MAXIMUM}, None),

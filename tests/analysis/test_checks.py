@@ -9,6 +9,7 @@ from keyheat.analysis.checks import check, with_reads
 from keyheat.analysis.thresholds import DEFAULT, load_thresholds
 from keyheat.runfiles import FileProblem
 from keyheat.runs.client import ClientFiles
+from keyheat.runs.endpoints import NO_CAPACITY_MODEL
 from keyheat.runs.formats import Verdict
 from keyheat.scenario.scenario import ThresholdsSpec
 from tests.make import START, a_manifest, an_evidence
@@ -53,6 +54,17 @@ def test_a_late_generator_leaves_thresholds_open(spec: dict[str, Any], broken: b
     (found,) = check(ThresholdsSpec(**spec), VERDICT, EVIDENCE, client, bound=True)
     assert (found.broken, found.decided) == (broken, decided)
     assert decided or found.measured == "the load generator was the limit"
+
+
+def test_an_endpoint_without_a_capacity_model_leaves_thresholds_on_throttles_open() -> None:
+    verdict = Verdict(
+        constraint="undetermined", grade="none", confidence=0, valid=False, because=(), rule=NO_CAPACITY_MODEL
+    )
+    spec = ThresholdsSpec(throttle_share_max=0.01, error_share_max=0.5, constraint="none")
+    found = {one.name: one for one in check(spec, verdict, EVIDENCE, ClientFiles(manifest=RUN))}
+    assert [name for name, one in found.items() if one.decided] == ["error_share_max"]
+    assert not any(one.broken for one in found.values())
+    assert found["constraint"].measured == "this endpoint has no capacity model"
 
 
 @pytest.mark.parametrize(("spec", "client", "measured", "broken"), ROWS)

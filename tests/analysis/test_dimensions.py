@@ -3,17 +3,14 @@
 A query without it comes back empty, and says nothing of why.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from keyheat.analysis.timeline import timeline
-from keyheat.evidence.collection import from_cli_output
 from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.plausibility import sound
-from keyheat.runs.table_facts import TableFacts
 from tests.make import a_series, an_evidence
 
 NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)
@@ -67,34 +64,3 @@ def test_what_is_of_a_part_of_the_table_is_not_taken_for_the_table() -> None:
         sound(
             found.model_copy(update={"series": (found.series[0].model_copy(update={"dimension": "Verb"}),)})
         )
-
-
-def test_what_the_aws_cli_printed_has_them() -> None:
-    start = datetime(2026, 11, 20, 12, tzinfo=UTC)
-    end = start + timedelta(minutes=1)
-    dimensions = {("Operation", "ExecuteStatement"), ("TableName", "orders"), ("Verb", "PartiQLUpdate")}
-    asked = metrics.request_for("orders", (), replicas=("eu-west-1",), start=start, end=end, now=end)
-
-    def result(query: Any) -> dict[str, Any]:
-        metric = query["MetricStat"]["Metric"]
-        found = {(one["Name"], one["Value"]) for one in metric["Dimensions"]} == dimensions
-        counted = found and metric["MetricName"] == "ThrottledRequests"
-        at, values = ([start.isoformat()], [6.0]) if counted else ([], [])
-        return {
-            "Id": query["Id"],
-            "Label": query["Label"],
-            "StatusCode": "Complete",
-            "Timestamps": at,
-            "Values": values,
-        }
-
-    printed = {"MetricDataResults": [result(query) for query in asked["MetricDataQueries"]]}
-    found = from_cli_output([printed], table=TableFacts(name="orders"), window=Window(start=start, end=end))
-    (one,) = (series for series in found.series if series.points)
-    assert (one.metric, one.operation, one.dimension) == (
-        "ThrottledRequests",
-        "ExecuteStatement",
-        "Verb=PartiQLUpdate",
-    )
-    assert one.points == ((start, 6.0),)
-    assert Evidence.model_validate_json(found.model_dump_json()) == found

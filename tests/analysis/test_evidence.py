@@ -1,6 +1,6 @@
 """Evidence: paging, waiting, missing files and failing services; clients and clocks are passed in."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,6 @@ def test_the_window_is_whole_minutes(started: str, ended: str | None, first: str
 
 BAD_OUTPUT: list[tuple[str, Any]] = [
     ("no list of MetricDataResults", {"Metrics": []}),
-    ("no list of MetricDataResults", "text"),
     (
         r"'Timestamps' is missing @ \$\.MetricDataResults\[0\]",
         [{"Label": "ConsumedReadCapacityUnits/Sum/60/table"}],
@@ -141,22 +140,6 @@ def test_what_the_cli_did_not_print_is_refused(message: str, content: Any) -> No
     window = Window(start="2026-01-01T00:00:00Z", end="2026-01-01T01:00:00Z")
     with pytest.raises(ValueError, match=message):
         collection.from_cli_output([printed], table=TableFacts(name="t"), window=window)
-
-
-@pytest.mark.parametrize(
-    ("age", "period_s"),
-    [
-        (timedelta(days=1), 60),
-        (timedelta(days=16), 300),
-        (timedelta(days=64), 3_600),
-        (timedelta(days=999), 3_600),
-    ],
-)
-def test_old_windows_use_the_period_that_is_kept(age: timedelta, period_s: int) -> None:
-    now = datetime(2026, 11, 20, tzinfo=UTC)
-    request = metrics.request_for("t", start=now - age, now=now)
-    asked = {query["MetricStat"]["Period"] for query in request["MetricDataQueries"]}
-    assert min(asked) == period_s
 
 
 def test_labels_of_queries_say_which_series_they_are() -> None:

@@ -1,6 +1,5 @@
 """Evidence as it is asked for: live tables over any window, and files of the AWS CLI without any access."""
 
-import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +12,6 @@ from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 from botocore.validate import ParamValidator
 
-from keyheat.analysis.diagnosis import diagnosed
 from keyheat.cli.options import TimeWindow, a_time, in_utc
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import silent
@@ -22,7 +20,7 @@ from keyheat.evidence.table import facts_during
 from keyheat.flags import TimeSpan
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Window
-from keyheat.runs.plausibility import read_evidence, sound
+from keyheat.runs.plausibility import sound
 from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.words import Capacity
 from tests.analysis.conftest import Account
@@ -286,19 +284,6 @@ def test_a_description_counts_as_far_as_it_held_then(change: Any, field: str, va
     assert getattr(facts, field) == value
     assert said in "".join(lines)
     assert bool(said) == bool(lines)
-
-
-def test_evidence_may_have_throttles_alone(tmp_path: Path) -> None:
-    """What is left out is unknown, and not zero."""
-    reason = "TableWriteKeyRangeThroughputExceeded"
-    row = {"second": at(START), "direction": "write", "count": 40, "reason": reason}
-    window = {"start": at(START), "end": at(START + MINUTE)}
-    content = {"format": "keyheat.evidence/1", "table": {"name": "t"}, "window": window, "throttles": [row]}
-    path = tmp_path / "by-hand.json"
-    path.write_text(json.dumps(content))
-    found = diagnosed(read_evidence(path))
-    assert (found.verdict.constraint, found.verdict.grade) == ("partition", "reason")
-    assert [one.constraint for one in found.verdict.directions if one.direction == "read"] == [None]
 
 
 @pytest.mark.parametrize(

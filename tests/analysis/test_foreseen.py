@@ -22,15 +22,10 @@ from keyheat.simulator.whatif import shards_enough
 from tests.analysis.conftest import advice_case
 from tests.make import START, a_scenario, an_evidence
 
-HOT_KEY: dict[str, Any] = {
-    "table": {"name": "orders", "provisioned": {"read": 5, "write": 4_000}},
-    "keys": {"kind": "hot_key", "share": 0.9},
-    "load": {"requests_per_s": 2_000, "duration_s": 60},
-}
-TOO_SMALL = {
-    **HOT_KEY,
+TOO_SMALL: dict[str, Any] = {
     "table": {"name": "orders", "provisioned": {"read": 5, "write": 40}},
     "keys": {"kind": "uniform"},
+    "load": {"requests_per_s": 2_000, "duration_s": 60},
 }
 
 
@@ -46,10 +41,10 @@ def advice(diagnosis: Diagnosis, action: str) -> Recommendation:
     return next(one for one in diagnosis.recommendations if one.action == action)
 
 
-def rerun_for(scenario: Scenario, *, measured: float | None = None, by_schedule: bool = False) -> Rerun:
+def rerun_for(scenario: Scenario, *, by_schedule: bool = False) -> Rerun:
     return Rerun(
         scenario=scenario, traffic=lambda: traffic_of(scenario, seed=scenario.seed),
-        by_schedule=by_schedule, measured=measured, billing=Billing(load_prices()),
+        by_schedule=by_schedule, measured=None, billing=Billing(load_prices()),
     )  # fmt: skip
 
 
@@ -74,23 +69,6 @@ def test_a_month_is_priced_with_the_indexes_before_anything_is_simulated() -> No
     index = {"name": "by_day", "partition_key": "d", "provisioned": pair}
     rerun = rerun_for(a_scenario(table={"name": "orders", "provisioned": pair, "indexes": [index]}))
     assert rerun.dollars(None) == pytest.approx(2 * (15 * 0.00065 + 50 * 0.00013) * 730)
-
-
-@pytest.mark.slow
-def test_shards_of_a_hot_key_relieve_it_and_cost_no_capacity(numbers: Thresholds) -> None:
-    scenario = a_scenario(**HOT_KEY)
-    hot = HotKey(key="hot", share=0.9, throttles=9, units_per_s=1_800.0, direction="write")
-    case = advice_case(numbers, demand=None, heat=RunHeat("write", (hot,), ()))
-    rerun = rerun_for(scenario, measured=0.4)
-    advised, cure = cured([case], rerun, lambda _limit: None)
-    sharded = next(one for one in advised if one.action == "shard_writes")
-    assert sharded.foreseen.throttle_share_before > 0.35
-    assert sharded.foreseen.throttle_share_after == 0
-    assert sharded.foreseen.formula_shards == 3  # of which two fall on one partition
-    assert (sharded.foreseen.formula_share_after or 0) > 0.05
-    assert sharded.bill.before_dollars_per_month == sharded.bill.after_dollars_per_month
-    assert [(one.action, one.shards) for one in cure.steps] == [("shard_writes", sharded.shards)]
-    assert cure.throttle_share_after == 0
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from keyheat.runs import metrics
 from keyheat.runs.formats import Contributor, Contributors, Evidence, Series, Window
 from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.scenario.keys import digest_of
-from keyheat.show.verdict import verdict_sentence
 from keyheat.words import READ, WRITE, Capacity, Direction
 from tests.endpoint.clients import unasked_client
 from tests.make import START
@@ -392,46 +391,18 @@ def test_scans_of_the_minutes_after_a_burst_are_not_hidden_by_the_burst() -> Non
     assert "Accepted: 183 Scans a minute" in advised["slow_scans"].why
 
 
-def incident(consumed: float, throttles: float, cause: str, *rules: Contributors) -> Evidence:
-    """Ten minutes of a table of 4,000 WCU/s, or 15, whose requests of 17 units throttle from the start."""
-    has = 4_000 if consumed > 900 else 15
-    values = {
-        "ConsumedWriteCapacityUnits": consumed, "WriteThrottleEvents": throttles, cause: throttles,
+def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands() -> None:
+    """Ten minutes of a table of 15 WCU/s; most are half idle, as those are in which an incident begins."""
+    shares = [1 / (1 + n % 3) for n in range(10)]
+    sums = {
+        "ConsumedWriteCapacityUnits": 900.0, "WriteThrottleEvents": 50.0,
+        "WriteProvisionedThroughputThrottleEvents": 50.0,
         "ConsumedReadCapacityUnits": 0.0, "ReadThrottleEvents": 0.0,
     }  # fmt: skip
-    seen = evidence(*rules, **{metric: (value,) * 10 for metric, value in values.items()})
-    capacity = Capacity(100, has)
+    seen = evidence(**{metric: tuple(value * share for share in shares) for metric, value in sums.items()})
+    capacity = Capacity(100, 15)
     table = TableFacts(name="orders", billing_mode="PROVISIONED", provisioned=capacity, warm=capacity)
-    return with_more(seen, *accepted(WRITE, PutItem=10 * consumed / 17), table=table)
-
-
-@pytest.mark.slow
-def test_the_key_of_an_incident_stands_in_its_headline_and_is_to_be_sharded() -> None:
-    """Its one key is pinned at what a partition admits: it is not several keys that share one."""
-    rule = counted("throttled", {"hot": 12_400.0, "k": 200.0})
-    points = tuple((START + n * MINUTE, 1_240.0) for n in range(10))
-    first = rule.keys[0].model_copy(update={"points": points, "shown": "customer-4711"})
-    rule = rule.model_copy(update={"keys": (first, *rule.keys[1:])})
-    seen = incident(64_800.0, 1_260.0, "WriteKeyRangeThroughputThrottleEvents", rule)
-    diagnosis = diagnosed(seen)
-    run = evidence_alone(seen, diagnosis)
-    said = verdict_sentence(diagnosis.verdict, facts_of(run), diagnosis.generator)
-    assert "one key, “customer-4711”, asked for 1,340 WCU/s where a partition admits 1,000" in said
-    advice = next(one for one in diagnosis.recommendations if one.kind == "cure")
-    assert advice.why.startswith("One key is hot: “customer-4711” asks for 1,335 WCU/s")
-    assert (advice.action, advice.resource, advice.shards) == ("shard_writes", "table", 3)
-
-
-def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands() -> None:
-    """Most minutes of this incident are half idle, as those are in which one begins and ends."""
-    seen = incident(900.0, 50.0, "WriteProvisionedThroughputThrottleEvents")
-    half = tuple(
-        one.model_copy(
-            update={"points": tuple((at, value / (1 + n % 3)) for n, (at, value) in enumerate(one.points))}
-        )
-        for one in seen.series
-    )
-    seen = seen.model_copy(update={"series": half})
+    seen = with_more(seen, *accepted(WRITE, PutItem=10 * 900 / 17), table=table)
     diagnosis = diagnosed(seen)
     run = evidence_alone(seen, diagnosis)
     facts = facts_of(run)

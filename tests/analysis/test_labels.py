@@ -13,7 +13,7 @@ from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.manifest import Keys
 from keyheat.show.verdict import sureness, verdict_sentence
-from keyheat.words import DONE, INVALID
+from keyheat.words import DONE, INVALID, Endpoint
 from tests.analysis.conftest import NUMBERS, diagnosed
 from tests.make import (
     KEY_RANGE,
@@ -84,35 +84,6 @@ def test_a_conflict_with_consumption_is_said_and_weighs_less() -> None:
         "Conflict: consumption alone suggests the provisioned capacity." in line for line in label.because
     )
     assert NUMBERS.confidence.conflict < label.confidence < NUMBERS.confidence.cause_metric
-
-
-def test_bursts_within_minutes_are_not_a_hot_partition() -> None:
-    """Every 90 s a burst spends what was saved, and then stays at the table's limit: the keys are even."""
-    stretches = []
-    for start in range(50, 860, 90):
-        first = 30 if start == 50 else 7  # the burst of 300 s is there once, then that of 70 s
-        stretches += [(range(start, start + first), 1_100, 0)]
-        stretches += [(range(start + first, start + first + 13), 100, 900)]
-    seconds = [row for row in client_seconds(*stretches)]
-    by_minute = [sum(r["consumed"] for r in seconds if _minute(r) == n) / 60 for n in range(15)]
-    counts = [sum(r["throttled"] for r in seconds if _minute(r) == n) for n in range(15)]
-    bursty = evidence(
-        consumed(*by_minute), events(*counts), provisioned(100), seconds=seconds, minutes=15,
-        throttles=[
-            row for s in seconds if s["throttled"]
-            for row in throttled(None, range(_second(s), _second(s) + 1), s["throttled"])
-        ],
-    )  # fmt: skip
-    assert any(0 < rate < 90 and count for rate, count in zip(by_minute, counts, strict=True))
-    assert {label.constraint for label in diagnosed(bursty).labels} == {"table"}
-
-
-def _second(row: dict[str, Any]) -> int:
-    return int((row["second"] - START).total_seconds())
-
-
-def _minute(row: dict[str, Any]) -> int:
-    return _second(row) // 60
 
 
 def test_reads_and_writes_are_labelled_apart() -> None:
@@ -245,12 +216,15 @@ COMPLETE = (
 WITHOUT_THROTTLES: dict[str, tuple[Evidence, str]] = {
     "CloudWatch published every minute": (evidence(*COMPLETE, minutes=2), "none"),
     "the client recorded its seconds": (evidence(seconds=client_seconds((range(60), 50, 0))), "none"),
+    "the client recorded them in AWS": (
+        evidence(seconds=client_seconds((range(60), 50, 0)), endpoint="aws"), "none",
+    ),
     "one minute was never published": (evidence(*COMPLETE, minutes=3), "undetermined"),
     "throttle events were never asked for": (evidence(*COMPLETE[::2], minutes=2), "undetermined"),
     "nothing is known of an index": (evidence(*COMPLETE, minutes=2, indexes=1), "undetermined"),
     "there is nothing at all": (evidence(), "undetermined"),
     "the client sent nothing": (evidence(seconds=[], throttles=[]), "undetermined"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("found", "constraint"), WITHOUT_THROTTLES.values(), ids=WITHOUT_THROTTLES)
@@ -300,6 +274,32 @@ def test_no_throttles_of_a_generator_that_fell_behind_say_nothing() -> None:
     found = evidence(seconds=client_seconds((range(60), 100, 0)))
     verdict = diagnosed(found, ClientFiles(manifest=manifest)).verdict
     assert (verdict.constraint, verdict.valid, sureness(verdict)) == ("none", False, "–")
+
+
+@pytest.mark.parametrize(
+    ("whose", "rule", "doubts"),
+    [("aws", "seconds-below-provisioned", 0), ("other", "undetermined-no-consumed", 1)],
+)
+def test_units_of_an_endpoint_without_a_capacity_model_prove_nothing(
+    whose: Endpoint, rule: str, doubts: int
+) -> None:
+    found = evidence(
+        consumed(1_300, 1_300, 1_300), events(9_000, 9_000, 9_000), provisioned(4_000),
+        throttles=throttled(None, range(170), 150), seconds=client_seconds((range(170), 1_300, 150)),
+        endpoint=whose,
+    )  # fmt: skip
+    diagnosis = diagnosed(found)
+    assert {label.rule for label in diagnosis.labels} == {rule}
+    assert sum("are unreliable" in line for line in diagnosis.verdict.because) == doubts
+    if doubts:
+        assert not any("WCU" in line for label in diagnosis.labels for line in label.because)
+
+
+def test_throttles_with_a_reason_are_labelled_at_any_endpoint() -> None:
+    found = evidence(throttles=throttled(KEY_RANGE, range(30)), endpoint="other")
+    diagnosis = diagnosed(found, simulate=True)
+    assert (diagnosis.verdict.constraint, diagnosis.verdict.grade) == ("partition", "reason")
+    assert all(one.bill is None and one.foreseen is None for one in diagnosis.recommendations)
 
 
 EVEN = Keys.model_validate({"overall": {"write": [{"key": "k", "units": 60, "share": 0.001}]}})

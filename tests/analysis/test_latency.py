@@ -84,9 +84,3 @@ def test_percentiles_agree_with_the_values_themselves(tmp_path: Path) -> None:
     for percentile, value_ms in list(curve(found["GetItem.accepted"]).items())[1:]:
         exact = np.percentile(values, percentile, method="higher") / 1000
         assert value_ms == pytest.approx(exact, rel=0.01)
-
-
-def test_the_grid_goes_no_further_than_one_request(tmp_path: Path) -> None:
-    for count, furthest in ((1_000, 99.9), (1, 90)):
-        found = read_latency(log(tmp_path / "latency.hdr", line("GetItem.accepted", range(1, count + 1))))
-        assert max(curve(found["GetItem.accepted"])) == pytest.approx(furthest)

@@ -80,13 +80,6 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
         ),
         "on-demand-below-limits", "partition", "table",
     ),
-    "An on-demand table far below every limit: what is left is a partition": (
-        evidence(
-            consumed(1_000, 1_000), events(9_000, 9_000), a_series("OnDemandMaxWriteRequestUnits"),
-            table=ON_DEMAND,
-        ),
-        "on-demand-below-limits", "partition", "table",
-    ),
     "The client consumes 1,000 units/s of 500 out of the burst, and is throttled meanwhile": (
         evidence(
             provisioned(500), throttles=throttled(None, range(10, 50)),
@@ -138,10 +131,6 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
     "More than half of what is provisioned: a spike may have met it, if no burst came": (
         evidence(consumed(1_700), events(9_000), provisioned(2_500), minutes=1),
         "minutes-near-provisioned", "partition", "table",
-    ),
-    "A small table: a partition of it could only be full out of a burst": (
-        evidence(consumed(100), events(9_000), provisioned(500), minutes=1),
-        "undetermined-weak", "undetermined", "table",
     ),
     "One of four throttled minutes is at what is provisioned, perhaps by chance": (
         evidence(

@@ -38,20 +38,6 @@ def log(start: datetime, seconds: int) -> None:
     Path("app.log").write_text("\n".join(lines))
 
 
-def test_a_log_is_read_beside_cloudwatch(verb: Verb, app_at: MakeApp) -> None:
-    """Around the log's time; its last minute is there even if CloudWatch has published none of it."""
-    app_at(1_200)
-    log(START + timedelta(minutes=5), seconds=30)
-    said = verb("diagnose", "orders", "--log", "app.log", "--out", "found", "--json")
-    assert said.code == 1, said.err
-    diagnosis = json.loads(said.out)["data"]["diagnosis"]
-    (label,) = diagnosis["labels"]
-    assert (label["constraint"], label["grade"], label["throttles"]) == ("partition", "reason", 30)
-    window = json.loads(Path("found/evidence.json").read_text())["window"]
-    assert window["start"] < label["start"] < label["end"] <= window["end"]
-    assert not [line for line in diagnosis["coverage"]["missing"] if "record" in line]
-
-
 def test_a_window_ends_now_though_its_last_minute_goes_on(verb: Verb, app_at: MakeApp) -> None:
     app = app_at(635)
     now = datetime.fromtimestamp(app.clock(), UTC)

@@ -313,6 +313,8 @@ OF_CARTS = {"Label": f"carts:{WRITES}/Sum/60/table", "Timestamps": [at(0)], "Val
     [
         ({"MetricDataResults": []}, "have no points: give the time they are of with --start A --end B"),
         ({"MetricDataResults": [OF_CARTS]}, r"the metrics are of carts \(1\), not of orders"),
+        ('{"Metric', "is not whole JSON"),
+        ([1, 2], "has no list of MetricDataResults"),
         ({"Table": {"TableName": "orders"}},
          "describes a table, and has no metrics; use --describe-json"),
         (csv(*((at(minute), 61_000, "Count/Second") for minute in range(60))),
@@ -329,8 +331,9 @@ OF_CARTS = {"Label": f"carts:{WRITES}/Sum/60/table", "Timestamps": [at(0)], "Val
     ],
 )  # fmt: skip
 def test_a_file_that_can_only_be_wrong_is_refused(write: Write, content: Any, message: str) -> None:
+    is_csv = isinstance(content, str) and not content.startswith("{")
     with pytest.raises(ValueError, match=message):
-        evidence(write("export.csv" if isinstance(content, str) else "answer.json", content))
+        evidence(write("export.csv" if is_csv else "answer.json", content))
 
 
 def test_a_window_beside_the_points_is_refused_with_theirs(write: Write) -> None:

@@ -71,15 +71,20 @@ def replayed(verb: Verb, folder: Path, *more: str) -> tuple[dict[str, Any], str]
 
 
 def test_an_incident_is_replayed_by_its_worst_minute(verb: Verb, tmp_path: Path) -> None:
-    """The table is not described: CloudWatch published what it had."""
-    found = hot(*OPERATIONS)
+    """The table is not described: CloudWatch published what it had. A mean latency counts no requests."""
+    latency = operation("UpdateItem", "SuccessfulRequestLatency", "Average", *[50.0] * 5)
+    accepted = operation("UpdateItem", "SuccessfulRequestLatency", "SampleCount", 9e4, 33e3, 33e3, 42e3, 9e3)
+    found = evidence(
+        consumed(3_000, CALM, HOT, 1_400, CALM), THROTTLES, CAUSE, provisioned(4_000), READS,
+        latency, accepted, OPERATIONS[1], table=UNKNOWN,
+    )  # fmt: skip
     raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
     assert raw["table"]["provisioned"] == {"read": 50, "write": 4_000}
-    assert raw["tasks"] == [{"operation": "update", "per_s": (33_000 + 6_000) / 60}]
+    assert raw["tasks"] == [{"operation": "update", "per_s": (42_000 + 3_000) / 60}]
     assert (raw["keys"]["kind"], raw["keys"]["share"]) == ("hot_key", 0.7)
     assert "# 0f0f0f0f0f0…: " in text
-    assert f"busiest throttled minute of 5 min was {START + timedelta(minutes=2):%FT%RZ}" in text
-    assert raw["load"]["item_bytes"] == round((66_000 / 33_000 - 0.5) * 1_024)
+    assert f"busiest throttled minute of 5 min was {START + timedelta(minutes=3):%FT%RZ}" in text
+    assert raw["load"]["item_bytes"] == round((84_000 / 42_000 - 0.5) * 1_024)
     assert "names of key attributes are assumed" in text
 
 
@@ -155,19 +160,6 @@ def test_a_scant_incident_is_refused(verb: Verb, tmp_path: Path, found: Evidence
     assert said.code == 2
     assert message in said.err
     assert not (tmp_path / "x.toml").exists()
-
-
-def test_the_busiest_throttled_minute_is_replayed(verb: Verb, tmp_path: Path) -> None:
-    """A mean latency is no count of requests."""
-    latency = operation("UpdateItem", "SuccessfulRequestLatency", "Average", *[50.0] * 5)
-    accepted = operation("UpdateItem", "SuccessfulRequestLatency", "SampleCount", 9e4, 33e3, 33e3, 42e3, 9e3)
-    rates = consumed(3_000, CALM, HOT, 1_400, CALM)
-    found = evidence(
-        rates, THROTTLES, CAUSE, provisioned(4_000), READS, latency, accepted, OPERATIONS[1], table=UNKNOWN
-    )
-    raw, text = replayed(verb, incident(tmp_path / "inc", found, KEY))
-    assert raw["tasks"] == [{"operation": "update", "per_s": (42_000 + 3_000) / 60}]
-    assert f"was {START + timedelta(minutes=3):%FT%RZ}" in text
 
 
 @pytest.mark.parametrize(("share", "reproduced"), [(0.5, False), (0.9, True)])

@@ -74,13 +74,6 @@ def test_a_file_of_somebody_is_held_against_the_model(tool: Tool, home: Path) ->
     assert (home / "again" / "trial.html").exists()
 
 
-def test_a_file_that_is_none_is_exit_code_3(tool: Tool, home: Path) -> None:
-    (home / "trial.json").write_text("{}")
-    said = tool(verb_of_trial.trial, "--from", "trial.json")
-    assert said.code == 3
-    assert "keyheat.trial/1" in said.line
-
-
 @pytest.mark.parametrize(
     ("state", "words"),
     [
