@@ -69,8 +69,8 @@ def test_groups_stand_in_the_order_of_the_story_without_those_of_the_generators_
     assert listed(names) == ["reads.checked", "reads.units", "orders.placed", "tables.t.accepted", "zebra.x"]
 
 
-def test_failures_are_rows_by_kind_the_most_frequent_first_with_what_they_mean(a_run):
-    folder, kinds = a_run(), {"cut_off": 3, "timeout": 40, "HTTP502": 3}
+def test_failures_are_rows_by_kind_the_most_frequent_first_with_what_they_mean(sample):
+    folder, kinds = sample(), {"cut_off": 3, "timeout": 40, "HTTP502": 3}
     assert failure_table(load_run(folder)) is None
     manifest = json.loads((folder / "run.json").read_text())
     manifest["totals"] |= {"errors": sum(kinds.values()), "errors_by_kind": kinds}
