@@ -24,8 +24,14 @@ SOURCES = (
 PYTHON = "python.exe" if sys.platform == "win32" else "python"
 MOST_MB = {"": 120, "all": 600}
 """What an install may take: without extras, and with all of them."""
+THEIRS = ("analyzers", "configs", "endpoint", "loadtests", "model", "regression", "reports", "sharding")
+"""Names of ours, or once of ours, that somebody's project has packages of, too."""
 A_TEST = """
-import keyheat, pytest
+import importlib, keyheat, pytest
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_their_modules_are_theirs(name):
+    assert importlib.import_module(name).WHOSE == "theirs"
 
 def test_host(request):
     assert request.config.getoption("--host") == "mine"
@@ -86,15 +92,19 @@ def base(home: Path, wheel: Path) -> None:
     pip(programs, "install", "pytest")
     place = home / "of-base"
     place.mkdir()
+    for name in THEIRS:
+        (place / name).mkdir()
+        (place / name / "__init__.py").write_text('WHOSE = "theirs"\n')
     (place / "conftest.py").write_text(A_CONFTEST)
-    (place / "test_keys.py").write_text(A_TEST)
+    (place / "test_keys.py").write_text(A_TEST.replace("THEIRS", repr(THEIRS)))
     run([programs / "python", "-m", "pytest", "-q", "--host", "mine"], place)
-    run([programs / "keyheat", "plan", "hotkey"], place)
+    for verb in ("plan hotkey", "--help", "diagnose --help"):
+        run([programs / "keyheat", *verb.split()], place)
     run([programs / "keyheat", "run", "hotkey"], place, code=2)  # which needs the extra `load`
 
 
 def everything(home: Path, wheel: Path) -> None:
-    """A simulated run and its page; on other systems than Windows also a real load."""
+    """A simulated run, its page and a suite; on other systems than Windows also a real load."""
     programs = installed(home, wheel, "all")
     place = home / "of-all"
     place.mkdir()
@@ -103,6 +113,9 @@ def everything(home: Path, wheel: Path) -> None:
     )
     run([programs / "keyheat", "report", "out/one"], place)
     run([programs / "keyheat", "loadtests", "copy", "hotkey", "mine"], place)
+    schedules = ("--schedule", "github", "--schedule", "eventbridge")
+    run([programs / "keyheat", "init", "--suite", "capacity", "mine/hotkey.toml", *schedules], place)
+    run([programs / "keyheat", "regress", "mine/capacity.toml"], place)
     if sys.platform != "win32":
         load = ("--headless", "-u", "5", "-t", "5s", "--scenario", "mine/hotkey.toml", "--out", "out/two")
         run([programs / "locust", "-f", "mine/hotkey.py", *load], place, code=(0, 3))  # 3: too slow a machine

@@ -176,13 +176,16 @@ def made_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sample(made_samples: Path, tmp_path: Path) -> MakeRun:
-    """A small made-up run with all its files: `sample("hotkey")`."""
+    """A small made-up run to spoil, with its files but some: `sample("hotkey", without=("keys.json",))`."""
 
-    def make(name: str = "hotkey") -> Path:
+    def make(name: str = "hotkey", *, without: tuple[str, ...] = ()) -> Path:
         made = made_samples / name
         if not made.exists():
             make_run(next(case for case in CASES if case.name == name), made, seconds=40)
-        return shutil.copytree(made, tmp_path / name)
+        run = shutil.copytree(made, tmp_path / name)
+        for file in without:
+            (run / file).unlink()
+        return run
 
     return make
 

@@ -70,6 +70,10 @@ SEVERAL = {
         "simulate hotkey --sed 3 --seed x --set nope",
         ["No such option '--sed'", "Invalid value for '--seed'", "'nope' is not PATH=VALUE"],
     ),
+    "prices": (
+        "simulate hotkey --prices there.toml --seed x",
+        ["Invalid value for '--seed'", "missing @ $.as_of"],
+    ),
     "a scenario": ("simulate hotke --seed x", ["Invalid value for '--seed'", "did you mean hotkey"]),
     "plan": ("plan hotkey --hours 3 --set nope --json=1", ["option '--hours'", "--json", "'nope' is"]),
     "plan of an account": ("plan hotkey --region x --set nope", ["add --target aws", "'nope' is not"]),

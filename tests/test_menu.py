@@ -1,7 +1,6 @@
 """The command line as a whole: every verb is there, tells machines, is silent where asked, and is quick."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -161,33 +160,3 @@ def test_a_shell_is_offered(
     with pytest.raises(SystemExit):
         main([])
     assert capsys.readouterr().out.splitlines() == offered
-
-
-@pytest.mark.opens
-@pytest.mark.parametrize(("no_color", "coloured"), [(None, True), ("1", False)])
-def test_a_terminal_gets_colours_unless_it_wants_none(no_color: str | None, coloured: bool) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    environment |= {"TERM": "xterm-256color"} | ({"NO_COLOR": no_color} if no_color else {})
-    said = on_a_terminal("plan", "hotkey", environment=environment)
-    assert b"Partition limit" in said
-    assert (b"\x1b[1;31m" in said or b"\x1b[31m" in said) == coloured
-
-
-def on_a_terminal(*arguments: str, environment: dict[str, str]) -> bytes:
-    """What keyheat prints where its stdout and stderr are a terminal."""
-    ours, theirs = os.openpty()
-    program = Path(sys.executable).parent / "keyheat"
-    with subprocess.Popen([program, *arguments], stdout=theirs, stderr=theirs, env=environment) as child:
-        os.close(theirs)
-        said = b""
-        while True:
-            try:
-                piece = os.read(ours, 65_536)
-            except OSError:  # Linux says so when the other side is closed
-                break
-            if not piece:
-                break
-            said += piece
-    os.close(ours)
-    assert child.returncode == 0
-    return said

@@ -48,16 +48,16 @@ def there() -> Iterator[Target]:
 def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
     """Runs the suite on a table; its load is made on a virtual clock, since this machine may be busy."""
 
-    def run(table: str = "orders", *more: str, options: tuple[str, ...] = ()) -> Said:
+    def run(table: str = "orders") -> Said:
         def load(job: Job, how: How, *, of_series: tuple[int, int] | None = None) -> int:
             return loaded(job, there, table)
 
         monkeypatch.setattr(keyheat.cli.suite, "make_run", load)
         of_table, target = f'[run]\ntable = "{table}"\n', f'target = "{there.url}"'
-        suite = a_suite("nightly", "load.duration_s=3", *more, head=target, more=of_table)
+        suite = a_suite("nightly", "load.duration_s=3", head=target, more=of_table)
         Path("nightly.toml").write_text(suite)
         accept = () if Path("reports/history.sqlite").exists() else ("--accept",)
-        return verb("regress", "nightly.toml", *accept, *options)
+        return verb("regress", "nightly.toml", *accept)
 
     return run
 
@@ -86,15 +86,3 @@ def test_a_night_without_a_change_is_compared_and_another_table_is_not(night: Ca
     another = night("events")
     assert another.code == 3
     assert another.says("table.name orders events")
-
-
-def test_what_really_changed_is_refused_and_nothing_else_is_told(night: Callable[..., Said]) -> None:
-    night()
-    said = night("orders", "load.item_bytes=16_000")
-    assert said.code == 2
-    (told,) = (line.strip() for line in said.out.splitlines() if line.startswith("  too-small"))
-    assert told.split() == ["too-small", "load.item_bytes", "8,000", "16,000"]
-    forced = night("orders", "load.item_bytes=16_000", options=("--force",))
-    assert forced.code == 1
-    assert forced.says("too-small load.item_bytes 8,000 16,000")
-    assert not forced.says("partition_key was")

@@ -1,10 +1,8 @@
 """Verbs that write pages and files of runs: report, compare and runs."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
@@ -70,13 +68,7 @@ def _write_csv(folder: Path, csv_dir: Path, *, show_keys: bool) -> int:
     return give(Answer(title="Frames", sentence=f"{files}.", notes=notes, data={"files": rows}), DONE)
 
 
-Thing = TypeVar("Thing")
-MANY = 30  # runs that have to be read, from which on it is said how far that is
-
-
-def _with_bar(places: Sequence[Thing]) -> Iterable[Thing]:
-    """Iterate, with a progress bar if there are many."""
-    return counted(places, len(places), "runs are read", bars) if len(places) > MANY else places
+MANY = 30  # runs from which on it is shown how many are read
 
 
 @click.command(cls=CheckedCommand)
@@ -92,7 +84,9 @@ def runs(folders: tuple[Path, ...], file: Path | None) -> int:
     if absent := [str(folder) for folder in folders if not folder.is_dir()]:
         raise click.UsageError(f"no such folder: {', '.join(absent)}; the default is {OUT}")
     searched = folders or (OUT,)
-    runs_found, problems = find_runs(searched, _with_bar)
+    runs_found, problems = find_runs(
+        searched, lambda runs: counted(runs, len(runs), "runs are read", bars) if len(runs) > MANY else runs
+    )
     written = file or searched[0] / NAME
     answer = runs_answer(runs_found, problems, searched, written.parent)
     code = INVALID if problems else DONE

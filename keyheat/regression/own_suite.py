@@ -1,6 +1,6 @@
 """Write a suite for a user's scenarios, and the schedules that run it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from keyheat.bounds import parsed_toml
@@ -51,7 +51,8 @@ def write_suite(
         if not (path.is_file() and path.read_bytes() == content.encode())
     }
     if not force:
-        errors += _report_existing(files)
+        there = (path for path in files if path.exists())
+        errors += [f"{short_path(path)} exists: add --force to write over it" for path in there]
     if text and target.exists():
         errors.append(f"{short_path(target)} exists and is not a suite: choose another --out")
     if kept and suite is not None:
@@ -78,10 +79,3 @@ def _validate(target: Path, text: str, errors: list[str]) -> Suite | None:
     except SuiteError as error:
         errors += error.errors
         return None
-
-
-def _report_existing(files: Iterable[Path]) -> Iterator[str]:
-    """Report files that would be overwritten."""
-    for path in files:
-        if path.exists():
-            yield f"{short_path(path)} exists: add --force to write over it"

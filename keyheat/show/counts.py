@@ -6,7 +6,7 @@ from typing import Final
 
 from keyheat.analysis.checks import WRONG
 from keyheat.analysis.report import ReportRun
-from keyheat.numbers import NOTHING, measured, percent, some, whole
+from keyheat.numbers import measured, percent, some, whole
 from keyheat.show.answer import Section, Table
 
 ELSEWHERE: Final = ("arrivals", "retries")  # groups that the section on the load generator shows
@@ -46,7 +46,7 @@ def counts_of(counted: Mapping[str, float]) -> Section | None:
     """Sentences on wrong and right results, then all numbers; None if nothing was counted."""
     tables = []
     for group, names in groupby(listed(counted), key=_group):
-        rows = ({"what": _in_words(name), "number": number_words(name, counted[name])} for name in names)
+        rows = ({"what": _in_words(name), "number": _number_words(name, counted[name])} for name in names)
         tables.append(Table(title=GROUPS.get(group, group.capitalize()), rows=tuple(rows)))
     if not tables:
         return None
@@ -67,10 +67,8 @@ def _in_words(name: str) -> str:
     return WORDS.get(name) or name.partition(".")[2].replace("_", " ").replace(".", ": ") or name
 
 
-def number_words(name: str, number: float | None) -> str:
+def _number_words(name: str, number: float) -> str:
     """A counted number with its unit; whole and large ones in every digit."""
-    if number is None:
-        return NOTHING
     reads = name.endswith("read_units") or _group(name) in ("reads", "cache")
     unit = "WCU" if name.endswith("write_units") else "RCU" if reads else "units"
     text = whole(number) if number == round(number) or number >= 1_000 else measured(number)

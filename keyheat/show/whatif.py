@@ -98,11 +98,6 @@ class Found:
         return step.outcome.accepted_per_s.get((self.search.question.index, direction), 0.0)
 
 
-def at_last(search: Search) -> Step:
-    """The answer, else the last number tried: the largest, or the smallest load."""
-    return search.answer or search.in_order[0 if search.question.kind == "load" else -1]
-
-
 def exit_code_of(search: Search) -> int:
     """0: answered; 1: the largest number is not enough; 3: a run is not valid."""
     if search.failing is not None and search.failing.state in NOT_OF_THE_TABLE:
@@ -206,7 +201,7 @@ def _beyond(result: Found, step: Step) -> str:
 
 def _facts(result: Found) -> Iterator[Fact]:
     """The evidence, the present number, and the cost in queries and dollars a month."""
-    search, edge, last = result.search, result.edge, at_last(result.search)
+    search, edge = result.search, result.edge
     if edge is not None and edge.verdict is not None and edge.state == "limited":
         grade = "inferred" if edge.on_burst else edge.verdict.grade
         words = capital(grade_words(grade, "local" if result.target == "local" else "aws"))
@@ -217,7 +212,7 @@ def _facts(result: Found) -> Iterator[Fact]:
     if present is not None:
         name = f"With {result.amount(present.value)}, as now"
         yield Fact(name=name, value=f"{result.throttled(present)} throttled")
-    costs = monthly(last, result.prices)
+    costs = monthly(search.answer or search.in_order[-1], result.prices)
     if result.kind == "shards" and search.direction is Direction.READ:
         yield Fact(name="One write of a copied item", value=some(costs.queries_per_read, "write"))
     elif result.kind == "shards":

@@ -1,7 +1,6 @@
 """Made-up runs, written once for the whole test session of a worker."""
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -9,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from keyheat.analysis.report import ReportRun
+from keyheat.show.answer import Answer
+from keyheat.show.console import PlainConsole
 from keyheat.show.html import html_of
 from keyheat.show.report import report_answer, write_report
+from keyheat.show.text import text_of as in_terminal
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 
@@ -25,20 +27,6 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def a_run(tmp_path: Path) -> Callable[..., Path]:
-    """A made-up run to spoil: `a_run("hotkey", without=["keys.json"])`."""
-
-    def make(name: str = "hotkey", *, without: tuple[str, ...] = ()) -> Path:
-        case = next(case for case in CASES if case.name == name)
-        run_dir = make_run(case, tmp_path / name, seconds=60)
-        for file in without:
-            (run_dir / file).unlink()
-        return run_dir
-
-    return make
-
-
-@pytest.fixture
 def address(samples: dict[str, Path]) -> str:
     """Where a browser finds the report of a hot key."""
     return write_report(samples["hotkey"], GENERATED_AT).as_uri()
@@ -47,6 +35,19 @@ def address(samples: dict[str, Path]) -> str:
 @pytest.fixture
 def generated_at() -> datetime:
     return GENERATED_AT
+
+
+def on_screen(answer: Answer, width: int = 80) -> str:
+    """What a terminal shows of an answer, as verbs print it."""
+    console = PlainConsole(width=width, no_color=True)
+    with console.capture() as captured:
+        console.print(in_terminal(answer))
+    return captured.get()
+
+
+def trimmed(text: str) -> str:
+    """Text whose lines end without spaces, as a golden file has it."""
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def page_of(run: ReportRun, at: datetime = GENERATED_AT) -> str:

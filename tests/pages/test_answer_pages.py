@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from keyheat.analysis.advice.proof import Tried
-from keyheat.show.charts.before_after import fix_figure
 from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.html import html_of, save
 from keyheat.terms import THROTTLED_BY, titled
@@ -51,12 +50,3 @@ def test_a_limit_that_hardly_throttles_is_not_called_nothing(fix: Fix) -> None:
     assert throttled_by(before) == "a partition limit (table writes)"
     assert throttled_by(replace(after, diagnosis=few)) == "hardly anything: a partition limit (table writes)"
     assert throttled_by(after) == "nothing"
-
-
-def test_the_fix_says_its_verdict_first_and_links_both_reports(visit, fix):
-    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
-    page = visit(save(fix.proof.before[0].folder.parent / "fix.html", html_of(answer, AT)).as_uri())
-    assert "throttles/s after" in page.locator("body").inner_text()
-    assert page.locator("#verdict").inner_text().startswith("Fixed: with 20 shards, throttles")
-    links = page.locator("article a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
-    assert links == ["before-1/report.html", "after-1/report.html"]

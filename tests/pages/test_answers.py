@@ -11,12 +11,11 @@ import pytest
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.report import ReportRun, evidence_alone, load_run
 from keyheat.numbers import span
-from keyheat.runs.formats import Cure, CureStep, GeneratorFacts, MonthlyBill, Recommendation
+from keyheat.runs.formats import Cure, CureStep, MonthlyBill, Recommendation
 from keyheat.show.answer import Fact
 from keyheat.show.charts.generator import generator_words
 from keyheat.show.questions import first_facts
 from keyheat.show.run import run_answer
-from keyheat.show.verdict import verdict_sentence
 from keyheat.words import WRITE
 
 Story = Callable[[str], ReportRun]
@@ -161,16 +160,6 @@ def test_the_share_of_a_limit_is_of_the_throttles_whose_limit_is_told(
     totals = run.totals.model_copy(update={"attempts": 100_000, "throttled": sum(told.values()) + unstated})
     found = asked(with_diagnosis(with_manifest(run, totals=totals), labels=labels))["bad"].beside
     assert [one for one in found if "limit" in one] == said
-
-
-def test_the_parts_of_two_limits_are_of_the_throttles_whose_limit_is_told(story: Story) -> None:
-    run = story("hotkey")
-    facts = replace(facts_of(run), labelled=1_000, run_throttles=1_000, beside=(("were reads", 0.4),))
-    told = verdict_sentence(run.diagnosis.verdict, facts, GeneratorFacts(bound=False))
-    assert told.endswith("This explains 60 % of the throttles; 40 % were reads.")
-    more = replace(facts, run_throttles=50_000)
-    told = verdict_sentence(run.diagnosis.verdict, more, GeneratorFacts(bound=False))
-    assert told.endswith("This explains 60 % of the labelled throttles; 40 % were reads.")
 
 
 @pytest.mark.parametrize(

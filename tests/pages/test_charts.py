@@ -250,8 +250,8 @@ def section(text: str, name: str) -> str:
 
 
 @pytest.mark.slow
-def test_of_a_run_on_aws_one_line_says_that_partitions_are_not_known(a_run: Any) -> None:
-    run_dir = a_run(without=("partitions.parquet",))
+def test_of_a_run_on_aws_one_line_says_that_partitions_are_not_known(sample: Any) -> None:
+    run_dir = sample(without=("partitions.parquet",))
     manifest = orjson.loads((run_dir / "run.json").read_bytes())
     (run_dir / "run.json").write_bytes(orjson.dumps({**manifest, "target": "aws"}))
     text = page_of(load_run(run_dir))
@@ -263,8 +263,8 @@ def use(key: str, throttles: int, **more: Any) -> dict[str, Any]:
     return {"key": key, "shown": None, "units": 50.0, "throttles": throttles, "share": 0.5, **more}
 
 
-def test_the_most_throttled_keys_come_first(a_run: Callable[[], Path]) -> None:
-    folder = a_run()
+def test_the_most_throttled_keys_come_first(sample: Callable[[], Path]) -> None:
+    folder = sample()
     assert throttled_key_table(load_run(folder)) is None, "the record does not say"
     keys = orjson.loads((folder / "keys.json").read_bytes())
     keys["by_throttles"] = {

@@ -40,8 +40,8 @@ def test_every_measure_is_a_row(samples, golden: Golden):
 
 
 @pytest.mark.slow
-def test_what_one_run_lacks_has_a_reason_and_wrong_reads_come_first(samples, a_run):
-    counting = change(a_run("sharded"), counted={"reads.checked": 20.0, "reads.missing": 1.0})
+def test_what_one_run_lacks_has_a_reason_and_wrong_reads_come_first(samples, sample):
+    counting = change(sample("sharded"), counted={"reads.checked": 20.0, "reads.missing": 1.0})
     first = cells(samples["hotkey"], counting)["First throttle after"]
     assert first[1] == "nothing was throttled"
     (wrong,) = answer_of(counting).sections[0].wrong
@@ -81,10 +81,10 @@ def test_the_answer_says_first_which_runs_were_throttled_and_by_what(
             in answer.warnings) == ("generator-bound" in names)  # fmt: skip
 
 
-def test_runs_of_other_scales_are_warned_of_and_one_without_seconds_has_a_card(samples, a_run):
-    other = change(a_run("sharded"), scale=0.1)
+def test_runs_of_other_scales_are_warned_of_and_one_without_seconds_has_a_card(samples, sample):
+    other = change(sample("sharded"), scale=0.1)
     assert any("different scales" in line for line in answer_of(samples["sharded"], other).warnings)
-    silent = answer_of(a_run("hotkey", without=("seconds.parquet",)))
+    silent = answer_of(sample("hotkey", without=("seconds.parquet",)))
     assert silent.parts[0].label == "Partition limit"
 
 

@@ -71,9 +71,17 @@ def test_no_text_is_obeyed_and_none_raises(text: str) -> None:
     assert len(plain(text)) == len(text)
 
 
-def test_our_own_styles_are_still_there_and_signs_of_markup_are_text() -> None:
+def test_our_own_styles_are_still_there_unless_nobody_wants_them_and_signs_of_markup_are_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
     written = on_a_terminal(lambda console: console.print(Text.assemble("a ", ("b", "bold"))))
     assert written == "a \x1b[1mb\x1b[0m\n"
+    red = Text("a", style="red")
+    assert on_a_terminal(lambda console: console.print(red)) == "\x1b[31ma\x1b[0m\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert on_a_terminal(lambda console: console.print(red)) == "a\n"
     written = on_a_terminal(lambda console: console.print("[bold]a[/] [/x] :boom:"))
     assert written == "[bold]a[/] [/x] :boom:\n"
 

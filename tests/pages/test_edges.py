@@ -155,8 +155,8 @@ def test_utilisation_is_not_judged_by_units_that_are_not_dynamodbs(tmp_path):
     assert "its units are not judged: they may not be DynamoDB&#39;s" in pages[1]
 
 
-def test_what_the_analyzer_has_missed_is_said_once(a_run):
-    folder = a_run(without=("evidence.json",))
+def test_what_the_analyzer_has_missed_is_said_once(sample):
+    folder = sample(without=("evidence.json",))
     write_diagnosis(folder / "diagnosis.json", analyze_run(folder))
     run = load_run(folder)
     assert "evidence.json is missing" in run.diagnosis.coverage.missing

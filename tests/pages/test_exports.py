@@ -30,8 +30,8 @@ def test_every_frame_is_a_file_with_every_row(verb, samples, tmp_path):
     assert "" in windows, "of the whole run: no window, and not one at zero"
 
 
-def test_values_of_keys_are_written_only_if_asked(a_run, tmp_path):
-    folder = a_run()
+def test_values_of_keys_are_written_only_if_asked(sample, tmp_path):
+    folder = sample()
     path = folder / "keys.json"
     content = json.loads(path.read_text())
     for loads in content["overall"].values():

@@ -57,15 +57,15 @@ def test_a_report_is_whole_and_needs_nothing_else(samples, name):
         assert re.search(rf'id="{chart}" role="img" aria-label="[^"]+"', text)
 
 
-def test_the_diagnosis_alone_makes_a_report(a_run):
-    text = page(a_run(without=tuple(OPTIONAL)))
+def test_the_diagnosis_alone_makes_a_report(sample):
+    text = page(sample(without=tuple(OPTIONAL)))
     assert "Writes were throttled by a partition limit" in text
     assert all(f"<code>{name}</code> not in the run directory" in text for name in OPTIONAL)
 
 
 @pytest.mark.slow
-def test_what_users_wrote_is_escaped_everywhere(a_run):
-    run_dir = a_run()
+def test_what_users_wrote_is_escaped_everywhere(sample):
+    run_dir = sample()
     for name in ("run.json", "evidence.json", "diagnosis.json", "keys.json"):
         content = json.loads((run_dir / name).read_text())
         (run_dir / name).write_text(json.dumps(spoiled(content)))

@@ -3,12 +3,10 @@
 import json
 from collections.abc import Callable
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
@@ -16,9 +14,9 @@ from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.show.answer import json_of
 from keyheat.show.markdown import markdown_of
 from keyheat.show.plan import plan_answer
-from keyheat.show.text import text_of
 from tests.conftest import Golden
 from tests.make import SCENARIOS, a_shipped
+from tests.pages.conftest import on_screen, trimmed
 
 LOW = {"TableMaxWriteCapacityUnits": 3_000, "TableMaxReadCapacityUnits": 40_000}
 LOWEST = {"TableMaxWriteCapacityUnits": 1_900, "TableMaxReadCapacityUnits": 1_900}
@@ -29,12 +27,6 @@ def plan_of(name: str = "hotkey", *settings: str, loadtest: str | None = None, *
     parts = {} if loadtest is None else {"loadtest": loadtest}
     scenario = a_shipped(name, *settings, **parts)
     return plan_run(scenario, load_prices(), margin=1.5, folder=SCENARIOS, **wanted)
-
-
-def on_paper(plan: ScenarioPlan) -> str:
-    paper = StringIO()
-    Console(width=80, file=paper).print(text_of(plan_answer(plan)))
-    return "".join(f"{line.rstrip()}\n" for line in paper.getvalue().splitlines())
 
 
 SINE = 'load.shape={kind="sine", low_per_s=0, high_per_s=3000, period_s=50}'
@@ -63,14 +55,15 @@ PLANS: dict[str, Callable[[], ScenarioPlan]] = {
 
 @pytest.mark.parametrize("name", PLANS)
 def test_what_a_plan_says(name: str, golden: Golden) -> None:
-    golden(Path(__file__).parent / "golden" / f"plan-{name.replace(' ', '-')}.txt", on_paper(PLANS[name]()))
+    shown = trimmed(on_screen(plan_answer(PLANS[name]())))
+    golden(Path(__file__).parent / "golden" / f"plan-{name.replace(' ', '-')}.txt", shown)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_shipped_scenario_has_a_plan_within_80_columns_as_json_and_as_markdown(path: Path) -> None:
     plan = plan_of(path.stem, metric_requests=3_000)
-    assert max(map(len, on_paper(plan).splitlines())) <= 80
+    assert max(map(len, on_screen(plan_answer(plan)).splitlines())) <= 80
     content = json_of(plan_answer(plan))
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert markdown_of(plan_answer(plan)).startswith(f"## {plan.scenario.name}: ")

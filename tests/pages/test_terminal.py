@@ -1,18 +1,16 @@
 """The answer in a terminal, or in a pipe: plain lines, none of them wider than the screen."""
 
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from keyheat.analysis.report import ReportRun, load_run
 from keyheat.runs.formats import Diagnosis, Label
 from keyheat.show.answer import Answer, Table
 from keyheat.show.run import first_screen, run_answer
-from keyheat.show.text import text_of
 from tests.conftest import Golden
+from tests.pages.conftest import on_screen
 from tools.samples.cases import CASES
 
 LABEL = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z", "resource": "table",
@@ -21,11 +19,7 @@ LABEL = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z", "resour
 
 
 def printed(diagnosis, run=None, width=80):
-    out = StringIO()
-    Console(file=out, width=width, highlight=False, soft_wrap=True).print(
-        text_of(run_answer(run or ReportRun(diagnosis=diagnosis)))
-    )
-    return out.getvalue()
+    return on_screen(run_answer(run or ReportRun(diagnosis=diagnosis)), width)
 
 
 @pytest.mark.parametrize("name", [case.name for case in CASES])
@@ -72,11 +66,8 @@ def test_heads_of_a_table_break_between_words():
     table = Table(
         title="Then", rows=(dict(zip(heads, ("consumed, WCU/s", "172", "1,080", "96"), strict=True)),)
     )
-    out = StringIO()
-    Console(file=out, width=80, highlight=False).print(
-        text_of(Answer(title="", sentence="", tables=(table,)))
-    )
-    assert [line.rstrip() for line in out.getvalue().splitlines()][-4:] == [
+    shown = on_screen(Answer(title="", sentence="", tables=(table,)))
+    assert [line.rstrip() for line in shown.splitlines()][-4:] == [
         "  index",
         "  by-clinic,",
         "  writes           while throttled  in the 20 min before  in the hours before",

@@ -21,6 +21,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("partition", {"hot_beside": (OTHER,)}),
     ("partition", {"hot_beside": (OTHER,) * 5}),
     ("partition", {"hot_key": None}),
+    ("partition", {"beside": (("were reads", 0.4),)}),
+    ("partition", {"beside": (("were reads", 0.4),), "run_throttles": 50_000}),
     ("partition", {"resource": INDEX}),
     ("partition", {"resource": INDEX, "provisioned_per_s": None, "hot_key": None}),
     ("partition", {"resource": READS, "ceiling_per_s": 3000.0, "consumed_per_s": None}),

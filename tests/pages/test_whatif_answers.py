@@ -4,27 +4,25 @@ import json
 import re
 from dataclasses import replace
 from datetime import datetime
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from keyheat.model.resources import Cause
 from keyheat.model.retries import policy_named
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import overridden
-from keyheat.show.answer import Answer, json_of
+from keyheat.show.answer import json_of
 from keyheat.show.html import html_of
 from keyheat.show.markdown import markdown_of
 from keyheat.show.retries import found_in, retries_answer, retry_figure, sentence_of
-from keyheat.show.text import text_of
 from keyheat.show.whatif import exit_code_of, search_answer, together
 from keyheat.simulator.outcome import LimitHit
 from keyheat.words import WRITE, Direction
 from tests.conftest import Golden
 from tests.make import SCENARIOS
+from tests.pages.conftest import on_screen, trimmed
 from tests.pages.made_answers import (
     BUSY,
     HOTKEY,
@@ -45,12 +43,6 @@ GOLDEN = Path(__file__).parent / "golden"
 QUESTIONS = ("shards", "capacity", "load", "retries")
 
 
-def in_text(answer: Answer) -> str:
-    console = Console(width=80, file=StringIO())
-    console.print(text_of(answer))
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"  # type: ignore[attr-defined]
-
-
 def skeleton(page: str) -> str:
     """The outline of a page: its parts, headings, facts and columns."""
     body = page[page.index("<body") : page.index("<noscript>")]
@@ -65,7 +57,7 @@ def test_every_renderer_shows_the_whole_answer(question: str, generated_at: date
     for figure in content["figures"]:
         figure["figure"] = [trace.get("name") for trace in figure["figure"]["data"]]
     shown = {
-        "txt": in_text(answer),
+        "txt": trimmed(on_screen(answer)),
         "md": markdown_of(answer),
         "json": "".join(f"{name}: {json.dumps(value)}\n" for name, value in content.items()),
         "html": skeleton(html_of(answer, generated_at)),
@@ -243,7 +235,7 @@ def test_the_own_client_is_named_with_its_quota(tmp_path: Path) -> None:
     own = load_scenario(file)
     answer = retries_answer(own, (NONE, replace(BUSY, policy=own.client.policy)), 3)
     assert answer.sentence.startswith("With js-v3-adaptive, attempts 6, quota 50, 20 % of 100 requests")
-    said = " ".join(in_text(answer).split())
+    said = " ".join(on_screen(answer).split())
     assert "500 tokens, the scenario's own with 50 (--clients N)" in said
     assert "…" not in said
 

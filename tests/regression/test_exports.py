@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 from junitparser import JUnitXml
-from rich.console import Console
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.exports import (
@@ -30,7 +29,7 @@ from keyheat.regression.outcome import EXIT_CODES, Gate, SessionOutcome
 from keyheat.regression.phrases import headline, relative, value
 from keyheat.show.regression import outcome_answer
 from keyheat.show.session_files import comment, write_session
-from keyheat.show.text import text_of
+from tests.pages.conftest import on_screen
 from tests.regression.outcomes import (
     HOSTILE,
     HOSTILE_WORDS,
@@ -58,13 +57,6 @@ JENKINS = {
 NUMBERS = {"tests", "failures", "errors", "skipped", "time"}
 
 
-def in_terminal(outcome: SessionOutcome) -> str:
-    console = Console(width=80, highlight=False, soft_wrap=True, no_color=True)
-    with console.capture() as captured:
-        console.print(text_of(outcome_answer(outcome)))
-    return captured.get()
-
-
 def junit(outcome: SessionOutcome, folder: Path) -> str:
     write_junit(folder / "junit.xml", outcome)
     return (folder / "junit.xml").read_text(encoding="utf-8")
@@ -75,7 +67,7 @@ def test_every_outcome_in_every_form(name: str, tmp_path: Path, golden: Callable
     """The verdict comes first in a terminal, and all fits; annotations are lines that the runner reads."""
     outcome = OUTCOMES[name]
     forms = {
-        "terminal": in_terminal(outcome),
+        "terminal": on_screen(outcome_answer(outcome)),
         "annotations": "\n".join(annotations(outcome)),
         "markdown": comment(outcome),
         "junit": junit(outcome, tmp_path),
@@ -160,7 +152,7 @@ def test_markdown_makes_nothing_of_words_from_outside_and_fits_into_a_comment() 
     long = an_outcome("regressed", findings=many(2_000).findings, because=("because " * 20,) * 1_000)
     assert len(comment(long)) < 65_536
     assert "and 980 more" in comment(long)
-    assert "24 more are below." in in_terminal(many(44))
+    assert "24 more are below." in on_screen(outcome_answer(many(44)))
 
 
 # JUnit

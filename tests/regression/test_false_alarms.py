@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import _simulated, month
-from benchmarks._compared import counted
+from benchmarks import month
 from benchmarks._nights import MONTH, changes_on
-from benchmarks.regression import RECORDED, drawn, simulated_sides
+from benchmarks.regression import RECORDED, drawn
 
 pytestmark = pytest.mark.slow
 
@@ -27,16 +26,6 @@ def test_on_a_busy_machine_no_alarm_is_false_and_a_tenth_less_is_found(
 ) -> None:
     assert measured[f"{how}: false alarms"] == 0
     assert measured[f"{how}: hotkey lost 10 %"] == 30
-
-
-@pytest.mark.nightly
-def test_a_tenth_less_is_found_on_the_simulator() -> None:
-    hotkey = {"hotkey": _simulated.SAME["hotkey"]}
-    less = {"hotkey": _simulated.LESS["hotkey"]}
-    assert counted([simulated_sides(hotkey, hotkey, number) for number in range(2)]).worse == 0
-    assert counted([simulated_sides(hotkey, less, number) for number in range(2)]).units_worse == {
-        "hotkey": 2
-    }
 
 
 @pytest.mark.nightly

@@ -84,7 +84,7 @@ def test_a_program_is_answered_in_json(kept: Path, run: Run, command: str) -> No
     assert json.loads(said.out)["format"] == "keyheat.history/1"
 
 
-def test_a_history_that_has_nothing_says_what_to_do(run: Run) -> None:
+def test_a_history_that_has_nothing_says_what_to_do(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     said = run(LIST)
     assert said.code == 0
     assert said.says("reports/history.sqlite has no sessions yet. The first one: keyheat regress SUITE")
@@ -97,3 +97,5 @@ def test_a_history_that_has_nothing_says_what_to_do(run: Run) -> None:
     History(Path("reports/history.sqlite")).__exit__(None, None, None)
     assert run(LIST).says("has no sessions yet")
     assert run(TREND).code == 2
+    monkeypatch.setenv("KEYHEAT_HISTORY", "other.sqlite")
+    assert run(LIST).says("other.sqlite has no sessions yet")
