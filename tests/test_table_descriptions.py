@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.session import get_session
 
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
 from keyheat.intake.tables import NotTaken, SourceTable
+from keyheat.intake.vocabulary import TABLE, find_unknown
 from keyheat.words import DONE, WRONG_USE
 
 KEYS = {
@@ -165,6 +167,34 @@ def test_a_model_that_disagrees_with_itself_says_what_is_taken(read: Read) -> No
     assert "read = 1_000, write = 1_200 }  # ASSUMED: read and write as for the table" in text
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["Table", "GlobalTable"])
+def test_every_property_of_cloudformation_is_known(kind: str) -> None:
+    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # half a second, which only this test waits for
+
+    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", f"AWS::DynamoDB::{kind}").schema
+
+    def full(part: Any) -> Any:
+        part = schema["definitions"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        if "items" in part:
+            return [full(part["items"])]
+        return {name: full(one) for name, one in part.get("properties", {}).items()}
+
+    assert not list(find_unknown(full(schema), "T"))
+
+
+def test_every_member_of_describe_table_is_known() -> None:
+    model = get_session().get_service_model("dynamodb")
+
+    def full(shape: Any) -> Any:
+        if shape.type_name == "list":
+            return [full(shape.member)]
+        return {name: full(one) for name, one in getattr(shape, "members", {}).items()}
+
+    for name in ("TableDescription", "CreateTableInput"):
+        assert not list(find_unknown(full(model.shape_for(name)), "T", TABLE))
+
+
 def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
     verb: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +250,10 @@ TAKEN: dict[str, tuple[Any, str, str]] = {
         template({**PROVISIONED, "ProvisionedThroughput": MAPPED}) | {"Mappings": {"M": {"eu": {"r": "25"}}}},
         "", "provisioned = { read = 25, write = 5 }",
     ),
+    "a misspelt property": (
+        template({**PLAIN, "TableClas": "STANDARD"}),
+        "T.TableClas is unknown: did you mean TableClass?", "",
+    ),
     "a size that no item has": (
         {"Table": {**DESCRIBED, "TableSizeBytes": 1e40, "ItemCount": 1}},
         "its TableSizeBytes 1e+40 with its ItemCount 1: impossible item size",
@@ -268,8 +302,10 @@ REFUSED: list[tuple[Any, list[str]]] = [
          "orders: its ReadCapacityUnits is 1e+20"],
     ),
     (
-        template({**PROVISIONED, "ProvisionedThroughput": WITHOUT_READS}),
-        ["T: it is provisioned, without ReadCapacityUnits"],
+        template({**PROVISIONED, "BilingMode": "x", "ProvisionedThroughput": WITHOUT_READS}),
+        ["T.BilingMode is unknown: did you mean BillingMode?",
+         "T.ProvisionedThroughput.ReadCapacityUnit is unknown: did you mean ReadCapacityUnits?",
+         "T: it is provisioned, without ReadCapacityUnits"],
     ),
     (template(["x"]), ["T is not a mapping of properties"]),
     (

@@ -10,7 +10,7 @@ from typing import Any, Final
 from keyheat.intake.faults import check_name
 from keyheat.intake.scaling import Scaling, Side, bounds_of, parse_policy, scaled_side
 from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
-from keyheat.intake.vocabulary import as_number, find_malformed, with_numbers
+from keyheat.intake.vocabulary import as_number, find_malformed, find_unknown, with_numbers
 from keyheat.words import enumerated
 
 TABLE, GLOBAL, SIMPLE = "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable", "AWS::Serverless::SimpleTable"
@@ -218,7 +218,7 @@ def _read_resource(
 ) -> Iterator[SourceTable]:
     """Yield a resource's table; yield nothing and add a note if it is unusable."""
     properties = template.resolved(resource.get("Properties") or {}, name)
-    unresolved = template.take_open()
+    unresolved = [*template.take_open(), *find_unknown(properties, name)]
     if wrong := list(find_malformed(properties, name)):
         notes += [*wrong, *unresolved]
         return

@@ -10,7 +10,7 @@ from keyheat.intake.cloudformation import MALFORMED, is_template, read_template
 from keyheat.intake.faults import check_name
 from keyheat.intake.tables import NotTaken, Source, accept_table, printable_line
 from keyheat.intake.terraform import is_terraform, read_terraform
-from keyheat.intake.vocabulary import find_malformed, with_numbers
+from keyheat.intake.vocabulary import find_malformed, find_unknown, with_numbers
 from keyheat.intake.workbench import is_model, read_model
 from keyheat.validation import table_in
 
@@ -55,7 +55,10 @@ def source_of(description: Mapping[str, Any]) -> Source:
     """Read one table from a DescribeTable response."""
     name = printable_line(str(description.get("TableName")))
     notes = list(find_malformed(description, name))
-    problems = check_name(f"{name}: its TableName", description.get("TableName"))
+    problems = [
+        *find_unknown(description, name),
+        *check_name(f"{name}: its TableName", description.get("TableName")),
+    ]
     tables = () if notes else tuple(accept_table(name, with_numbers(description), notes, problems))
     described = description.keys() & {"TableStatus", "TableArn", "CreationDateTime"}
     format_ = "a DescribeTable response" if described else "a CreateTable request"

@@ -1,4 +1,4 @@
-"""Properties of a table description that are read: mappings, lists and numbers.
+"""Properties of a table description: their names and types.
 
 CloudFormation templates, CreateTable and DescribeTable share this vocabulary. Sources:
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/AWS_DynamoDB.html
@@ -6,51 +6,107 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescript
 """
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 Attributes = Mapping[str, Any]
 """A table in DescribeTable's properties, the common form of all formats."""
 Shape = Any
-"""A mapping by properties, a list by its one member; `int` for a number; what is not named is anything."""
+"""A mapping by properties, a list by its one member; `int` for a number, None for anything."""
 
 
-UNITS: Final[Shape] = {"ReadCapacityUnits": int, "WriteCapacityUnits": int}
+def _open(names: str) -> dict[str, None]:
+    """Properties with any value."""
+    return dict.fromkeys(names.split())
+
+
 SCALED: Final[Shape] = {
     **dict.fromkeys(("MinCapacity", "MaxCapacity", "SeedCapacity"), int),
-    "TargetTrackingScalingPolicyConfiguration": dict.fromkeys(
-        ("TargetValue", "ScaleInCooldown", "ScaleOutCooldown"), int
-    ),
+    "TargetTrackingScalingPolicyConfiguration": {
+        **dict.fromkeys(("TargetValue", "ScaleInCooldown", "ScaleOutCooldown"), int),
+        "DisableScaleIn": None,
+    },
 }
 CAPACITY: Final[Shape] = {
-    "ProvisionedThroughput": UNITS,
+    "ProvisionedThroughput": {
+        "ReadCapacityUnits": int,
+        "WriteCapacityUnits": int,
+        **_open("LastIncreaseDateTime LastDecreaseDateTime NumberOfDecreasesToday"),
+    },
     "OnDemandThroughput": {"MaxReadRequestUnits": int, "MaxWriteRequestUnits": int},
-    "WarmThroughput": {"ReadUnitsPerSecond": int, "WriteUnitsPerSecond": int},
+    "WarmThroughput": {"ReadUnitsPerSecond": int, "WriteUnitsPerSecond": int, "Status": None},
 }
 """Of tables and indexes."""
-SETTINGS: Final[Shape] = {
-    f"{side}{kind}ThroughputSettings": shape
-    for side in ("Read", "Write")
-    for kind, shape in (
-        ("Provisioned", {"ReadCapacityUnits": int, f"{side}CapacityAutoScalingSettings": SCALED}),
-        ("OnDemand", {f"Max{side}RequestUnits": int}),
-    )
+READS: Final[Shape] = {
+    "ReadProvisionedThroughputSettings": {
+        "ReadCapacityUnits": int,
+        "ReadCapacityAutoScalingSettings": SCALED,
+    },
+    "ReadOnDemandThroughputSettings": {"MaxReadRequestUnits": int},
 }
 """Of a global table in CloudFormation: reads per replica, writes for all replicas."""
-KEYS: Final[Shape] = [{}]
-INDEX: Final[Shape] = {"KeySchema": KEYS, "Projection": {}, **CAPACITY, **SETTINGS}
-TABLE: Final[Shape] = {
-    "AttributeDefinitions": [{}],
-    "KeySchema": KEYS,
-    "LocalSecondaryIndexes": [INDEX],
-    "GlobalSecondaryIndexes": [INDEX],
-    "Replicas": [{**SETTINGS, "GlobalSecondaryIndexes": [SETTINGS]}],
-    "BillingModeSummary": {},
-    "StreamSpecification": {},
-    "TableClassSummary": {},
-    "PrimaryKey": {},
-    **CAPACITY,
-    **SETTINGS,
+WRITES: Final[Shape] = {
+    "WriteProvisionedThroughputSettings": {"WriteCapacityAutoScalingSettings": SCALED},
+    "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": int},
 }
+OVERRIDES: Final[Shape] = {
+    "ProvisionedThroughputOverride": {"ReadCapacityUnits": int},
+    "OnDemandThroughputOverride": {"MaxReadRequestUnits": int},
+}
+LOCAL: Final[Shape] = {
+    "KeySchema": [_open("AttributeName KeyType")],
+    "Projection": _open("ProjectionType NonKeyAttributes"),
+    **_open("IndexName IndexArn IndexSizeBytes ItemCount"),
+}
+INDEX: Final[Shape] = {
+    **LOCAL, **CAPACITY, **READS, **WRITES,
+    **_open("IndexStatus Backfilling ContributorInsightsSpecification"),
+}  # fmt: skip
+REPLICA: Final[Shape] = {
+    **READS,
+    **OVERRIDES,
+    **_open(
+        "Region RegionName ReplicaStatus ReplicaArn ReplicaStatusDescription ReplicaStatusPercentProgress "
+        "KMSMasterKeyId WarmThroughput ReplicaInaccessibleDateTime ReplicaTableClassSummary TableClass "
+        "GlobalTableSettingsReplicationMode ContributorInsightsSpecification DeletionProtectionEnabled "
+        "DisassociationProtectionEnabled KinesisStreamSpecification PointInTimeRecoverySpecification "
+        "ReplicaStreamSpecification ResourcePolicy SSESpecification Tags"
+    ),
+    "GlobalSecondaryIndexes": [
+        {**READS, **OVERRIDES, **_open("IndexName WarmThroughput ContributorInsightsSpecification")}
+    ],
+}
+TABLE: Final[Shape] = {
+    "AttributeDefinitions": [_open("AttributeName AttributeType")],
+    "KeySchema": [_open("AttributeName KeyType")],
+    "LocalSecondaryIndexes": [LOCAL],
+    "GlobalSecondaryIndexes": [INDEX],
+    "Replicas": [REPLICA],
+    "BillingModeSummary": _open("BillingMode LastUpdateToPayPerRequestDateTime"),
+    "StreamSpecification": _open("StreamEnabled StreamViewType ResourcePolicy Tags"),
+    "TableClassSummary": _open("TableClass LastUpdateDateTime"),
+    "PrimaryKey": _open("Name Type"),
+    **CAPACITY, **READS, **WRITES,
+    **_open(
+        "TableName TableArn TableId TableStatus TableType TableSizeBytes ItemCount CreationDateTime Arn "
+        "StreamArn LatestStreamArn LatestStreamLabel BillingMode TableClass GlobalTableVersion "
+        "GlobalTableWitnesses GlobalTableSettingsReplicationMode GlobalTableSourceArn MultiRegionConsistency "
+        "RestoreSummary SSEDescription SSESpecification ArchivalSummary DeletionProtectionEnabled "
+        "DisassociationProtectionEnabled ContributorInsightsSpecification ImportSourceSpecification "
+        "KinesisStreamSpecification PointInTimeRecoverySpecification ResourcePolicy Tags "
+        "TimeToLiveSpecification VectorIndexes"
+    ),
+}  # fmt: skip
+
+
+def find_unknown(value: Any, path: str, shape: Shape = TABLE) -> Iterator[str]:
+    """Unknown properties, each with the likely correct one."""
+    for name in value if isinstance(value, Mapping) and isinstance(shape, Mapping) else ():
+        if name not in shape:
+            near = get_close_matches(str(name), shape, n=1)
+            yield f"{path}.{name} is unknown" + (f": did you mean {near[0]}?" if near else "")
+    for where, member, inner in _members(value, path, shape):
+        yield from find_unknown(member, where, inner)
 
 
 def find_malformed(value: Any, path: str, shape: Shape = TABLE) -> Iterator[str]:
