@@ -16,6 +16,7 @@ from keyheat.words import Direction, Resource
 
 NOTABLE: Final = 0.2  # least relative change of a rate
 NOTABLE_SHARE: Final = 0.1  # least change of an operation's share of all requests
+NOT_PUBLISHED: Final = Steps((), (), None)  # what a description says of today was perhaps not in force then
 LEAST_CALM: Final = 5  # cells before the first throttle that outrank earlier windows
 
 
@@ -62,6 +63,10 @@ class Changes:
     now: Period
     before: tuple[Period, ...]
     rose_s: float  # when the demand of now began: burst capacity may have served it before the throttles
+    unseen: bool = False  # whether CloudWatch has no point of some time between the rise and the throttles
+    later: tuple[float, float] | None = (
+        None  # another capacity, units/s, and when it was first seen afterwards
+    )
 
     @property
     def reference(self) -> Period | None:
@@ -104,7 +109,23 @@ def changes(
             before.append(period)
     if calm is not None:
         before.insert(len(before) if calm.brief else 0, calm)
-    return Changes(resource=resource, now=now, before=tuple(before), rose_s=rose_s)
+    track = timeline(evidence).track(resource.index, resource.direction)
+    return Changes(
+        resource=resource,
+        now=now,
+        before=tuple(before),
+        rose_s=rose_s,
+        unseen=bool(track and track.consumed and track.unpublished(rose_s, now.start_s)),
+        later=_later(track.provisioned, now) if track else None,
+    )
+
+
+def _later(provisioned: Steps, now: Period) -> tuple[float, float] | None:
+    """Return the first other capacity that was published after the throttles, and when."""
+    last = now.provisioned_last_per_s
+    published = zip(provisioned.starts_s, provisioned.values, strict=True)
+    following = ((units, at_s) for at_s, units in published if at_s >= now.end_s and units != last)
+    return next(following, None) if last is not None else None
 
 
 def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: float) -> float:
@@ -142,6 +163,7 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
     if track is None:
         return None
     cells = track.consumed_cells(spans)
+    capacity = track.provisioned if track.provisioned.starts_s else NOT_PUBLISHED
     counted = {*(track.consumed or ()), *(track.events or ()), *map(track.cell_of, track.reasons)}
     throttles = sum(track.refused(cell) for cell in counted if within(cell, track.step_s, spans))
     return Period(
@@ -152,8 +174,8 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
         busiest_s=track.busiest_throttled(cells),
         at_least=bool(throttles) and track.asked_at_least(cells),
         throttles=throttles if cells or throttles else None,
-        provisioned_first_per_s=_nearest(track.provisioned, cells, first=True),
-        provisioned_last_per_s=_nearest(track.provisioned, cells),
+        provisioned_first_per_s=_nearest(capacity, cells, first=True),
+        provisioned_last_per_s=_nearest(capacity, cells),
         maximum_per_s=_nearest(track.maximum, cells, first=bool(throttles)),
         per_operation=_per_operation(evidence, resource.direction, spans),
         indexes=frozenset(

@@ -321,9 +321,21 @@ def _attempts(run: ReportRun) -> tuple[int | None, int]:
 
 
 def _published(run: ReportRun) -> dict[Resource, int]:
-    """Throttles that CloudWatch counts of each resource that others load: their logs hold a part of them."""
-    tracks = run.arranged.tracks if run.arranged and run.alone else ()
-    return {Resource(track.index, track.direction): track.published_throttles for track in tracks}
+    """Throttles that CloudWatch counts of each resource that others load: their logs hold a part of them.
+
+    A write that an index refused is not counted again where the table's events have it as well.
+    """
+    if run.arranged is None or not run.alone:
+        return {}
+    counts = {
+        Resource(track.index, track.direction): track.published_throttles for track in run.arranged.tracks
+    }
+    if (table := run.arranged.track(None, WRITE)) is not None:
+        indexes = run.arranged.indexes(WRITE)
+        of_index = (max((index.refused(cell) for index in indexes), default=0) for cell in table.events or ())
+        events = (table.events or {}).values()
+        counts[Resource(None, WRITE)] -= round(sum(map(min, events, of_index)))
+    return counts
 
 
 def _throttled(run: ReportRun, resource: Resource) -> int:

@@ -179,7 +179,7 @@ def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> t
             doubts.append(
                 f"{case.name} throttles{most}, by {', '.join(labels)}; its scenario names no expected limit."
             )
-        elif expected is None and max(used.values()) > 1:
+        elif expected in (None, "none") and max(used.values()) > 1:
             of = [f"{CAPACITY_USED[name]} at {value(most, name)}" for name, most in used.items() if most > 1]
             doubts.append(f"{case.name} runs on burst capacity: {', '.join(of)} of their maximum.")
     return tuple(doubts)

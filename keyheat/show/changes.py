@@ -15,8 +15,12 @@ def changed_words(changes: Changes) -> str:
 
 
 def _sentences(changes: Changes, reference: Period) -> Iterator[str]:
-    yield f"{_demand(changes, reference)}{_what_stayed(changes.now, reference)}."
+    yield f"{_demand(changes, reference)}{_what_stayed(changes, reference)}."
     yield from _capacity(changes, reference)
+    if changes.later is not None:
+        (after, seen_s), before = changes.later, changes.now.provisioned_last_per_s
+        moved = _moved("Capacity", before, after, UNITS[changes.resource.direction])
+        yield f"{moved.removesuffix('.')} by {clock(seen_s)[:5]}."
     for name in changes.new_indexes:
         yield f"Index {name} is new."
     for operation, before, now in changes.shifted():
@@ -39,18 +43,21 @@ def _demand(changes: Changes, reference: Period) -> str:
         rise += f" at the peak, {peak}"
     if throttled == since:
         return rise
+    if changes.unseen:
+        return f"{rise}; they throttled by {throttled}, and CloudWatch has no data of the time between"
     return f"{rise}; {'burst capacity served them until' if burst else 'they throttled from'} {throttled}"
 
 
-def _what_stayed(now: Period, reference: Period) -> str:
+def _what_stayed(changes: Changes, reference: Period) -> str:
     """That a limit is as it was, which is worth a word where the demand is not."""
+    now = changes.now
     capacity = {
         units
         for period in (now, reference)
         for units in (period.provisioned_first_per_s, period.provisioned_last_per_s)
     }
     if len(capacity) == 1 and None not in capacity:
-        return "; capacity did not change"
+        return f"; capacity did not change{'' if changes.later is None else ' while they throttled'}"
     if now.maximum_per_s is not None and now.maximum_per_s == reference.maximum_per_s:
         return "; the on-demand maximum did not change"
     return ""

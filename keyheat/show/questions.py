@@ -123,7 +123,10 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
     if run.alone and run.evidence is not None and run.evidence.series and began_s is not None:
         created = run.evidence.table.created
         is_new = created is not None and first_s <= created.timestamp() + MINUTE_S
-        since += " or earlier" if first_s <= began_s and not is_new else ""
+        track = run.track(facts.resource)
+        unseen = track.unpublished(began_s, first_s + 1) if track is not None else []
+        after_a_gap = any(gap_s < first_s <= end_s for gap_s, end_s in unseen)
+        since += " or earlier" if (first_s <= began_s or after_a_gap) and not is_new else ""
     whole_span = f"{since} to {say(last_s)}{pieces}"
     if began_s is None or ended_s is None:
         return answer(value=whole_span, beside=(f"throttled for {throttled}",))

@@ -96,6 +96,43 @@ def test_demand_that_burst_capacity_served_rose_before_the_first_throttle() -> N
     )
 
 
+def without(now: Evidence, metric: str, *minutes: int) -> Evidence:
+    """Without a metric, or without its points of some minutes."""
+    gone = {START + MINUTE * minute for minute in minutes}
+
+    def kept(one: Series) -> Series:
+        points = tuple(point for point in one.points if minutes and point[0] not in gone)
+        return one.model_copy(update={"points": points}) if one.metric == metric else one
+
+    return now.model_copy(update={"series": tuple(map(kept, now.series))})
+
+
+def test_a_capacity_that_only_todays_description_tells_is_not_said_to_be_unchanged() -> None:
+    spent = evidence([100] * 10 + [400] * 3 + [200] * 5, [0] * 13 + [12_000] * 5, provisioned=200)
+    said = words(without(spent, metrics.provisioned(WRITE)), first=13)
+    assert said.endswith("at the peak, 02:13; they throttled from 02:13.")
+
+
+def test_nothing_is_said_of_burst_in_minutes_without_a_point() -> None:
+    spent = evidence([100] * 10 + [400] * 6 + [200] * 5, [0] * 16 + [12_000] * 5, provisioned=200)
+    for metric in (metrics.consumed(WRITE), metrics.throttle_events(WRITE)):
+        spent = without(spent, metric, 13, 14, 15)
+    said = words(spent, first=16)
+    assert "they throttled by 02:16, and CloudWatch has no data of the time between" in said
+    assert "burst" not in said
+
+
+def test_a_raise_that_ended_the_throttles_is_told() -> None:
+    spent = evidence([310] * 10 + [900] * 20, [0] * 10 + [6] * 10 + [0] * 10, provisioned=500)
+    points = tuple((START + MINUTE * at, 500.0 if at < 25 else 1_200.0) for at in range(0, 30, 5))
+    capacity = Series(metric=metrics.provisioned(WRITE), statistic="Average", period_s=300, points=points)
+    kept = without(spent, metrics.provisioned(WRITE)).series
+    said = words(spent.model_copy(update={"series": (*kept, capacity)}))
+    assert said.endswith(
+        "capacity did not change while they throttled. Capacity was raised from 500 to 1,200 WCU by 02:25."
+    )
+
+
 def raised(now: Evidence, least: float, mean: float, most: float) -> Evidence:
     """With another capacity within its one period of five minutes, as CloudWatch publishes that."""
     kept = tuple(one for one in now.series if one.metric != metrics.provisioned(WRITE))

@@ -145,6 +145,18 @@ def test_how_bad_is_what_cloudwatch_counts_with_the_logs_part_of_it_beside() -> 
     assert run.diagnosis.verdict.because[0].startswith("All 216 logged throttles")
 
 
+def test_writes_that_an_index_refused_are_counted_once_where_the_tables_events_have_them_too() -> None:
+    refused, index = (0, 6_000, 6_000, 0), {"index": "by-day"}
+    found = an_evidence(
+        consumed(300, 600, 600, 300), consumed(300, 600, 600, 300, **index), throttle_events(*refused),
+        throttle_events(*refused, **index), provisioned(2_000), provisioned(2_000, **index),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *refused, **index),
+        table={"indexes": [{"name": "by-day"}]},
+    )  # fmt: skip
+    facts = facts_of(evidence_alone(found, diagnosed(found)))
+    assert (facts.run_throttles, facts.throttles, facts.labelled) == (12_000, 12_000, 12_000)
+
+
 def test_a_clients_throttles_weigh_less_where_cloudwatch_was_not_asked_for_events() -> None:
     verdict = of("client-only-no-events-series").verdict
     assert (verdict.constraint, verdict.confidence) == ("table", 0.651)
