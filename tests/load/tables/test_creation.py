@@ -84,7 +84,6 @@ INDEXED = SPECS["with indexes"]
 @pytest.mark.parametrize(
     ("there", "wanted", "clauses"),
     [
-        (a_spec(), a_spec(sort_key="sk"), ["KeySchema.sk is absent, not present"]),
         (a_spec(), a_spec(**ON_DEMAND), ["BillingMode is PROVISIONED, not PAY_PER_REQUEST"]),
         (
             a_spec(),
@@ -96,7 +95,6 @@ INDEXED = SPECS["with indexes"]
         ),
         (SPECS["with a maximum"], SPECS["on demand"], ["OnDemandThroughput is present, not absent"]),
         (a_spec(**ON_DEMAND), SPECS["pre-warmed"], ["WarmThroughput.WriteUnitsPerSecond is 4,000"]),
-        (a_spec(), a_spec(stream="NEW_IMAGE"), ["StreamSpecification is absent, not present"]),
         (
             a_spec(sort_key="sk"),
             INDEXED,
@@ -109,11 +107,6 @@ INDEXED = SPECS["with indexes"]
                 "GlobalSecondaryIndexes.by-land.ProvisionedThroughput.WriteCapacityUnits is 7, not 8",
                 "LocalSecondaryIndexes.by-day.Projection.ProjectionType is INCLUDE, not ALL",
             ],
-        ),
-        (
-            SPECS["with a number"],
-            a_spec(indexes=[{**BY_LAND, "sort_key": "views", "projection": "KEYS_ONLY"}]),
-            ["AttributeDefinitions.views.AttributeType is N, not S"],
         ),
     ],
 )
