@@ -11,6 +11,7 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.control import create
+from keyheat.load.tables.description import TablePatience
 from keyheat.load.tables.orphans import OrphanSearch, OrphanSearchResult
 from keyheat.load.tables.ownership import tags_for
 from keyheat.load.transport.boto import make_client
@@ -53,6 +54,19 @@ def test_a_table_is_found_once_its_time_is_over(account: Account) -> None:
     assert (orphan.name, orphan.run, orphan.owner, orphan.mode) == ("left", "run-1", "ann", "PROVISIONED")
     assert orphan.dollars_per_day == pytest.approx(24 * (1_000 * 0.00065 + 10 * 0.00013))
     assert orphan.kept is None
+
+
+def test_it_is_deleted_and_nothing_else_is(account: Account) -> None:
+    leave_behind(account)
+    create(account.ddb, a_spec(name="orders"), [{"Key": "team", "Value": "shop"}])
+    account.sleep(60)
+    search = search_in(account, 2)
+    found = found_in(search)
+    (orphan,) = found.removable
+    assert search.delete(orphan) is None
+    assert search.see_gone(orphan, TablePatience(sleep=account.sleep, clock=account.now_s)) is None
+    assert account.names() == ["orders"]
+    assert found_in(search) == OrphanSearchResult()
 
 
 def tag(key: str, value: str) -> Callable[[Account], object]:
