@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+import pytest
 from botocore.stub import Stubber
 
 from keyheat.intake.scaling_of_aws import auto_scaling_of
 from keyheat.load.tables.control import auto_scaling_at, creation
-from keyheat.load.tables.existing import lacking, not_spared, unloadable
+from keyheat.load.tables.existing import lacking, not_spared, table_of, unloadable
 from keyheat.load.transport.target import target_at
 from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.scenario.spec.tables import TableSpec
@@ -19,6 +20,29 @@ from tests.endpoint.clients import service_app_at, unasked_client
 from tests.make import a_scenario
 
 PAIR = {"read": 5, "write": 7}
+SPECS: dict[str, dict[str, Any]] = {
+    "provisioned": {"provisioned": PAIR, "partition_key": "id", "partition_key_type": "B"},
+    "on demand": {
+        "billing_mode": "PAY_PER_REQUEST",
+        "max_on_demand": {"read": None, "write": 900},
+        "warm": {"read": 14_000, "write": 5_000},
+        "sort_key": "at",
+        "sort_key_type": "N",
+    },
+    "with indexes": {
+        "provisioned": PAIR, "sort_key": "sk", "stream": "NEW_AND_OLD_IMAGES",
+        "indexes": [
+            {
+                "name": "by-day", "partition_key": "pk", "sort_key": "day", "sort_key_type": "N",
+                "sort_key_in_items": True, "local": True, "projection": "INCLUDE", "include": ["filler"],
+            },
+            {
+                "name": "by-land", "partition_key": "land", "partition_key_type": "N", "sort_key": "sk",
+                "sort_key_in_items": True, "projection": "KEYS_ONLY", "provisioned": {"read": 1, "write": 2},
+            },
+        ],
+    },
+}  # fmt: skip
 
 
 def described(spec: TableSpec) -> dict[str, Any]:
@@ -30,6 +54,16 @@ def described(spec: TableSpec) -> dict[str, Any]:
 
 def spec_of(**fields: Any) -> TableSpec:
     return TableSpec.model_validate({"name": "theirs", "on_end": "keep", **fields})
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_what_is_described_is_what_was_made(kind: str) -> None:
+    spec = spec_of(**SPECS[kind])
+    found = TableSpec.model_validate(table_of(described(spec)))
+    changed = {"warm": spec.warm}  # AWS tells it of every table
+    indexes = tuple(index.model_copy(update={"warm": None}) for index in found.indexes)
+    assert found.model_copy(update={**changed, "indexes": indexes}) == spec
+    assert list(unloadable(described(spec))) == []
 
 
 def test_what_no_items_of_ours_can_have_is_said() -> None:

@@ -4,6 +4,7 @@ Where Prometheus reads it: on this machine alone, and mistakes are said before t
 """
 
 from argparse import Namespace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,12 +19,9 @@ from keyheat.load.record.record import Record
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
 from keyheat.metrics import Distribution, Metric
 from keyheat.scenario.keys import digest_of
-from tests import make
+from tests.load.live.test_view import INDEX, PARTITION, a_view, closed
 from tests.make import an_attempt
 
-START = make.START.timestamp()
-PARTITION = "TableWriteKeyRangeThroughputExceeded"
-INDEX = "IndexWriteProvisionedThroughputExceeded"
 PROCESSES = [{"name": "a", "users": 3, "cpu_percent": 25.0}, {"name": "b", "users": 4, "cpu_percent": 50.0}]
 Found = dict[str, dict[tuple[tuple[str, str], ...], float | Distribution]]
 
@@ -34,23 +32,17 @@ def view() -> LiveView:
         "max_on_demand": None,
         "indexes": [{"name": "by-day", "provisioned": None, "max_on_demand": {"read": None, "write": 50}}],
     }  # fmt: skip
-    run = {
-        "run_id": "r", "scenario": {"name": "s"}, "table": table,
-        "target": "local", "scale": 0.5, "users": 8,
-    }  # fmt: skip
-    return LiveView(run, START, 600.0, "WCU")
+    return replace(a_view(table=table, scale=0.5, users=8), target_unit="WCU")
 
 
 def measured(record: Record, shown: LiveView | None = None) -> Found:
-    for heat in record.heat.values():
-        list(heat.close_windows(float("inf")))
     generator = {"bound": False, "checks": [], "missing": ["a worker"], "processes": PROCESSES}
     seen = {"state": "loading", "generator": generator}
     return {
         one.name.removeprefix("keyheat_load_"): {
             tuple(sorted(labels.items())): value for labels, value in one.points
         }
-        for one in load_metrics(record, shown or view(), seen)
+        for one in load_metrics(closed(record), shown or view(), seen)
     }
 
 

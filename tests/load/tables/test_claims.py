@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, claims_in
+from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in
 from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.target import target_at
 from tests.load.tables.conftest import HOUR_S, Account, ours, refuses, run_of
@@ -123,6 +123,16 @@ def test_of_two_that_come_at_once_the_same_one_stays_for_both() -> None:
     first.begins()
     assert len(later) == 1
     assert "run run-2 of " in str(later[0])
+
+
+def test_only_times_that_overlap_are_company() -> None:
+    def lease(since_s: int, until_s: int) -> Claim:
+        return Claim(run="any", since=at(since_s), until=at(until_s))
+
+    mine = lease(100, 200)
+    leases = lease(0, 100), lease(200, 300), lease(0, 101), lease(199, 300)
+    assert [other.overlaps(mine) for other in leases] == [False, False, True, True]
+    assert Claim(run="unreadable").overlaps(mine)
 
 
 @pytest.mark.parametrize(
