@@ -38,10 +38,10 @@ def rendered(stream: TableStream, entry: StreamEntry, region: str) -> tuple[Reco
     keys = {attribute.name: item[attribute.name] for attribute in stream.keys.attributes}
     images: Record = {}
     size = item_bytes(keys)
-    if stream.view in SHOWS_NEW and entry.event != "REMOVE" and entry.new is not None:
+    if stream.view in SHOWS_NEW and entry.new is not None:
         images["NewImage"] = Fragment(json_of(entry.new))
         size += size_of(entry.new)
-    if stream.view in SHOWS_OLD and entry.event != "INSERT" and entry.old is not None:
+    if stream.view in SHOWS_OLD and entry.old is not None:
         images["OldImage"] = Fragment(json_of(entry.old))
         size += size_of(entry.old)
     record = {

@@ -184,16 +184,6 @@ def test_an_index_and_a_table_made_again_start_a_new_history():
     assert account.describe()["ProvisionedThroughput"] == units(5, 5) | {"NumberOfDecreasesToday": 0}
 
 
-def test_an_index_has_decreases_of_its_own():
-    account = Account()
-    account.create(**indexed())
-    for write in (4, 3, 2, 1):
-        account.update(**index_units(5, write))
-    refusal = account.refusal("UpdateTable", TableName="orders", **index_units(1, 1))
-    assert refusal.code == "LimitExceededException"
-    account.update(ProvisionedThroughput=units(4, 4))
-
-
 def test_an_on_demand_maximum_is_set_side_by_side_and_taken_away_with_minus_one():
     account = Account()
     account.call("CreateTable", **on_demand())
