@@ -200,7 +200,7 @@ NOTHING = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
 UNKNOWN_TARGET = {"ScalingTargetId": {"Ref": "S"}, "TargetTrackingScalingPolicyConfiguration": {}}
 MAPPED = {"ReadCapacityUnits": {"Fn::FindInMap": ["M", "eu", "r"]}, "WriteCapacityUnits": "5"}
 MAXIMA = {
-    **PLAIN, "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": 700},
+    **PLAIN, "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": "700"},
     "Replicas": [{"Region": "eu-west-1", "ReadOnDemandThroughputSettings": {"MaxReadRequestUnits": 90}}],
 }  # fmt: skip
 OFF = {"TimeToLiveSpecification": {"AttributeName": "until", "Enabled": "false"}}

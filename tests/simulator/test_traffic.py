@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -221,3 +222,14 @@ def test_a_target_in_units_is_kept_to_by_what_comes_back() -> None:
         flows = of(one, 9, answer)[-3:]
         writes = [sum(flow.requests for flow in second if flow.operation == "PutItem") for second in flows]
         assert writes == pytest.approx([1_000 / each] * 3, rel=0.01)
+
+
+def test_what_was_spent_beyond_a_target_is_sent_less_later() -> None:
+    """Every item takes twice the units that it was thought to."""
+
+    def dearer(flow: Flow) -> FlowAnswer:
+        return replace(admitted(flow), units=2 * admitted(flow).units)
+
+    load = {"arrivals": "constant", "requests_per_s": None, "write_units_per_s": 1_000, "item_bytes": 1_000}
+    flows = of(a_shipped("hotkey", load=load), 8, dearer)
+    assert sum(flow.requests for second in flows for flow in second) == pytest.approx(8 * 1_000 / 2)
