@@ -17,9 +17,9 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any, Final
 
-from keyheat.bounds import MOST_KEY_PARTS, NotAccepted, parsed_toml
+from keyheat.bounds import MOST_KEY_PARTS, NotAccepted, parsed_toml, text_of
 from keyheat.runfiles import write_atomically
-from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, ScenarioError, parsed, scenario_from_dict
 from keyheat.scenario.spec.tasks import without_total_rate
 from keyheat.words import Direction
 
@@ -199,6 +199,25 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
         raise ScenarioError(source, mistakes)
     changed._assumed = tuple(field for field in scenario.assumed if not _sets(settings, field))
     return changed
+
+
+def wrong_settings(file: Path, settings: Sequence[str]) -> list[str]:
+    """The mistakes that settings add to those of an invalid scenario's file."""
+    try:
+        raw = parsed(text_of(file), file)
+    except (OSError, NotAccepted, ScenarioError):
+        raw = {}
+    changed, mistakes = _with_settings(raw, settings)
+    before = _errors(raw)
+    return [*mistakes, *(error for error in _errors(changed) if error not in before)]
+
+
+def _errors(raw: dict[str, Any]) -> list[str]:
+    try:
+        scenario_from_dict(raw, "scenario")
+    except ScenarioError as error:
+        return error.errors
+    return []
 
 
 def _with_settings(raw: dict[str, Any], settings: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
