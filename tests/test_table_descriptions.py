@@ -223,18 +223,26 @@ def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
 
 
 IDLE = {"resource_id": "table/orders", "scalable_dimension": DIMENSION, "min_capacity": 1, "max_capacity": 9}
+IN_US_EAST_1 = {"Replicas": [{"RegionName": "us-east-1"}]}
 CLASS = "STANDARD_INFREQUENT_ACCESS"
 DEARER = f"its class {CLASS}, whose units cost more: prices are for the standard"
 NOTHING = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
 UNKNOWN_TARGET = {"ScalingTargetId": {"Ref": "S"}, "TargetTrackingScalingPolicyConfiguration": {}}
 MAPPED = {"ReadCapacityUnits": {"Fn::FindInMap": ["M", "eu", "r"]}, "WriteCapacityUnits": "5"}
 MAXIMA = {
-    **PLAIN, "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": 700},
+    **PLAIN, "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": "700"},
     "Replicas": [{"Region": "eu-west-1", "ReadOnDemandThroughputSettings": {"MaxReadRequestUnits": 90}}],
 }  # fmt: skip
 OFF = {"TimeToLiveSpecification": {"AttributeName": "until", "Enabled": "false"}}
 TAKEN: dict[str, tuple[Any, str, str]] = {
     # the source, what its notes say of what is not taken, and what its scenario says
+    "a replica": (
+        {**DESCRIBED, "TableArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/orders", **IN_US_EAST_1},
+        "", 'regions = ["eu-west-1", "us-east-1"]',
+    ),
+    "a replica of a table in a Region that is not said": (
+        {**DESCRIBED, **IN_US_EAST_1}, "", 'regions = ["us-east-2", "us-east-1"]  # ASSUMED',
+    ),
     "on-demand maxima": (template(MAXIMA, "GlobalTable"), "", "max_on_demand = { read = 90, write = 700 }"),
     "a target without a policy": (scaled(PROVISIONED, None), NEVER, ""),
     "one of Terraform": (

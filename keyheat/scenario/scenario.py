@@ -33,7 +33,6 @@ from keyheat.scenario.spec.part import (
 from keyheat.scenario.spec.rules import broken_rules
 from keyheat.scenario.spec.tables import MOST_KEY_ATTRIBUTES, ChangeSpec, TableSpec, with_key_lists
 from keyheat.scenario.spec.tasks import MIXED, TaskSpec, with_total_rate
-from keyheat.scenario.trace import check_trace
 from keyheat.shipped import shipped
 from keyheat.validation import mistakes
 from keyheat.words import Constraint
@@ -245,7 +244,7 @@ def load_scenario(path: Path) -> Scenario:
         return scenario
     except ScenarioError as error:
         errors = error.errors if path.suffix == ".json" else located(error.errors, text)
-        raise ScenarioError(error.source, errors + _trace_mistakes(raw, path.parent)) from error
+        raise ScenarioError(error.source, errors) from error
 
 
 def parsed(text: str, path: Path) -> dict[str, Any]:
@@ -257,20 +256,6 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise ScenarioError(str(path), ["a scenario is an object @ $"])
     return raw
-
-
-def _trace_mistakes(raw: dict[str, Any], folder: Path) -> list[str]:
-    """Return the mistakes in the trace of an invalid scenario, to show all mistakes at once.
-
-    The trace of a valid scenario is checked before its run.
-    """
-    keys, table = raw.get("keys"), raw.get("table")
-    trace = keys.get("trace") if isinstance(keys, dict) else None
-    if not isinstance(trace, str):
-        return []
-    sorts = isinstance(table, dict) and table.get("sort_key") is not None
-    wrong = check_trace(folder / trace, has_sort_key=sorts)
-    return [f"{message} @ {trace}" for message in wrong]
 
 
 def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:

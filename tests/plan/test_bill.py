@@ -80,6 +80,23 @@ def test_on_demand_units_are_paid_for_one_by_one_those_of_index_entries_too() ->
     assert bill.dollars == pytest.approx((2 * 147_000 * 0.625 + reads.quantity * 0.125) / 1e6)
 
 
+def in_three_regions(scenario: Scenario) -> Scenario:
+    regions = {"regions": ("eu-west-1", "us-east-1", "ap-southeast-2")}
+    return scenario.model_copy(update={"table": scenario.table.model_copy(update=regions)})
+
+
+@pytest.mark.parametrize("one", [a_shipped("country-index"), shipped_on_demand("country-index")])
+def test_each_region_pays_for_the_capacity_or_the_writes_of_all(one: Scenario) -> None:
+    """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/global-tables-billing.html"""
+    alone, three = billed(one), billed(in_three_regions(one))
+    reads = [each.dollars for each in alone.lines if "RCU consumed" in each.what]  # in one Region only
+    assert three.dollars == pytest.approx(3 * alone.dollars - 2 * sum(reads))
+    assert three.unpriced == ("transfer to 2 Regions, at most",)
+    tariff, of_three = (Tariff.of(each, load_prices()) for each in (one, in_three_regions(one)))
+    assert of_three.per_write_unit == 3 * tariff.per_write_unit
+    assert of_three.per_read_unit == tariff.per_read_unit
+
+
 def test_a_transaction_costs_twice() -> None:
     assert billed("aggregate-transaction").write_units == 2 * 2 * 50_000  # the order and its total
 

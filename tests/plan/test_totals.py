@@ -26,17 +26,10 @@ def side(found: LoadTotals, direction: Direction, *, index: str | None = None, t
     return asked
 
 
-def test_a_hot_key_is_found_on_its_partition() -> None:
-    hottest = side(sent("hotkey"), W).hottest
-    assert (hottest.partitions, hottest.ceiling_per_s, hottest.over) == (5, 1_000, True)
-    assert hottest.key_per_s == pytest.approx(1_800)
-    assert 1_800 < hottest.asked_per_s < 2_000  # the key, and a part of the other ones
-    assert hottest.share == pytest.approx(hottest.asked_per_s / 1_000)
-
-
 @pytest.mark.parametrize(
     ("name", "index", "key_per_s", "over"),
     [
+        ("hotkey", None, 1_800, True),
         ("sharded", None, 88, False),  # a twentieth of 90 % of the writes
         ("aggregate-transaction", None, 1_400, True),  # the item that each one changes, at twice its units
         ("country-index", None, 0, False),

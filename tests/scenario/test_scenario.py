@@ -1,6 +1,5 @@
 """Scenarios: every mistake at once, each with its path; what a right file becomes."""
 
-import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -90,6 +89,9 @@ MISTAKES: dict[str, tuple[dict[str, Any], list[str]]] = {
         on_demand(OTHER_LOCAL, sort_key="sk"),
         [f"$.table.indexes[0].{field}" for field in ("sort_key", "partition_key", "warm")],
     ),
+    "one Region alone": (on_demand(regions=["eu-west-1"]), ["$.table.regions"]),
+    "one Region twice": (on_demand(regions=["eu-west-1"] * 2), ["$.table.regions"]),
+    "a Region that is none": (on_demand(regions=["Ireland", "eu-west-1"]), ["$.table.regions[0]"]),
     "attributes without INCLUDE": (on_demand(INDEX | {"include": ["b"]}), ["$.table.indexes[0].include"]),
     "a number that is the table's own key, and one that is no key at all": (
         on_demand(
@@ -195,19 +197,6 @@ def test_a_scenario_asks_for_units_and_not_for_requests_that_a_small_machine_can
 def test_whatever_a_file_holds_the_answer_is_a_list_of_mistakes(content: Any) -> None:
     raw = content if isinstance(content, dict) else {"table": content, "keys": content}
     assert all(" @ $" in error for error in errors_of(raw))
-
-
-def test_the_trace_of_a_wrong_scenario_is_checked_with_it(tmp_path: Path) -> None:
-    keys = {"kind": "replay", "trace": "trace.csv", "shards": 0}
-    raw = right(loadtest="replay", keys=keys, load={"arrivals": "trace"})
-    (tmp_path / "wrong.json").write_text(json.dumps(raw))
-    (tmp_path / "trace.csv").write_text("time,operation,key,size_bytes\n0,put,a,100\nsoon,put,b,100\n")
-    with pytest.raises(ScenarioError) as raised:
-        load_scenario(tmp_path / "wrong.json")
-    assert raised.value.errors == [
-        "Input should be greater than or equal to 1, got 0 @ $.keys.shards",
-        "row 2: time 'soon' is neither a number of seconds from 0 on nor an ISO date @ trace.csv",
-    ]
 
 
 def test_the_schema_names_every_part_and_forbids_others() -> None:

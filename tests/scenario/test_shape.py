@@ -41,21 +41,6 @@ def test_the_inverse_gives_the_first_moment_of_a_total(made: LoadShape, total_sh
     assert made.total(t_s - 0.01) < wanted
 
 
-@pytest.mark.parametrize(
-    ("name", "end_s", "total"),
-    [
-        ("constant", 60, 2_400),
-        ("ramp up", 60, 3_000),
-        ("ramp down", 60, 3_000),
-        ("steps", 60, 1_700),
-        ("spike", 60, 55 * 10 + 5 * 500),
-        ("sine", 50, 50 * 40),
-    ],
-)
-def test_what_a_whole_load_asks_for(name: str, end_s: float, total: float) -> None:
-    assert SHAPES[name].total(end_s) == pytest.approx(total)
-
-
 def test_after_its_end_the_last_rate_holds_and_a_last_rate_of_none_asks_for_no_more() -> None:
     assert SHAPES["constant"].total(70) == pytest.approx(2_800)
     assert SHAPES["constant"].at(2_800) == pytest.approx(70)

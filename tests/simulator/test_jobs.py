@@ -7,26 +7,7 @@ import pytest
 from keyheat.load.run import launch
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.jobs import find_scenarios, new_folder
-from keyheat.simulator.traffic import asks_for_shards
-from tests.make import SCENARIOS, a_shipped
-
-TAKES = {
-    "sharded": True,  # its users ask for it
-    "dynamic-sharding-fixed": True,  # the users that it is made of do
-    "audit-log": False,  # its reader could ask for it, and does not
-    "hotkey": False,
-}
-
-
-@pytest.mark.parametrize("name", TAKES)
-def test_who_takes_a_number_of_shards(name: str) -> None:
-    assert asks_for_shards(a_shipped(name)) is TAKES[name]
-
-
-def test_a_load_test_that_takes_none_is_not_fooled_by_a_scenario_that_states_it(tmp_path: Path) -> None:
-    text = (SCENARIOS / "hotkey.toml").read_text().replace("[keys]", "[keys]\nshards = 4")
-    (tmp_path / "stated.toml").write_text(text)
-    assert not asks_for_shards(load_scenario(tmp_path / "stated.toml"))
+from tests.make import SCENARIOS
 
 
 def test_a_load_test_that_is_not_there_is_a_mistake_of_the_scenario(tmp_path: Path) -> None:

@@ -46,12 +46,6 @@ def test_a_quota_runs_out_by_client() -> None:
     assert few.attempts - few.requests <= QUOTA_TOKENS / 5 + few.accepted
 
 
-def test_the_same_seed_gives_the_same_answer() -> None:
-    first, again = (run("too-small", "boto3-2026-adaptive") for _ in range(2))
-    assert first.attempts_per_s == again.attempts_per_s
-    assert first.response_s.tolist() == again.response_s.tolist()
-
-
 def test_transactions_that_meet_are_counted(verb: Callable[..., Any]) -> None:
     asked = ("whatif", "aggregate-transaction", "retries", "--duration", "8", "--sdk", "boto3-2026", "--json")
     met = json.loads(verb(*asked, "--set", "local.transaction_s=0.018").out)

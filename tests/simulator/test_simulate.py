@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keyheat.scenario.keys import HotKeys, Uniform, digest_of
-from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, Traffic
 from keyheat.simulator.masses import even_masses, masses_of
@@ -134,13 +134,6 @@ def test_what_is_not_ours_is_not_in_the_clients_record() -> None:
     assert run.models["orders"].decisions()[0]["accepted"] > 500
     assert run.models["beside"].decisions()[0]["accepted"] == 50
     assert run.client.beside == {("beside", "accepted"): 250.0, ("beside", "write_units"): 250.0}
-
-
-def test_scale_is_of_every_rate() -> None:
-    raw = scenario(120).model_dump(mode="json", exclude_none=True) | {"local": {"scale": 0.1}}
-    small = simulate(scenario_from_dict(raw, "test"), traffic=Script(put(keys=even_masses())))
-    # Five partitions of 100 units a second each, below what the burst of 120,000 would allow.
-    assert rows(small)[-1]["accepted"] == pytest.approx(500, rel=0.02)
 
 
 def test_items_of_a_batch_have_no_reason() -> None:

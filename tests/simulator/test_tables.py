@@ -61,14 +61,9 @@ def pair(one: Flow, other: Flow) -> tuple[Flow, Flow]:
 
 CASES = {
     "a hot key": (on_demand(), (puts(400, HOT),), 60),
-    "zipf": (on_demand(), (puts(600, ZIPF, poisson=True),), 60),
     "a table that is too small, and splits": (provisioned(1_000, 2_000), (puts(320, EVEN),), 420),
     "a table after its burst": (
         provisioned(1_000, 500, warm=Capacity(None, 4_000)), (puts(250, EVEN),), 180,
-    ),
-    "an on-demand maximum": (on_demand(max_on_demand=Capacity(None, 2_000)), (puts(400, EVEN),), 60),
-    "the account's quota, reads and writes apart": (
-        on_demand(account=Capacity(3_000, 2_000)), (puts(400, EVEN), gets(400, EVEN)), 60,
     ),
     "a quota that the table's reads share with an index's": (
         on_demand(account=Capacity(2_000, 2_000), indexes=(IndexCapacity(name="i"),)),
@@ -83,11 +78,6 @@ CASES = {
     "a hot key on an index": (
         provisioned(1_000, 4_000, indexes=(index("i", 4_000),)),
         (puts(300, EVEN, index_writes=entry("i", COUNTRIES)),),
-        60,
-    ),
-    "two units on an index": (
-        provisioned(1_000, 4_000, indexes=(index("i", 4_000),)),
-        (puts(150, EVEN, units=2.0, index_writes=entry("i", COUNTRIES, 2.0)),),
         60,
     ),
     "an index that holds back other writes": (

@@ -2,32 +2,20 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from keyheat.model.resources import Cause
 from keyheat.model.units import read_units
-from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic, sent_together
 from keyheat.simulator.traffic import traffic_of
 from tests.make import SCENARIOS, a_shipped
 from tests.small_runs import SAMPLED
 
 Refuse = Callable[[Flow], FlowAnswer]
-
-
-def scenario(name: str, **changes: Any) -> Scenario:
-    """A scenario with other values of some fields, by `part__field`."""
-    raw = a_shipped(name).model_dump(mode="json", exclude_unset=True)
-    for path, value in changes.items():
-        part, _, field = path.partition("__")
-        if field:
-            raw.setdefault(part, {})[field] = value
-        else:
-            raw[part] = value
-    return scenario_from_dict(raw, name)
 
 
 def admitted(flow: Flow) -> FlowAnswer:
@@ -83,18 +71,18 @@ def test_a_load_asks_for_as_much_as_its_scenario_says(path: Path) -> None:
 
 @pytest.mark.parametrize(("spawn_per_s", "expected"), [(50, [250, 250]), (10, [50, 100]), (0.5, [5, 5, 10])])
 def test_users_who_are_not_there_yet_send_nothing(spawn_per_s: float, expected: list[float]) -> None:
-    flows = of(scenario("hotkey", load__spawn_per_s=spawn_per_s), len(expected))
+    flows = of(a_shipped("hotkey", load={"spawn_per_s": spawn_per_s}), len(expected))
     assert [sum(flow.requests for flow in second) for second in flows] == pytest.approx(expected)
 
 
 def test_the_last_second_may_be_a_shorter_one() -> None:
-    *_, last = of(scenario("hotkey", load__duration_s=2.5), 3)
+    *_, last = of(a_shipped("hotkey", load={"duration_s": 2.5}), 3)
     assert [flow.requests for flow in last] == [125]
 
 
 def test_one_reader_of_fifty_users_sends_its_part_in_whatever_requests_it_makes() -> None:
     """`sharded`: once a fan-out to 20 shards, four times a put with the read of it: 28 requests in five."""
-    *_, last = of(scenario("sharded"))
+    *_, last = of(a_shipped("sharded"))
     by_operation = requests(last)
     assert by_operation["Query"] == pytest.approx(5 * 20 / 28)
     assert by_operation["GetItem"] == pytest.approx(5 * 4 / 28)
@@ -103,7 +91,7 @@ def test_one_reader_of_fifty_users_sends_its_part_in_whatever_requests_it_makes(
 
 def test_a_read_costs_what_has_been_written_by_then() -> None:
     """50 items of 4,000 bytes are 49 read units, half of them eventually; a new key has fewer."""
-    seconds = of(scenario("audit-log", keys__share=1.0, load__requests_per_s=90), 3)
+    seconds = of(a_shipped("audit-log", keys={"share": 1.0}, load={"requests_per_s": 90}), 3)
     units = [next(flow.units for flow in flows if flow.operation == "Query") for flows in seconds]
     full = read_units(200_000, consistent=False)
     assert units[0] < 0.9 * full
@@ -111,14 +99,14 @@ def test_a_read_costs_what_has_been_written_by_then() -> None:
 
 
 def test_a_query_for_one_client_reads_only_that_part() -> None:
-    flows = of(scenario("random-suffix"), 30)[-1]
+    flows = of(a_shipped("random-suffix"), 30)[-1]
     (query,) = [flow for flow in flows if flow.operation == "Query"]
     assert query.requests == pytest.approx(10)
     assert query.units < 4, "a client's five transactions on a shard, not all of its thousands"
 
 
 def test_an_entry_that_moves_is_two_writes_and_a_new_one_is_one() -> None:
-    seconds = of(scenario("leaderboard", keys__keys=100), 3)
+    seconds = of(a_shipped("leaderboard", keys={"keys": 100}), 3)
     (first,), (later,) = (
         [flow.index_writes[0].units for flow in flows[:1]] for flows in (seconds[0], seconds[2])
     )
@@ -131,7 +119,7 @@ def test_writes_to_a_table_without_sort_key_replace_items() -> None:
     sizes = {"kind": "choice", "sizes": [1_000, 3_000]}
     index = [{"name": "by-team", "partition_key": "team", "provisioned": {"read": 1, "write": 1}}]
     table = {"name": "table", "provisioned": {"read": 1, "write": 1}, "indexes": index}
-    one = scenario("user-id", table=table, keys__keys=10, load__item_bytes=sizes)
+    one = a_shipped("user-id", table=table, keys={"keys": 10}, load={"item_bytes": sizes})
     first, *_, last = (flows[0] for flows in of(one, 3))
     assert first.units < last.units == pytest.approx(0.25 * 1 + 0.75 * 3)
     assert last.index_writes[0].units == pytest.approx(2 * 2)
@@ -139,7 +127,7 @@ def test_writes_to_a_table_without_sort_key_replace_items() -> None:
 
 
 def test_a_condition_that_fails_is_paid_for() -> None:
-    one = scenario("unique-key", keys__keys=1_000, load__requests_per_s=1_000)
+    one = a_shipped("unique-key", keys={"keys": 1_000}, load={"requests_per_s": 1_000})
     traffic = traffic_of(one, 1)
     new, failed = sent(traffic, 3)[-1]
     assert failed.requests > 8 * new.requests > 0
@@ -149,7 +137,7 @@ def test_a_condition_that_fails_is_paid_for() -> None:
 
 def test_popular_items_that_are_not_there_yet_are_put_once() -> None:
     puts = [
-        next(flow for flow in flows if flow.operation == "PutItem") for flows in of(scenario("read-hot"), 30)
+        next(flow for flow in flows if flow.operation == "PutItem") for flows in of(a_shipped("read-hot"), 30)
     ]
     assert sum(put.requests for put in puts) == pytest.approx(101, rel=0.03)
     hot = max(puts[0].keys.shares)
@@ -159,7 +147,7 @@ def test_popular_items_that_are_not_there_yet_are_put_once() -> None:
 def test_what_a_read_costs_is_its_keys_own_price() -> None:
     """The hot item is there after the first read of it: reads that find nothing are of other keys."""
     (found, missing), *_ = (
-        [flow for flow in flows if flow.operation == "GetItem"] for flows in of(scenario("read-hot"), 1)
+        [flow for flow in flows if flow.operation == "GetItem"] for flows in of(a_shipped("read-hot"), 1)
     )
     assert (found.units, missing.units) == (16.0, 0.5)
     assert max(missing.keys.shares) * missing.requests == pytest.approx(1, rel=0.1)
@@ -167,7 +155,7 @@ def test_what_a_read_costs_is_its_keys_own_price() -> None:
 
 
 def test_reads_are_divided_among_the_copies_of_a_table() -> None:
-    *_, last = of(scenario("read-spread"))
+    *_, last = of(a_shipped("read-spread"))
     reads = {flow.index: (flow.operation, flow.requests) for flow in last if flow.eventual}
     assert {index: operation for index, (operation, _requests) in reads.items()} == {
         None: "GetItem", "copy-1": "Query", "copy-2": "Query",
@@ -178,7 +166,7 @@ def test_reads_are_divided_among_the_copies_of_a_table() -> None:
 
 @pytest.mark.slow
 def test_a_batch_has_25_items_and_a_transaction_four_at_twice_the_units() -> None:
-    *_, last = of(scenario("operations", load__item_bytes=1_000))
+    *_, last = of(a_shipped("operations", load={"item_bytes": 1_000}))
     by_operation = {flow.operation: flow for flow in last if flow.operation != "PutItem"}
     assert by_operation["BatchWriteItem"].items == by_operation["BatchGetItem"].items == 25
     transaction = by_operation["TransactWriteItems"]
@@ -188,13 +176,13 @@ def test_a_batch_has_25_items_and_a_transaction_four_at_twice_the_units() -> Non
 
 
 def test_the_rollover_comes_after_half_of_the_run() -> None:
-    flows = of(scenario("table-per-period", load__duration_s=5), 5)
+    flows = of(a_shipped("table-per-period", load={"duration_s": 5}), 5)
     to_the_last = [sum(flow.requests for flow in second if flow.table) for second in flows]
     assert to_the_last == pytest.approx([400, 400, 200, 0, 0])
 
 
 def test_todays_key_is_another_tomorrow() -> None:
-    flows = of(scenario("datekey", keys__day_s=2), 5)
+    flows = of(a_shipped("datekey", keys={"day_s": 2}), 5)
     assert [flow.keys.name(0) for (flow,) in flows] == ["2026-11-20"] * 2 + ["2026-11-21"] * 2 + [
         "2026-11-22"
     ]
@@ -202,7 +190,7 @@ def test_todays_key_is_another_tomorrow() -> None:
 
 
 def test_an_order_and_its_total_are_one_request() -> None:
-    first, second = sent(traffic_of(scenario("aggregate-transaction"), 1), 2, refused)
+    first, second = sent(traffic_of(a_shipped("aggregate-transaction"), 1), 2, refused)
     assert sent_together(first) == sent_together(second) == [(0, 1)]
     order, total = second
     assert order.requests == total.requests == 1_000, "whatever was refused before"
@@ -215,9 +203,7 @@ def test_a_trace_is_sent_second_by_second_with_items_as_they_are_by_then(tmp_pat
         "time,operation,key,sort_key,size_bytes\n"
         "0.1,put,a,1,2000\n0.9,get,a,1,\n1.2,put,a,1,500\n1.5,query,a,,\n1.6,delete,a,1,\n5.0,get,a,1,\n"
     )
-    raw = scenario("replay").model_dump(mode="json", exclude_unset=True)
-    raw["keys"] |= {"trace": "trace.csv", "speed": 2.0}
-    one = scenario_from_dict(raw, "replay")
+    one = a_shipped("replay", keys={"trace": "trace.csv", "speed": 2.0})
     flows = sent(traffic_of(one, 1, tmp_path), 3)
     told = [[(flow.operation, flow.units) for flow in second] for second in flows]
     assert told == [
@@ -229,9 +215,21 @@ def test_a_trace_is_sent_second_by_second_with_items_as_they_are_by_then(tmp_pat
 
 def test_a_target_in_units_is_kept_to_by_what_comes_back() -> None:
     """Index entries are paid for by accepted writes alone; the target is met all the same."""
-    load = {"arrivals": "constant", "write_units_per_s": 1_000, "item_bytes": 1_000, "duration_s": 9}
-    one = scenario("country-index", load=load)
+    target = {"requests_per_s": None, "write_units_per_s": 1_000}
+    load = {"arrivals": "constant", "item_bytes": 1_000, "duration_s": 9, **target}
+    one = a_shipped("country-index", load=load)
     for answer, each in ((admitted, 2), (refused, 1)):
         flows = of(one, 9, answer)[-3:]
         writes = [sum(flow.requests for flow in second if flow.operation == "PutItem") for second in flows]
         assert writes == pytest.approx([1_000 / each] * 3, rel=0.01)
+
+
+def test_what_was_spent_beyond_a_target_is_sent_less_later() -> None:
+    """Every item takes twice the units that it was thought to."""
+
+    def dearer(flow: Flow) -> FlowAnswer:
+        return replace(admitted(flow), units=2 * admitted(flow).units)
+
+    load = {"arrivals": "constant", "requests_per_s": None, "write_units_per_s": 1_000, "item_bytes": 1_000}
+    flows = of(a_shipped("hotkey", load=load), 8, dearer)
+    assert sum(flow.requests for second in flows for flow in second) == pytest.approx(8 * 1_000 / 2)
