@@ -1,5 +1,6 @@
 """What a put or a get passes through, compiled to C: it passes the tests that it passes in Python."""
 
+import runpy
 import shutil
 import subprocess
 import sys
@@ -8,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_wheel_contents import BUILT_FROM
-
 pytestmark = [pytest.mark.opens, pytest.mark.long, pytest.mark.nightly, pytest.mark.timeout(3_600)]
 
 ROOT = Path(__file__).parents[1]
+BUILT_FROM = runpy.run_path(str(ROOT / ".ci" / "wheel.py"))["SOURCES"]
 COMPILERS = ("cc", "gcc", "clang")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "out", "node_modules")
 NEEDED = "from setuptools.build_meta import get_requires_for_build_wheel as needed; print(needed())"

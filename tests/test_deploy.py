@@ -174,6 +174,33 @@ def test_the_image_has_what_the_programs_import_and_ports_that_the_files_name(na
     assert f"\nUSER {uid[1]}\n" in text
 
 
+def test_what_only_developers_need_has_a_lock_file_of_its_own() -> None:
+    """And a package that both name has one version."""
+    used, all_of_it = (pinned(name) for name in ("requirements.lock", "requirements-dev.lock"))
+    assert used.items() <= all_of_it.items()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    tools = {name_of(line) for line in project["dependency-groups"]["dev"] if isinstance(line, str)}
+    assert tools <= set(all_of_it)
+    assert not (tools - {"pytest"}) & set(used)  # which Locust brings
+    extras = project["project"]["optional-dependencies"]
+    wanted = {
+        name_of(line) for lines in (project["project"]["dependencies"], *extras.values()) for line in lines
+    }
+    assert wanted - {"keyheat"} <= set(used)
+
+
+def name_of(requirement: str) -> str:
+    return re.split(r"[\[<>=; ]", requirement)[0]
+
+
+def pinned(lock: str) -> dict[str, set[str]]:
+    """Package -> its versions, of which there may be one for each Python."""
+    found: dict[str, set[str]] = {}
+    for name, version in re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / lock).read_text(encoding="utf-8"), re.M):
+        found.setdefault(name, set()).add(version)
+    return found
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     """Starts a command where `loadtests` and `configs` are; what still runs at the end is killed."""
