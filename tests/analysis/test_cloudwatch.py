@@ -133,6 +133,14 @@ def test_an_answer_that_is_cut_short_is_asked_for_again_and_said_if_it_stays_so(
     assert (len(kept.problems), len(told.asked_s)) == (1, 5)
 
 
+def test_what_came_before_a_refusal_is_kept_and_the_rest_is_missing() -> None:
+    told = Told([page(result(WRITES, [10.0], "PartialData"), NextToken="more"), error("AccessDenied", 403)])
+    found = told.answer()
+    assert found.points[WRITES] == {MINUTES[0]: 10.0}
+    assert any("AccessDenied" in line for line in found.problems)
+    assert any("is incomplete: follow NextToken" in line for line in found.problems)
+
+
 def test_what_is_forbidden_is_not_asked_for_again() -> None:
     found = (told := Told([page(result(WRITES, [1.0, 2.0]), result(EVENTS, [], "Forbidden"))])).answer()
     assert found.problems == ("CloudWatch: Forbidden for WriteThrottleEvents/Sum/60/table",)

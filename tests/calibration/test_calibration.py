@@ -11,7 +11,7 @@ from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.capacity import capacity_of
 from tests.calibration.cases import Case, all_cases
 from tests.calibration.fidelity import EXPLAINS, TABLE, table
-from tests.calibration.simulated import FOLDER, Simulated, runs
+from tests.calibration.simulated import FOLDER
 from tests.calibration.verdicts import simulated_verdicts, verdicts
 from tests.calibration.words import in_words
 
@@ -73,27 +73,6 @@ def test_a_scenario_has_the_table_of_its_case():
     for case in SIMULATED:
         table = load_scenario(FOLDER / case.simulated["scenario"]).table
         assert capacity_of(table) == case.capacity, case.id
-
-
-def test_a_simulated_run_says_nothing_of_the_time_after_it(small):
-    assert small.metric("throttles", 0, 5) == 0
-    with pytest.raises(ValueError, match="the run lasted 5 s"):
-        small.metric("throttles", 0, 6)
-
-
-def test_a_simulated_run_counts_by_second_and_from_its_start(small):
-    assert small.metric("accepted") == 5 * small.metric("accepted", 0, 1)
-    late = Simulated(small.simulation, starts_s=2.0)
-    assert late.elapsed_s == 3
-    assert late.metric("accepted") == 3 * small.metric("accepted", 0, 1)
-    assert late.metric("accepted", -2, 0) == 2 * small.metric("accepted", 0, 1)
-
-
-@pytest.fixture(scope="module")
-def small() -> Simulated:
-    """One item put 546 times a second for five seconds."""
-    (case,) = (case for case in SIMULATED if case.id == "mapbox-5s-hammer")
-    return next(runs(case))
 
 
 def test_every_metric_has_words():

@@ -31,6 +31,11 @@ def test_the_shards_of_a_diagnosis_are_those_that_a_replay_needs() -> None:
     evidence = read_evidence(EVIDENCE)
     assert cure_of(diagnosed(evidence, replay_s=0)) == "shard the hot key (3 shards)"
     found = diagnosed_alone(evidence, "eu-central-1", Billing(load_prices())).run.diagnosis
+    sharded = next(one for one in found.recommendations if one.action == "shard_writes")
+    assert (sharded.shards, sharded.foreseen.formula_shards) == (4, 3)
+    assert sharded.foreseen.formula_share_after == pytest.approx(0.04, abs=0.01)
+    assert sharded.foreseen.throttle_share_after == 0
+    assert sharded.bill.before_dollars_per_month == sharded.bill.after_dollars_per_month
     assert cure_of(found) == cure_of(diagnosed(evidence, replay_s=MOST_S)) == "shard the hot key (4 shards)"
 
 
