@@ -81,6 +81,7 @@ def tag(key: str, value: str) -> Callable[[Account], object]:
     [
         (tag("keyheat-expires", "tomorrow"), "tag keyheat-expires cannot be read: 'tomorrow' is not a time"),
         (tag("keyheat-expires", "0001-01-01T00:00:00+23:59"), "its tag keyheat-expires cannot be read"),
+        (tag("keyheat-expires", "2026-11-22T03:04:05"), "its tag keyheat-expires cannot be read"),
         (tag("keyheat-live-run-2", "soon"), "its tag keyheat-live-run-2 cannot be read"),
         (
             tag("keyheat-live-run-2", "2026-01-01T00:00:00Z/2099-01-01T00:00:00Z bob"),
