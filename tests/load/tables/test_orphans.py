@@ -79,12 +79,19 @@ def tag(key: str, value: str) -> Callable[[Account], object]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        (tag("keyheat-expires", "tomorrow"), "tag keyheat-expires cannot be read: 'tomorrow' is not a time"),
         (tag("keyheat-expires", "0001-01-01T00:00:00+23:59"), "its tag keyheat-expires cannot be read"),
         (tag("keyheat-expires", "2026-11-22T03:04:05"), "its tag keyheat-expires cannot be read"),
         (tag("keyheat-live-run-2", "soon"), "its tag keyheat-live-run-2 cannot be read"),
         (
             tag("keyheat-live-run-2", "2026-01-01T00:00:00Z/2099-01-01T00:00:00Z bob"),
             "run run-2 of bob is loading it, until 2099-01-01T00:00:00Z",
+        ),
+        (
+            lambda account: account.ddb.untag_resource(
+                ResourceArn=account.describe("left")["TableArn"], TagKeys=["keyheat-expires"]
+            ),
+            "it has no tag keyheat-expires",
         ),
         (
             lambda account: account.ddb.update_table(TableName="left", DeletionProtectionEnabled=True),
@@ -154,20 +161,31 @@ def test_many_tables_are_looked_at_slowly_and_what_is_denied_does_not_end_the_se
 ACCOUNT = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "LOGNAME": "ann"}
 
 
-@pytest.mark.opens
-def test_a_run_whose_endpoint_hangs_is_interrupted_once_and_names_its_table(
-    start_locust: Callable[..., Load], tmp_path: Path
-) -> None:
-    """A run for which no target is on this machine, while its table is being made."""
-    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
-        child = start_locust(
+Begin = Callable[[EndpointProcess], Load]
+
+
+@pytest.fixture
+def begin(start_locust: Callable[..., Load], tmp_path: Path) -> Begin:
+    """Begins a run for which no target is on this machine, until its table is being made."""
+
+    def run(endpoint: EndpointProcess) -> Load:
+        load = start_locust(
             "hotkey.py", "--scenario", str(a_scenario_file(tmp_path, SHORT)), "--out", str(tmp_path / "run"),
             "--host", endpoint.url, "--headless", "--no-report", "--yes", "--no-align",
             module="tests.as_remote", new_session=True, env=ACCOUNT,
         )  # fmt: skip
         client = make_client(target_at(endpoint.url))
-        eventually(lambda: client.list_tables()["TableNames"] or child.poll() is not None)
-        assert child.poll() is None, child.communicate()[1]
+        eventually(lambda: client.list_tables()["TableNames"] or load.poll() is not None)
+        assert load.poll() is None, load.communicate()[1]
+        return load
+
+    return run
+
+
+@pytest.mark.opens
+def test_a_run_whose_endpoint_hangs_is_interrupted_once_and_names_its_table(begin: Begin) -> None:
+    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
+        child = begin(endpoint)
         os.kill(endpoint.pid, signal.SIGSTOP)
         os.kill(child.pid, signal.SIGINT)
         _out, err = child.communicate(timeout=PATIENCE_S)
@@ -177,3 +195,14 @@ def test_a_run_whose_endpoint_hangs_is_interrupted_once_and_names_its_table(
     why = f"{host} did not answer, and the run is being ended"
     assert f"table short-table, which this run made, is not deleted: {why}" in err
     assert "aws dynamodb delete-table --table-name short-table" in err
+
+
+@pytest.mark.opens
+def test_a_run_that_is_interrupted_while_its_table_is_made_deletes_it(begin: Begin) -> None:
+    with EndpointProcess.start(more=("--create-s", "4")) as endpoint:
+        child = begin(endpoint)
+        os.killpg(child.pid, signal.SIGINT)
+        _out, err = child.communicate(timeout=PATIENCE_S)
+        assert child.returncode == 130, err
+        assert "table short-table, which this run made, is deleted" in err
+        assert make_client(target_at(endpoint.url)).list_tables()["TableNames"] == []
