@@ -91,6 +91,10 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
         ),
         "seconds-at-provisioned", "table", "table",
     ),
+    "One full minute at 1,000 units/s with burst left: a partition's ceiling or the table's 1,000?": (
+        evidence(consumed(1_000), events(9_000), provisioned(1_000), minutes=1),
+        "undetermined-at-ceiling", "undetermined", "table",
+    ),
     "Throttle events and consumption, but nobody knows what is provisioned": (
         evidence(consumed(1_000), events(9_000)),
         "undetermined-no-provisioned", "undetermined", "table",
