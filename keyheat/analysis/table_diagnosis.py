@@ -69,7 +69,7 @@ def diagnosed_alone(evidence: Evidence, region: str | None, billing: Billing) ->
     """The diagnosis of evidence for which no account was asked."""
     tried = _with_tried_cure(evidence, billing, REPLAY_S)
     run = evidence_alone(evidence, tried or diagnosed(evidence, billing=billing, replay_s=0))
-    region = region or region_of_arn(evidence.table.arn or "")
+    region = region or evidence.table.region or region_of_arn(evidence.table.arn or "")
     options = f"--region {region}" if region else ""
     resource = _resource_of(run)
     within = changes(evidence, run.labels_of(resource), resource, ()) if resource else None

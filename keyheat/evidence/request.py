@@ -116,6 +116,10 @@ def _of_files(
             f"{there.start:%FT%RZ} to {there.end:%FT%RZ}"
         )
     table, missing = _described(request, facts, window)
+    if log is not None and table.arn is None:
+        table = table.model_copy(
+            update={"region": table.region or request.region or log.region_of(table.name)}
+        )
     evidence = collection.from_cli_output(
         files.pages, table=table, window=window, records=_records(log, facts, request.region, window)
     )

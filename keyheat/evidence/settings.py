@@ -36,12 +36,18 @@ class Steps:
 
     def highest_at(self, second: float) -> float | None:
         """Most units per second that can be in force; a sampled raise may come before it is published."""
-        highest = max((rate for each in (self, *self.readings) if (rate := each.at(second))), default=None)
+        possible = self, *self.readings
+        rates = [rate for each in possible if (rate := each.at(second)) is not None]
+        if self.sampled:
+            rates += [rate for each in possible if (rate := each._soon(second)) is not None]
+        return max(rates, default=None)
+
+    def _soon(self, second: float) -> float | None:
+        """The next value, where it is published within the five minutes after an epoch second."""
         following = bisect_right(self.starts_s, second)
-        if highest is None or not self.sampled or following == len(self.starts_s):
-            return highest
-        soon = self.starts_s[following] - second <= limits.SETTING_PERIOD_S
-        return max(highest, self.values[following]) if soon else highest
+        if following == len(self.starts_s) or self.starts_s[following] - second > limits.SETTING_PERIOD_S:
+            return None
+        return self.values[following]
 
     def published(self, second: float) -> bool:
         """Whether a value was published for the five minutes around an epoch second."""

@@ -3,7 +3,7 @@
 A derived scenario is a whole file of its own, so that it can be read, and run again by itself.
 
     PATH=VALUE    keys.shards=20   table.provisioned.write=4_000   load.arrivals="poisson"
-                  table.indexes[0].provisioned.write=500
+                  table.indexes[0].provisioned.write=500, or table.indexes.by-day.provisioned.write=500
     PATH=         takes the field out, as if the file did not say it
 
 Paths are those of the scenario file, values are TOML. Every mistake is said at once.
@@ -172,9 +172,9 @@ def write_scenario(path: Path, scenario: Scenario) -> Path:
     return path
 
 
-_PART: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,9}\])*"
+_PART: Final = r"[A-Za-z_][A-Za-z0-9_-]*(?:\[\d{1,9}\])*"
 _SETTING: Final = re.compile(rf"(?P<path>{_PART}(?:\.{_PART})*)\s*=(?P<value>.*)", re.DOTALL)
-_STEP: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\[\d+\]")
+_STEP: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*|\[\d+\]")
 _TAKEN_OUT: Final = object()
 _BRIEFLY: Final = Repr()  # of what may be a file's worth of text
 _BRIEFLY.maxstring = 80
@@ -272,6 +272,8 @@ def _into(node: Any, step: str | int, new: Any) -> Any:
         if step == len(node):
             node.append(new)
         return node[step] if step < len(node) else None
+    if isinstance(node, list):
+        return next((each for each in node if isinstance(each, dict) and each.get("name") == step), None)
     return None
 
 

@@ -78,3 +78,41 @@ def test_what_a_raise_uncovered_is_what_a_fix_replays(tmp_path: Path) -> None:
     assert start.limit_of(remedy_of(start, None)) == ("partition", "table", WRITE)
     assert start.scenario.table.provisioned.write == 4_000
     assert sum(label.throttles for label in start.incident) == 24_000 * (MINUTES - RAISED)
+
+
+def by_averages(*units: float) -> dict[str, Any]:
+    """The provisioned capacity by averages of five minutes alone."""
+    at = [START + timedelta(minutes=5 * n) for n in range(len(units))]
+    series = a_series("ProvisionedWriteCapacityUnits", statistic="Average")
+    return {**series, "period_s": 300, "points": list(zip(at, units, strict=True))}
+
+
+def test_the_units_of_two_raises_do_not_show_that_burst_was_left() -> None:
+    """An even demand of 1,250 WCU/s; averages that are published as of the beginning of their periods."""
+    rates = *[200] * 5, *[1_250] * 4, 1_000, *[600] * 7, *[1_000] * 6, *[1_250] * 7
+    refused = *[0] * 9, 15_000, *[39_000] * 7, *[15_000] * 6, *[0] * 7
+    diagnosis = diagnosed(
+        an_evidence(
+            consumed(*rates), throttle_events(*refused), by_averages(600, 600, 600, 600, 1_000, 1_400),
+            minutes=30, table={"provisioned": {"read": 5, "write": 1_400}},
+        )
+    )  # fmt: skip
+    assert (diagnosis.verdict.constraint, diagnosis.verdict.resource) == ("table", "table")
+    heaviest = max(diagnosis.labels, key=lambda label: label.throttles)
+    assert (heaviest.constraint, heaviest.confidence) == ("table", 0.9)
+
+
+def test_the_limit_that_only_a_replay_shows_is_not_advised_on() -> None:
+    """1,300 WCU/s were served for two minutes, so 900 WCU lay on more than the one partition of a replay."""
+    rates = *[100] * 4, *[600] * 12, 1_300, 1_300, 1_200, *[900] * 16
+    refused = *[0] * 18, 6_000, *[24_000] * 16
+    diagnosis = diagnosed(
+        an_evidence(
+            consumed(*rates), throttle_events(*refused), by_averages(400, 400, 600, *[900] * 4),
+            minutes=35, table={"provisioned": {"read": 50, "write": 900}},
+        )
+    )  # fmt: skip
+    actions = {advice.action for advice in diagnosis.recommendations}
+    assert {label.constraint for label in diagnosis.labels} == {"table"}
+    assert "raise_capacity" in actions
+    assert actions.isdisjoint({"raise_cardinality", "shard_writes", "back_off"})

@@ -21,6 +21,7 @@ def test_any_field_is_set_by_its_path(scenario: Scenario) -> None:
     assert made.keys.shards == 20
     assert made.table.indexes[0].provisioned.write == 500
     assert made.load.arrivals == "poisson"
+    assert overridden(scenario, ["table.indexes.by-country.provisioned.write=500"], "it").table == made.table
     assert made.load.duration_s == scenario.load.duration_s
 
 
@@ -80,6 +81,7 @@ def test_what_was_expected_is_not_expected_of_another_scenario(scenario: Scenari
         ("keys.shards.many=3", "no such field @ $.keys.shards.many"),
         ("table.indexes[3].name='x'", "no such field @ $.table.indexes[3].name"),
         ("table.indexes.name='x'", "no such field @ $.table.indexes.name"),
+        ("table.indexes.by-nobody.provisioned.write=5", "no such field @ $.table.indexes.by-nobody"),
         ("keys.shards=0", "@ $.keys.shards"),
         (f"{'.'.join(['a'] * 50_000)}=1", "has 50,000 parts, at most 16 are read"),
         (f"keys.shards={'[' * 50_000}", "too deep: 50,000 brackets"),

@@ -324,6 +324,10 @@ def test_what_nobody_can_run_is_told_with_its_line(tmp_path: Path, body: str, sa
 
 UNSAMPLED = {
     "a task raises": (ONE.format("{}['team']"), ["mine.py:9: KeyError: 'team', in Mine.write"]),
+    "a key that is no text": (
+        ONE.format("self.ask('Query', None, 1)"),
+        ["mine.py:9: TypeError: the key of a request has to be a text, and is None"],
+    ),
     "it sends past us": (ONE.format("pass"), ["Mine sends nothing that Keyheat sees in its task write"]),
     "it waits as it likes": (
         ONE.format("self.put('a')") + "    wait_time = between(1, 2)\n",

@@ -8,7 +8,7 @@ If one limit hides another (an index that throttles its table, a hot key on a ta
 second shows once the first is cured, and the cure has two steps.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Final
@@ -150,9 +150,9 @@ def cured(
     before = rerun.simulated()
     if rerun.measured is not None and max(rerun.measured, before.share()) <= HARDLY and not on_burst:
         return [billed(rerun, case, item) for case, item in advice if item.kind == "mitigation"], None
-    if not _believed(rerun, before):
-        return [billed(rerun, case, item) for case, item in advice], None
     by_limit = {case.at: case for case in cases}
+    if not (_believed(rerun, before) and (rerun.by_schedule or _as_labelled(before, by_limit))):
+        return [billed(rerun, case, item) for case, item in advice], None
     search = CureSearch(rerun=rerun.brief(), cases=by_limit, case_of=case_of, on_burst=on_burst)
     search.search()
     if search.rerun is not rerun:  # what only shows later is cured as well
@@ -168,6 +168,15 @@ def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
     if not measured or not share:
         return False
     return NEAR_RATIO * max(measured, share) <= min(measured, share)
+
+
+def _as_labelled(before: SimulationOutcome, labelled: Collection[Limit]) -> bool:
+    """Whether the limit that throttles the most in a replay has a label, or its resource an undetermined one.
+
+    A table may have more partitions than its capacity shows, and another limit than a replay of it.
+    """
+    heaviest = next(iter(limits_of(before)), None)
+    return heaviest is None or heaviest in labelled or ("undetermined", *heaviest[1:]) in labelled
 
 
 def limits_of(outcome: SimulationOutcome) -> list[Limit]:

@@ -301,7 +301,9 @@ def _in_text(table: Any) -> Any:
 def send_alone() -> None:
     """Make users send without waiting, by the transport of their load, and record nothing."""
 
-    def send(user: Any, operation: str, body: bytes, **_what: Any) -> Answer:
+    def send(user: Any, operation: str, body: bytes, *, key: str, **_what: Any) -> Answer:
+        if not isinstance(key, str):
+            raise TypeError(f"the key of a request has to be a text, and is {key!r}")
         answer: Answer = user.load.transport.send(operation, body)
         return answer
 
