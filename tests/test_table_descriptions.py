@@ -59,6 +59,33 @@ def notes_of(found: Any) -> str:
     return "\n".join(table.notes)
 
 
+def reads(units: int) -> dict[str, Any]:
+    return {"ReadProvisionedThroughputSettings": {"ReadCapacityUnits": units}}
+
+
+def test_the_read_capacity_of_another_region_is_not_taken(read: Read) -> None:
+    scaling = {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 60}}
+    scaled = {"MinCapacity": 5, "MaxCapacity": 9, **scaling}
+    writes = {"WriteProvisionedThroughputSettings": {"WriteCapacityAutoScalingSettings": scaled}}
+    regions = [
+        {
+            "Region": region,
+            **reads(units),
+            "GlobalSecondaryIndexes": [{"IndexName": "by-p", **reads(indexed)}],
+        }
+        for region, units, indexed in (
+            ("eu-west-1", 300, 100),
+            ("us-east-1", 50, 20),
+            ("us-west-2", 300, 100),
+        )
+    ]
+    fleet = {**PLAIN, "BillingMode": "PROVISIONED", **writes, "Replicas": regions}
+    indexes = [{**INDEX, **writes}]
+    said = notes_of(read(template({**fleet, "GlobalSecondaryIndexes": indexes}, "GlobalTable")))
+    assert "Region us-east-1 (the table 50 RCU/s, index by-p 20 RCU/s)" in said
+    assert "us-west-2" not in said, "it reads as the first does"
+
+
 NEVER = "auto scaling of writes of the table: a scalable target without a policy never scales"
 SCALED = {"ResourceId": "table/orders", "ScalableDimension": DIMENSION}
 TRACKED = {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": "55"}}
@@ -106,6 +133,23 @@ def test_a_table_that_is_made_anew_is_taken_with_a_note(read: Read) -> None:
 ON_DEMAND = {"billing_mode": "PAY_PER_REQUEST"}
 COPY = {"type": "aws_dynamodb_table_replica", "address": "aws_dynamodb_table_replica.us", "name": "us"}
 OF_ORDERS = {"global_table_arn": "arn:aws:dynamodb:eu-central-1:123456789012:table/orders"}
+CONFIGURED = {
+    "provider_config": {
+        "aws": {"expressions": {"region": {"references": ["var.home"]}}},
+        "aws.us": {"expressions": {"region": {"constant_value": "us-east-2"}}},
+    },
+    "root_module": {
+        "resources": [
+            {"address": "aws_dynamodb_table.o", "provider_config_key": "aws"},
+            {
+                "address": COPY["address"], "provider_config_key": "aws.us",
+                "expressions": {
+                    "global_table_arn": {"references": ["aws_dynamodb_table.o.arn", "aws_dynamodb_table.o"]}
+                },
+            },
+        ]
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -119,8 +163,10 @@ OF_ORDERS = {"global_table_arn": "arn:aws:dynamodb:eu-central-1:123456789012:tab
         plan(
             ON_DEMAND, {**COPY, "values": {**OF_ORDERS, "arn": "arn:aws:dynamodb:us-east-2:1:table/orders"}}
         ),
+        plan(ON_DEMAND, {**COPY, "values": {}})
+        | {"configuration": CONFIGURED, "variables": {"home": {"value": "eu-central-1"}}},
     ],
-    ids=["the resource", "the table as well", "its ARN"],
+    ids=["the resource", "the table as well", "its ARN", "the providers"],
 )
 def test_a_replica_that_is_a_resource_of_its_own_is_a_region_of_its_table(read: Read, told: Any) -> None:
     found = read(told)
@@ -144,8 +190,7 @@ def test_a_replica_of_another_table_is_named(read: Read) -> None:
     found = read(plan(ON_DEMAND, {**COPY, "values": {}}))
     assert found.others == (
         "aws_dynamodb_table_replica.us: a replica whose table is known only after apply, "
-        "or is not in this file; if it is of yours, add its Region to regions under [table], since each "
-        "write is copied there and billed",
+        "or is not in this file",
     )
 
 
@@ -224,6 +269,7 @@ def test_a_table_is_named_by_its_logical_id_too_and_each_fault_once(
 
 IDLE = {"resource_id": "table/orders", "scalable_dimension": DIMENSION, "min_capacity": 1, "max_capacity": 9}
 IN_US_EAST_1 = {"Replicas": [{"RegionName": "us-east-1"}]}
+OVERRIDE = {"RegionName": "us-east-1", "ProvisionedThroughputOverride": {"ReadCapacityUnits": 50}}
 CLASS = "STANDARD_INFREQUENT_ACCESS"
 DEARER = f"its class {CLASS}, whose units cost more: prices are for the standard"
 NOTHING = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
@@ -243,6 +289,7 @@ TAKEN: dict[str, tuple[Any, str, str]] = {
     "a replica of a table in a Region that is not said": (
         {**DESCRIBED, **IN_US_EAST_1}, "", 'regions = ["us-east-2", "us-east-1"]  # ASSUMED',
     ),
+    "a replica's override": ({**DESCRIBED, "Replicas": [OVERRIDE]}, "us-east-1 (the table 50 RCU/s)", ""),
     "on-demand maxima": (template(MAXIMA, "GlobalTable"), "", "max_on_demand = { read = 90, write = 700 }"),
     "a target without a policy": (scaled(PROVISIONED, None), NEVER, ""),
     "one of Terraform": (

@@ -12,7 +12,7 @@ from keyheat.intake.scaling import Scaling, match_scaling
 from keyheat.intake.vocabulary import Attributes
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
 from keyheat.model.resources import capacities_to_aws
-from keyheat.runs.table_facts import IndexFacts, KeyAttribute, TableFacts
+from keyheat.runs.table_facts import IndexFacts, KeyAttribute, TableFacts, mode_of
 from keyheat.scenario.spec.part import is_number
 
 
@@ -180,6 +180,8 @@ def list_omissions(description: Attributes) -> Iterator[str]:
         yield f"its class {table_class}, whose units cost more: prices are for the standard class"
     if description.get("MultiRegionConsistency") == "STRONG":
         yield "its strong consistency between Regions: simulated as eventual consistency"
+    for replica in description.get("Replicas") or ():
+        yield from _list_other_reads(replica, description)
 
 
 def list_statuses(description: Attributes) -> Iterator[str]:
@@ -225,6 +227,47 @@ def _is_enabled(value: object) -> bool:
     return bool(value) and not off
 
 
+def _list_other_reads(replica: Attributes, description: Attributes) -> Iterator[str]:
+    """Read capacity of another Region that differs from this one's."""
+    mode = mode_of(description)
+    here = {index.get("IndexName"): index for index in indexes_of(description)}
+    others = [("the table", replica, description)]
+    others += [
+        (f"index {index.get('IndexName')}", index, here.get(index.get("IndexName"), {}))
+        for index in replica.get("GlobalSecondaryIndexes") or ()
+    ]
+    differences = [
+        f"{what} {there}"
+        for what, remote, local in others
+        if (there := _reads_text(remote, mode)) and there != _reads_text(local, mode)
+    ]
+    if differences:
+        yield (
+            f"the read capacity of Region {replica['RegionName']} ({', '.join(differences)}): "
+            "the scenario's table has the same capacity in all Regions"
+        )
+
+
+def _reads_text(owner: Attributes, mode: str) -> str | None:
+    """A Region's read capacity of a table or index as text; None if not stated."""
+    names = REPLICATED[mode]
+    throughput: Mapping[str, Any] = next((owner[name] for name in names if owner.get(name)), {})
+    scaled = throughput.get("ReadCapacityAutoScalingSettings") or (owner.get("Scaling") or {}).get("read")
+    if mode == "PROVISIONED" and scaled:
+        return f"{scaled.get('MinCapacity')} to {scaled.get('MaxCapacity')} RCU/s"
+    units = throughput.get("ReadCapacityUnits" if mode == "PROVISIONED" else "MaxReadRequestUnits")
+    return f"{units} RCU/s" if units else None
+
+
+REPLICATED: Final[Mapping[str, tuple[str, ...]]] = {
+    "PROVISIONED": (
+        "ReadProvisionedThroughputSettings", "ProvisionedThroughputOverride", "ProvisionedThroughput"
+    ),
+    "PAY_PER_REQUEST": (
+        "ReadOnDemandThroughputSettings", "OnDemandThroughputOverride", "OnDemandThroughput"
+    ),
+}  # fmt: skip
+"""Properties with a Region's reads: of a replica in CloudFormation and DescribeTable, and of a table."""
 UNUSED: Final[Mapping[str, str]] = {
     "TimeToLiveSpecification": "its time to live: its deletions are free, and not simulated",
     "PointInTimeRecoverySpecification": "its point-in-time recovery: its cost is not counted",

@@ -3,8 +3,9 @@
 https://developer.hashicorp.com/terraform/internals/json-format
 """
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from keyheat.intake.scaling import Side, bounds_of, parse_policy, scaled_side
@@ -31,8 +32,8 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
     tables, notes = list[SourceTable](), list(_list_unread(resources))
     others = [*_list_deleted(raw), *_list_skipped(resources)]
     unknown, policies = dict(_unknown(raw)), dict(_policies(resources))
+    regions, copied = Regions.of_file(raw), set[str]()
     replicas = [resource for resource in resources if resource.get("type") == REPLICA]
-    copied = set[str]()
     for resource in resources:
         if resource.get("type") != TABLE:
             continue
@@ -40,15 +41,24 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
         alone = _indexes_of(values.get("name"), resources)
         addresses = (address, *(_address(index) for index in alone))
         lost = [f"{at}.{name} is known only after apply" for at in addresses for name in unknown.get(at, ())]
-        copies = [replica for replica in replicas if _is_copy(replica, values.get("name"))]
-        copied |= {_address(replica) for replica in copies}
+        copies = [replica for replica in replicas if regions.is_copy(replica, resource)]
+        placed = {_address(replica): regions.of(replica) for replica in copies}
+        copied |= placed.keys()
         lost += [
-            f"{_address(replica)}, a replica in a Region that this file does not tell: {ADD}"
-            for replica in copies
-            if _region_of(replica) is None
+            f"{replica}, a replica in a Region that this file does not tell: {ADD}"
+            for replica, region in placed.items()
+            if region is None
         ]
+        within = (replica.get("region_name") for replica in values.get("replica") or ())
+        names = dict.fromkeys((*within, *filter(None, placed.values())))
         described = _table(
-            _with_copies(values, copies), str(resource.get("name")), [index["values"] for index in alone]
+            {
+                **values,
+                "arn": regions.arn_of(resource, copies),
+                "replica": [{"region_name": name} for name in names],
+            },
+            str(resource.get("name")),
+            [index["values"] for index in alone],
         )
         for table in accept_table(address, described, others, lost):
             bounds = {side: limits for name, side, limits in _targets(resources) if name == table.name}
@@ -56,35 +66,73 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
             remarks = (*table.remarks, *_list_replaced(raw, address))
             tables.append(replace(table.scaled_by(bounds, rules), remarks=remarks))
     others += (
-        f"{_address(replica)}: a replica whose table is known only after apply, or is not in this file; "
-        f"if it is of yours, {ADD}"
+        f"{_address(replica)}: a replica whose table is known only after apply, or is not in this file"
         for replica in replicas
         if _address(replica) not in copied
     )
     return Source(f"a Terraform {'plan' if planned else 'state'}", tuple(tables), tuple(notes), tuple(others))
 
 
-def _is_copy(replica: Mapping[str, Any], table: object) -> bool:
-    """Whether a replica that is a separate resource copies the table of this name."""
-    arn = (replica.get("values") or {}).get("global_table_arn")
-    return arn is not None and bool(arn.rpartition("/")[2] == table)
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """Where resources are, and what replicas copy, by the configuration of a plan; a state has none."""
+
+    configured: Mapping[str, Mapping[str, Any]]  # resources by their address without keys
+    providers: Mapping[str, Any]
+    variables: Mapping[str, Any]
+
+    @classmethod
+    def of_file(cls, raw: Mapping[str, Any]) -> "Regions":
+        configuration = raw.get("configuration") or {}
+        configured = dict(_configured(configuration.get("root_module") or {}, ""))
+        return cls(configured, configuration.get("provider_config") or {}, raw.get("variables") or {})
+
+    def of(self, resource: Mapping[str, Any]) -> str | None:
+        """The Region of a table or replica; None if the file does not tell."""
+        values = resource.get("values") or {}
+        region = values.get("region") or region_of_arn(values.get("arn") or "")
+        return region or self._of_provider(_without_keys(resource))
+
+    def _of_provider(self, address: str) -> str | None:
+        """The Region of a provider, if it is a constant or a variable of the root module."""
+        provider = self.providers.get(str(self.configured.get(address, {}).get("provider_config_key"))) or {}
+        region = (provider.get("expressions") or {}).get("region") or {}
+        value = region.get("constant_value")
+        for name in () if provider.get("module_address") else region.get("references") or ():
+            value = value or (self.variables.get(name.removeprefix("var.")) or {}).get("value")
+        return str(value) if value else None
+
+    def is_copy(self, replica: Mapping[str, Any], table: Mapping[str, Any]) -> bool:
+        """Whether a replica copies a table, by its name or, before apply, by reference."""
+        if (arn := (replica.get("values") or {}).get("global_table_arn")) is not None:
+            return bool(arn.rpartition("/")[2] == (table.get("values") or {}).get("name"))
+        address = _without_keys(replica)
+        expressions = self.configured.get(address, {}).get("expressions") or {}
+        module = address.rpartition(f"{REPLICA}.")[0]
+        referred = (expressions.get("global_table_arn") or {}).get("references") or ()
+        return _without_keys(table) in {f"{module}{name}" for name in referred}
+
+    def arn_of(self, table: Mapping[str, Any], copies: list[Mapping[str, Any]]) -> str | None:
+        """A table's ARN: its own, that which a replica names, or one with the Region alone."""
+        values = table.get("values") or {}
+        named = ((replica.get("values") or {}).get("global_table_arn") for replica in copies)
+        if arn := values.get("arn") or next(filter(None, named), None):
+            return str(arn)
+        region = self.of(table)
+        return f"arn:aws:dynamodb:{region}:000000000000:table/{values.get('name')}" if region else None
 
 
-def _region_of(replica: Mapping[str, Any]) -> str | None:
-    values = replica.get("values") or {}
-    return values.get("region") or region_of_arn(values.get("arn") or "")
+def _configured(module: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each resource of a plan's configuration, by its address."""
+    for resource in module.get("resources") or ():
+        yield f"{prefix}{resource.get('address')}", resource
+    for name, call in (module.get("module_calls") or {}).items():
+        yield from _configured(call.get("module") or {}, f"{prefix}module.{name}.")
 
 
-def _with_copies(values: Mapping[str, Any], copies: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """A table's values with the replicas that are separate resources; those name its ARN, too."""
-    arns = (values.get("arn"), *(replica["values"]["global_table_arn"] for replica in copies))
-    within = (replica.get("region_name") for replica in values.get("replica") or ())
-    regions = dict.fromkeys(filter(None, (*within, *map(_region_of, copies))))
-    return {
-        **values,
-        "arn": next(filter(None, arns), None),
-        "replica": [{"region_name": region} for region in regions],
-    }
+def _without_keys(resource: Mapping[str, Any]) -> str:
+    """An address as the configuration has it: without the keys of count and for_each."""
+    return re.sub(r"\[[^]]*\]", "", _address(resource))
 
 
 def _address(resource: Mapping[str, Any]) -> str:
