@@ -64,9 +64,7 @@ class Changes:
     before: tuple[Period, ...]
     rose_s: float  # when the demand of now began: burst capacity may have served it before the throttles
     unseen: bool = False  # whether CloudWatch has no point of some time between the rise and the throttles
-    later: tuple[float, float] | None = (
-        None  # another capacity, units/s, and when it was first seen afterwards
-    )
+    later: tuple[float, float] | None = None  # the next other capacity, units/s, and when it was first seen
 
     @property
     def reference(self) -> Period | None:

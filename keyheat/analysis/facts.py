@@ -331,10 +331,9 @@ def _published(run: ReportRun) -> dict[Resource, int]:
         Resource(track.index, track.direction): track.published_throttles for track in run.arranged.tracks
     }
     if (table := run.arranged.track(None, WRITE)) is not None:
-        indexes = run.arranged.indexes(WRITE)
-        of_index = (max((index.refused(cell) for index in indexes), default=0) for cell in table.events or ())
-        events = (table.events or {}).values()
-        counts[Resource(None, WRITE)] -= round(sum(map(min, events, of_index)))
+        events = (table.events or {}).items()
+        twice = sum(min(count, run.arranged.refused_by_indexes(cell)) for cell, count in events)
+        counts[Resource(None, WRITE)] -= round(twice)
     return counts
 
 

@@ -14,7 +14,7 @@ from keyheat.model.resources import Cause, parse_reason
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series
 from keyheat.runs.table_facts import AccountFacts, IndexFacts, TableFacts
-from keyheat.words import READ, Capacity, Direction, has_capacity_model
+from keyheat.words import READ, WRITE, Capacity, Direction, has_capacity_model
 
 EXTREMES: Final = ("Minimum", "Maximum")
 UNNAMED_INDEX: Final = "(an index)"  # a reason names an index, but not which of several
@@ -37,6 +37,10 @@ class EvidenceTimeline:
     def track(self, index: str | None, direction: Direction) -> EvidenceTrack | None:
         """The track of one resource and direction."""
         return self._by_key.get((index, direction))
+
+    def refused_by_indexes(self, cell: int) -> float:
+        """Writes of a cell that indexes refused: each that is full counts them, so only the most are."""
+        return max((index.refused(cell) for index in self.indexes(WRITE)), default=0)
 
     @cached_property
     def _by_key(self) -> "Mapping[TrackKey, EvidenceTrack]":

@@ -182,9 +182,8 @@ def _assumed(diagnosed: DiagnosedTable) -> Iterator[str]:
         yield "Assumed: one key fills the partition. If several do, use a partition key with more values"
     if cure is not None and cure.shards and cure.foreseen is None:
         yield BY_FORMULA
-    actions = (
-        [step.action for step in diagnosis.cure.steps] if diagnosis.cure else [cure.action] if cure else []
-    )
+    actions = [step.action for step in diagnosis.cure.steps] if diagnosis.cure else []
+    actions += [cure.action] if cure is not None else []  # by formula
     if any(_needs_scaling(diagnosed, action) for action in actions):
         yield "Its auto scaling was not looked up: this shows whether it is on; raise a lower maximum too"
 

@@ -119,11 +119,10 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
     say, throttled = saying(first_s, last_s), span(min(facts.throttled_s, window_s))
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
     # CloudWatch holds the time before a window, which was not looked at.
-    since = say(first_s)
+    since, track = say(first_s), run.track(facts.resource)
     if run.alone and run.evidence is not None and run.evidence.series and began_s is not None:
         created = run.evidence.table.created
         is_new = created is not None and first_s <= created.timestamp() + MINUTE_S
-        track = run.track(facts.resource)
         unseen = track.unpublished(began_s, first_s + 1) if track is not None else []
         after_a_gap = any(gap_s < first_s <= end_s for gap_s, end_s in unseen)
         since += " or earlier" if (first_s <= began_s or after_a_gap) and not is_new else ""
@@ -132,7 +131,6 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
         return answer(value=whole_span, beside=(f"throttled for {throttled}",))
     lasted = span(ended_s - began_s)
     beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}"
-    track = run.track(facts.resource)
     if gaps := track.unpublished(began_s, ended_s) if track is not None else []:
         beside += f", unknown for {span(sum(end_s - start_s for start_s, end_s in gaps))}"
     uncovered = tuple(_uncovered(run, say))

@@ -140,13 +140,10 @@ def _units(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float
 
 
 def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
-    """Return throttled units in a cell; writes that an index throttled are the table's, too.
-
-    Each index that throttles a write counts it, so only the index with the most counts.
-    """
-    of_indexes = arranged.indexes(WRITE) if track.index is None and track.direction == WRITE else ()
-    most = max((index.refused(cell) for index in of_indexes), default=0.0)
-    return track.refused_units(cell) + track.units_of_refused * most
+    """Return throttled units in a cell; writes that an index throttled are the table's, too."""
+    of_table = track.index is None and track.direction == WRITE
+    by_indexes = arranged.refused_by_indexes(cell) if of_table else 0.0
+    return track.refused_units(cell) + track.units_of_refused * by_indexes
 
 
 def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> Masses:
