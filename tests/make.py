@@ -5,12 +5,13 @@ waits; `a_run` alone writes files.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from keyheat import runfiles
 from keyheat.analysis.summary import RunSummary, Setup
@@ -32,6 +33,12 @@ from keyheat.words import Capacity
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 """When everything begins; a whole minute."""
+
+
+def with_nights(values: Iterable[Any], nights: Collection[Any]) -> list[Any]:
+    """Values of a parameter, of which some are for the nightly lane."""
+    return [pytest.param(value, marks=pytest.mark.nightly) if value in nights else value for value in values]
+
 
 # Tables
 

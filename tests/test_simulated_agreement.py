@@ -24,7 +24,7 @@ at_night = partial(pytest.param, marks=pytest.mark.nightly)
 BY_DAY = {
     "hotkey",
     "too-small",
-    "country-index-sharded",
+    "status-code",
     "unique-key",
     "scale-down",
     "operations",

@@ -18,6 +18,7 @@ from keyheat.simulator.jobs import Job
 from keyheat.simulator.requests import SERVICE_S
 from keyheat.simulator.retrying import MOST_REQUESTS
 from tests.loaded_runs import written_run
+from tests.make import with_nights
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 
@@ -44,6 +45,8 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "keyheat whatif too-small load --json": (0, '"format": "keyheat.answer/1"'),
 }  # fmt: skip
 """Each command of the page, its exit code, and what it says."""
+AT_NIGHT = {command for command in COMMANDS if "--precision" in command or "--target local" in command}
+"""Those that simulate for a quarter of a minute each."""
 
 
 @pytest.fixture
@@ -65,7 +68,7 @@ def test_the_page_shows_these_commands() -> None:
     assert {line for block in BLOCKS for line in block.splitlines()} == COMMANDS.keys()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", with_nights(COMMANDS, AT_NIGHT))
 def test_the_page_shows_what_is_said(verb: Verb, loads: list[Job], command: str) -> None:
     code, words = COMMANDS[command]
     said = verb(*shlex.split(command)[1:])

@@ -34,6 +34,7 @@ NEEDS: Mapping[str, Needs] = {
             "keyheat diagnose --log app.log --out incident": 1,
             "keyheat diagnose orders --metrics export.csv --describe-json table.json --out seen": 1,
         },
+        nightly=True,
     ),
     "files.md": Needs(world="hot_run"),
     "init.md": Needs(world="your_table", nightly=True),
@@ -46,7 +47,7 @@ NEEDS: Mapping[str, Needs] = {
     "regress.md": Needs(world="suites"),
     "run.md": NIGHTLY,
     "schedules.md": Needs(world="team"),
-    "sharding.md": Needs(world="local"),
+    "sharding.md": Needs(world="local", nightly=True),
     "simulate.md": Needs(world="account", nightly=True),
     "watch.md": NIGHTLY,
 }

@@ -31,7 +31,10 @@ def totals_in(url: str, table: str, run_id: str) -> tuple[Totals, Totals]:
     return truth, kept
 
 
-@pytest.mark.parametrize(("way", "processes"), [("scan", 1), ("transaction", 1), ("stream", 2)])
+@pytest.mark.parametrize(
+    ("way", "processes"),
+    [("scan", 1), ("transaction", 1), pytest.param("stream", 2, marks=pytest.mark.nightly)],
+)
 def test_the_totals_are_what_the_orders_come_to(
     load_run: Loaded, tmp_path: Path, endpoint: EndpointProcess, way: str, processes: int
 ) -> None:

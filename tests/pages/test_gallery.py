@@ -8,10 +8,20 @@ from itertools import pairwise
 import pytest
 
 from tests.browsing import CONTRASTS, drawn
+from tests.make import with_nights
 from tests.pages.axe import violations
 from tools.gallery import MADE_UP, WIDE_PX, shots_of, take
 
 PHONE_PX = 360
+AT_NIGHT = {
+    "run-datekey",
+    "run-sharded",
+    "run-undetermined",
+    "run-generator-bound",
+    "trial",
+    "regression-good",
+}
+"""Pages whose parts others have, too."""
 OUTLINE = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
     .filter(one => one.getClientRects().length)
     .map(one => [Number(one.tagName[1]), one.textContent.trim()])"""
@@ -54,7 +64,7 @@ def test_pictures_are_taken(browser, samples, tmp_path):
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MADE_UP)
+@pytest.mark.parametrize("name", with_nights(MADE_UP, AT_NIGHT))
 def test_a_page_is_drawn_fetches_nothing_and_is_readable_by_all(visit, samples, tmp_path, name):
     """Contrast: https://www.w3.org/WAI/WCAG22/Understanding/contrast-minimum.html"""
     address = MADE_UP[name](tmp_path, samples).as_uri()

@@ -25,7 +25,7 @@ from keyheat.simulator.whatif import (
     throttled_directions,
 )
 from keyheat.words import Direction, label_of
-from tests.make import a_scenario, a_shipped
+from tests.make import a_scenario, a_shipped, with_nights
 from tests.small_runs import SAMPLED
 
 WRITE, READ = Direction.WRITE, Direction.READ
@@ -353,10 +353,11 @@ OF_LOADTESTS = {one.loadtest: one for one in map(load_scenario, SAMPLED) if one.
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stated", OF_LOADTESTS.values(), ids=OF_LOADTESTS)
-def test_which_load_tests_spread_their_keys_by_themselves(stated: Scenario) -> None:
+@pytest.mark.parametrize("loadtest", with_nights(OF_LOADTESTS, ("country_index_sharded", "random_suffix")))
+def test_which_load_tests_spread_their_keys_by_themselves(loadtest: str) -> None:
     """Those whose first second is spread over more keys where there are more shards."""
     spread = []
+    stated = OF_LOADTESTS[loadtest]
     for shards in (stated.keys.shards, 7):
         raw = stated.model_dump(mode="json")
         raw["keys"]["shards"] = shards
