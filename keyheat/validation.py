@@ -111,15 +111,17 @@ def checked_toml(path: Path, model: type[Model]) -> Model:
     return checked(path, model, raw)
 
 
-def mistakes(error: ValidationError, patterns: Mapping[str, str] = NO_WORDS) -> list[str]:
+def mistakes(
+    error: ValidationError, patterns: Mapping[str, str] = NO_WORDS, model: type[BaseModel] | None = None
+) -> list[str]:
     """Convert pydantic's errors to `message @ $.path[2].field`.
 
-    `patterns` describes regular expressions in words.
+    `patterns` describes regular expressions in words; an unknown field comes with the nearest of `model`.
     """
     items = error.errors()
     deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
     return [
-        f"{_message(item, patterns)} @ ${path_of(item['loc'])}"
+        f"{_message(item, patterns)}{_meant(item, model)} @ ${path_of(item['loc'])}"
         for item in items
         if item["type"] != MORE and not (item["type"] == TOO_FEW and item["loc"] in deeper)
     ]
@@ -184,6 +186,17 @@ def path_of(location: Iterable[int | str]) -> str:
     """A path in parsed JSON or TOML: `.path[2].field`; skips `<part>`, which only tells kinds apart."""
     named = (step for step in location if not str(step).startswith("<"))
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in named)
+
+
+def _meant(item: Any, model: type[BaseModel] | None) -> str:
+    """The field of a model that is most like an unknown one, as a question."""
+    if model is None or item["type"] != "extra_forbidden":
+        return ""
+    schema = model.model_json_schema()
+    parts = (schema, *schema.get("$defs", {}).values())
+    fields = {field for part in parts for field in part.get("properties", ())}
+    near = get_close_matches(str(item["loc"][-1]), sorted(fields), n=1)
+    return f", did you mean {near[0]}?" if near else ""
 
 
 def _message(item: Any, patterns: Mapping[str, str]) -> str:

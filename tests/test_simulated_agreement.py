@@ -24,7 +24,6 @@ at_night = partial(pytest.param, marks=pytest.mark.nightly)
 BY_DAY = {
     "hotkey",
     "too-small",
-    "status-code",
     "unique-key",
     "scale-down",
     "operations",

@@ -6,6 +6,7 @@ the file, or else those in its scenarios.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -125,8 +126,11 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
     try:
         spec = SuiteSpec.model_validate(raw)
     except ValidationError as error:
-        raise SuiteError(str(path), mistakes(error, PATTERNS)) from error
-    errors: list[str] = []
+        errors = mistakes(error, PATTERNS, SuiteSpec)
+        for number, case in _valid_cases(raw):
+            _scenario_of(case, path, number, errors)
+        raise SuiteError(str(path), errors) from error
+    errors = []
     scenarios = [_scenario_of(case, path, number, errors) for number, case in enumerate(spec.cases)]
     cases = [
         _case(case, spec, scenario, file)
@@ -137,6 +141,14 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
     if errors:
         raise SuiteError(str(path), errors)
     return Suite(name=spec.name, question=spec.question, path=path, cases=tuple(cases), run=spec.run)
+
+
+def _valid_cases(raw: dict[str, Any]) -> Iterator[tuple[int, CaseSpec]]:
+    """The cases of a suite with mistakes that have none themselves, by their number."""
+    content = raw.get("cases")
+    for number, case in enumerate(content if isinstance(content, list) else ()):
+        with suppress(ValidationError):
+            yield number, CaseSpec.model_validate(case)
 
 
 def _scenario_of(case: CaseSpec, suite: Path, number: int, errors: list[str]) -> tuple[Scenario | None, Path]:

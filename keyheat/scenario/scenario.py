@@ -264,23 +264,12 @@ def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     try:
         scenario = Scenario.model_validate(raw)
     except ValidationError as error:
-        errors = [_did_you_mean(line) for line in mistakes(error, IN_WORDS)]
+        errors = mistakes(error, IN_WORDS, Scenario)
         scenario = draft_of(Scenario, raw, places_of(error))
     errors += broken_rules(scenario)
     if errors:
         raise ScenarioError(source, errors)
     return scenario
-
-
-def _did_you_mean(error: str) -> str:
-    """Return a mistake; for an unknown field, with the most similar field."""
-    if not error.startswith("unknown field @ "):
-        return error
-    fields = {
-        name for definition in json_schema()["$defs"].values() for name in definition.get("properties", ())
-    }
-    near = get_close_matches(error.rpartition(".")[2], sorted({*fields, *Scenario.model_fields}), n=1)
-    return error.replace("unknown field", f"unknown field, did you mean {near[0]}?") if near else error
 
 
 def json_schema() -> dict[str, Any]:

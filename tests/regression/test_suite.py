@@ -125,10 +125,13 @@ def test_every_mistake_of_the_file_is_said_at_once(tmp_path: Path) -> None:
     assert "two gates on labels" in found[5]
 
 
-def test_every_mistake_of_its_scenarios_is_said_at_once(tmp_path: Path) -> None:
+def test_every_mistake_of_its_scenarios_is_said_beside_those_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "wrong.toml").write_text('format = "keyheat.scenario/1"\nname = "wrong"\n')
     settings = ["load.duration_s", "keys.shards=0"]
-    found = mistakes(tmp_path, case("hotkeys") + case("wrong.toml") + case("hotkey", set=settings))
+    cases = case("hotkeys") + case("wrong.toml") + case("hotkey", set=settings)
+    (mistake, *found) = mistakes(tmp_path, f"repetition = 3\n{cases}")
+    assert mistake == "unknown field, did you mean repetitions? @ $.repetition"
+    assert found == mistakes(tmp_path, cases)
     assert [line.rpartition(" @ ")[2] for line in found] == [
         "$.cases[0].scenario", "$.question of $.cases[1].scenario", "$.table of $.cases[1].scenario",
         "$.keys of $.cases[1].scenario", "$.tasks of $.cases[1].scenario", "$.cases[2].set",

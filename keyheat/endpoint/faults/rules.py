@@ -228,13 +228,4 @@ def checked_rules(source: str, content: object) -> FaultRules:
     try:
         return FaultRules.model_validate(content)
     except ValidationError as error:
-        raise FaultRulesError(source, [_did_you_mean(line) for line in mistakes(error, IN_WORDS)]) from None
-
-
-def _did_you_mean(error: str) -> str:
-    """A mistake; of an unknown field, with the field that may have been meant."""
-    message, _, path = error.rpartition(" @ ")
-    if message != "unknown field":
-        return error
-    fields = FaultRule.model_fields if path.startswith("$.rules[") else FaultRules.model_fields
-    return f"unknown field, {suggest(path.rpartition('.')[2], fields)} @ {path}"
+        raise FaultRulesError(source, mistakes(error, IN_WORDS, FaultRules)) from None
