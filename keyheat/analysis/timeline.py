@@ -136,9 +136,9 @@ def _track(
 
     def setting(name: str, fact: Capacity | None) -> Steps:
         average, least, most = (by_key.get((name, index, kind)) for kind in ("", *EXTREMES))
-        return steps(average, least, most, fact.of(direction) if fact else None, evidence.scale)
+        always = fact.of(direction) if fact else None
+        return steps(average, least, most, always, evidence.scale, throttled)
 
-    provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
     counted = has_capacity_model(evidence.endpoint)
     consumed = cells(metrics.consumed(direction)) if counted else None
     events = cells(metrics.throttle_events(direction))
@@ -149,6 +149,7 @@ def _track(
     throttled = {
         cell: units / step_s for cell, units in (consumed or {}).items() if (by_capacity or {}).get(cell)
     }
+    provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
     units = units_per_request(evidence.series, direction, index) if counted else None
     whole = units_per_request(evidence.series, direction, index, transactions=True) if counted else None
     return EvidenceTrack(

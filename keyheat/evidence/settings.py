@@ -1,6 +1,7 @@
 """Limits of a table over time: published settings, and DynamoDB's own limits."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,7 +13,13 @@ from keyheat.words import READ, WRITE, Direction
 LARGEST: Final = 10.0**15  # bounds external values so that sums do not overflow
 OLDEST_SETTING_S: Final = 12 * 3_600  # longest time to carry a setting forward
 SAME: Final = 1e-6  # relative error of an average of equal samples
+SERVED: Final = 0.01  # relative difference of what a throttled minute consumed from what was in force
 SUSTAINED: Final = 1.25  # times a capacity: a throttled minute that took more was served by burst
+
+
+Rates = Mapping[int, float]
+"""Units per second by epoch second."""
+NO_RATES: Final[Rates] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +68,28 @@ class Steps:
 
 
 def steps(
-    average: Series | None, least: Series | None, most: Series | None, always: float | None, scale: float
+    average: Series | None,
+    least: Series | None,
+    most: Series | None,
+    always: float | None,
+    scale: float,
+    throttled_per_s: Rates = NO_RATES,
 ) -> Steps:
-    """Build a setting from its series, with two readings if it changed within a period."""
+    """Build a setting from its series, with two readings if it changed within a period.
+
+    `throttled_per_s`: units/s consumed by the start of the throttled cell.
+    """
     bound = min(always, LARGEST) * scale if always else None
     published = _published(average, scale) or _published(most, scale)
     starts_s = tuple(sorted(published))
     values = tuple(published[at] for at in starts_s)
     sampled = least is None or most is None
     lows, highs = _published(least, scale), _published(most, scale)
-    within = [_within(at, index, values, lows, highs, bound) for index, at in enumerate(starts_s)]
+    constant = _in_force(published, starts_s, throttled_per_s)
+    within = [
+        (value, value) if at in constant else _within(at, index, values, lows, highs, bound)
+        for index, (at, value) in enumerate(zip(starts_s, values, strict=True))
+    ]
     if all(low == high for low, high in within):
         return Steps(starts_s, values, bound, sampled=sampled)
     late, early = _late_and_early(values, within, bound)
@@ -83,7 +102,7 @@ def steps(
     return Steps(starts_s, values, bound, readings, sampled)
 
 
-def since_throttled(setting: Steps, throttled_per_s: Mapping[int, float]) -> Steps:
+def since_throttled(setting: Steps, throttled_per_s: Rates) -> Steps:
     """Let a change begin with the first throttled cell that consumed about as much as the new value.
 
     `throttled_per_s`: units/s consumed by the start of the cell; what burst served shows neither value.
@@ -99,18 +118,25 @@ def since_throttled(setting: Steps, throttled_per_s: Mapping[int, float]) -> Ste
     return replace(setting, starts_s=starts_s, values=tuple(values[at] for at in starts_s))
 
 
-Published = Mapping[int, float]
-"""Positive values by epoch second: CloudWatch publishes zero for a mode that is not in force."""
-
-
 def _published(series: Series | None, scale: float) -> dict[int, float]:
+    """The positive values: CloudWatch publishes zero for a mode that is not in force."""
     if series is None:
         return {}
     return {int(at.timestamp()): min(value, LARGEST) * scale for at, value in series.points if value > 0}
 
 
+def _in_force(published: Rates, starts_s: Sequence[int], throttled_per_s: Rates) -> set[int]:
+    """The periods whose average two throttled cells or more consumed: no change within one gives that."""
+    served = Counter[int]()
+    for cell, rate in throttled_per_s.items():
+        at = starts_s[max(0, bisect_right(starts_s, cell) - 1)] if starts_s else cell
+        close = at in published and abs(rate - published[at]) <= SERVED * published[at]
+        served[at] += close and 0 <= cell - at < limits.SETTING_PERIOD_S
+    return {at for at, cells in served.items() if cells >= 2}
+
+
 def _within(
-    at: int, index: int, values: Sequence[float], lows: Published, highs: Published, after: float | None
+    at: int, index: int, values: Sequence[float], lows: Rates, highs: Rates, after: float | None
 ) -> tuple[float, float]:
     """Least and most in force in one period: as published, else inferred from its neighbours.
 
