@@ -243,8 +243,9 @@ def warnings_of(fix: Fix) -> Iterator[str]:
         first, then = middle(before), middle(after)
         if first and abs(then / first - 1) > OTHER_DEMAND:
             yield f"The demand differs: {measured(first)} and {measured(then)} writes/s."
-    if fix.once_dollars:
-        yield f"Pre-warming costs {dollars(fix.once_dollars)} once, and cannot be undone."
+    if any(change.path.startswith("table.warm") for change in fix.changes):
+        price = f"costs {dollars(fix.once_dollars)} once" if fix.once_dollars else "is charged once"
+        yield f"Pre-warming {price}, and cannot be lowered afterwards."
     scale = fix.proof.before[0].manifest.scale if fix.proof.before else 1.0
     if scale != 1:
         yield f"Every rate limit is at scale {scale:g}; capacities and dollars are those of scale 1."

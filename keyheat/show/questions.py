@@ -293,8 +293,9 @@ def _cost(diagnosis: Diagnosis) -> Fact | None:
     more = ", including requests that throttle today" if bill.by_request else ""
     beside = f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
     cure = diagnosis.cure.steps if diagnosis.cure else tuple(filter(None, [first_cure(diagnosis)]))
-    once = ["pre-warming is charged once on top"] if any(step.action == "pre_warm" for step in cure) else []
-    return answer(value=value, beside=(beside, *once))
+    once = "pre-warming is charged once on top, and cannot be lowered afterwards"
+    warm = any(step.action == "pre_warm" for step in cure)
+    return answer(value=value, beside=(beside, once) if warm else (beside,))
 
 
 def _how_sure(run: ReportRun, facts: Facts) -> Fact:

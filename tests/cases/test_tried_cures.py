@@ -11,6 +11,7 @@ from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.advice.start import start_of
 from keyheat.analysis.advice.table_then import as_it_was
 from keyheat.analysis.diagnosis import diagnosed
+from keyheat.analysis.own_table import replayed_table
 from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.analysis.timeline import timeline
 from keyheat.model.behaviour import DEFAULT
@@ -188,3 +189,21 @@ def test_a_cure_by_formula_names_what_cures_the_other_limits() -> None:
     assert list(cures_elsewhere(diagnosis)) == [
         "for writes of the table, with 33 % of the throttles: shard the hot key (2 shards)"
     ]
+
+
+def test_partitions_that_are_all_full_are_replayed_without_a_hot_key_and_pre_warmed(tmp_path: Path) -> None:
+    throttles = [0] * 3 + [90_000] * 12 + [0] * 3
+    seen = an_evidence(
+        consumed(*[200] * 3, *[4_000] * 12, *[5_500] * 3), throttle_events(*throttles),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *throttles), minutes=18,
+        table={"billing_mode": "PAY_PER_REQUEST", "warm": {"read": 12_000, "write": 4_000}},
+    )  # fmt: skip
+    diagnosis = diagnosed(seen)
+    write_evidence(tmp_path / "evidence.json", seen)
+    write_diagnosis(tmp_path / "diagnosis.json", diagnosis)
+    start = start_of(tmp_path, None)
+    assert {label.rule for label in start.incident} == {"on-demand-not-grown"}
+    assert (remedy_of(start, None).scenario.table.warm.write, start.scenario.keys.kind) == (7_858, "uniform")
+    assert replayed_table(tmp_path).traffic.hot_share is None
+    words = "pre-warming is charged once on top, and cannot be lowered afterwards"
+    assert words in str(diagnosis_answer(diagnosed_alone(seen, None, Billing(load_prices()))))

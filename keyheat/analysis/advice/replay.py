@@ -12,6 +12,7 @@ from keyheat.analysis.advice.demand import one_key_per_s
 from keyheat.analysis.advice.table_then import as_it_was, moment_of
 from keyheat.analysis.groups import going_on, groups
 from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
+from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.behaviour import DEFAULT, Behaviour
@@ -240,11 +241,12 @@ def heats_known(
 def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
     """Return the key share that would throttle a partition as in a label; None for another limit.
 
-    The other keys, used evenly, take their part of that partition.
+    None also where all partitions of an on-demand table were full: its keys are used evenly. The other keys,
+    used evenly, take their part of that partition.
     """
     index = index_of(label.resource)
     track = arranged.track(index, label.direction)
-    if track is None or label.constraint != "partition":
+    if track is None or label.constraint != "partition" or label.rule == NOT_GROWN:
         return None
     per_s = one_key_per_s(track, label)
     if per_s is None:
