@@ -19,7 +19,6 @@ from keyheat.plan.prices import Billing
 from keyheat.runfiles import SIMULATED
 from keyheat.scenario.variants import changes, write_scenario
 from keyheat.show.console import bars
-from keyheat.show.questions import throttled_words
 from keyheat.simulator.jobs import Job, is_done
 from keyheat.words import BROKEN, DONE, INVALID
 
@@ -115,8 +114,7 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
         scenario=start.scenario, remedy=remedy, changes=changes(start.scenario, remedy.scenario),
         proof=proof_of(start.limit_of(remedy), side(BEFORE), side(AFTER)), target=start.target,
         once_dollars=once_dollars(remedy.scenario, billing.prices),
-        observed=throttled_words(start.incident) if start.incident else "",
-        observed_throttles=sum(label.throttles for label in start.incident),
+        incident=start.incident,
     )  # fmt: skip
     answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
     drawn = replace(answer, figures=tuple(fix_figure(fix.sides)))

@@ -301,6 +301,7 @@ class Recommendation(Part):
     bill: MonthlyBill | None = None
     resource: str | None = None  # "table", or the name of an index
     direction: Direction | None = None
+    constraint: Constraint | None = None  # the limit that it is for
 
 
 class GeneratorFacts(Part):

@@ -8,8 +8,19 @@ from keyheat.analysis.groups import groups
 from keyheat.analysis.verdict import NOTABLE
 from keyheat.numbers import UNITS, a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
-from keyheat.words import READ, TABLE, capital_first, enumerated, title_of, whose
+from keyheat.words import (
+    LIMITS,
+    READ,
+    TABLE,
+    Constraint,
+    Direction,
+    capital_first,
+    enumerated,
+    title_of,
+    whose,
+)  # fmt: skip
 
+NOTABLE_BESIDE: Final = 0.02  # least share of the throttles at which a second limit's cure is named
 BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
 
 
@@ -90,28 +101,38 @@ def first_cure(diagnosis: Diagnosis) -> Recommendation | None:
 
 
 def other_cures(diagnosis: Diagnosis) -> str:
-    """What else lasts, as commands within a sentence; empty if nothing does."""
+    """What else lasts against the same limit, as commands within a sentence; empty if nothing does."""
     first = first_cure(diagnosis)
-    others = [option for option in diagnosis.recommendations if option.kind == "cure" and _may_cure(option)]
+    others = [option for option in _cures(diagnosis) if first is None or _limit(option) == _limit(first)]
     return " or ".join(
         in_short(option) for option in others if first is None or option.action != first.action
     )
 
 
 def cures_elsewhere(diagnosis: Diagnosis) -> Iterator[str]:
-    """What cures other sides that throttle a notable part, where no cure of all was simulated."""
+    """What cures other limits that throttle a notable part, where no cure of all was simulated."""
     first = first_cure(diagnosis)
     if diagnosis.cure is not None or first is None:
         return
     total = sum(label.throttles for label in diagnosis.labels)
-    cures = [option for option in diagnosis.recommendations if option.kind == "cure" and _may_cure(option)]
     for group in groups(diagnosis.labels):
-        side = group.resource, group.direction
-        cure = next((option for option in cures if (option.resource, option.direction) == side), None)
-        elsewhere = side != (first.resource or TABLE, first.direction)
-        if cure is not None and elsewhere and group.throttles >= NOTABLE * total:
-            share = percent(group.throttles / total)
-            yield f"for {side_words(cure)}, with {share} of the throttles: {in_short(cure)}"
+        limit = group.resource, group.direction, group.constraint
+        cure = next((option for option in _cures(diagnosis) if _limit(option) == limit), None)
+        beside_first = limit[:2] == _limit(first)[:2]
+        least = NOTABLE_BESIDE if beside_first else NOTABLE
+        if cure is None or limit == _limit(first) or group.throttles < least * total:
+            continue
+        whose_share = f"for {side_words(cure)}, with {percent(group.throttles / total)} of the throttles"
+        by = f", by {LIMITS[group.constraint]}" if beside_first else ""
+        yield f"{whose_share}{by}: {in_short(cure)}"
+
+
+def _cures(diagnosis: Diagnosis) -> list[Recommendation]:
+    return [option for option in diagnosis.recommendations if option.kind == "cure" and _may_cure(option)]
+
+
+def _limit(advice: Recommendation) -> tuple[str, Direction | None, Constraint | None]:
+    return advice.resource or TABLE, advice.direction, advice.constraint
 
 
 def in_short(advice: Recommendation) -> str:

@@ -22,6 +22,7 @@ from keyheat.show.advice import (
     BY_FORMULA,
     can_be_tried,
     cure_of,
+    cures_elsewhere,
     cures_now,
     first_cure,
     in_short,
@@ -169,7 +170,7 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
     cure = replace(cure, command=cure.command or _cure_command(diagnosed), beside=beside)
     if now is not None and diagnosis.cure is None and cures_now(diagnosis):
         others = other_cures(diagnosis)
-        beside = (f"Or {others}",) if others else ()
+        beside = (*([f"Or {others}"] if others else []), *cures_elsewhere(diagnosis))
         cure = replace(cure, name="For good", value=f"The same: {cure_of(diagnosis)}", beside=beside)
     yield cure
 
@@ -284,6 +285,9 @@ def _notes(diagnosed: DiagnosedTable) -> Iterator[str]:
     """Why, what else it may be, and what could not be had."""
     diagnosis = diagnosed.run.diagnosis
     yield from diagnosis.verdict.because
+    for finding in diagnosis.findings:
+        if finding.resource is None:  # what is found of a resource stands in the facts
+            yield from finding.because
     yield from _beyond_the_evidence(diagnosed)
     if diagnosis.verdict.settled_by:
         yield diagnosis.verdict.settled_by

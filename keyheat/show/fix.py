@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
+from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.advice.search import NEAR_RATIO
+from keyheat.analysis.groups import LabelGroup, groups
 from keyheat.numbers import (
     NOTHING,
     UNITS,
@@ -22,6 +24,7 @@ from keyheat.numbers import (
     whole,
 )
 from keyheat.runfiles import REPORT
+from keyheat.runs.formats import Label
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Table, Tone
@@ -51,8 +54,7 @@ class Fix:
     proof: Proof
     target: str
     once_dollars: float | None = None
-    observed: str = ""  # how a table throttled that others load, and whose demand was replayed
-    observed_throttles: int = 0  # of such a table
+    incident: tuple[Label, ...] = ()  # of a table that others load, and whose demand was replayed
 
     @property
     def sides(self) -> tuple[tuple[Tried, ...], tuple[Tried, ...]]:
@@ -68,7 +70,7 @@ def fix_answer(fix: Fix) -> Answer:
     if fix.changes:  # a replay of evidence is altered itself, not its scenario
         tables.append(Table(title=steps_title(fix.remedy.actions), rows=tuple(map(asdict, fix.changes))))
     commands: tuple[str, ...] = ()
-    if proof.kind == "not_fixed" and fix.remedy.queries_per_read and fix.observed:
+    if proof.kind == "not_fixed" and fix.remedy.queries_per_read and fix.incident:
         # How more shards are tried of a replayed incident: few of them can lie in one partition.
         more = f"keyheat whatif TABLE.toml shards{f' --index {index}' if index else ''}"
         commands = ("keyheat init --from-diagnosis DIR --out TABLE.toml", more)
@@ -156,12 +158,26 @@ def sentence_of(fix: Fix) -> str:
 def _unlike_observed(fix: Fix) -> str:
     """That the replay throttles far less or more than the table did, so its fix may not be the table's."""
     replayed = middle([run.throttles for run in fix.proof.before]) if fix.proof.before else 0.0
-    observed = fix.observed_throttles
+    observed = sum(label.throttles for label in fix.incident)
     if replayed < NEAR_RATIO * observed:
         return f"The replay shows only {whole(replayed)} of the {whole(observed)} observed throttles."
     if observed and replayed > observed / NEAR_RATIO:
         return f"The replay shows {whole(replayed)} throttles, and {whole(observed)} were observed."
     return ""
+
+
+def _not_replayed(fix: Fix) -> Iterator[str]:
+    """The limits of an incident that throttle nothing in its replay."""
+    replayed = {_limit(group) for run in fix.proof.before for group in groups(run.diagnosis.labels)}
+    for group in groups(fix.incident):
+        limit = _limit(group)
+        if limit not in replayed and group.constraint != "undetermined":
+            count = whole(group.throttles)
+            yield f"Not replayed: {count} throttles by {limit_words(*limit)}; whether they end is not shown."
+
+
+def _limit(group: LabelGroup) -> Limit:
+    return group.constraint, group.resource, group.direction
 
 
 def _accepted(fix: Fix) -> str:
@@ -194,10 +210,10 @@ def _pairs(fix: Fix) -> Iterator[Row]:
     yield numbers(
         "Throttled attempts", lambda run: run.throttled_share, lambda part: percent(part) if part else "none"
     )
-    if fix.observed:
+    if fix.incident:
         before, after = (throttled_words(side[0].diagnosis.labels) for side in fix.sides)
         yield "While throttled, replayed", before, after
-        yield "While throttled, observed", fix.observed, NOTHING
+        yield "While throttled, observed", throttled_words(fix.incident), NOTHING
     for side in ("write", "read"):
         yield numbers(f"Attempted {side}s per second", _of_traffic(side, "attempts_per_s"), measured)
         say = partial(rate, unit=UNITS[side])
@@ -243,6 +259,7 @@ def warnings_of(fix: Fix) -> Iterator[str]:
         first, then = middle(before), middle(after)
         if first and abs(then / first - 1) > OTHER_DEMAND:
             yield f"The demand differs: {measured(first)} and {measured(then)} writes/s."
+    yield from _not_replayed(fix)
     if any(change.path.startswith("table.warm") for change in fix.changes):
         price = f"costs {dollars(fix.once_dollars)} once" if fix.once_dollars else "is charged once"
         yield f"Pre-warming {price}, and cannot be lowered afterwards."

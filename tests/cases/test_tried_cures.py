@@ -18,7 +18,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Recommendation, write_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
-from keyheat.show.advice import cure_of, cures_elsewhere, now_of, simulated_words
+from keyheat.show.advice import cure_of, cures_elsewhere, now_of, other_cures, simulated_words
 from keyheat.show.diagnosis import diagnosis_answer
 from keyheat.words import Capacity
 from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, provisioned, throttle_events
@@ -191,6 +191,23 @@ def test_a_cure_by_formula_names_what_cures_the_other_limits() -> None:
     ]
 
 
+def test_the_cure_of_a_second_limit_of_one_resource_is_no_choice_beside_the_first() -> None:
+    by_table, by_partition = [0] * 6 + [30_000] * 16, [0] * 2 + [4_500] * 4 + [0] * 16
+    seen = an_evidence(
+        consumed(*[500] * 2, *[1_625] * 4, *[1_200] * 16), provisioned(1_200),
+        throttle_events(*map(sum, zip(by_table, by_partition, strict=True))),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *by_partition),
+        a_series("WriteProvisionedThroughputThrottleEvents", *by_table), minutes=22,
+        table={"provisioned": {"read": 100, "write": 1_200}},
+    )  # fmt: skip
+    diagnosis = diagnosed(seen, replay_s=0)
+    assert cure_of(diagnosis) == "raise the capacity (2,429 WCU/s)"
+    assert other_cures(diagnosis) == "turn on auto scaling (2,429 WCU/s) or switch to on-demand mode"
+    assert [line.partition(": ")[0] for line in cures_elsewhere(diagnosis)] == [
+        "for writes of the table, with 4 % of the throttles, by a partition limit"
+    ]
+
+
 def test_partitions_that_are_all_full_are_replayed_without_a_hot_key_and_pre_warmed(tmp_path: Path) -> None:
     throttles = [0] * 3 + [90_000] * 12 + [0] * 3
     seen = an_evidence(
@@ -207,3 +224,13 @@ def test_partitions_that_are_all_full_are_replayed_without_a_hot_key_and_pre_war
     assert replayed_table(tmp_path).traffic.hot_share is None
     words = "pre-warming is charged once on top, and cannot be lowered afterwards"
     assert words in str(diagnosis_answer(diagnosed_alone(seen, None, Billing(load_prices()))))
+
+
+def test_conflicts_of_a_table_that_nothing_throttles_are_told() -> None:
+    seen = an_evidence(
+        consumed(*[260] * 5), provisioned(900), throttle_events(*[0] * 5),
+        a_series("TransactionConflict", *[1_000] * 5),
+        table={"provisioned": {"read": 100, "write": 900}},
+    )  # fmt: skip
+    answer = diagnosis_answer(diagnosed_alone(seen, "eu-central-1", Billing(load_prices())))
+    assert any(note.startswith("5,000 transaction conflicts: ") for note in answer.notes)

@@ -93,6 +93,7 @@ class AdviceCase:
             expected=expected,
             resource=self.resource,
             direction=self.direction,
+            constraint=self.constraint,
             **number,
         )
 
