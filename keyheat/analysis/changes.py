@@ -127,7 +127,10 @@ def _later(provisioned: Steps, now: Period) -> tuple[float, float] | None:
 
 
 def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: float) -> float:
-    """Return the start of the last cells before the first throttle with about the demand of now."""
+    """Return the start of the last cells before the first throttle with about the demand of now.
+
+    Cells that spent burst capacity belong to it, though retries make the demand of now larger.
+    """
     track = timeline(evidence).track(resource.index, resource.direction)
     if track is None:
         return first_s
@@ -136,7 +139,9 @@ def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: f
         (cell, (track.consumed_per_s(cell) or 0.0) + track.buffered.get(cell, 0.0) / track.step_s)
         for cell in sorted(cells, reverse=True)
     ]
-    alike = [cell for cell, _ in takewhile(lambda at: (1 + NOTABLE) * at[1] > now_per_s, rates)]
+    capacity = track.provisioned.at
+    alike = takewhile(lambda at: (1 + NOTABLE) * at[1] > now_per_s or at[1] > (capacity(at[0]) or inf), rates)
+    alike = [cell for cell, _ in alike]
     calm = _calm(evidence, resource, min([*alike, first_s]))
     if calm is None or now_per_s <= (1 + NOTABLE) * (before_per_s := calm.demand_per_s or 0.0):
         return first_s

@@ -96,6 +96,13 @@ def test_demand_that_burst_capacity_served_rose_before_the_first_throttle() -> N
     )
 
 
+def test_retries_of_what_throttles_are_not_the_rise() -> None:
+    spent = evidence([250] * 6 + [1_150] * 7 + [700] * 5, [0] * 13 + [54_000] * 5, provisioned=700)
+    assert words(spent, first=13).startswith(
+        "Writes rose at 02:06, from 250 WCU/s (median) in the 6 min before"
+    )
+
+
 def without(now: Evidence, metric: str, *minutes: int) -> Evidence:
     """Without a metric, or without its points of some minutes."""
     gone = {START + MINUTE * minute for minute in minutes}
