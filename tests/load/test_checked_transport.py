@@ -14,33 +14,21 @@ KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
 ITEM = {**KEY, "filler": {"S": "x"}}
 ASKED: dict[str, dict[str, Any]] = {
     "PutItem": {"Item": ITEM},
-    "DeleteItem": {"Key": KEY},
-    "UpdateItem": {"Key": KEY},
     "GetItem": {"Key": KEY},
     "Query": {},
-    "Scan": {},
-    "BatchWriteItem": {
-        "RequestItems": {"t": [{"PutRequest": {"Item": ITEM}}, {"DeleteRequest": {"Key": KEY}}]}
-    },
-    "BatchGetItem": {"RequestItems": {"t": {"Keys": [KEY]}}},
+    "BatchWriteItem": {"RequestItems": {"t": [{"PutRequest": {"Item": ITEM}}]}},
     "TransactWriteItems": {"TransactItems": [{"Put": {"TableName": "t", "Item": ITEM}}]},
-    "TransactGetItems": {"TransactItems": [{"Get": {"TableName": "t", "Key": KEY}}]},
 }
+"""One of each kind of answer."""
 GOOD: dict[str, dict[str, Any]] = {
     "PutItem": {"ConsumedCapacity": UNITS},
-    "DeleteItem": {"ConsumedCapacity": UNITS},
-    "UpdateItem": {"ConsumedCapacity": UNITS, "Attributes": {"changes": {"N": "1"}}},
     "GetItem": {"ConsumedCapacity": UNITS, "Item": ITEM},
     "Query": {"ConsumedCapacity": UNITS, "Items": [ITEM], "LastEvaluatedKey": KEY},
-    "Scan": {"ConsumedCapacity": UNITS, "Items": []},
     "BatchWriteItem": {
-        "ConsumedCapacity": [UNITS],
-        "UnprocessedItems": {"t": [{"PutRequest": {"Item": {**ITEM, "sk": {"N": "1.0"}}}}]},
+        "ConsumedCapacity": [UNITS], "UnprocessedItems": {"t": [{"PutRequest": {"Item": ITEM}}]},
     },
-    "BatchGetItem": {"ConsumedCapacity": [UNITS], "Responses": {}, "UnprocessedKeys": {"t": {"Keys": [KEY]}}},
     "TransactWriteItems": {"ConsumedCapacity": [UNITS]},
-    "TransactGetItems": {"ConsumedCapacity": [UNITS], "Responses": [{"Item": ITEM}]},
-}
+}  # fmt: skip
 
 
 class Says:
@@ -79,14 +67,14 @@ def test_a_write_of_no_units_is_of_an_endpoint_that_does_not_count(operation: st
     units = {"TableName": "t", "CapacityUnits": 0.0}
     capacity = [units] if isinstance(GOOD[operation]["ConsumedCapacity"], list) else units
     said = GOOD[operation] | {"ConsumedCapacity": capacity}
-    reads = operation.startswith(("Get", "Query", "Scan")) or "Get" in operation
+    reads = operation in ("GetItem", "Query")
     assert judged(operation, said).accepted == (reads or operation == "BatchWriteItem")
     nothing_left = judged(operation, said | {"UnprocessedItems": {}})
     assert nothing_left.failure == (None if reads else "no_units")
 
 
 @every
-@pytest.mark.parametrize("body", [PAGE, b"", b"[1,2,3]", b"null", b"7", b'"yes"', b"[" * 2_000, b"\xff{}"])
+@pytest.mark.parametrize("body", [PAGE, b"", b"[1,2,3]", b"null", b"[" * 2_000, b"\xff{}"])
 def test_a_page_is_no_answer(operation: str, body: bytes) -> None:
     answer = judged(operation, body)
     assert (answer.failure, answer.accepted, answer.throttled) == ("not_an_answer", False, False)

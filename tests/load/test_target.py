@@ -23,15 +23,10 @@ pytestmark = pytest.mark.usefixtures("no_account")
         ("http://0.0.0.0:8000", False, "0.0.0.0:8000", "us-east-1"),
         ("https://dynamodb.eu-west-1.amazonaws.com", False, "dynamodb.eu-west-1.amazonaws.com", "eu-west-1"),
         (
-            *("https://vpce-1a2b3c.dynamodb.eu-west-1.vpce.amazonaws.com", False),
-            *("vpce-1a2b3c.dynamodb.eu-west-1.vpce.amazonaws.com", "eu-west-1"),
-        ),
-        (
             *("https://123456789012.ddb.eu-west-1.amazonaws.com", False),  # an account's endpoint
             *("dynamodb.eu-west-1.amazonaws.com", "eu-west-1"),
         ),
         ("https://db.example:443", False, "db.example", "us-east-1"),
-        ("http://db.example", False, "db.example", "us-east-1"),
     ],
 )
 def test_targets(url: str, local: bool, host_header: str, region: str) -> None:
@@ -44,11 +39,9 @@ def test_targets(url: str, local: bool, host_header: str, region: str) -> None:
     [
         ("127.0.0.1:8000", "not an endpoint's URL"),
         ("ftp://127.0.0.1", "not an endpoint's URL"),
-        ("http://", "not an endpoint's URL"),
         ("http://127.0.0.1:99999", "not an endpoint's URL"),
         ("http://127.0.0.1:8000/path", "has a path"),
         ("http://me:secret@db.example", "no password"),
-        ("http://dynamodb.eu-west-1.amazonaws.com", "plain HTTP"),
         ("http://dynamodb.eu-west-1.api.aws", "plain HTTP"),
         ("http://vpce-1a2b3c.dynamodb.eu-west-1.vpce.amazonaws.com", "plain HTTP"),
     ],

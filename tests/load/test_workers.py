@@ -70,6 +70,7 @@ def test_every_piece_arrives() -> None:
         if number % 10 == 0:
             worker._report()
     gatherer.end()
+    environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))  # it has reported
     assert gatherer.record.seconds.total()[ATTEMPTS] == 30
     assert gatherer.record.heat["write"].sketch.total_units == 30
     assert gatherer.record.health.problems == []
@@ -84,17 +85,6 @@ def test_the_time_of_a_load_counts_from_when_a_worker_sends() -> None:
     worker.begin()
     worker.end()
     waits.join()
-
-
-def test_a_worker_that_is_halted_twice_reports_once() -> None:
-    gatherer, worker, environment = connected(order())
-    worker.begin()
-    environment.keyheat.record.add(an_attempt(1, units=1.0))
-    worker.end()
-    gatherer.end()
-    environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))
-    assert gatherer.record.seconds.total()[ATTEMPTS] == 1
-    assert gatherer.record.health.problems == []
 
 
 def test_a_lost_worker_is_named_with_what_it_carried() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from keyheat.load.record.record import Record
 from keyheat.load.transport.answer import Answer
-from keyheat.load.users.collections import NO_ORDER, Item, Page, Query, read_collection
+from keyheat.load.users.collections import NO_ORDER, Item, Query
 from keyheat.load.users.ledger import SETTLE_S, Ledger, ReadCheck, Spot, judge
 from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
 
@@ -29,7 +29,6 @@ ORDERS = TableSpec(name="orders", sort_key="sk", provisioned=CapacityPair(read=1
 WHOLE = Query(table="orders", partition_key="pk", sort_key="sk", consistent=True)
 SHARDS = ("hot#0", "hot#1", "hot#2")
 WRITTEN = [("hot#0", "a"), ("hot#1", "b"), ("hot#2", "c"), ("hot#0", "d"), ("hot#1", "e"), ("hot#2", "f")]
-PAGE_ITEMS = 1
 
 
 def order(shard: str, sort_key: str) -> Item:
@@ -48,37 +47,24 @@ def known(written: list[tuple[str, str]], at_s: float = 10.0) -> Ledger:
 Tamper = Callable[[list[Item]], list[Item]]
 
 
-def read(tamper: Tamper = list, query: Query = WHOLE, *, began_s: float = 10.0) -> ReadCheck:
-    """A read of what was written, of which `tamper` changes what the table holds in its first shard."""
-
-    def page(shard: str, start: Item | None) -> Page:
-        items = [order(*pair) for pair in WRITTEN if pair[0] == shard]
-        items = tamper(items) if shard == "hot#0" else items
-        items = items[::-1] if query.descending else items
-        begin = int(start["n"]) if start else 0
-        page = items[begin : begin + PAGE_ITEMS]
-        return page, {"n": begin + PAGE_ITEMS} if begin + PAGE_ITEMS < len(items) else None
-
-    items = read_collection(SHARDS, query, page)
+def read(items: list[Item], query: Query = WHOLE, *, began_s: float = 10.0) -> ReadCheck:
+    """What a read of all that was written at 10 s comes to, where it was answered with these items."""
     return judge(items, query, SHARDS, known(WRITTEN), began_s=began_s)
 
 
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("limit", [None, 1, 4, 6, 9])
-def test_a_right_read_has_nothing_wrong(limit: int | None, descending: bool) -> None:
-    judged = read(query=replace(WHOLE, limit=limit, descending=descending))
-    # with a limit, the last item of an answer may have equals beyond it, so that it is not required
-    required = 6 if limit is None or limit == 9 else limit - 1
-    assert judged == ReadCheck(required=required)
+@pytest.mark.parametrize(("limit", "required"), [(None, 6), (1, 0), (4, 3), (9, 6)])
+def test_of_a_limited_read_all_but_the_last_is_required(limit: int | None, required: int) -> None:
+    """The last item of a full answer may have equals beyond it."""
+    items = [order(*pair) for pair in WRITTEN][:limit]
+    assert read(items, replace(WHOLE, limit=limit)) == ReadCheck(required=required)
 
 
 def test_a_read_need_not_show_what_is_newer_than_its_beginning() -> None:
-    assert read(lambda items: items[1:], began_s=9.9) == ReadCheck()
+    shown = [order(*pair) for pair in WRITTEN[1:]]
+    assert read(shown, began_s=9.9) == ReadCheck()
     eventual = replace(WHOLE, consistent=False)
-    assert read(lambda items: items[1:], eventual, began_s=10.0 + SETTLE_S / 2) == ReadCheck()
-    assert read(lambda items: items[1:], eventual, began_s=10.0 + SETTLE_S) == ReadCheck(
-        required=6, missing=1
-    )
+    assert read(shown, eventual, began_s=10.0 + SETTLE_S / 2) == ReadCheck()
+    assert read(shown, eventual, began_s=10.0 + SETTLE_S) == ReadCheck(required=6, missing=1)
 
 
 def test_an_item_that_moves_within_an_index_may_be_seen_at_both_places() -> None:
