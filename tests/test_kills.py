@@ -109,20 +109,6 @@ def test_the_load_is_killed(start: Start, verb: Verb, tmp_path: Path) -> None:
     assert verb("report", run).code == 0
 
 
-def test_a_stage_of_a_run_is_killed(start: Start, verb: Verb, tmp_path: Path) -> None:
-    """While it waits for the last minute, say: the client's files stay, and the rest can be done again."""
-    run = tmp_path / "run"
-    parent = start("keyheat", "run", scenario(tmp_path, 2), "--out", run)
-    eventually(lambda: child_of(parent, "collect")).kill()
-    _out, err = parent.communicate(timeout=PATIENCE_S)
-    assert parent.returncode == 130, err
-    assert files_in(run) == {"run.json"} | RECORDS
-    said = verb("analyze", run)
-    assert said.code in OR_TOO_SLOW
-    assert said.says("evidence.json is missing")
-    assert verb("report", run).code == 0
-
-
 def test_the_process_that_watches_is_killed(start: Start, verb: Verb, tmp_path: Path) -> None:
     """The load does not go on to its planned end: it ends as on Ctrl-C, with its files whole."""
     run = tmp_path / "run"

@@ -1,5 +1,6 @@
 """HTTP 200 is not yet an answer: what DynamoDB would never say is an error, and no attempt is lost by it."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -31,16 +32,9 @@ GOOD: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-class Says:
+def says(body: bytes) -> Any:
     """A transport that answers with what it is given."""
-
-    def __init__(self, body: bytes, status: int = 200) -> None:
-        self._answer = Answer(status, body, 0.001)
-
-    def send(self, operation: str, body: bytes) -> Answer:
-        return self._answer
-
-    def close(self) -> None: ...
+    return SimpleNamespace(send=lambda _operation, _request: Answer(200, body, 0.001))
 
 
 def request(operation: str, **more: str) -> bytes:
@@ -50,7 +44,7 @@ def request(operation: str, **more: str) -> bytes:
 
 def judged(operation: str, said: bytes | dict[str, Any], **more: str) -> Answer:
     body = said if isinstance(said, bytes) else orjson.dumps(said)
-    return CheckedTransport(Says(body)).send(operation, request(operation, **more))
+    return CheckedTransport(says(body)).send(operation, request(operation, **more))
 
 
 every = pytest.mark.parametrize("operation", ASKED)
@@ -90,13 +84,13 @@ def test_missing_units_are_noticed(operation: str, absent: Any) -> None:
 
 
 def test_units_that_nobody_asked_for_are_not_missed() -> None:
-    assert CheckedTransport(Says(b"{}")).send("PutItem", b'{"TableName":"t"}').accepted
-    assert CheckedTransport(Says(b'{"Table":{}}')).send("DescribeTable", b'{"TableName":"t"}').accepted
+    assert CheckedTransport(says(b"{}")).send("PutItem", b'{"TableName":"t"}').accepted
+    assert CheckedTransport(says(b'{"Table":{}}')).send("DescribeTable", b'{"TableName":"t"}').accepted
 
 
 def test_an_endpoint_without_a_capacity_model_need_not_report_units() -> None:
     """The run says so, and judges nothing by units."""
-    lenient = CheckedTransport(Says(b"{}"), units_needed=False)
+    lenient = CheckedTransport(says(b"{}"), units_needed=False)
     assert lenient.send("TransactWriteItems", request("TransactWriteItems")).accepted
     assert lenient.send("Query", request("Query")).failure == "not_an_answer"
 

@@ -75,18 +75,6 @@ def test_unprocessed_items_are_throttles_without_a_reason() -> None:
     assert record.counted["batch.unprocessed"] == 1
 
 
-@pytest.mark.parametrize(
-    "left",
-    [
-        {"UnprocessedKeys": {"t": {"Keys": [{"pk": {"S": "b"}, "sk": {"S": "1"}}]}}},
-        {"UnprocessedItems": {"t": [{"DeleteRequest": {"Key": {"pk": {"S": "b"}, "sk": {"S": "1"}}}}]}},
-    ],
-)
-def test_unprocessed_keys_are_told_by_both_their_parts(left: dict[str, Any]) -> None:
-    assert batch().unprocessed(orjson.loads(orjson.dumps(left))) == {("b", "1")}
-    assert batch(sort_key=None).unprocessed(left) == {("b", None)}
-
-
 def test_a_batch_of_which_nothing_was_done_is_throttled_whole_for_the_reason_that_is_given() -> None:
     record = Record()
     arn = "arn:aws:dynamodb:us-east-1:1:table/t"

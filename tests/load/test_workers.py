@@ -158,6 +158,14 @@ def test_every_worker_has_its_part_and_one_that_joins_late_has_none() -> None:
     assert parts() == {"a": (0, 3), "b": (1, 3), "c": (2, 3)}
     gatherer.give_order_to("d")
     assert parts()["d"] == (3, 3)
+    for node in nodes.values():
+        node.state = "missing"  # slow when the order is given: they have their parts when they come back
+    gatherer.give_order()
+    assert [parts()[name] for name in "abc"] == [(0, 3), (1, 3), (2, 3)]
+    nodes.clear()
+    gatherer.give_order()
+    gatherer.give_order_to("late")
+    assert parts()["late"] == (0, 1)
 
 
 def capped(units: float) -> Order:
@@ -196,22 +204,6 @@ def test_a_worker_that_did_not_listen_yet_is_told_again(monkeypatch: pytest.Monk
     gatherer.end()
     assert gatherer.record.health.missing == []
     assert gatherer.workers["a"].whole
-
-
-def test_workers_that_are_slow_when_the_order_is_given_have_their_parts_when_they_come_back() -> None:
-    nodes = {name: SimpleNamespace(state="missing") for name in "ab"}
-    environment = SimpleNamespace(runner=Wire(clients=nodes), parsed_options=SimpleNamespace())
-    gatherer = Gatherer(environment, order(), Record())
-    gatherer.give_order()
-    wire = getattr(environment.parsed_options, ORDER)
-    assert [order_for(wire, name).worker for name in "ab"] == [0, 1]
-    assert wire["workers"] == 2
-
-    nodes.clear()
-    gatherer.give_order()
-    gatherer.give_order_to("late")
-    wire = getattr(environment.parsed_options, ORDER)
-    assert (order_for(wire, "late").worker, wire["workers"]) == (0, 1)
 
 
 def piece(**more: Any) -> dict[str, Any]:

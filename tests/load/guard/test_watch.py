@@ -201,8 +201,8 @@ def second_of(
         record.add(attempt._replace(outcome=outcome, units=1.0, reason="timeout"))
 
 
-@pytest.mark.parametrize("over_s", [5.0, 120.0])
-def test_only_the_last_seconds_count(over_s: float) -> None:
+def test_only_the_last_seconds_count() -> None:
+    over_s = 60.0
     record, rules = Record(), Rules(AbortSpec(over_s=over_s, throttle_share=0.45, p99_ms=2.0))
     change = int(over_s) * 2
     for second in range(change + int(over_s) + 1):

@@ -9,12 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
 from urllib.request import HTTPCookieProcessor, OpenerDirector, Request, build_opener
 
 import pytest
 from flask import Blueprint, Flask
-from psutil import CONN_LISTEN, Process
 
 from keyheat import runfiles
 from keyheat.addresses import Hosts
@@ -131,30 +129,14 @@ def test_it_listens_on_this_machine_alone_unless_somebody_says_where(
 # ---- in a real Locust
 
 
-@pytest.fixture
-def paid(
+def test_a_foreign_start_is_refused_and_all_others_share_one_budget(
     start_locust: Callable[..., Load], endpoint: EndpointProcess, scenario_file: Path, tmp_path: Path
-) -> Callable[..., Web]:
-    """Locust with its page, for whom the local endpoint is somebody else's, and costs money."""
+) -> None:
+    """The local endpoint is somebody else's, and costs money; each start pays for an hour of its table."""
     keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"}
     start = partial(start_locust, module="tests.as_remote", env=keys)
-    return partial(
-        Web, start, scenario_file, tmp_path / "run", endpoint.url, "--yes", "--no-align"
-    )  # fmt: skip
-
-
-def listening(web: Web) -> set[str]:
-    """The addresses at which others reach the page."""
-    port = urlsplit(web.url).port
-    sockets = Process(web.process.pid).net_connections("inet")
-    return {one.laddr.ip for one in sockets if one.status == CONN_LISTEN and one.laddr.port == port}
-
-
-def test_a_foreign_start_is_refused_and_all_others_share_one_budget(
-    paid: Callable[..., Any], tmp_path: Path
-) -> None:
-    web = paid("--max-units", "8000", "--max-dollars", "100")  # each start pays for an hour of its table
-    assert listening(web) == {"127.0.0.1"}
+    caps = ("--max-units", "8000", "--max-dollars", "100", "--yes", "--no-align")
+    web = Web(start, scenario_file, tmp_path / "run", endpoint.url, *caps)
     foreign = Request(f"{web.url}/swarm", b"user_count=5&spawn_rate=5", {"Origin": "http://evil.example"})
     ours = build_opener(HTTPCookieProcessor())
     ours.open(web.url)

@@ -11,7 +11,6 @@ import pytest
 from werkzeug.test import Client
 
 from keyheat.addresses import Hosts
-from keyheat.load.live.page import LiveRun
 from keyheat.load.live.prometheus import BOUNDS_S, MetricsPort, load_metrics, metrics_page, metrics_port
 from keyheat.load.live.readings import TOP_KEYS
 from keyheat.load.live.view import LiveView
@@ -126,19 +125,6 @@ def test_keys_are_digests_and_only_the_hottest() -> None:
     assert max(found["hot_key_throttles"].values()) == 39  # type: ignore[type-var]
 
 
-USERS = Metric(name="keyheat_load_users", says="users", points=(({}, 3.0),))
-
-
-class Live(LiveRun):
-    """A run that stands still."""
-
-    def __init__(self) -> None:
-        super().__init__(environment=None)
-
-    def metrics(self) -> tuple[Metric, ...]:
-        return (USERS,)
-
-
 def port_of(**options: Any) -> tuple[MetricsPort | None, list[str]]:
     """What options come to, and the mistakes in them."""
     errors = list[str]()
@@ -164,7 +150,8 @@ def answer(page: Any, path: str, **headers: str) -> tuple[int, str]:
 
 
 def test_the_page_answers_to_its_own_name_alone() -> None:
-    page = metrics_page(Live().metrics, Hosts(frozenset({"proxy.example"})))
+    users = Metric(name="keyheat_load_users", says="users", points=(({}, 3.0),))
+    page = metrics_page(lambda: (users,), Hosts(frozenset({"proxy.example"})))
     status, body = answer(page, "/metrics")
     assert status == 200
     assert "keyheat_load_users 3.0" in body

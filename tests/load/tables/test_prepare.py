@@ -135,17 +135,12 @@ def test_a_deletion_that_is_denied_is_said_with_the_command_that_does_it() -> No
 @pytest.mark.parametrize("replicated", [False, True])
 def test_where_backups_cannot_be_read_what_else_protects_a_table_decides(replicated: bool) -> None:
     """Somebody may have replicated it meanwhile: the other Regions' copies are not the run's to break."""
-    account, protected = ours(), list[bool]()
+    account, replicas = ours(), [{"RegionName": "eu-west-1"}] * replicated
 
     def describe_table(**request: Any) -> Any:
-        answer = account.ddb.describe_table(**request)
-        if protected:
-            answer["Table"]["Replicas"] = [{"RegionName": "eu-west-1"}]
-        return answer
+        return {"Table": account.ddb.describe_table(**request)["Table"] | {"Replicas": replicas}}
 
-    tables = run_of(account, instead={"describe_table": describe_table, **NO_BACKUPS})
-    tables.prepare(a_spec())
-    protected += [True] * replicated
+    tables = run_of(account, instead={"describe_table": describe_table, **NO_BACKUPS}).begins()
     tables.leave()
     assert account.names() == ["made"] * replicated
     assert ("it is a global table" in tables.last) is replicated
