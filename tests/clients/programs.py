@@ -66,8 +66,6 @@ GO = ClientProgram(
 CLIENTS = (
     _python("boto3", "boto3_client.py"),
     _python("aioboto3", "aioboto3_client.py", "aioboto3"),
-    _python("PynamoDB", "pynamodb_models.py", "pynamodb"),
-    _python("AWS CLI", "awscli_client.py", "awscli"),
     _node("JavaScript SDK v3", "sdk_v3.mjs"),
     _node("dynamodb-toolbox", "dynamodb_toolbox.mjs"),
     _node("ElectroDB", "electrodb.mjs"),
