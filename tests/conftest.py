@@ -49,10 +49,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 TOGETHER = {
-    "test_accuracy_tool", "test_botocore_retries", "test_diagnose_page", "test_false_alarms", "test_fix",
-    "test_go_retries", "test_imports", "test_js_retries", "test_judgement", "test_notebook",
-    "test_one_truth", "test_own_designs", "test_retrying", "test_simulate", "test_simulated_agreement",
-    "test_summary", "test_tasks_agree",
+    "test_accuracy_tool", "test_diagnose_page", "test_false_alarms", "test_fix", "test_imports",
+    "test_judgement", "test_notebook", "test_one_truth", "test_own_designs", "test_retrying",
+    "test_sdk_retries", "test_simulate", "test_simulated_agreement", "test_summary", "test_tasks_agree",
 }  # fmt: skip
 """Files whose tests ask for the same simulations, runs or answers of a client: a process keeps them."""
 

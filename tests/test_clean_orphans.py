@@ -16,7 +16,7 @@ from tests.endpoint.account import on_demand
 pytestmark = pytest.mark.slow
 
 CLEAN = ("clean", "--orphans", "--region", "eu-west-1")
-SWEEP, AS_JSON = (*CLEAN, "--yes"), (*CLEAN, "--json")
+SWEEP = (*CLEAN, "--yes")
 PAST, FUTURE = "2026-11-20T10:15:00Z", "2099-01-01T00:00:00Z"
 Verb = Callable[..., Any]
 
@@ -38,8 +38,7 @@ def make(
 
 
 def names(ddb: Any) -> list[str]:
-    found = sorted(ddb.list_tables()["TableNames"])
-    return found
+    return sorted(ddb.list_tables()["TableNames"])
 
 
 def test_only_what_is_over_and_ours_is_deleted(verb: Verb, ddb: Any) -> None:
@@ -62,13 +61,11 @@ def test_only_what_is_over_and_ours_is_deleted(verb: Verb, ddb: Any) -> None:
 
 def test_where_nobody_can_be_asked_it_is_refused(verb: Verb, ddb: Any) -> None:
     make(ddb, "over")
-    said = verb(*AS_JSON)
+    said = verb(*CLEAN, "--json")
     assert (said.code, names(ddb)) == (4, ["over"])
     assert "add --yes" in said.err
     (table,) = json.loads(said.out)["data"]["tables"]
     assert (table["name"], table["expires"], table["kept"], table["deleted"]) == ("over", PAST, None, False)
-    (table,) = json.loads(verb(*AS_JSON, "--yes").out)["data"]["tables"]
-    assert table["deleted"]
 
 
 class Terminal(StringIO):
@@ -84,7 +81,7 @@ def test_on_a_terminal_somebody_is_asked(
 ) -> None:
     make(ddb, "over")
     monkeypatch.setattr("sys.stdin", Terminal(typed))
-    said = verb("clean", "--orphans", "--region", "eu-west-1")
+    said = verb(*CLEAN)
     assert (said.code, names(ddb)) == (0, left)
     assert "Delete 1 table?" in said.err
 
@@ -107,19 +104,9 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_done(
     assert said.says("Not looked at: denied: the permission dynamodb:ListTagsOfResource is missing")
 
 
-def test_nothing_was_left_behind(verb: Verb, ddb: Any) -> None:
-    said = verb(*SWEEP)
-    assert said.code == 0
-    assert said.says("No table is left behind.")
-
-
-@pytest.mark.parametrize(
-    ("options", "words"), [(("--profile", "nobody"), "nobody"), (("--region", "eu west"), "eu west")]
-)
-def test_what_cannot_be_asked_is_said(verb: Verb, ddb: Any, options: tuple[str, ...], words: str) -> None:
-    said = verb("clean", "--orphans", *options)
-    assert said.code == 2
-    assert words in said.err
+def test_what_cannot_be_asked_is_said(verb: Verb, ddb: Any) -> None:
+    said = verb("clean", "--orphans", "--profile", "nobody")
+    assert (said.code, "nobody" in said.err) == (2, True)
 
 
 @pytest.mark.usefixtures("no_account")

@@ -60,7 +60,7 @@ def main() -> None:
             )
         )  # fmt: skip
         checks = LowLevel("aioboto3", fast, once, again, streams)
-        tell("aioboto3", "botocore", checks=checks.checks(), lacks={})
+        tell("aioboto3", "botocore", checks=checks.checks())
         runner.run(opened.aclose())
 
 

@@ -48,9 +48,8 @@ class ClientProgram:
         return None if self.needs.exists() else f"{self.name} is not installed: {self.installs}"
 
 
-def _python(name: str, program: str, environment: str | None = None) -> ClientProgram:
-    path = ENVIRONMENTS / environment / "bin" / "python" if environment else Path(sys.executable)
-    return ClientProgram(name, (path, HERE / program), path)
+def _python(name: str, program: str, python: Path) -> ClientProgram:
+    return ClientProgram(name, (python, HERE / program), python)
 
 
 def _node(name: str, program: str) -> ClientProgram:
@@ -64,10 +63,8 @@ GO = ClientProgram(
     "it takes golang-go and golang-github-aws-aws-sdk-go-v2-dev of Debian, then `make clients`",
 )
 CLIENTS = (
-    _python("boto3", "boto3_client.py"),
-    _python("aioboto3", "aioboto3_client.py", "aioboto3"),
-    _python("PynamoDB", "pynamodb_models.py", "pynamodb"),
-    _python("AWS CLI", "awscli_client.py", "awscli"),
+    _python("boto3", "boto3_client.py", Path(sys.executable)),
+    _python("aioboto3", "aioboto3_client.py", ENVIRONMENTS / "aioboto3" / "bin" / "python"),
     _node("JavaScript SDK v3", "sdk_v3.mjs"),
     _node("dynamodb-toolbox", "dynamodb_toolbox.mjs"),
     _node("ElectroDB", "electrodb.mjs"),

@@ -101,8 +101,14 @@ def play(scripts: Mapping[str, Script], command: Sequence[object], more_env: Map
     with ExitStack() as servers:
         ends = [servers.enter_context(server(one.answers)) for one in scripts.values()]
         asked = [
-            {"endpoint": url, "calls": one.calls, "chance": one.chance, "every_s": one.every_s, **one.options}
-            for (url, _seen), one in zip(ends, scripts.values(), strict=True)
+            {
+                "endpoint": end.url,
+                "calls": one.calls,
+                "chance": one.chance,
+                "every_s": one.every_s,
+                **one.options,
+            }
+            for end, one in zip(ends, scripts.values(), strict=True)
         ]
         done = subprocess.run(
             [str(word) for word in (*command, json.dumps(asked))],
@@ -111,7 +117,7 @@ def play(scripts: Mapping[str, Script], command: Sequence[object], more_env: Map
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
-    assert [sum(one["attempts"] for one in of) for of in said["told"]] == [seen[0] for _url, seen in ends]
+    assert [sum(one["attempts"] for one in of) for of in said["told"]] == [len(end.requests) for end in ends]
     return said
 
 

@@ -9,9 +9,8 @@ from random import Random
 
 import pytest
 
-from keyheat.load.pacer import DROPPED, ClosedLoop, ClosedPacer, OpenLoop, OpenPacer
+from keyheat.load.pacer import ClosedLoop, ClosedPacer
 from keyheat.load.record.record import Record
-from keyheat.load.schedule import DROPPED_AFTER_S, Schedule, even
 from keyheat.scenario import shape
 
 PER_S, SECONDS, USERS = 50.0, 60.0, 10
@@ -62,22 +61,3 @@ def test_users_that_fail_at_once_keep_their_pace(took_s: float) -> None:
     assert record.health.demand == pytest.approx(PER_S * SECONDS)  # whatever became of it
     assert record.health.offered == len(sent)
     assert (record.health.missed > 0) == (took_s > USERS / PER_S)  # what could not be sent is counted
-
-
-@pytest.mark.parametrize(("took_s", "drops"), [(0.0, False), (10.0, True)])
-def test_arrivals_that_nobody_can_send_do_not_pile_up(took_s: float, drops: bool) -> None:
-    """One user: whatever a request takes to fail, what was due meanwhile is dropped but for a second."""
-    clock, record, sent = Clock(), Record(), list[float]()
-    arrivals = OpenLoop(Schedule(RATE, even), record, started_s=0.0, clock=clock, sleep=clock.sleep)
-    pace = OpenPacer(arrivals)
-    while clock.now_s < SECONDS:
-        pace.wait()
-        sent.append(clock.now_s)
-        pace.begin(clock.now_s, 1.0)
-        clock.now_s += took_s
-    arrivals.close()
-    dropped = record.counted[DROPPED]
-    assert (dropped > 0) is drops
-    assert len(sent) + dropped == pytest.approx(PER_S * clock.now_s, abs=2 * PER_S)
-    assert arrivals.schedule.due_s >= clock.now_s - DROPPED_AFTER_S - 1 / PER_S  # all that is still to come
-    assert record.health.arrivals == len(sent)

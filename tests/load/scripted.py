@@ -36,7 +36,8 @@ class ScriptedServer:
         self.requests: list[bytes] = []
         self.connections = 0
         self.hung_up = False
-        self._current: socket.socket | None = None
+        self._open: list[socket.socket] = []
+        self._answering: list[threading.Thread] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
@@ -51,9 +52,15 @@ class ScriptedServer:
                 connection.close()
                 return
             self.connections += 1
-            with suppress(OSError), self._secured(connection) as self._current:
-                self._answer_all(self._current)
-            self.hung_up = True
+            self._answering.append(threading.Thread(target=self._answer, args=[connection]))
+            self._answering[-1].start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with suppress(OSError), self._secured(connection) as secured:
+            self._open.append(secured)
+            if not self._ended.is_set():
+                self._answer_all(secured)
+        self.hung_up = True
 
     def _secured(self, connection: socket.socket) -> socket.socket:
         return self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
@@ -90,12 +97,13 @@ class ScriptedServer:
 
     def stop(self) -> None:
         self._ended.set()
-        if self._current is not None:
+        for connection in self._open:
             with suppress(OSError):
-                self._current.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
         with socket.create_connection(self._listener.getsockname()):
             pass  # wakes the thread
-        self._thread.join()
+        for thread in (self._thread, *self._answering):
+            thread.join()
         self._listener.close()
 
 

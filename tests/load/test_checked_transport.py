@@ -1,5 +1,6 @@
 """HTTP 200 is not yet an answer: what DynamoDB would never say is an error, and no attempt is lost by it."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -14,45 +15,26 @@ KEY = {"pk": {"S": "a"}, "sk": {"N": "1"}}
 ITEM = {**KEY, "filler": {"S": "x"}}
 ASKED: dict[str, dict[str, Any]] = {
     "PutItem": {"Item": ITEM},
-    "DeleteItem": {"Key": KEY},
-    "UpdateItem": {"Key": KEY},
     "GetItem": {"Key": KEY},
     "Query": {},
-    "Scan": {},
-    "BatchWriteItem": {
-        "RequestItems": {"t": [{"PutRequest": {"Item": ITEM}}, {"DeleteRequest": {"Key": KEY}}]}
-    },
-    "BatchGetItem": {"RequestItems": {"t": {"Keys": [KEY]}}},
+    "BatchWriteItem": {"RequestItems": {"t": [{"PutRequest": {"Item": ITEM}}]}},
     "TransactWriteItems": {"TransactItems": [{"Put": {"TableName": "t", "Item": ITEM}}]},
-    "TransactGetItems": {"TransactItems": [{"Get": {"TableName": "t", "Key": KEY}}]},
 }
+"""One of each kind of answer."""
 GOOD: dict[str, dict[str, Any]] = {
     "PutItem": {"ConsumedCapacity": UNITS},
-    "DeleteItem": {"ConsumedCapacity": UNITS},
-    "UpdateItem": {"ConsumedCapacity": UNITS, "Attributes": {"changes": {"N": "1"}}},
     "GetItem": {"ConsumedCapacity": UNITS, "Item": ITEM},
     "Query": {"ConsumedCapacity": UNITS, "Items": [ITEM], "LastEvaluatedKey": KEY},
-    "Scan": {"ConsumedCapacity": UNITS, "Items": []},
     "BatchWriteItem": {
-        "ConsumedCapacity": [UNITS],
-        "UnprocessedItems": {"t": [{"PutRequest": {"Item": {**ITEM, "sk": {"N": "1.0"}}}}]},
+        "ConsumedCapacity": [UNITS], "UnprocessedItems": {"t": [{"PutRequest": {"Item": ITEM}}]},
     },
-    "BatchGetItem": {"ConsumedCapacity": [UNITS], "Responses": {}, "UnprocessedKeys": {"t": {"Keys": [KEY]}}},
     "TransactWriteItems": {"ConsumedCapacity": [UNITS]},
-    "TransactGetItems": {"ConsumedCapacity": [UNITS], "Responses": [{"Item": ITEM}]},
-}
+}  # fmt: skip
 
 
-class Says:
+def says(body: bytes) -> Any:
     """A transport that answers with what it is given."""
-
-    def __init__(self, body: bytes, status: int = 200) -> None:
-        self._answer = Answer(status, body, 0.001)
-
-    def send(self, operation: str, body: bytes) -> Answer:
-        return self._answer
-
-    def close(self) -> None: ...
+    return SimpleNamespace(send=lambda _operation, _request: Answer(200, body, 0.001))
 
 
 def request(operation: str, **more: str) -> bytes:
@@ -62,7 +44,7 @@ def request(operation: str, **more: str) -> bytes:
 
 def judged(operation: str, said: bytes | dict[str, Any], **more: str) -> Answer:
     body = said if isinstance(said, bytes) else orjson.dumps(said)
-    return CheckedTransport(Says(body)).send(operation, request(operation, **more))
+    return CheckedTransport(says(body)).send(operation, request(operation, **more))
 
 
 every = pytest.mark.parametrize("operation", ASKED)
@@ -79,14 +61,14 @@ def test_a_write_of_no_units_is_of_an_endpoint_that_does_not_count(operation: st
     units = {"TableName": "t", "CapacityUnits": 0.0}
     capacity = [units] if isinstance(GOOD[operation]["ConsumedCapacity"], list) else units
     said = GOOD[operation] | {"ConsumedCapacity": capacity}
-    reads = operation.startswith(("Get", "Query", "Scan")) or "Get" in operation
+    reads = operation in ("GetItem", "Query")
     assert judged(operation, said).accepted == (reads or operation == "BatchWriteItem")
     nothing_left = judged(operation, said | {"UnprocessedItems": {}})
     assert nothing_left.failure == (None if reads else "no_units")
 
 
 @every
-@pytest.mark.parametrize("body", [PAGE, b"", b"[1,2,3]", b"null", b"7", b'"yes"', b"[" * 2_000, b"\xff{}"])
+@pytest.mark.parametrize("body", [PAGE, b"", b"[1,2,3]", b"null", b"[" * 2_000, b"\xff{}"])
 def test_a_page_is_no_answer(operation: str, body: bytes) -> None:
     answer = judged(operation, body)
     assert (answer.failure, answer.accepted, answer.throttled) == ("not_an_answer", False, False)
@@ -102,13 +84,13 @@ def test_missing_units_are_noticed(operation: str, absent: Any) -> None:
 
 
 def test_units_that_nobody_asked_for_are_not_missed() -> None:
-    assert CheckedTransport(Says(b"{}")).send("PutItem", b'{"TableName":"t"}').accepted
-    assert CheckedTransport(Says(b'{"Table":{}}')).send("DescribeTable", b'{"TableName":"t"}').accepted
+    assert CheckedTransport(says(b"{}")).send("PutItem", b'{"TableName":"t"}').accepted
+    assert CheckedTransport(says(b'{"Table":{}}')).send("DescribeTable", b'{"TableName":"t"}').accepted
 
 
 def test_an_endpoint_without_a_capacity_model_need_not_report_units() -> None:
     """The run says so, and judges nothing by units."""
-    lenient = CheckedTransport(Says(b"{}"), units_needed=False)
+    lenient = CheckedTransport(says(b"{}"), units_needed=False)
     assert lenient.send("TransactWriteItems", request("TransactWriteItems")).accepted
     assert lenient.send("Query", request("Query")).failure == "not_an_answer"
 

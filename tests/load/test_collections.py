@@ -20,7 +20,7 @@ from keyheat.load.users.collections import (
     read_collection,
 )
 from keyheat.scenario.spec.part import CacheSpec
-from keyheat.scenario.spec.tables import CapacityPair, IndexSpec, TableSpec
+from tests.make import a_spec
 
 PAGE = 3
 ORDER = Query(table="orders", partition_key="pk", sort_key="sk")
@@ -134,15 +134,7 @@ def test_a_reader_that_is_killed_takes_its_queries_with_it() -> None:
 
 
 def test_a_query_asks_for_what_it_says() -> None:
-    asked = Query(
-        table="images",
-        partition_key="slot",
-        sort_key="views",
-        index="top",
-        prefix="00",
-        limit=3,
-        descending=True,
-    )
+    asked = Query("images", "slot", "views", index="top", prefix="00", limit=3, descending=True)
     body = orjson.dumps(asked.members("partition_1", {"pk": {"S": "x"}})).decode()
     for part in ('"IndexName":"top"', '"Limit":3', '"ScanIndexForward":false', "begins_with(#s, :s)",
                  '":s":{"S":"00"}', '"ExclusiveStartKey":{"pk":{"S":"x"}}'):  # fmt: skip
@@ -203,21 +195,14 @@ def test_those_who_miss_at_the_same_time_share_one_read() -> None:
 
 
 def test_copies_are_global_indexes_with_the_same_keys_and_all_attributes() -> None:
-    capacity = CapacityPair(read=1, write=1)
-
-    def index(name: str, **more: object) -> IndexSpec:
-        fields: dict[str, object] = {"partition_key": "pk", "sort_key": "sk", "provisioned": capacity}
-        return IndexSpec.model_validate({"name": name, **fields, **more})
-
-    indexes = (
-        index("copy"),
-        index("other-key", partition_key="country"),
-        index("no-sort-key", sort_key=None),
-        index("half", projection="KEYS_ONLY"),
-        index("local", local=True, sort_key="other", provisioned=None),
-    )
-    table = TableSpec(name="orders", sort_key="sk", provisioned=capacity, indexes=indexes)
-    assert copies_of(table) == (None, "copy")
+    same = {"partition_key": "pk", "sort_key": "sk", "provisioned": {"read": 1, "write": 1}}
+    indexes = [
+        {"name": "copy", **same},
+        {"name": "other-key", **same, "partition_key": "country"},
+        {"name": "no-sort-key", **same, "sort_key": None},
+        {"name": "half", **same, "projection": "KEYS_ONLY"},
+    ]
+    assert copies_of(a_spec(sort_key="sk", indexes=indexes)) == (None, "copy")
 
 
 @pytest.mark.parametrize("complete", [True, False])

@@ -15,6 +15,8 @@ with pytest.MonkeyPatch.context() as patch:
     from locust.env import Environment
     from locust.stats import RequestStats, StatsEntry
 
+    from keyheat.load.users import user
+
 ANSWERS = [
     ("PutItem", 0.0004, 20), ("PutItem", 0.0016, 20), ("Query", 0.1474, 3_000), ("PutItem", 3.4321, 20),
     ("Query", 0.0994, 2_000), ("PutItem", 58.76, 20),
@@ -54,11 +56,6 @@ def test_a_load_test_that_listens_gets_each_request() -> None:
     assert statistics.suffice
     environment.events.request.add_listener(lambda **_request: None)
     assert not statistics.suffice
-
-
-with pytest.MonkeyPatch.context() as patch:
-    patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")  # this process has other tests
-    from keyheat.load.users import user
 
 
 @pytest.mark.parametrize(

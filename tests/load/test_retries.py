@@ -152,9 +152,7 @@ def waiting(asked: str) -> Reply:
         ({}, [[BROKEN, BROKEN, GOOD]], [[0.025, 0.05]]),
         ({}, [[BROKEN]], [[0.025, 0.05, 0.1]]),
         ({}, [[THROTTLED]], [[1, 2, 4]]),
-        ({"attempts": 5}, [[BROKEN]], [[0.025, 0.05, 0.1, 0.2]]),
         ({"attempts": 8}, [[THROTTLED]], [[1, 2, 4, 8, 16, 20, 20]]),
-        ({"quota_tokens": 14}, [[BROKEN]], [[0.025]]),
         ({"quota_tokens": 28}, [[SILENT]], [[0.025, 0.05]]),  # it was 10 of them before 2026
         ({"quota_tokens": 20}, [[BROKEN, WORSE]], [[0.025]]),
         (
@@ -163,7 +161,6 @@ def waiting(asked: str) -> Reply:
             [[0.025, 0.05], [0.025], [0.025]],
         ),
         ({}, [[waiting("1500"), GOOD]], [[1.5]]),
-        ({}, [[waiting("0"), GOOD]], [[0.025]]),
         ({}, [[waiting("10000"), GOOD]], [[5.025]]),
         ({}, [[waiting("soon"), GOOD]], [[0.025]]),
     ],
@@ -236,21 +233,6 @@ def test_who_leaves_the_line_is_not_waited_for() -> None:
     assert retries.hold_s(first) == 0.0
     now[0] += waits[0]
     assert retries.hold_s(last) < waits[0]
-
-
-@pytest.mark.parametrize(
-    ("url", "failure"),
-    [("http://127.0.0.1:9", "connection_refused"), ("http://nothing.invalid", "name_lookup")],
-)
-def test_a_connection_that_is_none_is_retried_alike(
-    url: str, failure: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    random.seed(5)
-    theirs = delays_of_botocore(url, 1, monkeypatch)[0]
-    random.seed(5)
-    refused = Answer(0, b"", 0.001, failure=failure)
-    assert delays_of_ours(published(), [refused])[0] == pytest.approx(theirs)
-    assert theirs
 
 
 def test_credentials_that_are_gone_are_not_retried() -> None:

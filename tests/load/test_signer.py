@@ -73,7 +73,14 @@ def headers_of(head: bytes) -> dict[str, str]:
     "ключ 鍵".encode(),
     MIDNIGHT_S - 0.001,
 )
-@example(AccessKeys("AKID", "secret", None), "us-east-1", "localhost:8000", ["PutItem"], b"{}", MIDNIGHT_S)
+@example(
+    AccessKeys("AKID", "secret", None),
+    "us-east-1",
+    "localhost:8000",
+    ["PutItem"] * 2,
+    b"{}",
+    MIDNIGHT_S - 0.5,
+)  # the signing key changes at midnight
 def test_signed_requests_are_those_of_botocore(
     keys: AccessKeys, region: str, host: str, operations: list[str], body: bytes, at_s: float
 ) -> None:
@@ -85,15 +92,6 @@ def test_signed_requests_are_those_of_botocore(
         assert {name: ours[name] for name in theirs} == theirs
         assert ours["Content-Length"] == str(len(body))
         assert ours["Host"] == host
-
-
-def test_the_signing_key_changes_at_midnight() -> None:
-    signer = Signer(AccessKeys("AKID", "secret"), region="us-east-1", host="localhost:8000")
-    before, after = (
-        headers_of(signer.head("PutItem", b"{}", MIDNIGHT_S + offset))["Authorization"] for offset in (-1, 0)
-    )
-    assert "/20261120/" in before
-    assert "/20261121/" in after
 
 
 @pytest.mark.parametrize("word", ["secret_key", "token"])

@@ -17,7 +17,7 @@ from keyheat.load.transport.signed import SignedTransport, receive
 from keyheat.load.transport.signer import AccessKeys
 from keyheat.load.transport.target import LOCAL_KEYS, target_at
 from keyheat.load.users.outcomes import failure_of
-from tests.load.scripted import HANG, HANG_UP, RESET, ScriptedServer, answered, serving
+from tests.load.scripted import HANG, HANG_UP, RESET, answered, serving
 from tests.make import a_transport
 from tests.outside import eventually, free_port
 
@@ -27,34 +27,19 @@ ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/t"
 CAPACITY = orjson.dumps({"ConsumedCapacity": {"TableName": "t", "CapacityUnits": 2.0}})
 WITH_CRC = answered("200 OK", CAPACITY, f"x-amz-crc32: {crc32(CAPACITY)}")
 
-
-PUT = b'{"TableName":"t","Item":{"pk":{"S":"k"}}}'
-
 both = pytest.mark.parametrize("kind", ["signed", "boto3"])
-
-
-def answer_from(kind: str, server: ScriptedServer) -> Answer:
-    transport = a_transport(kind, server.url)
-    answer = transport.send("PutItem", PUT)
-    transport.close()
-    return answer
 
 
 def one_answer(kind: str, scripted: bytes) -> Answer:
     with serving(scripted) as server:
-        return answer_from(kind, server)
+        transport = a_transport(kind, server.url)
+        answer: Answer = transport.send("PutItem", b'{"TableName":"t","Item":{"pk":{"S":"k"}}}')
+        transport.close()
+    return answer
 
 
 def refused(body: object) -> bytes:
     return answered("400 Bad Request", body if isinstance(body, bytes) else orjson.dumps(body))
-
-
-@both
-def test_an_accepted_request_carries_its_capacity(kind: str) -> None:
-    answer = one_answer(kind, WITH_CRC)
-    assert (answer.accepted, answer.throttled, answer.error_code, answer.reasons) == (True, False, None, ())
-    assert answer.content()["ConsumedCapacity"]["CapacityUnits"] == 2.0
-    assert 0 < answer.service_s < 5
 
 
 REASON = {"reason": "IndexWriteKeyRangeThroughputExceeded", "resource": f"{ARN}/index/by-land"}
@@ -79,23 +64,11 @@ def test_a_throttle_has_the_reasons_that_are_given_in_either_spelling(
     assert {reason.index for reason in answer.reasons} <= {"by-land"}
 
 
-@both
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        ({"__type": "com.amazon.coral.validate#ValidationException", "message": "m"}, "ValidationException"),
-        ({"__type": "ResourceNotFoundException"}, "ResourceNotFoundException"),
-        ({}, "HTTP400"),
-    ],
-)
-def test_other_errors_are_not_throttles(kind: str, body: object, code: str) -> None:
-    answer = one_answer(kind, refused(body))
-    assert (answer.accepted, answer.throttled, answer.error_code, answer.reasons) == (False, False, code, ())
-
-
 EXPIRED = refused({"__type": "com.amazon.coral.service#ExpiredTokenException", "message": "it has expired"})
 REFUSALS = {
     "ExpiredTokenException": EXPIRED,
+    "ResourceNotFoundException": refused({"__type": "ResourceNotFoundException"}),
+    "HTTP400": refused({}),
     "InternalServerError": answered("500 Internal Server Error", b'{"__type":"a#InternalServerError"}'),
     "HTTP502": answered("502 Bad Gateway", b"<html><h1>Bad Gateway</h1></html>"),
     "HTTP503": answered("503 Service Unavailable", b""),
@@ -104,8 +77,9 @@ REFUSALS = {
 
 @both
 @pytest.mark.parametrize("code", REFUSALS)
-def test_refusals_of_services_have_names(kind: str, code: str) -> None:
-    assert failure_of(one_answer(kind, REFUSALS[code])) == code
+def test_refusals_have_names_and_are_no_throttles(kind: str, code: str) -> None:
+    answer = one_answer(kind, REFUSALS[code])
+    assert (failure_of(answer), answer.accepted, answer.throttled) == (code, False, False)
 
 
 @both
@@ -134,23 +108,18 @@ CHUNKED = (
     + f"{len(CAPACITY):x}".encode() + b"\r\n" + CAPACITY + b"\r\n0\r\n\r\n"
 )  # fmt: skip
 SHAPES = {
-    "in two pieces": (WITH_CRC[:60] + b"|PAUSE|" + WITH_CRC[60:], None),
     "body apart": (WITH_CRC.replace(b"\r\n\r\n", b"\r\n\r\n|PAUSE|"), None),
     "chunked": (CHUNKED, None),
     "after an interim answer": (b"HTTP/1.1 100 Continue\r\n\r\n" + WITH_CRC, None),
     "lower-case header names": (WITH_CRC.replace(b"Content-Length", b"content-length"), None),
     "not HTTP at all": (b"hello there, this is not HTTP\r\n\r\n", "bad_http"),
     "no HTTP, and then nothing": (b"hello" + HANG_UP, "bad_http"),
-    "a status that is none": (b"HTTP/1.1 fine OK\r\nContent-Length: 2\r\n\r\n{}", "bad_http"),
     "a length that is none": (b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\n{}" + HANG_UP, "bad_http"),
     "damaged on its way": (answered("200 OK", CAPACITY, "x-amz-crc32: 1"), "crc32_mismatch"),
-    "with a checksum that is none": (answered("200 OK", CAPACITY, "x-amz-crc32: x"), "crc32_mismatch"),
     "a damaged refusal": (answered("400 Bad Request", b"{}", "x-amz-crc32: 1"), "crc32_mismatch"),
     "half an answer, and a reset": (WITH_CRC[: len(WITH_CRC) // 2] + RESET, "connection_reset"),
-    "half a status": (WITH_CRC[:11] + HANG_UP, "cut_off"),
     "half a head": (WITH_CRC[:50] + HANG_UP, "cut_off"),
     "a head alone": (WITH_CRC[: WITH_CRC.index(b"{")] + HANG_UP, "cut_off"),
-    "all but a byte, unchecked": (answered("200 OK", CAPACITY)[:-1] + HANG_UP, "cut_off"),
     "half the chunks": (CHUNKED[:-15] + HANG_UP, "cut_off"),
 }
 
@@ -211,7 +180,6 @@ def test_an_answer_that_never_ends_is_a_timeout() -> None:
     [
         (CHUNKED[: CHUNKED.index(b"\r\n\r\n") + 4], b"10000\r\n" + b"x" * 65_536 + b"\r\n"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n", b"x" * 65_536),
-        (b"HTTP/1.1 200 OK\r\n", b"x-more: of this\r\n" * 4_000),
         (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n", b"x-more: of this\r\n" * 4_000),
     ],
 )
@@ -269,9 +237,9 @@ def test_expired_keys_are_asked_for_again_at_once() -> None:
     with serving(*[EXPIRED] * 5, *[WITH_CRC] * 3) as server:
         transport = SignedTransport(target_at(server.url), keys)
         answers = [transport.send("PutItem", b"{}") for _ in range(5)]
-        before = len(asked)
         assert {answer.error_code for answer in answers} == {"ExpiredTokenException"}
-        assert before >= 6  # one to begin with, and one for each refused request but the last
+        assert len(asked) >= 6  # one to begin with, and one for each refused request but the last
+        before = len(asked)
         assert all(transport.send("PutItem", b"{}").accepted for _ in range(3))
         transport.close()
     assert len(asked) <= before + 1 + 2  # the last one's, and a new second or two

@@ -70,6 +70,7 @@ def test_every_piece_arrives() -> None:
         if number % 10 == 0:
             worker._report()
     gatherer.end()
+    environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))  # it has reported
     assert gatherer.record.seconds.total()[ATTEMPTS] == 30
     assert gatherer.record.heat["write"].sketch.total_units == 30
     assert gatherer.record.health.problems == []
@@ -84,17 +85,6 @@ def test_the_time_of_a_load_counts_from_when_a_worker_sends() -> None:
     worker.begin()
     worker.end()
     waits.join()
-
-
-def test_a_worker_that_is_halted_twice_reports_once() -> None:
-    gatherer, worker, environment = connected(order())
-    worker.begin()
-    environment.keyheat.record.add(an_attempt(1, units=1.0))
-    worker.end()
-    gatherer.end()
-    environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))
-    assert gatherer.record.seconds.total()[ATTEMPTS] == 1
-    assert gatherer.record.health.problems == []
 
 
 def test_a_lost_worker_is_named_with_what_it_carried() -> None:
@@ -168,6 +158,14 @@ def test_every_worker_has_its_part_and_one_that_joins_late_has_none() -> None:
     assert parts() == {"a": (0, 3), "b": (1, 3), "c": (2, 3)}
     gatherer.give_order_to("d")
     assert parts()["d"] == (3, 3)
+    for node in nodes.values():
+        node.state = "missing"  # slow when the order is given: they have their parts when they come back
+    gatherer.give_order()
+    assert [parts()[name] for name in "abc"] == [(0, 3), (1, 3), (2, 3)]
+    nodes.clear()
+    gatherer.give_order()
+    gatherer.give_order_to("late")
+    assert parts()["late"] == (0, 1)
 
 
 def capped(units: float) -> Order:
@@ -206,22 +204,6 @@ def test_a_worker_that_did_not_listen_yet_is_told_again(monkeypatch: pytest.Monk
     gatherer.end()
     assert gatherer.record.health.missing == []
     assert gatherer.workers["a"].whole
-
-
-def test_workers_that_are_slow_when_the_order_is_given_have_their_parts_when_they_come_back() -> None:
-    nodes = {name: SimpleNamespace(state="missing") for name in "ab"}
-    environment = SimpleNamespace(runner=Wire(clients=nodes), parsed_options=SimpleNamespace())
-    gatherer = Gatherer(environment, order(), Record())
-    gatherer.give_order()
-    wire = getattr(environment.parsed_options, ORDER)
-    assert [order_for(wire, name).worker for name in "ab"] == [0, 1]
-    assert wire["workers"] == 2
-
-    nodes.clear()
-    gatherer.give_order()
-    gatherer.give_order_to("late")
-    wire = getattr(environment.parsed_options, ORDER)
-    assert (order_for(wire, "late").worker, wire["workers"]) == (0, 1)
 
 
 def piece(**more: Any) -> dict[str, Any]:

@@ -13,13 +13,13 @@ from keyheat.load.guard.options import Guards, InputError
 from keyheat.load.run.plan import LoadPlan, does_not_fit
 from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.tables.control import creation, look_at_tables
-from keyheat.load.tables.existing import adapted, existing_fields, marked_if_foreign, on_table
-from keyheat.load.tables.ownership import TableError, TableRefused
+from keyheat.load.tables.existing import adapted, existing_fields, marked_if_foreign
+from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
-from keyheat.scenario.spec.tables import CapacityPair, TableSpec
-from tests.make import a_plan, a_scenario, a_shipped
+from keyheat.scenario.spec.tables import TableSpec
+from tests.make import a_plan, a_scenario
 from tests.outside import elsewhere
 
 pytestmark = pytest.mark.opens
@@ -168,13 +168,3 @@ def test_an_allowed_table_of_the_scenarios_name_is_marked_too(elsewhere: Target)
     beside = {"name": "theirs", "provisioned": {"read": 1, "write": 1}}
     with pytest.raises(InputError, match="companion table theirs"):
         marked(plan_of(elsewhere, None, companions=[beside]), [])
-
-
-def test_what_somebody_agrees_to_is_the_table_that_is_there(there: Target) -> None:
-    asked = a_shipped("hotkey")
-    found, size_bytes = on_table(asked, there, "theirs")
-    assert size_bytes == 0
-    assert (found.table.name, found.table.provisioned) == ("theirs", CapacityPair(read=50, write=70))
-    assert found.load == asked.load
-    with pytest.raises(TableError, match="there is no table nowhere"):
-        on_table(asked, there, "nowhere")

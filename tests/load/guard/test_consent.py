@@ -40,11 +40,12 @@ def test_what_is_on_this_machine_asks_nobody_and_elsewhere_the_budget_is_held() 
 
 
 def said_of(plan: LoadPlan, **more: object) -> str:
-    one = Undertaking(
-        scenario=plan.scenario, target=AWS, bill=planned_bill(plan), budget=plan.budget,
-        duration_s=plan.duration_s, guards=Guards(**more),  # type: ignore[arg-type]
+    return "\n".join(
+        Undertaking(
+            scenario=plan.scenario, target=AWS, bill=planned_bill(plan), budget=plan.budget,
+            duration_s=plan.duration_s, guards=Guards(**more),  # type: ignore[arg-type]
+        ).lines()
     )  # fmt: skip
-    return "\n".join(one.lines())
 
 
 def test_what_is_created_and_deleted_is_said() -> None:

@@ -1,20 +1,17 @@
-"""An account with no table yet, as ours and as somebody else's endpoint show it, both in this process."""
+"""An account with no table yet, as our endpoint shows it, in this process."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
-from moto import mock_aws
 
 from keyheat.endpoint.options import Durations
 from keyheat.load.guard.options import Guards
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.target import Target
-from tests.endpoint.clients import START_S, service_app_at
+from tests.endpoint.clients import service_app_at
 from tests.make import a_spec
 
 ELSEWHERE = Target("http://in.process", "in.process", 80, False, "us-east-1")
@@ -28,7 +25,6 @@ class Account:
     ddb: Any
     sleep: Callable[[float], None]
     now_s: Callable[[], float]
-    says_maximum: bool = True  # moto keeps no maximum on demand
 
     def connect(self, _target: Target) -> Any:
         """The client, for a run that asks for one."""
@@ -61,22 +57,10 @@ def ours(**durations: float) -> Account:
     return Account(app.ddb, app.clock.advance, app.clock)
 
 
-@cache
-def moto_client() -> Any:
-    """A client of moto: making one takes longer than most tests."""
-    return boto3.client("dynamodb", region_name="us-east-1")
-
-
-@pytest.fixture(params=["ours", pytest.param("moto", marks=pytest.mark.nightly)])
-def account(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
-    """Our endpoint, and one that others wrote."""
-    if request.param == "ours":
-        yield ours(create_s=20.0, delete_s=10.0)
-        return
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    with mock_aws():
-        yield Account(moto_client(), lambda _s: None, lambda: START_S, says_maximum=False)
+@pytest.fixture
+def account() -> Account:
+    """Where a table takes a while to be made and deleted. `test_clean_orphans` has one that others wrote."""
+    return ours(create_s=20.0, delete_s=10.0)
 
 
 def replacing(client: Any, **instead: Callable[..., Any]) -> Any:

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import gevent
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
@@ -14,8 +13,6 @@ from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.obstacles import check_tables
 from keyheat.load.tables.ownership import TableError, TableRefused, as_text
 from keyheat.load.transport.target import target_at
-from keyheat.runs.table_facts import table_facts
-from keyheat.words import Capacity
 from tests.load.tables.conftest import ELSEWHERE, HOUR_S, Account, ours, refuses, run_of
 from tests.make import a_spec
 
@@ -138,17 +135,12 @@ def test_a_deletion_that_is_denied_is_said_with_the_command_that_does_it() -> No
 @pytest.mark.parametrize("replicated", [False, True])
 def test_where_backups_cannot_be_read_what_else_protects_a_table_decides(replicated: bool) -> None:
     """Somebody may have replicated it meanwhile: the other Regions' copies are not the run's to break."""
-    account, protected = ours(), list[bool]()
+    account, replicas = ours(), [{"RegionName": "eu-west-1"}] * replicated
 
     def describe_table(**request: Any) -> Any:
-        answer = account.ddb.describe_table(**request)
-        if protected:
-            answer["Table"]["Replicas"] = [{"RegionName": "eu-west-1"}]
-        return answer
+        return {"Table": account.ddb.describe_table(**request)["Table"] | {"Replicas": replicas}}
 
-    tables = run_of(account, instead={"describe_table": describe_table, **NO_BACKUPS})
-    tables.prepare(a_spec())
-    protected += [True] * replicated
+    tables = run_of(account, instead={"describe_table": describe_table, **NO_BACKUPS}).begins()
     tables.leave()
     assert account.names() == ["made"] * replicated
     assert ("it is a global table" in tables.last) is replicated
@@ -210,7 +202,6 @@ def test_a_table_that_the_sdk_asked_for_twice_is_deleted_too() -> None:
 
 def test_a_table_that_somebody_made_a_moment_before_is_not_ours() -> None:
     account = ours()
-    tables = run_of(account)
 
     def create_table(**request: Any) -> Any:
         account.ddb.create_table(**{**request, "Tags": [{"Key": "team", "Value": "shop"}]})
@@ -264,15 +255,10 @@ def test_an_own_table_that_is_another_one_is_loaded_only_as_it_is(account: Accou
 
 def test_on_this_machine_no_table_is_somebodys(endpoint: EndpointProcess) -> None:
     here = target_at(endpoint.url)
-    assert here.local
-    facts = table_facts(RunTables(target=here, run_id="run-1", alone=True).prepare(a_spec()))
-    assert (facts.name, facts.provisioned) == ("made", Capacity(read=5, write=7))
-    tables = RunTables(target=here, run_id="run-2", sleep=gevent.sleep)
-    tables.prepare(a_spec(name="own"))
-    tables.leave()
-    there = look_at_tables(here, ["made", "own"])
-    tables = [(a_spec(name=name), there[name]) for name in there]
-    check_tables(tables, Guards(), datetime.now(UTC), local=True)
+    RunTables(target=here, run_id="run-1", alone=True).prepare(a_spec())
+    (made,) = look_at_tables(here, ["made"]).values()
+    check_tables([(a_spec(), made)], Guards(), datetime.now(UTC), local=True)
+    RunTables(target=here, run_id="run-2", alone=True).prepare(a_spec())
 
 
 def test_a_creation_that_never_ends_is_given_up() -> None:
