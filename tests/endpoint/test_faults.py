@@ -11,6 +11,7 @@ from keyheat.endpoint.faults.rules import checked_rules
 from tests.endpoint import ordering
 from tests.endpoint.account import index, indexed, on_demand, table, units
 from tests.endpoint.clients import ServiceApp, service_app_at
+from tests.endpoint.ordering import counted
 
 WRITE_HOT, READ_HOT = "TableWriteKeyRangeThroughputExceeded", "TableReadKeyRangeThroughputExceeded"
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
@@ -252,17 +253,6 @@ def test_a_write_is_done_or_not_as_the_rule_says(app: ServiceApp, rule: Rule, do
     assert there(app, "hot") is done
 
 
-def metric(app: ServiceApp, metric: str, **of: str) -> float:
-    app.clock.advance(120.0)
-    asked = app.cloudwatch.get_metric_statistics(
-        Namespace="AWS/DynamoDB",
-        MetricName=metric,
-        Dimensions=[{"Name": name, "Value": value} for name, value in {"TableName": "orders", **of}.items()],
-        StartTime=app.clock.now_s - 600, EndTime=app.clock.now_s, Period=60, Statistics=["Sum"],
-    )  # fmt: skip
-    return float(sum(point["Sum"] for point in asked["Datapoints"]))
-
-
 def test_cloudwatch_counts_what_aws_would_and_the_model_s_own_record_has_nothing_of_it(
     app: ServiceApp,
 ) -> None:
@@ -273,10 +263,10 @@ def test_cloudwatch_counts_what_aws_would_and_the_model_s_own_record_has_nothing
         refused(lambda: put(app), "ThrottlingException")
     refused(lambda: get(app, "a"), "InternalServerError")
     assert model.decisions() == before
-    assert metric(app, "WriteKeyRangeThroughputThrottleEvents") == 3.0
-    assert metric(app, "WriteThrottleEvents") == 3.0
-    assert metric(app, "ThrottledRequests", Operation="PutItem") == 3.0
-    assert metric(app, "SystemErrors", Operation="GetItem") == 1.0
+    assert counted(app, "WriteKeyRangeThroughputThrottleEvents", "orders") == 3.0
+    assert counted(app, "WriteThrottleEvents", "orders") == 3.0
+    assert counted(app, "ThrottledRequests", "orders", Operation="PutItem") == 3.0
+    assert counted(app, "SystemErrors", "orders", Operation="GetItem") == 1.0
     assert struck(app) == [3, 1]
 
 

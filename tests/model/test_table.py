@@ -204,17 +204,3 @@ def test_one_request_together_is_one_request(
         now_s += gap_s
         assert [admit(one, op, now_s)] == together.admit_together([op], now_s)
     assert one.decisions() == together.decisions()
-
-
-def test_an_index_that_the_table_does_not_have_is_an_error() -> None:
-    model = TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0)
-    with pytest.raises(KeyError):
-        model.admit_read(position(b"k"), 1.0, T0, index="absent")
-    with pytest.raises(KeyError):
-        model.partition_count("absent")
-
-
-def test_stored_data_splits_a_partition() -> None:
-    model = TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0)
-    model.grown(position(b"k"), 11 * 2**30, T0)
-    assert model.partition_count() == 2
