@@ -171,19 +171,6 @@ def test_a_new_index_is_creating_backfilling_and_then_active_and_a_dropped_one_d
     assert described["AttributeDefinitions"] == attributes("pk")
 
 
-def test_an_index_and_a_table_made_again_start_a_new_history():
-    account = Account()
-    account.create(**indexed())
-    account.update(**index_units(4, 4))
-    account.update(**DROP_INDEX)
-    account.update(**make_index())
-    assert decreases(account.describe()["GlobalSecondaryIndexes"][0]) == 0
-    account.update(ProvisionedThroughput=units(4, 4))
-    account.call("DeleteTable", TableName="orders")
-    account.create()
-    assert account.describe()["ProvisionedThroughput"] == units(5, 5) | {"NumberOfDecreasesToday": 0}
-
-
 def test_an_on_demand_maximum_is_set_side_by_side_and_taken_away_with_minus_one():
     account = Account()
     account.call("CreateTable", **on_demand())

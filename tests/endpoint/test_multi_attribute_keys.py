@@ -78,10 +78,8 @@ BOTH = "cup = :c AND region = :r"
     ("more", "expected"),
     [
         ("", ["1", "0", "3", "2"]),  # by round, bracket, and the score as a number
-        (" AND round = :f", ["1", "0"]),
         (" AND round > :f", ["3", "2"]),
         (" AND begins_with(round, :f)", ["1", "0"]),
-        (" AND round = :f AND bracket > :a", ["0"]),
         (" AND round = :f AND bracket = :a AND score > :n", ["1"]),
         (" AND round = :f AND bracket = :a AND score BETWEEN :n AND :n", []),
     ],
@@ -97,7 +95,6 @@ def test_a_query_names_the_partition_key_whole_and_the_sort_key_from_its_beginni
     ("condition", "message"),
     [
         ("cup = :c", "Query condition missed key schema element: region"),
-        ("cup = :c AND region > :r", "Query key condition not supported"),
         (f"{BOTH} AND bracket = :a", "Query condition missed key schema element: round"),
         (f"{BOTH} AND round > :f AND bracket = :a", "Query key condition not supported"),
     ],
@@ -112,8 +109,6 @@ def test_what_skips_an_attribute_is_refused(matches: Any, condition: str, messag
     [
         ([("a", HASH), ("b", RANGE), ("c", HASH)], "HASH key elements must come before RANGE"),
         ([(name, HASH) for name in "abcde"], "at most 4 HASH key elements"),
-        ([("a", HASH), *((name, RANGE) for name in "bcdef")], "at most 4 RANGE key elements"),
-        ([("a", RANGE), ("b", RANGE)], "The first KeySchemaElement is not a HASH"),
         ([(name, HASH) for name in "abcdefghj"], "less than or equal to 8"),
     ],
 )

@@ -67,22 +67,6 @@ def test_a_key_begins_with_one_shard_and_is_looked_up_once_per_cache() -> None:
     assert bench.requests == ["metadata"] * 3
 
 
-def test_who_is_late_with_the_first_shard_goes_by_what_the_other_said() -> None:
-    bench, other = Bench(), Bench()
-    other.client.items = bench.client.items
-    theirs = Shards.first(900).changed(3, 901, keep=9)
-    turns = iter((False, True))
-
-    def meanwhile() -> None:
-        if next(turns, False):
-            assert other.metadata.insert("k", theirs)
-
-    bench.client.turn = meanwhile
-    bench.writer.write("k", bench.put)
-    assert bench.shards().number == 3
-    assert bench.counted["metadata.write_units"] == 1, "the failed insert is paid for"
-
-
 def test_writes_are_spread_over_all_shards() -> None:
     bench = Bench()
     bench.writer.write("k", bench.put)
@@ -103,21 +87,6 @@ def test_a_partition_error_is_waited_for_and_then_written_to_the_new_shard() -> 
     assert bench.refusals == []
     happened = {name: number for name, number in bench.counted.items() if name.startswith("shards.")}
     assert happened == {"shards.cooling": 20, "shards.backing_off": 2, "shards.increments": 1}
-
-
-def test_the_loser_of_a_race_writes_to_the_winners_shard() -> None:
-    bench = Bench()
-    bench.writer.write("k", bench.put)
-    bench.now_s += 20
-    bench.refusals = [throttled(PARTITION)]
-    bench.writer.write("k", bench.put)  # draws its turn
-    bench.now_s += 1.1
-    bench.refusals = [throttled(PARTITION)]
-    bench.grow_to(2)
-    assert bench.writer.write("k", bench.put) == "k#1"
-    assert bench.counted["shards.conflicts"] == 1
-    assert bench.counted["shards.increments"] == 0
-    assert bench.shards().number == 2
 
 
 @pytest.mark.parametrize("reasons", [(TABLE,), (), ("IndexWriteKeyRangeThroughputExceeded",), ("New",)])
