@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.contributors import MOST_KEYS, KeyCounts
 from keyheat.model.transactions import IndexWrite
+from tests.endpoint import ordering
 from tests.endpoint.account import N, S, attributes, index, on_demand, schema, table, units
 from tests.endpoint.clients import START_S, ServiceApp
 
@@ -151,6 +152,21 @@ def test_batches_and_transactions_count_what_was_refused(app: ServiceApp) -> Non
         app.ddb.transact_write_items(TransactItems=[{"Put": {"TableName": "orders", "Item": big}}])
     assert values(report(app, "PKT")) == {("ann",): 3.0}
     assert values(report(app, "PKC")) == {}
+
+
+def test_what_a_refused_transaction_would_have_written_is_no_access(service_app: ServiceApp) -> None:
+    """The other items are of other partitions, so that nothing is in the way of some of them."""
+    app = service_app
+    keys = {"KeySchema": schema("customer", "number")}
+    types = [*attributes("customer"), *attributes("number", kind="N")]
+    app.ddb.create_table(**on_demand(**keys, AttributeDefinitions=types))
+    big, others = item("ann", 1, text="x" * 300_000), [item(f"c-{n}", 1) for n in range(9)]
+    turn(app)
+    ordering.first_refused(lambda _: app.ddb.put_item(TableName="orders", Item=big))
+    puts = [{"Put": {"TableName": "orders", "Item": one}} for one in (big, *others)]
+    reasons = ordering.refused(app.ddb.transact_write_items, TransactItems=puts)["CancellationReasons"]
+    assert {reason["Code"] for reason in reasons} == {"ThrottlingError", "None"}
+    assert values(report(app, "PKC")).keys() == {("ann",)}
 
 
 def test_writes_refused_for_an_index_are_counted_nowhere(app: ServiceApp) -> None:

@@ -15,7 +15,7 @@ from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.server import build_router
 from keyheat.endpoint.service import MOST_ADVANCE_S, Context, Service, ServiceClock
 from keyheat.endpoint.state.beginning import CannotBegin, fill
-from keyheat.endpoint.state.descriptions import creation_of, described_tables
+from keyheat.endpoint.state.descriptions import described_tables
 from keyheat.endpoint.state.snapshot import NoSnapshot, restore, snapshot
 from keyheat.endpoint.tables.describe import describe
 from tests.endpoint.account import attributes, index, on_demand, table, units
@@ -71,19 +71,6 @@ def shown(service: Service) -> list[dict[str, Any]]:
     changing = ("CreationDateTime", "TableId", "LatestStreamArn", "LatestStreamLabel", "BillingModeSummary")
     described = (describe(one, NOW_S) for one in service.catalog)
     return [{name: value for name, value in one.items() if name not in changing} for one in described]
-
-
-def test_a_described_table_is_created_as_it_was(service: Service) -> None:
-    before = shown(filled(service))
-    again = Service(clock=service.clock)
-    for one in service.catalog:
-        CONTROL["CreateTable"](at(again), creation_of(describe(one, NOW_S)))
-    unfilled = [{**one, "ItemCount": 0, "TableSizeBytes": 0} for one in before]
-    after = shown(again)
-    for one in (*unfilled, *after):
-        one.pop("GlobalSecondaryIndexes")
-    assert after == unfilled
-    assert again.catalog.find("orders").schema == service.catalog.find("orders").schema
 
 
 @pytest.mark.parametrize(

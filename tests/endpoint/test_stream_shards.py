@@ -105,18 +105,6 @@ def test_a_page_has_1000_records_or_1_mb(streamed: Streamed) -> None:
     assert len(streamed.streams.get_records(ShardIterator=large["NextShardIterator"])["Records"]) == 2
 
 
-def test_a_closed_shard_ends_without_a_next_iterator(streamed: Streamed) -> None:
-    streamed.put("k")
-    shard = streamed.shard_of("k")
-    latest = streamed.iterator(shard, "LATEST")
-    assert "NextShardIterator" in streamed.streams.get_records(ShardIterator=streamed.iterator(shard))
-    split_by_capacity(streamed)
-    last = streamed.streams.get_records(ShardIterator=streamed.iterator(shard))
-    assert (len(last["Records"]), "NextShardIterator" in last) == (1, False)
-    late = streamed.streams.get_records(ShardIterator=latest)
-    assert (late["Records"], "NextShardIterator" in late) == ([], False)
-
-
 def test_an_iterator_is_good_for_15_minutes(streamed: Streamed) -> None:
     iterator = streamed.iterator(streamed.shards()[0]["ShardId"])
     streamed.app.clock.advance(900)

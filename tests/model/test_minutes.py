@@ -6,11 +6,10 @@ import pytest
 
 from keyheat.model import limits
 from keyheat.model.keyspace import position
-from keyheat.model.meter import LaneMeter
 from keyheat.model.minutes import Datapoint, MetricSeries
-from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
+from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.words import Capacity, Direction
+from keyheat.words import Capacity
 
 T0 = 1_800_000_000  # a full hour
 TABLE = (("TableName", "orders"),)
@@ -60,22 +59,6 @@ def test_settings_have_one_point_per_five_minutes() -> None:
         Datapoint(T0 + 300, 20.0, 1, 20.0, 20.0),
     ), "the index was dropped"
     assert all(s.period_s == limits.SETTING_PERIOD_S for s in series if s.metric.startswith("Provisioned"))
-
-
-def test_many_at_once_are_counted_as_one_by_one() -> None:
-    alone, together = (LaneMeter(None, Direction.WRITE, T0) for _ in range(2))
-    for units in (1.0, 1.0, 4.0):
-        alone.accepted(units, T0)
-    alone.refused(Cause.KEY_RANGE, T0)
-    alone.refused(Cause.KEY_RANGE, T0)
-    together.accepted_many(3, 6.0, T0, least=1.0, most=4.0)
-    together.refused(Cause.KEY_RANGE, T0, 2)
-    together.accepted_many(0, 0.0, T0)
-    together.refused(Cause.PROVISIONED, T0, 0)
-    assert together.open == alone.open
-    assert together.throttles_by_minute() == alone.throttles_by_minute()
-    together.accepted_many(2, 6.0, T0 + 60)
-    assert together.consumed_by_minute()[int(T0 + 60) // 60].maximum == 3.0
 
 
 def test_each_billing_mode_has_its_own_settings() -> None:

@@ -190,17 +190,3 @@ def test_a_new_account_quota_applies_from_now_on() -> None:
     more = TableCapacity(billing_mode="PAY_PER_REQUEST", account=Capacity(20, 20))
     model.change_capacity(more, T0 + 1)
     assert [model.admit_write(position(b"k"), 1.0, T0 + 5) is None for _ in range(30)].count(True) == 20
-
-
-@pytest.mark.slow
-@settings(max_examples=50)
-@given(capacity=capacities, history=histories)
-def test_one_request_together_is_one_request(
-    capacity: TableCapacity, history: list[tuple[float, Op]]
-) -> None:
-    one, together = (TableModel(capacity, now_s=T0, scale=0.01) for _ in range(2))
-    now_s = T0
-    for gap_s, op in history:
-        now_s += gap_s
-        assert [admit(one, op, now_s)] == together.admit_together([op], now_s)
-    assert one.decisions() == together.decisions()
