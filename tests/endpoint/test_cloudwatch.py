@@ -1,7 +1,7 @@
 """The tables' metrics as CloudWatch serves them, asked for with boto3."""
 
 import gzip
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -52,16 +52,6 @@ def test_each_statistic_of_a_minute_and_of_a_longer_period(
 )
 def test_a_metric_is_found_by_all_its_dimensions(app: ServiceApp, asked: Any, found: list[float]) -> None:
     assert values(app, asked) == found
-
-
-def test_a_window_since_ever_is_answered_at_once(app: ServiceApp) -> None:
-    epoch = datetime.fromtimestamp(0, UTC)
-    found = app.cloudwatch.get_metric_data(
-        MetricDataQueries=[query(), query("ProvisionedWriteCapacityUnits", "Maximum", Id="b")],
-        StartTime=epoch,
-        EndTime=START + timedelta(days=20_000),
-    )
-    assert [result["Values"] for result in found["MetricDataResults"]] == [[10.0, 10.0, 10.0], [50.0]]
 
 
 def test_a_minute_that_goes_on_is_shown_to_who_asks_for_it(service_app: ServiceApp) -> None:

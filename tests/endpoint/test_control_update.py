@@ -92,17 +92,6 @@ def test_four_decreases_come_free_and_then_one_an_hour():
     account.update(ProvisionedThroughput=units(100, 1))
 
 
-def test_a_refused_decrease_counts_for_nothing():
-    account = Account()
-    account.create(ProvisionedThroughput=units(100, 100), **indexed(index(ProvisionedThroughput=units(9, 9))))
-    for write in (99, 98, 97, 96):
-        account.update(ProvisionedThroughput=units(100, write))
-    both = {"ProvisionedThroughput": units(100, 95), **index_units(9, 8)}
-    assert account.refusal("UpdateTable", TableName="orders", **both).code == "LimitExceededException"
-    described = account.describe()
-    assert (decreases(described), decreases(described["GlobalSecondaryIndexes"][0])) == (4, 0)
-
-
 @pytest.mark.parametrize(
     ("on_demand_at_first", "switches"), [(False, 4), (True, 3)], ids=["provisioned", "on demand"]
 )

@@ -271,10 +271,3 @@ def test_a_number_is_named_by_its_digits(app: ServiceApp) -> None:
     read = {number: {"TableName": "counted", "Key": {"pk": {"N": number}}} for number in ("42", "420")}
     assert refused(lambda: app.ddb.get_item(**read["42"]), "ServiceUnavailable")
     assert header(app.ddb.get_item(**read["420"])) is None
-
-
-def test_an_error_that_stands_for_an_answer_stands_for_a_refusal_too(app: ServiceApp) -> None:
-    set_rules(app, {"error": 500, "done": True, "times": 1})
-    refused(lambda: put(app, ConditionExpression="pk = :k", ExpressionAttributeValues={":k": {"S": "no"}}),
-            "InternalServerError")  # fmt: skip
-    assert header(put(app)) is None

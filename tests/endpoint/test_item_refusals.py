@@ -136,12 +136,6 @@ LEGACY = [
     *(("PutItem", {"Expected": {"a": wrong}}, INVALID + words) for wrong, words in EXPECTED),
     *(("UpdateItem", {"AttributeUpdates": wrong}, INVALID + words) for wrong, words in ATTRIBUTE_UPDATES),
     *(("Scan", {"ScanFilter": {"a": wrong}}, words) for wrong, words in SCAN_FILTER),
-    ("GetItem", {"AttributesToGet": ["a"], "ProjectionExpression": "a"},
-     MIXED + "Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"),
-    ("UpdateItem",
-     {"AttributeUpdates": {}, "Expected": {}, "UpdateExpression": "", "ConditionExpression": ""},
-     MIXED + "Non-expression parameters: {AttributeUpdates, Expected} "
-     "Expression parameters: {UpdateExpression, ConditionExpression}"),
     ("Query", {"KeyConditions": {}, "QueryFilter": {}, "ConditionalOperator": "OR", "FilterExpression": "a"},
      MIXED + "Non-expression parameters: {QueryFilter, ConditionalOperator, KeyConditions} "
      "Expression parameters: {FilterExpression}"),
@@ -157,8 +151,6 @@ LEGACY = [
     ("Query", {"KeyConditions": OF_A, "QueryFilter": {"sk": on("EQ", ONE)}},
      "QueryFilter can only contain non-primary key attributes: Primary key attribute: sk"),
     ("Scan", {"AttributesToGet": ["a", "b", "a"]}, INVALID + "Duplicate value in attribute name: a"),
-    ("Scan", {"AttributesToGet": ["a"], "Select": "COUNT"},
-     "Cannot specify the AttributesToGet when choosing to get only the Count"),
 ]  # fmt: skip
 ROWS = [
     *(("PutItem", *row) for row in PUT),

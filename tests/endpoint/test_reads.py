@@ -36,6 +36,21 @@ def sorts(answer: Any) -> list[int]:
 A = {":p": {"S": "a"}}
 
 
+@pytest.mark.parametrize(
+    ("condition", "values", "found"),
+    [
+        ("(pk = :p) AND (sk = :s)", {":s": {"N": "3.0"}}, [3]),
+        ("pk = :p AND sk < :s", {":s": {"N": "2"}}, [0, 1]),
+        ("pk = :p AND sk <= :s", {":s": {"N": "2"}}, [0, 1, 2]),
+        ("pk = :p AND sk > :s", {":s": {"N": "9"}}, [10, 11]),
+        ("pk = :p AND sk >= :s", {":s": {"N": "9.5"}}, [10, 11]),
+        ("sk BETWEEN :s AND :t AND pk = :p", {":s": {"N": "9"}, ":t": {"N": "10"}}, [9, 10]),
+    ],
+)
+def test_key_conditions(orders: Any, condition: str, values: dict[str, Any], found: list[int]) -> None:
+    assert sorts(query(orders, condition, {**A, **values})) == found
+
+
 KEYS_OF = {None: set(), "by_group": {"g"}, "local": {"l"}}
 
 

@@ -215,15 +215,6 @@ def test_a_file_that_cannot_be_read_says_why(
     assert "items of" not in capsys.readouterr().err
 
 
-def test_an_item_in_the_place_of_another_is_said(
-    regions: Regions, service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fill(regions, files(tmp_path, b'{"pk": {"S": "a"}}\n{"pk": {"S": "a"}, "n": {"N": "1"}}'))
-    assert len(service.catalog.find("orders").items) == 1
-    assert "2 items of" in (said := capsys.readouterr().err)
-    assert "1 of them in the place of another" in said
-
-
 def test_time_goes_on_and_never_back() -> None:
     clock = ServiceClock(lambda: NOW_S)
     clock.advance(0.5)

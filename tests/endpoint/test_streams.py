@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.endpoint.account import BOTH, attributes, on_demand, schema
+from tests.endpoint.account import attributes, on_demand, schema
 from tests.endpoint.asking import error_of
 from tests.endpoint.clients import service_app_at
 from tests.endpoint.streamed import Streamed
@@ -90,20 +90,6 @@ def test_a_record_has_the_shape_and_the_size_that_aws_shows() -> None:
     shown = (first["eventVersion"], first["eventSource"], first["awsRegion"])
     assert shown == ("1.1", "aws:dynamodb", "us-east-1")
     assert first["dynamodb"]["ApproximateCreationDateTime"].timestamp() == app.clock()
-
-
-def test_a_table_names_its_latest_stream(streamed: Streamed) -> None:
-    described = streamed.ddb.describe_table(TableName="orders")["Table"]
-    for shown in (streamed.created, described):
-        specification = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-        assert shown["StreamSpecification"] == specification
-        assert shown["LatestStreamArn"] == f"{shown['TableArn']}/stream/{shown['LatestStreamLabel']}"
-    listed = streamed.streams.list_streams(TableName="orders")["Streams"]
-    arn, label = described["LatestStreamArn"], described["LatestStreamLabel"]
-    assert listed == [{"StreamArn": arn, "StreamLabel": label, "TableName": "orders"}]
-    answer = streamed.streams.describe_stream(StreamArn=streamed.arn)
-    assert answer["StreamDescription"]["StreamStatus"] == "ENABLED"
-    assert answer["StreamDescription"]["KeySchema"] == BOTH
 
 
 def test_a_stream_is_enabled_once_and_disabled_once(streamed: Streamed) -> None:

@@ -1,7 +1,6 @@
 """A table as requests meet it: conservation of units, transactions, capacity changes."""
 
 from collections import Counter
-from random import Random
 from typing import Any
 
 import pytest
@@ -137,18 +136,6 @@ def test_a_refused_transaction_spends_nothing(
                 w.units for op in together if op.direction is Direction.WRITE for w in op.index_writes
             )
         assert spent.total() == pytest.approx(consumed.total() + units)
-
-
-def test_the_same_seed_makes_the_same_decisions() -> None:
-    def rows(seed: int) -> list[dict[str, Any]]:
-        model = TableModel(TableCapacity(provisioned=Capacity(1, 20_000)), now_s=T0, scale=0.001, seed=seed)
-        rng = Random(7)
-        for n in range(8_000):
-            model.admit_write(position(b"one", rng.randbytes(8)), 1.0, T0 + n / 5)
-        return model.decisions()
-
-    assert rows(1) == rows(1)
-    assert rows(1) != rows(2)
 
 
 def test_partitions_outlive_a_decrease_and_a_change_of_mode() -> None:

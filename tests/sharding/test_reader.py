@@ -81,3 +81,20 @@ def test_only_shards_that_are_empty_are_forgotten_and_only_when_it_is_safe() -> 
     assert (shards.number, shards.to_read) == (1, 2)
     now_s[0] += 8.1
     assert shrinker.forget("k", empty_in(items, "items")) == 0
+
+
+def test_a_number_is_lowered_for_as_long_as_it_has_been_in_force_not_as_it_has_been_asked_for() -> None:
+    items = Items("S", {"k#0": ["a"]})
+    metadata, now_s, takes_s = Metadata(items, "metadata"), [10.0], iter([0.0, 9.0])
+    metadata.insert("k", Shards.first(1).changed(2, 2, keep=5))
+
+    def turn() -> None:
+        now_s[0] += next(takes_s, 0.0)
+
+    items.turn = turn
+    shrinker = ShardShrinker(metadata, Policy(cache_s=1, settle_s=8, cooldown_s=5), clock=lambda: now_s[0])
+    assert shrinker.shrink("k", 1)
+    assert shrinker.forget("k", empty_in(items, "items")) == 0
+    assert items.asked == []
+    now_s[0] += 8.1
+    assert shrinker.forget("k", empty_in(items, "items")) == 1
