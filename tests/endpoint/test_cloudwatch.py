@@ -125,23 +125,6 @@ def test_metrics_are_listed_and_filtered(service_app: ServiceApp) -> None:
     assert "ConsumedWriteCapacityUnits" in names()
 
 
-STATISTICS = {
-    "Namespace": "AWS/DynamoDB", "MetricName": "UserErrors", "Period": 60, "Statistics": ["Sum"],
-    "StartTime": START, "EndTime": START + timedelta(minutes=10),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
-        ({"EndTime": START}, "ValidationError"),
-        ({"EndTime": START + timedelta(days=3)}, "InvalidParameterCombination"),
-    ],
-)
-def test_wrong_statistics_requests_are_refused(app: ServiceApp, changes: Any, code: str) -> None:
-    assert error_of(app.cloudwatch.get_metric_statistics, **STATISTICS | changes)[0] == code
-
-
 SIGNED = {b"authorization": b"AWS4-HMAC-SHA256 Credential=x"}
 
 

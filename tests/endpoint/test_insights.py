@@ -220,12 +220,6 @@ def test_counting_is_exact_while_keys_are_few_and_bounded_when_they_are_not() ->
     assert len(counts.weights) == 100
 
 
-def test_what_is_not_there_cannot_be_turned_on(app: ServiceApp) -> None:
-    for request in ({"TableName": "absent"}, {"TableName": "orders", "IndexName": "absent"}):
-        with pytest.raises(app.ddb.exceptions.ResourceNotFoundException):
-            app.ddb.update_contributor_insights(ContributorInsightsAction="ENABLE", **request)
-
-
 def test_reads_refused_for_an_index_are_its_own(app: ServiceApp) -> None:
     put(app, "ann", 1, shop="north", text="x" * 20_000)
     turn(app)

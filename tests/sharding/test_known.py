@@ -36,6 +36,10 @@ def test_after_the_cooldown_each_writer_has_its_own_turn() -> None:
     assert len(turns) > 10
 
 
+def test_a_turn_that_was_not_used_is_drawn_anew() -> None:
+    assert steps(known(), [T0 + 100, T0 + 5_000]) == [ShardStep.BACKING_OFF] * 2
+
+
 def test_only_one_of_the_threads_that_share_what_they_know_goes() -> None:
     assert steps(known(), [T0 + 100, T0 + 110, T0 + 110, T0 + 110.5]) == [
         ShardStep.BACKING_OFF, ShardStep.RAISE, ShardStep.BACKING_OFF, ShardStep.BACKING_OFF,

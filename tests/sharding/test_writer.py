@@ -89,6 +89,21 @@ def test_a_partition_error_is_waited_for_and_then_written_to_the_new_shard() -> 
     assert happened == {"shards.cooling": 20, "shards.backing_off": 2, "shards.increments": 1}
 
 
+def test_the_loser_of_a_race_writes_to_the_winners_shard() -> None:
+    bench = Bench()
+    bench.writer.write("k", bench.put)
+    bench.now_s += 20
+    bench.refusals = [throttled(PARTITION)]
+    bench.writer.write("k", bench.put)  # draws its turn
+    bench.now_s += 1.1
+    bench.refusals = [throttled(PARTITION)]
+    bench.grow_to(2)
+    assert bench.writer.write("k", bench.put) == "k#1"
+    assert bench.counted["shards.conflicts"] == 1
+    assert bench.counted["shards.increments"] == 0
+    assert bench.shards().number == 2
+
+
 @pytest.mark.parametrize("reasons", [(TABLE,), (), ("IndexWriteKeyRangeThroughputExceeded",), ("New",)])
 def test_no_other_error_raises_the_number(reasons: tuple[str, ...]) -> None:
     bench = Bench([throttled(*reasons) for _ in range(100)])
