@@ -117,12 +117,12 @@ def test_an_index_is_read_by_its_keys_or_whole(music: ServiceApp) -> None:
 def test_pages_end_where_the_limit_is_and_go_on_there(music: ServiceApp, where: str) -> None:
     all_at_once = songs(music, where)
     found: list[str] = []
-    page = {"NextToken": None}
-    while "NextToken" in page:
-        token = {"NextToken": page["NextToken"]} if found else {}
+    token: dict[str, str] | None = {}
+    while token is not None:
         page = run(music, f"SELECT * FROM music {where}", Limit=2, **token)
         assert len(page["Items"]) <= 2
         found += [f"{item['artist']['S']}/{item['song']['S']}" for item in page["Items"]]
+        token = {"NextToken": page["NextToken"]} if "NextToken" in page else None
     assert found == all_at_once
 
 
