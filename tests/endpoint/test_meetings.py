@@ -67,17 +67,3 @@ def test_they_take_a_while_where_a_person_started_the_endpoint() -> None:
     assert local.make_context("local", []).params["transaction_s"] == TRANSACTION_S
     assert local.make_context("local", ["--transaction-s", "0"]).params["transaction_s"] == 0.0
     assert endpoint.make_context("endpoint", []).params["transaction_s"] == 0.0
-
-
-def test_a_statement_meets_a_transaction(app: ServiceApp) -> None:
-    insert = "INSERT INTO orders VALUE {'pk': 'total', 'n': 1}"
-    app.ddb.execute_transaction(TransactStatements=[{"Statement": insert}])
-    update = {"Statement": "UPDATE orders SET n = n + 1 WHERE pk = 'total'"}
-    with pytest.raises(app.ddb.exceptions.TransactionConflictException):
-        app.ddb.execute_statement(**update)
-    batch = app.ddb.batch_execute_statement(Statements=[update])["Responses"]
-    assert batch[0]["Error"]["Code"] == "TransactionConflict"
-    codes = codes_of(lambda: app.ddb.execute_transaction(TransactStatements=[update]))
-    assert codes == ["TransactionConflict"]
-    app.clock.advance(TAKES_S)
-    app.ddb.execute_statement(**update)

@@ -133,6 +133,12 @@ def locals_(*indexes: Request, **changes: Any) -> Request:
     return table(**DAY | changes, LocalSecondaryIndexes=list(indexes))
 
 
+def keyed(*kinds: str) -> Request:
+    """A table with an index of so many key attributes, of these kinds."""
+    keys = [{"AttributeName": f"a{number}", "KeyType": kind} for number, kind in enumerate(kinds)]
+    return table(**indexed(index(KeySchema=keys)))
+
+
 CREATE = [
     (table("ab"), BAD_NAME),
     (table("a/bc"), BAD_NAME),
@@ -186,6 +192,9 @@ CREATE = [
      INVALID + "Number of NonKeyAttributes exceeds the per-table limit of 100"),
     (table(Tags=[{"Key": "a", "Value": "b"}] * 2), INVALID + "Duplicate tag key: a"),
     (table(ResourcePolicy="{}"), "The local endpoint does not support ResourcePolicy"),
+    (keyed("HASH", "RANGE", "HASH"), "HASH key elements must come before RANGE"),
+    (keyed(*["HASH"] * 5), "at most 4 HASH key elements"),
+    (keyed(*["HASH"] * 9), "less than or equal to 8"),
     (table("paid"), "ResourceInUseException: Table already exists: paid"),
     (table(ProvisionedThroughput=units(1, 39_996), **indexed()),
      "LimitExceededException: WriteCapacityUnits of 40001 for the table"),
