@@ -19,10 +19,3 @@ def test_prometheus_reads_a_histogram_with_counts_added_up_and_labels_escaped() 
         ("_sum", None): 5.5,
     }  # fmt: skip
     assert {one.labels["operation"] for one in family.samples} == {'Put"\n\\'}
-
-
-def test_a_counter_has_its_own_type() -> None:
-    counter = Metric(name="keyheat_a_total", says="so many", kind="counter", points=(({}, 2.0),))
-    text = prometheus_text([counter]).decode()
-    assert "# TYPE keyheat_a_total counter" in text
-    assert "keyheat_a_total 2.0" in text

@@ -26,10 +26,6 @@ def commands_in(page: str) -> list[str]:
     return [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
 
 
-def test_the_page_has_these_commands() -> None:
-    assert {COMPARE, MANY} <= set(commands_in("report.md"))
-
-
 def arguments(command: str) -> list[str]:
     program, *rest = shlex.split(command)
     assert program == "keyheat"
@@ -67,14 +63,6 @@ def test_a_series_stops_where_nothing_can_be_started(verb: Verb, tmp_path: Path)
     assert not (tmp_path / "runs" / "index.html").exists()
 
 
-def test_a_comparison_needs_no_load(verb: Verb, sample: Sample, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    said = verb("compare", sample("hotkey"), sample("sharded"), "--out", page)
-    assert (said.code, said.err) == (0, "")
-    assert str(page) in said.out
-    assert page.read_text().count("<article") == 2
-
-
 @pytest.mark.slow
 def test_a_comparison_with_an_invalid_run_is_3(verb: Verb, sample: Sample, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
@@ -88,6 +76,7 @@ def test_a_comparison_with_an_invalid_run_is_3(verb: Verb, sample: Sample, tmp_p
 @pytest.mark.nightly
 @pytest.mark.opens
 def test_several_scenarios_are_one_page(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {COMPARE, MANY} <= set(commands_in("report.md"))
     monkeypatch.chdir(tmp_path)
     files = {name: str(small(tmp_path, name, duration_s=6)) for name in ("hotkey", "sharded")}
     said = verb(*(files.get(word, word) for word in arguments(MANY)), "--no-collect")

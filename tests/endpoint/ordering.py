@@ -52,13 +52,14 @@ def first_refused(call: Callable[[int], Any], most: int = 10_000) -> tuple[int, 
     pytest.fail(f"{most} calls, and none was refused")
 
 
-def throttled_requests(app: Any, operation: str) -> float:
-    """ThrottledRequests of the operation so far."""
+def counted(app: Any, metric: str, table: str = "small", **dimensions: str) -> float:
+    """The sum of a metric of the table over the last hour, of an operation where that is named."""
     now_s = app.clock.now_s
-    series = app.service.catalog.get("small").model.minutes.series("small", now_s - 3600, now_s + 60)
+    wanted = {"TableName": table, **dimensions}
+    series = app.service.catalog.get(table).model.minutes.series(table, now_s - 3600, now_s + 60)
     return sum(
         point.sum
         for one in series
-        if one.metric == "ThrottledRequests" and ("Operation", operation) in one.dimensions
+        if one.metric == metric and dict(one.dimensions) == wanted
         for point in one.points
     )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.endpoint.ordering import first_refused, key, ordered, small, throttled_requests
+from tests.endpoint.ordering import counted, first_refused, key, ordered, small
 
 
 def put(item: dict[str, Any]) -> dict[str, Any]:
@@ -26,19 +26,6 @@ def test_puts_and_deletes_are_done_and_billed_one_by_one(orders: Any) -> None:
     assert [item["sk"]["N"] for item in orders.scan(TableName="orders")["Items"]] == ["1", "2"]
 
 
-def test_reads_are_rounded_up_one_by_one(orders: Any) -> None:
-    for number, size in enumerate((1500, 6500)):
-        orders.put_item(TableName="orders", Item={**key("a", number), "x": {"S": "x" * size}})
-    for consistent, units in ((True, 4.0), (False, 2.0)):
-        asked = {
-            "Keys": [key("a", number) for number in range(3)], "ConsistentRead": consistent,
-            "ProjectionExpression": "#s", "ExpressionAttributeNames": {"#s": "sk"},
-        }  # fmt: skip
-        answer = orders.batch_get_item(RequestItems={"orders": asked}, ReturnConsumedCapacity="TOTAL")
-        assert answer["Responses"] == {"orders": [{"sk": {"N": "0"}}, {"sk": {"N": "1"}}]}
-        assert answer["ConsumedCapacity"] == [{"TableName": "orders", "CapacityUnits": units}]
-
-
 def test_refused_writes_come_back_and_only_an_empty_batch_is_an_error(service_app: Any) -> None:
     ddb = small(service_app)
     ddb.put_item(TableName="small", Item={"pk": {"S": "uneven"}, "x": {"S": "x" * 30_000}})
@@ -54,7 +41,7 @@ def test_refused_writes_come_back_and_only_an_empty_batch_is_an_error(service_ap
     assert any(lefts)
     for answer, left in zip(answers, lefts, strict=True):
         assert answer["ConsumedCapacity"][0]["CapacityUnits"] == 40.0 * (25 - len(left))
-    assert throttled_requests(service_app, "BatchWriteItem") == 1
+    assert counted(service_app, "ThrottledRequests", Operation="BatchWriteItem") == 1
 
 
 def test_refused_reads_come_back_with_how_they_were_asked(service_app: Any) -> None:
@@ -71,7 +58,7 @@ def test_refused_reads_come_back_with_how_they_were_asked(service_app: Any) -> N
         left = answer["UnprocessedKeys"]["small"]
         assert left["ConsistentRead"] is True
         assert len(left["Keys"]) + len(answer["Responses"]["small"]) == 4
-    assert throttled_requests(service_app, "BatchGetItem") == 1
+    assert counted(service_app, "ThrottledRequests", Operation="BatchGetItem") == 1
 
 
 def test_past_16_megabytes_keys_come_back(service_app: Any) -> None:

@@ -1,4 +1,4 @@
-"""The admission cases of the bare model, asked of the endpoint: the same answers.
+"""The endpoint admits and refuses as the admission cases say.
 
 Each refusal is the exception that DynamoDB has for it, and is counted where CloudWatch counts it.
 """
@@ -11,11 +11,11 @@ import pytest
 
 from keyheat.endpoint.tables.catalog import define
 from keyheat.endpoint.tables.create import make_table
-from keyheat.model.resources import IndexCapacity, TableCapacity
-from keyheat.words import Capacity
+from keyheat.model.resources import Cause, IndexCapacity, Refusal, TableCapacity
+from keyheat.words import Capacity, Direction
 from tests.endpoint.account import attributes, index, indexed, table
+from tests.endpoint.admission import CASES, INDEX, SCALE, Case, play
 from tests.endpoint.clients import posted, read_by_prometheus, service_app_at
-from tests.model.conformance import CASES, INDEX, SCALE, Case, play
 
 NAME = "orders"
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
@@ -115,7 +115,6 @@ def metric_of(reason: str) -> tuple[str, dict[str, str]]:
     return name, {"GlobalSecondaryIndexName": INDEX} if of_index else {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_endpoint_conforms_and_counts(case: Case) -> None:
     target = Endpoint(case.capacity)
@@ -139,3 +138,11 @@ def test_the_endpoint_conforms_and_counts(case: Case) -> None:
         events = sum(number for reason, number in by_reason.items() if reason.startswith(prefix))
         name = {"GlobalSecondaryIndexName": INDEX} if of_index else {}
         assert target.counted(f"{direction}ThrottleEvents", **name) == events
+
+
+def test_cases_reach_all_sixteen_reasons() -> None:
+    every = {
+        Refusal(index, direction, cause).reason
+        for index, direction, cause in product((None, "any"), Direction, Cause)
+    }
+    assert {step.reason for case in CASES for step in case.steps} - {None} == every

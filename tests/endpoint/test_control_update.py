@@ -92,17 +92,6 @@ def test_four_decreases_come_free_and_then_one_an_hour():
     account.update(ProvisionedThroughput=units(100, 1))
 
 
-def test_a_refused_decrease_counts_for_nothing():
-    account = Account()
-    account.create(ProvisionedThroughput=units(100, 100), **indexed(index(ProvisionedThroughput=units(9, 9))))
-    for write in (99, 98, 97, 96):
-        account.update(ProvisionedThroughput=units(100, write))
-    both = {"ProvisionedThroughput": units(100, 95), **index_units(9, 8)}
-    assert account.refusal("UpdateTable", TableName="orders", **both).code == "LimitExceededException"
-    described = account.describe()
-    assert (decreases(described), decreases(described["GlobalSecondaryIndexes"][0])) == (4, 0)
-
-
 @pytest.mark.parametrize(
     ("on_demand_at_first", "switches"), [(False, 4), (True, 3)], ids=["provisioned", "on demand"]
 )
@@ -169,19 +158,6 @@ def test_a_new_index_is_creating_backfilling_and_then_active_and_a_dropped_one_d
     described = account.describe()
     assert "GlobalSecondaryIndexes" not in described
     assert described["AttributeDefinitions"] == attributes("pk")
-
-
-def test_an_index_and_a_table_made_again_start_a_new_history():
-    account = Account()
-    account.create(**indexed())
-    account.update(**index_units(4, 4))
-    account.update(**DROP_INDEX)
-    account.update(**make_index())
-    assert decreases(account.describe()["GlobalSecondaryIndexes"][0]) == 0
-    account.update(ProvisionedThroughput=units(4, 4))
-    account.call("DeleteTable", TableName="orders")
-    account.create()
-    assert account.describe()["ProvisionedThroughput"] == units(5, 5) | {"NumberOfDecreasesToday": 0}
 
 
 def test_an_on_demand_maximum_is_set_side_by_side_and_taken_away_with_minus_one():

@@ -7,12 +7,9 @@ from tests.endpoint.clients import ServiceApp, refusal
 NESTED = "Nesting Levels have exceeded supported limits"
 
 
-@pytest.mark.parametrize("levels", [33, 480, 10_000])
-@pytest.mark.parametrize(("opening", "closing"), [(b'{"L":[', b"]}"), (b'{"M":{"a":', b"}}")], ids=["L", "M"])
-def test_a_value_has_32_levels_at_most(
-    refusing: ServiceApp, levels: int, opening: bytes, closing: bytes
-) -> None:
-    value = opening * levels + b'{"S":"x"}' + closing * levels
+@pytest.mark.parametrize("levels", [33, 10_000])
+def test_a_value_has_32_levels_at_most(refusing: ServiceApp, levels: int) -> None:
+    value = b'{"M":{"a":' * levels + b'{"S":"x"}' + b"}}" * levels
     item = b'{"TableName":"orders","Item":{"pk":{"S":"a"},"sk":{"N":"1"},"x":' + value + b"}}"
     update = b'{"TableName":"orders","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"SET x=:x",'
     for operation, request in {

@@ -21,7 +21,7 @@ from tests.endpoint import clients
 from tests.endpoint.generated import Operation, operations, table_named
 from tests.outside import PATIENCE_S, eventually, free_port
 
-pytestmark = [pytest.mark.opens, pytest.mark.nightly]
+pytestmark = pytest.mark.opens
 
 BINARY = Path(__file__).parents[1] / "conformance/node_modules/@dynoxide/linux-x64/dynoxide"
 
@@ -164,7 +164,7 @@ EVERYTHING = Operation("scan", {"ConsistentRead": True})
 
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @settings(
-    max_examples=int(os.environ.get("KEYHEAT_EXAMPLES", "120")),
+    max_examples=int(os.environ.get("KEYHEAT_EXAMPLES", "40")),
     derandomize=True,
     deadline=None,
     suppress_health_check=[

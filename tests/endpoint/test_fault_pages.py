@@ -7,7 +7,6 @@ from keyheat.endpoint.http import Connections
 from keyheat.endpoint.options import ClientBounds
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import ServiceApp
-from tests.endpoint.ordering import refused
 from tests.endpoint.peers import Peer, request
 
 PUT = {"TableName": "orders", "Item": {"pk": {"S": "hot"}}}
@@ -26,20 +25,6 @@ def app(service_app: ServiceApp) -> ServiceApp:
 
 def set_rules(app: ServiceApp, *rules: object) -> None:
     assert app.page("faults", "PUT", orjson.dumps({"rules": rules}))[0] == 200
-
-
-def test_rules_are_set_counted_and_taken_back(app: ServiceApp) -> None:
-    assert app.page("faults") == (200, {"rules": []})
-    set_rules(app, MINE)
-    answer = refused(app.ddb.put_item, **PUT)
-    assert answer["ResponseMetadata"]["HTTPStatusCode"] == 500
-    assert answer["ResponseMetadata"]["HTTPHeaders"]["x-keyheat-fault"] == "mine"
-    rule = {**MINE, "asked": 1, "struck": 1, "unfit": 0}
-    status, said = app.page("faults")
-    assert (status, said["rules"], said["seed"]) == (200, [rule], 1)
-    assert app.page("faults", "DELETE")[1]["rules"] == [rule]
-    assert app.page("faults") == (200, {"rules": []})
-    assert "x-keyheat-fault" not in app.ddb.put_item(**PUT)["ResponseMetadata"]["HTTPHeaders"]
 
 
 def test_mistakes_are_all_said_and_what_was_set_stays(app: ServiceApp) -> None:

@@ -85,18 +85,11 @@ def test_another_site_s_page_is_refused(browser: dict[str, str], status: int) ->
 def test_what_a_form_says_is_no_signature(kind: str) -> None:
     """Such a request needs nobody's permission in a browser, and older ones do not say where it is from."""
     headers, token = HERE | {"content-type": kind}, b"&X-Amz-Signature=x"
-    for method, url, body in (
-        (b"POST", b"/", FORM + token),
-        (b"POST", b"/?" + FORM + token, b""),
-        (b"GET", b"/?" + FORM + token, b""),
-        (b"POST", b"/", b'{"X-Amz-Signature=": 1}'),
-    ):
+    for method, url, body in ((b"POST", b"/", FORM + token), (b"GET", b"/?" + FORM + token, b"")):
         status, content = asked(router_of(), headers, method=method, url=url, body=body)
         assert status in (400, 403)
         assert b"Authentication" in content or b"No X-Amz-Target" in content
-    login = headers | {
-        "authorization": "Basic dXNlcjpwYXNz"
-    }  # from a link such as http://user:pass@127.0.0.1
+    login = headers | {"authorization": "Basic dXNlcjpwYXNz"}  # of http://user:pass@127.0.0.1
     assert asked(router_of(), login, url=b"/?" + FORM, method=b"GET")[0] in (400, 403)
 
 

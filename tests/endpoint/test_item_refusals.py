@@ -20,8 +20,6 @@ PUT = [
     ({"Item": KEY | {"g": N(1)}}, "Type mismatch for Index Key g Expected: S Actual: N IndexName: by_group"),
     ({"Item": KEY | {"x": {"SS": []}}}, "An string set  may not be empty"),
     ({"Item": KEY | {"x": {"NS": ["1", "1.0"]}}}, "Input collection contains duplicates"),
-    ({"Item": KEY | {"x": {"BS": ["YQ==", "YQ=="]}}}, "of type BS contains duplicates"),
-    ({"Item": KEY | {"x": N("one")}}, "cannot be converted to a numeric value: one"),
     ({"Item": KEY | {"x": S(X)}}, "Item size has exceeded the maximum allowed size"),
     ({"Item": KEY | {"pk": S("k" * 2049)}}, "size limit of2048 bytes"),
     ({"Item": KEY | {"l": S("k" * 1025)}}, "size limit of 1024 bytes"),
@@ -47,11 +45,8 @@ def batch(*requests: Request) -> Request:
 BATCH_WRITE = [
     (batch(put(), delete(KEY)), "Provided list of item keys contains duplicates"),
     (batch(*map(put, range(26))), "less than or equal to 25"),
-    (batch(put() | delete(KEY)), "every entry of BatchWriteItem has one request"),
     (batch({}), "every entry of BatchWriteItem has one request"),
-    (batch({"PutRequest": {"Item": {"pk": S("a")}}}), "Missing the key sk in the item"),
     (batch(delete({"pk": S("a")})), WRONG_KEY),
-    (batch(put(x=S(X))), "Item size has exceeded the maximum allowed size"),
 ]
 BATCH_GET = [
     ({"RequestItems": {"orders": {"Keys": [KEY, KEY]}}}, "duplicates"),
@@ -71,7 +66,6 @@ QUERY = [
     (where("pk = :p AND x = :p"), "missed key schema element: sk"),
     (where("pk = :p OR sk = :p"), "Invalid operator used in KeyConditionExpression: OR"),
     (where("pk = :p AND sk <> :p"), "Invalid operator used"),
-    (where("pk = :p AND attribute_exists(sk)"), "Invalid operator used"),
     (where("pk = :p AND pk = :p"), "must only contain one condition per key"),
     (where("pk = :p AND sk = :p"), "Condition parameter type does not match schema type"),
     (where("pk = :p AND sk = x"), "Multiple attribute names used in one condition"),
@@ -82,13 +76,11 @@ QUERY = [
     (where("pk = :p", Select="SPECIFIC_ATTRIBUTES"), "Must specify the AttributesToGet"),
     (where("pk = :p", Select="ALL_PROJECTED_ATTRIBUTES"), "using an IndexName"),
     (where("pk = :p", Select="COUNT", ProjectionExpression="x"), "only the Count"),
-    (where("pk = :p", ExclusiveStartKey={"pk": S("a")}), "starting key is invalid"),
     (where("pk = :p", ExclusiveStartKey=key("b", 1)), "outside query boundaries"),
     (where("pk = :p", KeyConditions={}), "KeyConditions"),
 ]
 SCAN = [
     ({"Segment": 1}, "The TotalSegments parameter is required"),
-    ({"TotalSegments": 1}, "The Segment parameter is required"),
     ({"Segment": 2, "TotalSegments": 2}, "Segment: 2 is not less than TotalSegments: 2"),
     ({"IndexName": "local", "ExclusiveStartKey": KEY}, "starting key is invalid"),
 ]
@@ -104,9 +96,7 @@ TRANSACT = [
     ([step("Put"), step("Delete")], "cannot include multiple operations on one item"),
     ([step("Put", number) for number in range(101)], "less than or equal to 100"),
     ([step("Put") | step("Delete", 2)], "can only contain one of Check, Put, Update or Delete"),
-    ([{}], "can only contain one of Check, Put, Update or Delete"),
     ([step("Update", **SET_KEY)], "Cannot update attribute pk"),
-    ([step("Put", ConditionExpression="a =")], "Syntax error"),
     ([step("Put", n, Item=key("a", n) | {"x": S(X[:400_000])}) for n in range(11)], "4 MB"),
 ]
 
@@ -127,7 +117,6 @@ EXPECTED = [
     ({"AttributeValueList": [ONE]},
      "AttributeValueList can only be used with a ComparisonOperator for Attribute: a"),
     ({}, "Value must be provided when Exists is null for Attribute: a"),
-    ({"Exists": True}, "Value must be provided when Exists is true for Attribute: a"),
     ({"Exists": False, "Value": ONE}, "Value cannot be used when Exists is false for Attribute: a"),
 ]  # fmt: skip
 ATTRIBUTE_UPDATES = [
@@ -147,12 +136,6 @@ LEGACY = [
     *(("PutItem", {"Expected": {"a": wrong}}, INVALID + words) for wrong, words in EXPECTED),
     *(("UpdateItem", {"AttributeUpdates": wrong}, INVALID + words) for wrong, words in ATTRIBUTE_UPDATES),
     *(("Scan", {"ScanFilter": {"a": wrong}}, words) for wrong, words in SCAN_FILTER),
-    ("GetItem", {"AttributesToGet": ["a"], "ProjectionExpression": "a"},
-     MIXED + "Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"),
-    ("UpdateItem",
-     {"AttributeUpdates": {}, "Expected": {}, "UpdateExpression": "", "ConditionExpression": ""},
-     MIXED + "Non-expression parameters: {AttributeUpdates, Expected} "
-     "Expression parameters: {UpdateExpression, ConditionExpression}"),
     ("Query", {"KeyConditions": {}, "QueryFilter": {}, "ConditionalOperator": "OR", "FilterExpression": "a"},
      MIXED + "Non-expression parameters: {QueryFilter, ConditionalOperator, KeyConditions} "
      "Expression parameters: {FilterExpression}"),
@@ -168,8 +151,6 @@ LEGACY = [
     ("Query", {"KeyConditions": OF_A, "QueryFilter": {"sk": on("EQ", ONE)}},
      "QueryFilter can only contain non-primary key attributes: Primary key attribute: sk"),
     ("Scan", {"AttributesToGet": ["a", "b", "a"]}, INVALID + "Duplicate value in attribute name: a"),
-    ("Scan", {"AttributesToGet": ["a"], "Select": "COUNT"},
-     "Cannot specify the AttributesToGet when choosing to get only the Count"),
 ]  # fmt: skip
 ROWS = [
     *(("PutItem", *row) for row in PUT),
@@ -213,15 +194,11 @@ STATEMENTS = [
     # What DynamoDB answered: github.com/paritysuite/dynamodb-conformance, read off in October 2026.
     ("SELEC * FROM music", f"{MALFORMED}Expected data manipulation"),
     (f"{FROM} WHERE artist = 1 foo", LEFT_OVER),
-    (f"{FROM} WHERE artist = 1)", LEFT_OVER),
-    ("INSERT INTO music VALUE {'artist': 1} foo", LEFT_OVER),
     ("DELETE FROM music WHERE artist = 1 ORDER BY artist", LEFT_OVER),
     (f"{FROM} ORDER BY artist WHERE artist = 1", LEFT_OVER),
     (f"{FROM} WHERE artist = 1e99999999999", MALFORMED),
     (f"{FROM} WHERE artist = 1 # note", MALFORMED),
-    (f"{FROM} WHERE artist = 1 /* note", MALFORMED),
     (f"{FROM} t WHERE artist = 'x'", "Aliasing is not supported"),
-    ("UPDATE music t SET a = 3 WHERE artist = 'x'", "Aliasing is not supported"),
     ("INSERT INTO music t VALUE {'artist': 'x'}", LEFT_OVER),
     (f"{FROM} WHERE artist = 1e126",
      f"Number overflow. {OF_MAGNITUDE} larger than supported range under root"),
@@ -230,14 +207,11 @@ STATEMENTS = [
     ("INSERT INTO music VALUE {'artist': 'a', 'l': [1, 123456789012345678901234567890123456789]}",
      "Attempting to store more than 38 significant digits in a Number under root[1]"),
     (f"{FROM} WHERE", f"{MALFORMED}Unexpected term"),
-    (f"{FROM} WHERE NOT", f"{MALFORMED}Unexpected term"),
     (f"{FROM} WHERE a = 1 OR", f"{MALFORMED}Missing right-hand side expression of infix operator"),
     (f"{FROM} WHERE ORDER BY artist", f"{MALFORMED}Unexpected keyword"),
     (f"{FROM} WHERE a IS FOO", f"{MALFORMED}Expected type name"),
     (f"{FROM} WHERE IS NULL", f"{MALFORMED}Unexpected operator"),
-    (f"{FROM} WHERE a = LIKE", f"{MALFORMED}Unexpected operator"),
     ("DELETE FROM", f"{MALFORMED}Expected identifier for simple path"),
-    ("SELECT * FROM", f"{MALFORMED}Unexpected term"),
 ]  # fmt: skip
 
 

@@ -36,9 +36,7 @@ S = [{"S": text} for text in "0123"]
 N = [{"N": text} for text in "0123"]
 OF_A = {"pk": on("EQ", {"S": "a"})}
 READS: list[tuple[str, dict[str, Any], str]] = [
-    ("query", {"KeyConditions": OF_A}, "a1 a2 a3"),
     ("query", {"KeyConditions": OF_A | {"sk": on("BETWEEN", S[1], S[2])}}, "a1 a2"),
-    ("query", {"KeyConditions": OF_A | {"sk": on("BEGINS_WITH", S[3])}}, "a3"),
     ("query", {"KeyConditions": OF_A | {"sk": on("GT", S[1])}, "ScanIndexForward": False}, "a3 a2"),
     ("query", {"KeyConditions": OF_A, "QueryFilter": {"n": on("GE", N[2])}}, "a2 a3"),
     ("scan", {"ScanFilter": {"n": on("IN", N[1], N[3])}}, "a1 a3"),
@@ -82,10 +80,9 @@ def test_updates_put_add_and_delete(ddb: Any) -> None:
     made = {"status": VALUE, "plain": VALUE, "n": {"N": "5"}, "hits": ONE, "tags": {"SS": ["t1"]}}
     assert new == KEY | made | {"log": {"L": [ONE]}}
     again = updated(ddb, log={"Action": "ADD", "Value": {"L": [VALUE]}}, plain={"Action": "DELETE"})
-    assert again["log"] == {"L": [ONE, VALUE]}
-    assert "plain" not in again
-    add = {"AttributeUpdates": {"n": {"Action": "ADD", "Value": ONE}}, "ReturnValues": "UPDATED_NEW"}
-    assert ddb.update_item(TableName="orders", Key=KEY, **add)["Attributes"] == {"n": {"N": "6"}}
+    assert again == {name: value for name, value in new.items() if name != "plain"} | {
+        "log": {"L": [ONE, VALUE]}
+    }
 
 
 @pytest.mark.parametrize(
@@ -94,9 +91,7 @@ def test_updates_put_add_and_delete(ddb: Any) -> None:
         ({"n": {"Value": ONE}}, True),
         ({"n": {"Value": {"N": "2"}, "Exists": True}}, False),
         ({"none": {"Exists": False}}, True),
-        ({"n": {"Exists": False}}, False),
         ({"n": on("BETWEEN", N[0], N[1]), "tags": on("CONTAINS", {"S": "x"})}, True),
-        ({"n": {"ComparisonOperator": "GT", "Value": ONE}}, False),
     ],
 )
 def test_expected_is_a_condition(ddb: Any, expected: Any, holds: bool) -> None:

@@ -10,8 +10,8 @@ from keyheat.cli.local import local
 from keyheat.endpoint.__main__ import endpoint
 from keyheat.endpoint.options import TRANSACTION_S, Durations
 from tests.endpoint.account import on_demand
-from tests.endpoint.clients import START_S, ServiceApp, service_app_at
-from tests.endpoint.ordering import refused
+from tests.endpoint.clients import ServiceApp, service_app_at
+from tests.endpoint.ordering import counted, refused
 
 TAKES_S = 0.02
 
@@ -58,30 +58,12 @@ def test_cloudwatch_counts_every_item_that_met(app: ServiceApp) -> None:
     codes_of(lambda: write(app.ddb, "a", "b", "c"))
     with pytest.raises(ClientError):
         app.ddb.put_item(TableName="orders", Item={"pk": {"S": "a"}})
-    minutes = app.service.catalog.get("orders").model.minutes
-    counted = {
-        series.metric: series.points[0].sum
-        for series in minutes.series("orders", START_S, START_S + 60)
-        if series.metric in ("TransactionConflict", "ThrottledRequests", "WriteThrottleEvents")
-    }
-    assert counted == {"TransactionConflict": 3.0}
+    assert counted(app, "TransactionConflict", "orders") == 3.0
+    assert counted(app, "WriteThrottleEvents", "orders") == 0.0
+    assert counted(app, "ThrottledRequests", "orders", Operation="PutItem") == 0.0
 
 
 def test_they_take_a_while_where_a_person_started_the_endpoint() -> None:
     assert local.make_context("local", []).params["transaction_s"] == TRANSACTION_S
     assert local.make_context("local", ["--transaction-s", "0"]).params["transaction_s"] == 0.0
     assert endpoint.make_context("endpoint", []).params["transaction_s"] == 0.0
-
-
-def test_a_statement_meets_a_transaction(app: ServiceApp) -> None:
-    insert = "INSERT INTO orders VALUE {'pk': 'total', 'n': 1}"
-    app.ddb.execute_transaction(TransactStatements=[{"Statement": insert}])
-    update = {"Statement": "UPDATE orders SET n = n + 1 WHERE pk = 'total'"}
-    with pytest.raises(app.ddb.exceptions.TransactionConflictException):
-        app.ddb.execute_statement(**update)
-    batch = app.ddb.batch_execute_statement(Statements=[update])["Responses"]
-    assert batch[0]["Error"]["Code"] == "TransactionConflict"
-    codes = codes_of(lambda: app.ddb.execute_transaction(TransactStatements=[update]))
-    assert codes == ["TransactionConflict"]
-    app.clock.advance(TAKES_S)
-    app.ddb.execute_statement(**update)

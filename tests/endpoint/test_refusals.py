@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from botocore.loaders import Loader
+from botocore.model import ServiceModel, Shape
 
 from keyheat.endpoint.operations import CONTROL, DATA
-from keyheat.endpoint.shapes import Shape, shapes_of
 from keyheat.endpoint.stream_operations import STREAMS
 from tests.endpoint.account import (
     BOTH,
@@ -30,7 +31,12 @@ OPERATIONS = [("dynamodb", name) for name in (*CONTROL, *DATA)]
 OPERATIONS += [("dynamodbstreams", name) for name in STREAMS]
 
 
-# Derived from the service model.
+# Derived from the service model, as botocore reads it.
+
+MODELS = {
+    api: ServiceModel(Loader().load_service_model(api, "service-2"), api)
+    for api in ("dynamodb", "dynamodbstreams")
+}
 
 WRONG_TYPE = {
     "string": 3, "list": {}, "map": [], "structure": "5", "boolean": "true", "integer": "5", "long": "5",
@@ -94,7 +100,7 @@ def broken_members(shape: Shape, path: str, whole: bool) -> Iterator[tuple[Any, 
 
 @pytest.mark.parametrize(("api", "operation"), OPERATIONS)
 def test_what_the_service_model_rules_out_is_refused(refusing: ServiceApp, api: str, operation: str) -> None:
-    shape = shapes_of(api).input_of(operation)
+    shape = MODELS[api].operation_model(operation).input_shape
     if shape is None or not shape.members:
         return
     cases = list(broken_members(shape, "", whole=operation not in DATA))
@@ -127,9 +133,14 @@ def locals_(*indexes: Request, **changes: Any) -> Request:
     return table(**DAY | changes, LocalSecondaryIndexes=list(indexes))
 
 
+def keyed(*kinds: str) -> Request:
+    """A table with an index of so many key attributes, of these kinds."""
+    keys = [{"AttributeName": f"a{number}", "KeyType": kind} for number, kind in enumerate(kinds)]
+    return table(**indexed(index(KeySchema=keys)))
+
+
 CREATE = [
     (table("ab"), BAD_NAME),
-    (table("a" * 256), BAD_NAME),
     (table("a/bc"), BAD_NAME),
     (table(KeySchema=[BOTH[1]]), "The first KeySchemaElement is not a HASH key type"),
     (table(KeySchema=[*HASH, *schema("sk")]), "The second KeySchemaElement is not a RANGE key type"),
@@ -157,7 +168,6 @@ CREATE = [
     (table(**indexed(index(**warm(4)))),
      "for index by_city is lower than WriteCapacityUnits of ProvisionedThroughput"),
     (table(GlobalSecondaryIndexes=[]), INVALID + "List of GlobalSecondaryIndexes is empty"),
-    (table(LocalSecondaryIndexes=[]), INVALID + "List of LocalSecondaryIndexes is empty"),
     (table(**indexed(index(ProvisionedThroughput=None))),
      INVALID + "ProvisionedThroughput is not specified for index: by_city"),
     (on_demand(**indexed()), INVALID + "ProvisionedThroughput should not be specified for index: by_city"),
@@ -173,7 +183,6 @@ CREATE = [
     (locals_(local(KeySchema=schema("city", "day")), AttributeDefinitions=WITH_CITY),
      INVALID + "Index KeySchema does not have the same leading hash key as table KeySchema for index: "
      "by_day. index hash key: city, table hash key: pk"),
-    (table(**indexed(projecting(None))), INVALID + "Unknown ProjectionType: null"),
     (table(**indexed(projecting("INCLUDE"))),
      INVALID + "ProjectionType is INCLUDE, but NonKeyAttributes is not specified"),
     (table(**indexed(projecting("ALL", "x"))),
@@ -183,9 +192,10 @@ CREATE = [
      INVALID + "Number of NonKeyAttributes exceeds the per-table limit of 100"),
     (table(Tags=[{"Key": "a", "Value": "b"}] * 2), INVALID + "Duplicate tag key: a"),
     (table(ResourcePolicy="{}"), "The local endpoint does not support ResourcePolicy"),
-    (table(VectorIndexes=[]), "The local endpoint does not support VectorIndexes"),
+    (keyed("HASH", "RANGE", "HASH"), "HASH key elements must come before RANGE"),
+    (keyed(*["HASH"] * 5), "at most 4 HASH key elements"),
+    (keyed(*["HASH"] * 9), "less than or equal to 8"),
     (table("paid"), "ResourceInUseException: Table already exists: paid"),
-    (table(ProvisionedThroughput=units(1, 40_001)), "LimitExceededException: for the table"),
     (table(ProvisionedThroughput=units(1, 39_996), **indexed()),
      "LimitExceededException: WriteCapacityUnits of 40001 for the table"),
 ]  # fmt: skip
@@ -204,10 +214,12 @@ UPDATE = [
      "LimitExceededException: for the table"),
     ({"TableName": "orders", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]},
      "The local endpoint does not support ReplicaUpdates"),
+    ({"TableName": "paid", "StreamSpecification": {"StreamEnabled": True}}, "StreamViewType"),
+    ({"TableName": "paid", "StreamSpecification": {"StreamEnabled": False, "StreamViewType": "NEW_IMAGE"}},
+     "StreamViewType"),
     (updating({}), "must not be null"),
     (updating({"Create": index("new"), "Delete": {"IndexName": "by_city"}}), "One of"),
     (updating({"Delete": {"IndexName": "by_none"}}), "ResourceNotFoundException: not found"),
-    (updating({"Update": {"IndexName": "by_none", **MORE_UNITS}}), "ResourceNotFoundException: not found"),
     (updating({"Create": index()}), "index which already exists"),
     (updating({"Create": index("new")}, {"Delete": {"IndexName": "by_city"}}),
      "LimitExceededException: Only 1 online index can be created or deleted simultaneously per table"),
@@ -215,7 +227,6 @@ UPDATE = [
      "Only one global secondary index update per index is allowed simultaneously. Index: by_city"),
     (updating({"Create": index("new", "never_defined")}),
      "Some index key attributes are not defined in AttributeDefinitions. Keys: [never_defined]"),
-    (updating({"Create": index("new", ProvisionedThroughput=None)}), "index: new"),
     (updating({"Delete": {"IndexName": "local"}}, TableName="orders"),
      "ResourceNotFoundException: not found"),
 ]  # fmt: skip
@@ -239,11 +250,9 @@ def test_a_definition_is_refused_with_the_reason(
 
 WRONG_TYPES = [
     ({"TableName": 3}, "NUMBER_VALUE cannot be converted to String"),
-    ({"TableName": ["orders"]}, "Start of list found where not expected"),
     ({"TableName": {}}, "Start of structure or map found where not expected."),
     ({"KeySchema": {}}, "Unexpected field type"),
     ({"ProvisionedThroughput": "5"}, "Unexpected value type in payload"),
-    ({"ProvisionedThroughput": {"ReadCapacityUnits": "5"}}, "STRING_VALUE cannot be converted to Long"),
     ({"DeletionProtectionEnabled": "true"}, "STRING_VALUE cannot be converted to Boolean"),
     ({"TableClass": True}, "TRUE_VALUE cannot be converted to String"),
 ]

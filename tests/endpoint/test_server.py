@@ -1,12 +1,8 @@
 """What the server does around a handler: errors, metrics, admin pages."""
 
-import logging
 from typing import Any
-from zlib import crc32
 
-import orjson
 import pytest
-from botocore.exceptions import ClientError
 
 from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.regions import Regions
@@ -18,16 +14,14 @@ from tests.endpoint.clients import (
     ServiceApp,
     posted,
     read_by_prometheus,
+    refusal,
     service_app_at,
 )
-
-
-def broken(context: Context, request: dict[str, Any]) -> bytes:
-    raise KeyError("a mistake of ours")
+from tests.endpoint.ordering import counted
 
 
 def app_with(**data: Handler) -> ServiceApp:
-    """A service whose data operations are these."""
+    """A service with the table `orders`, whose data operations are these."""
     clock = FakeClock()
     service = Service(clock=clock)
     app = ServiceApp(clock, service, build_router(Regions(service), CONTROL, data))
@@ -36,73 +30,36 @@ def app_with(**data: Handler) -> ServiceApp:
     return app
 
 
-def asked(app: ServiceApp, operation: str, body: bytes) -> tuple[int, dict[str, str], Any]:
-    status, answered, content = posted(app.router, operation, body)
-    assert int(answered["x-amz-crc32"]) == crc32(orjson.dumps(content))
-    return status, answered, content
-
-
-def counts(app: ServiceApp, metric: str) -> dict[str, tuple[float, float]]:
-    """Sum and count of a metric by operation."""
-    minutes = app.service.catalog.get("orders").model.minutes
-    return {
-        dict(series.dimensions)["Operation"]: (
-            sum(point.sum for point in series.points),
-            sum(point.count for point in series.points),
-        )
-        for series in minutes.series("orders", app.clock() - 60, app.clock() + 60)
-        if series.metric == metric
-    }
+def broken(context: Context, request: dict[str, Any]) -> bytes:
+    raise KeyError("a mistake of ours")
 
 
 def test_a_mistake_of_ours_is_a_500_whose_cause_stays_here(caplog: pytest.LogCaptureFixture) -> None:
-    app = app_with(PutItem=broken, GetItem=broken)
-    with pytest.raises(ClientError, match="InternalServerError"):
-        app.ddb.get_item(TableName="orders", Key={"pk": {"S": "a"}})
-    with caplog.at_level(logging.ERROR):
-        status, _, body = asked(app, "PutItem", b'{"TableName": "orders", "Item": {"pk": {"S": "a"}}}')
-    assert status == 500
-    assert body["__type"] == "com.amazonaws.dynamodb.v20120810#InternalServerError"
+    app = app_with(PutItem=broken)
+    status, _, body = posted(app.router, "PutItem", {"TableName": "orders", "Item": {"pk": {"S": "a"}}})
+    assert (status, body["__type"]) == (500, "com.amazonaws.dynamodb.v20120810#InternalServerError")
     assert "a mistake of ours" not in str(body)
     assert "a mistake of ours" in caplog.text
-    assert counts(app, "SystemErrors") == {"GetItem": (1.0, 1), "PutItem": (1.0, 1)}
-    assert counts(app, "SuccessfulRequestLatency") == {}
+    assert counted(app, "SystemErrors", "orders", Operation="PutItem") == 1.0
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        (b'{"TableName": 5, "Item": {}}', "SerializationException"),
-        (b'{"TableName": "orders", "Item": []}', "SerializationException"),
-        (b'{"Item": {}}', "ValidationException"),
-    ],
+    ("request_", "code"),
+    [({"TableName": "orders", "Item": []}, "SerializationException"), ({"Item": {}}, "ValidationException")],
 )
-def test_a_request_that_a_handler_stumbles_over_is_its_senders_mistake(body: bytes, kind: str) -> None:
-    status, _, answer = asked(app_with(PutItem=broken), "PutItem", body)
-    assert status == 400
-    assert answer["__type"].rpartition("#")[2] == kind
+def test_a_request_that_a_handler_stumbles_over_is_its_senders_mistake(request_: Any, code: str) -> None:
+    assert refusal(app_with(PutItem=broken), "PutItem", request_)[0] == code
 
 
-def test_completed_requests_are_counted_for_every_table_they_name() -> None:
-    app = app_with(
-        PutItem=lambda service, request: b"{}",
-        Query=lambda service, request: {"Count": 7, "Items": [], "ScannedCount": 9},
-        Scan=lambda service, request: b'{"Items":[{"Count":{"N":"1"}}],"Count":3,"ScannedCount":3}',
-        BatchWriteItem=lambda service, request: {"UnprocessedItems": {}},
-        TransactWriteItems=lambda service, request: {},
-    )
-    requests = [
-        ("PutItem", {"TableName": "orders", "Item": {}}),
-        ("Query", {"TableName": "arn:aws:dynamodb:us-east-1:000000000000:table/orders"}),
-        ("Scan", {"TableName": "orders"}),
-        ("BatchWriteItem", {"RequestItems": {"orders": []}}),
-        ("TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "orders"}}] * 3}),
-    ]
-    for operation, request in requests:
-        assert asked(app, operation, orjson.dumps(request))[0] == 200
-    completed = counts(app, "SuccessfulRequestLatency")
-    assert {name: count for name, (_, count) in completed.items()} == {name: 1 for name, _ in requests}
-    assert counts(app, "ReturnedItemCount") == {"Query": (7.0, 1), "Scan": (3.0, 1)}
+def test_items_returned_are_counted_by_operation(service_app: ServiceApp) -> None:
+    arn = service_app.ddb.create_table(**on_demand())["TableDescription"]["TableArn"]
+    puts = [{"Put": {"TableName": "orders", "Item": {"pk": {"S": key}}}} for key in ("a", "b")]
+    service_app.ddb.transact_write_items(TransactItems=puts)
+    condition = {"KeyConditionExpression": "pk = :a", "ExpressionAttributeValues": {":a": {"S": "a"}}}
+    service_app.ddb.query(TableName=arn, **condition)
+    service_app.ddb.scan(TableName="orders")
+    for operation, number in (("Query", 1.0), ("Scan", 2.0)):
+        assert counted(service_app, "ReturnedItemCount", "orders", Operation=operation) == number
 
 
 def test_admin_pages() -> None:
@@ -121,14 +78,10 @@ def test_admin_pages() -> None:
     assert said.startswith(b"HTTP/1.1 400")  # unsigned, and counted all the same
     status, asked = app.page("requests")
     assert (status, asked["ListTables"], asked["CreateTable"]) == (200, 1, 1)
-    assert app.page("decisions?table=nothing")[0] == 404
-    assert app.page("decisions")[0] == 404
     assert app.page("coffee")[0] == 404
-    assert app.page("advances", "POST")[0] == 404
     which = {"error": "which table? Say ?table=T; tables are: orders"}
     assert app.page("decisions?tabel=orders") == (404, which)
-    for name in ("health", "metrics"):
-        assert app.page(name, "POST")[0] == 405
+    assert app.page("metrics", "POST")[0] == 405
 
 
 def test_old_objects_are_looked_at_only_in_quiet() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.endpoint.itemkeys import checked_item_key, sort_bytes
-from keyheat.endpoint.itemstore import ItemStore, json_of, size_of
+from keyheat.endpoint.itemstore import ItemStore, json_of
 from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement, TableSchema
 from keyheat.model.units import item_bytes
 
@@ -109,15 +109,3 @@ def test_sort_bytes_keep_the_order_whatever_follows(one: bytes, other: bytes, ta
     if one.decode("latin-1").encode() < other.decode("latin-1").encode():
         assert first + tail < second
         assert first < second + tail
-
-
-def test_an_identical_write_changes_no_index() -> None:
-    store = ItemStore(SCHEMA)
-    item = {"pk": {"S": "a"}, "sk": {"N": "1"}, "g": {"S": "g"}, "x": {"S": "x"}}
-    written(store, False, item)
-    key = checked_item_key(KEYS, item)
-    again = store.plan(key, store.get(key[0]), dict(reversed(item.items())))
-    assert again.entries == ()
-    hidden = store.plan(key, store.get(key[0]), {**item, "x": {"S": "other"}})
-    assert [entry.index.name for entry in hidden.entries] == ["by_group"]
-    assert size_of(hidden.new or b"") == item_bytes(item) + 4

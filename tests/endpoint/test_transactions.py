@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.endpoint.ordering import first_refused, key, refused, small, throttled_requests
+from tests.endpoint.ordering import counted, first_refused, key, refused, small
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(pk)"}
-PRESENT = {"ConditionExpression": "attribute_exists(pk)"}
 
 
 @pytest.fixture(autouse=True)
@@ -24,26 +23,13 @@ def update(sort: int, expression: str) -> dict[str, Any]:
     return {"Update": {"TableName": "orders", "Key": key("a", sort), **update}}
 
 
-def delete(sort: int, **more: Any) -> dict[str, Any]:
-    return {"Delete": {"TableName": "orders", "Key": key("a", sort), **more}}
-
-
 def check(sort: int) -> dict[str, Any]:
-    return {"ConditionCheck": {"TableName": "orders", "Key": key("a", sort), **PRESENT}}
+    present = {"ConditionExpression": "attribute_exists(pk)"}
+    return {"ConditionCheck": {"TableName": "orders", "Key": key("a", sort), **present}}
 
 
 def sorts(ddb: Any) -> list[str]:
     return [item["sk"]["N"] for item in ddb.scan(TableName="orders")["Items"]]
-
-
-def test_everything_is_done_at_twice_the_cost(orders: Any) -> None:
-    orders.put_item(TableName="orders", Item=key("a", 4))
-    answer = orders.transact_write_items(
-        TransactItems=[put(2), update(3, "SET n = :v"), delete(4), check(1)], ReturnConsumedCapacity="INDEXES"
-    )
-    units = {"CapacityUnits": 8.0, "WriteCapacityUnits": 8.0}
-    assert answer["ConsumedCapacity"] == [{"TableName": "orders", **units, "Table": units}]
-    assert sorts(orders) == ["1", "2", "3"]
 
 
 def test_one_failed_condition_cancels_everything(orders: Any) -> None:
@@ -80,42 +66,15 @@ def test_a_repeated_token_does_nothing_twice(service_app: Any, orders: Any) -> N
     assert counter() == "8"
 
 
-def test_reads_come_in_the_order_of_the_request(orders: Any) -> None:
-    gets = [
-        {"Get": {"TableName": "orders", "Key": key("a", 2)}},
-        {"Get": {"TableName": "orders", "Key": key("a", 1), "ProjectionExpression": "n"}},
-    ]
-    answer = orders.transact_get_items(TransactItems=gets, ReturnConsumedCapacity="TOTAL")
-    assert answer["Responses"] == [{}, {"Item": {"n": {"N": "1"}}}]
-    told = {"TableName": "orders", "CapacityUnits": 4.0, "ReadCapacityUnits": 4.0}
-    assert answer["ConsumedCapacity"] == [told]
-    twice = refused(orders.transact_get_items, TransactItems=gets[:1] * 2)
-    assert "multiple operations on one item" in twice["Error"]["Message"]
-
-
-def cancelled(call: Any, **request: Any) -> list[str]:
-    """Codes of the first cancelled of many equal requests."""
-    _, error = first_refused(lambda _: call(**request))
-    assert error["Error"]["Code"] == "TransactionCanceledException"
-    return [reason["Code"] for reason in error["CancellationReasons"]]
-
-
 def test_one_refused_write_cancels_everything(service_app: Any) -> None:
     ddb = small(service_app)
     steps = [
         {"Put": {"TableName": "small", "Item": {"pk": {"S": name}, "x": {"S": "x" * size}}}}
         for name, size in (("a", 1), ("b", 100_000))
     ]
-    assert cancelled(ddb.transact_write_items, TransactItems=steps)[1] == "ProvisionedThroughputExceeded"
-    assert throttled_requests(service_app, "TransactWriteItems") == 1
-
-
-def test_one_refused_read_cancels_everything(service_app: Any) -> None:
-    ddb = small(service_app)
-    ddb.put_item(TableName="small", Item={"pk": {"S": "a"}, "x": {"S": "x" * 300_000}})
-    gets = [{"Get": {"TableName": "small", "Key": {"pk": {"S": "a"}}}}]
-    assert cancelled(ddb.transact_get_items, TransactItems=gets) == ["ProvisionedThroughputExceeded"]
-    assert throttled_requests(service_app, "TransactGetItems") == 1
+    _, error = first_refused(lambda _: ddb.transact_write_items(TransactItems=steps))
+    assert error["CancellationReasons"][1]["Code"] == "ProvisionedThroughputExceeded"
+    assert counted(service_app, "ThrottledRequests", Operation="TransactWriteItems") == 1
 
 
 def test_an_update_that_its_item_does_not_allow_is_a_reason(orders: Any) -> None:

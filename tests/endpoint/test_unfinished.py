@@ -63,13 +63,6 @@ def test_who_sends_halves_and_waits_keeps_nobody_out(shared: Connections) -> Non
         assert peer.status == 200
 
 
-def test_what_a_connection_held_is_free_when_it_is_lost(shared: Connections) -> None:
-    for peer in half_sent(shared, 4):
-        peer.connection.connection_lost(None)
-    assert shared.unfinished_bytes == 0
-    assert not shared.open
-
-
 def test_what_is_dropped_holds_nothing(shared: Connections) -> None:
     peer = Peer(shared)
     peer.send(head(60 * KB))

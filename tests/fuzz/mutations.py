@@ -1,7 +1,7 @@
 """JSON changed at random places, as damage, other programs and tired people change it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -17,8 +17,8 @@ ODD: tuple[Any, ...] = (
 Place = tuple[Any, Any]  # a list or an object, and a position or a name in it
 
 
-def mutated(text: bytes, rng: Random, times: int = 3) -> bytes | None:
-    """The JSON with a few changes; None where it is none."""
+def mutated(text: bytes, rng: Random, times: int = 3, odd: Sequence[Any] = ODD) -> bytes | None:
+    """The JSON with a few changes, to `odd` values among others; None where it is none."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
@@ -26,8 +26,8 @@ def mutated(text: bytes, rng: Random, times: int = 3) -> bytes | None:
     for _ in range(rng.randint(1, times)):
         places = list(_places(content))
         if not places:
-            return json.dumps(rng.choice(ODD)).encode()
-        _change(*rng.choice(places), rng)
+            return json.dumps(rng.choice(odd)).encode()
+        _change(*rng.choice(places), rng, odd)
     return json.dumps(content).encode()
 
 
@@ -39,7 +39,7 @@ def _places(content: Any) -> Iterator[Place]:
         yield from _places(part)
 
 
-def _change(holder: Any, name: Any, rng: Random) -> None:
+def _change(holder: Any, name: Any, rng: Random, odd: Sequence[Any]) -> None:
     """One change: another value, a value left out, one twice, two in each other's place, or a number's."""
     how = rng.randrange(5)
     if how == 0 and isinstance(holder, dict):
@@ -52,4 +52,4 @@ def _change(holder: Any, name: Any, rng: Random) -> None:
     elif how == 3 and isinstance(holder[name], int | float):
         holder[name] = holder[name] * rng.choice((-1, 0, 0.5, 2, 1_000, 1e12)) + rng.choice((-60, 0, 1, 60))
     else:
-        holder[name] = json.loads(json.dumps(rng.choice(ODD)))
+        holder[name] = json.loads(json.dumps(rng.choice(odd)))

@@ -52,24 +52,7 @@ def test_good_files_with_a_few_changes(file: Path, seed: Path, rng: Random, time
     read(changed, file)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("seed", CORPUS, ids=[path.stem for path in CORPUS])
-def test_every_good_file_changed_again_and_again(file: Path, seed: Path) -> None:
-    for number in range(60):
-        read(mutated(seed.read_bytes(), Random(number)) or b"", file)
-
-
 @given(st.binary(max_size=300))
 @settings(max_examples=50, deadline=None)
 def test_any_bytes(file: Path, content: bytes) -> None:
     read(content, file)
-
-
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=20))
-@settings(max_examples=10, deadline=None)
-def test_any_json_in_the_place_of_a_field(file: Path, value: object) -> None:
-    import orjson
-
-    good = orjson.loads(CORPUS[0].with_name("client.json").read_bytes())
-    for name in good:
-        read(orjson.dumps({**good, name: value}), file)

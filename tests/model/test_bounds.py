@@ -32,15 +32,12 @@ LONG_KEY = ".".join(["a"] * 50_000)
         (f'a = ["""\n"#\'"", {"[" * DEEP}""", {"[" * DEEP}]', "too deep"),
         (f"a = ['''\\''''', {'[' * DEEP}]", "too deep"),
         (f"{LONG_KEY} = 1", "a key has 50,000 parts with dots between, at most 16 are read"),
-        (f"[{LONG_KEY}]", "50,000 parts"),
-        (f"a = {{ {LONG_KEY} = 1 }}", "50,000 parts"),
         (LONG_KEY.replace("a.", "'a' . ") + " = 1", "50,000 parts"),
-        ("a = " + "9" * 10_000, "not TOML"),
         ('a = """', "not TOML"),
         ('"""\\' * DEEP, "not TOML"),
         ("a" * MOST_TEXT_BYTES, "not TOML"),
     ],
-    ids=range(12),
+    ids=range(9),
 )
 def test_toml_that_is_too_deep_is_refused_before_it_is_parsed(text: str, words: str) -> None:
     with pytest.raises(NotAccepted, match=words):

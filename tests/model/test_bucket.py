@@ -33,27 +33,6 @@ def test_take_never_spends_more_than_depth_and_refill_and_one_large_request(
         assert spent <= allowed * (1 + 1e-9) + TOLERANCE_UNITS
 
 
-@given(
-    rate=amounts,
-    depth=amounts,
-    more=st.tuples(st.floats(1, 10), st.floats(1, 10)),
-    gaps=st.lists(gaps, max_size=80),
-    units=st.floats(0.5, 500),
-)
-def test_more_capacity_never_throttles_more(
-    rate: float, depth: float, more: tuple[float, float], gaps: list[float], units: float
-) -> None:
-    small = TokenBucket.full(rate=rate, depth=depth, now_s=0)
-    large = TokenBucket.full(rate=rate * more[0], depth=depth * more[1], now_s=0)
-    now_s = 0.0
-    served = [0, 0]
-    for gap_s in gaps:
-        now_s += gap_s
-        served[0] += small.take(units, now_s)
-        served[1] += large.take(units, now_s)
-        assert served[1] >= served[0]
-
-
 def test_a_request_larger_than_the_depth_needs_a_full_bucket_and_leaves_a_debt() -> None:
     bucket = TokenBucket.full(rate=1, depth=300, now_s=0)
     assert bucket.take(400, 0)

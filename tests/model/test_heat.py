@@ -48,12 +48,6 @@ def test_a_split_only_where_it_helps(case: str, positions: list[bytes], has_lsi:
     assert (at is not None) == splits, case
 
 
-def test_a_split_divides_the_observed_heat_in_half() -> None:
-    at = split_point(RANDOM_SORT, has_lsi=False, behaviour=DEFAULT)
-    assert at is not None
-    assert sum(p < at for p in RANDOM_SORT) == 128
-
-
 @given(
     st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.binary(max_size=2)), max_size=60), st.booleans()
 )

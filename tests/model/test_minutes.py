@@ -6,11 +6,10 @@ import pytest
 
 from keyheat.model import limits
 from keyheat.model.keyspace import position
-from keyheat.model.meter import LaneMeter
 from keyheat.model.minutes import Datapoint, MetricSeries
-from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
+from keyheat.model.resources import IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.words import Capacity, Direction
+from keyheat.words import Capacity
 
 T0 = 1_800_000_000  # a full hour
 TABLE = (("TableName", "orders"),)
@@ -46,19 +45,6 @@ def test_consumed_units_have_a_zero_for_every_idle_minute_since_the_table_exists
     assert len(points(series, "ConsumedReadCapacityUnits") or ()) == 4
 
 
-def test_throttle_metrics_appear_only_where_there_are_throttles() -> None:
-    table = model()
-    assert not [s for s in table.minutes.series("orders", T0, T0 + 300) if "Throttle" in s.metric]
-    for _ in range(1_510):
-        table.admit_write(KEY, 1.0, T0 + 70)
-    series = table.minutes.series("orders", T0, T0 + 300)
-    ten = (Datapoint(T0 + 60, 10.0, 10, 1.0, 1.0),)
-    assert points(series, "WriteThrottleEvents") == ten
-    assert points(series, "WriteKeyRangeThroughputThrottleEvents") == ten
-    assert points(series, "WriteProvisionedThroughputThrottleEvents") is None
-    assert points(series, "ReadThrottleEvents") is None
-
-
 def test_settings_have_one_point_per_five_minutes() -> None:
     table = model(100, at_s=T0 + 30, index_write=20)
     table.change_capacity(TableCapacity(provisioned=Capacity(50, 400)), T0 + 400)
@@ -73,46 +59,6 @@ def test_settings_have_one_point_per_five_minutes() -> None:
         Datapoint(T0 + 300, 20.0, 1, 20.0, 20.0),
     ), "the index was dropped"
     assert all(s.period_s == limits.SETTING_PERIOD_S for s in series if s.metric.startswith("Provisioned"))
-
-
-def test_requests_are_recorded_by_operation() -> None:
-    table = model()
-    table.minutes.completed("PutItem", 4.5, T0 + 1)
-    table.minutes.completed("PutItem", 1.5, T0 + 59.9)
-    table.minutes.completed("Query", 2.0, T0 + 60, returned_items=7)
-    table.minutes.throttled_request("PutItem", T0 + 2)
-    table.minutes.conditional_check_failed(T0 + 3)
-    table.minutes.transaction_conflict(T0 + 3)
-    table.minutes.system_error("PutItem", T0 + 3)
-    table.minutes.user_error(T0 + 3)
-    series = table.minutes.series("orders", T0, T0 + 120)
-    put = (*TABLE, ("Operation", "PutItem"))
-    query = (*TABLE, ("Operation", "Query"))
-    once = (Datapoint(T0, 1.0, 1, 1.0, 1.0),)
-    assert points(series, "SuccessfulRequestLatency", put) == (Datapoint(T0, 6.0, 2, 1.5, 4.5),)
-    assert points(series, "ReturnedItemCount", query) == (Datapoint(T0 + 60, 7.0, 1, 7.0, 7.0),)
-    assert points(series, "ThrottledRequests", put) == once
-    assert points(series, "SystemErrors", put) == once
-    assert points(series, "ConditionalCheckFailedRequests") == once
-    assert points(series, "TransactionConflict") == once
-    assert points(series, "UserErrors", ()) == once
-    assert {s.unit for s in series if s.metric == "SuccessfulRequestLatency"} == {"Milliseconds"}
-
-
-def test_many_at_once_are_counted_as_one_by_one() -> None:
-    alone, together = (LaneMeter(None, Direction.WRITE, T0) for _ in range(2))
-    for units in (1.0, 1.0, 4.0):
-        alone.accepted(units, T0)
-    alone.refused(Cause.KEY_RANGE, T0)
-    alone.refused(Cause.KEY_RANGE, T0)
-    together.accepted_many(3, 6.0, T0, least=1.0, most=4.0)
-    together.refused(Cause.KEY_RANGE, T0, 2)
-    together.accepted_many(0, 0.0, T0)
-    together.refused(Cause.PROVISIONED, T0, 0)
-    assert together.open == alone.open
-    assert together.throttles_by_minute() == alone.throttles_by_minute()
-    together.accepted_many(2, 6.0, T0 + 60)
-    assert together.consumed_by_minute()[int(T0 + 60) // 60].maximum == 3.0
 
 
 def test_each_billing_mode_has_its_own_settings() -> None:

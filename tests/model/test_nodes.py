@@ -74,21 +74,6 @@ def test_units_come_from_burst_and_rate_and_the_debt_of_each_node(
     assert spent <= small.depth + rate * now_s + 400 * NODES + 1e-6
 
 
-@given(rate=st.floats(0.5, 24), gaps=st.lists(st.tuples(st.floats(0, 9), st.floats(0, 900)), max_size=40))
-def test_what_is_spent_for_all_nodes_together_is_held_by_none(
-    rate: float, gaps: list[tuple[float, float]]
-) -> None:
-    small = bucket(rate)
-    assert isinstance(small, NodeBucket)
-    now_s = 0.0
-    for gap_s, units in gaps:
-        now_s += gap_s
-        before = small.reserve.held(now_s) + sum(node.tokens for node in small.nodes)
-        small.spend(units, now_s)
-        after = small.reserve.held(now_s) + sum(node.tokens for node in small.nodes)
-        assert after == pytest.approx(before - units)
-
-
 def test_what_was_saved_stays_saved_over_changes_of_capacity() -> None:
     small = bucket(5)
     assert [small.take(1, 0.0) for _ in range(200)].count(True) == 200

@@ -41,16 +41,6 @@ def total(table, column):
     return pc.sum(table[column]).as_py()
 
 
-def test_every_unit_and_every_refusal_is_some_partitions():
-    model, counted = loaded(20)
-    table = table_of(model, 20)
-    assert counted["refused"] > 100
-    assert total(table, "write_units") == counted["written"]
-    assert total(table, "read_units") == counted["read"]
-    assert total(table, "throttled_writes") == counted["refused"]
-    assert total(table, "throttled_reads") == 0
-
-
 def test_a_split_gives_two_new_numbers_and_loses_nothing():
     keys = TableCapacity(provisioned=Capacity(3_000, 4_000), warm=Capacity(1, 1))
     model, counted = loaded(60, capacity=keys, behaviour=Behaviour(split_heat_s=(2.0, 3.0)))

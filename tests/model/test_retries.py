@@ -56,20 +56,6 @@ def test_the_adaptive_rate_is_the_installed_sdks() -> None:
             assert ours._fill_per_s == pytest.approx(tokens.max_rate)
 
 
-def test_who_is_held_back_waits_for_a_token() -> None:
-    rate = AdaptiveRate(0.0)
-    assert rate.wait_s(1.0) == 0.0, "nothing was throttled yet"
-    for number in range(100):
-        rate.answered(number / 50, throttled=number % 10 == 9)
-    sent, at_s = 0, 2.0
-    while not (wait_s := rate.wait_s(at_s)):
-        rate.sent()
-        sent += 1
-    assert sent < 60
-    assert wait_s <= 2.0, "half a request a second is the least"
-    assert rate.wait_s(at_s + wait_s) == pytest.approx(0.0, abs=1e-9)
-
-
 def test_java_before_2026_draws_a_half_of_its_pauses_and_charges_nothing_for_throttles() -> None:
     """No SDK for Java is packaged where the tests run: the bounds are those that its code documents."""
     legacy, standard = (policy_named(f"java-v2-2025{mode}") for mode in ("", "-standard"))

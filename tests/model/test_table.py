@@ -1,7 +1,6 @@
 """A table as requests meet it: conservation of units, transactions, capacity changes."""
 
 from collections import Counter
-from random import Random
 from typing import Any
 
 import pytest
@@ -139,18 +138,6 @@ def test_a_refused_transaction_spends_nothing(
         assert spent.total() == pytest.approx(consumed.total() + units)
 
 
-def test_the_same_seed_makes_the_same_decisions() -> None:
-    def rows(seed: int) -> list[dict[str, Any]]:
-        model = TableModel(TableCapacity(provisioned=Capacity(1, 20_000)), now_s=T0, scale=0.001, seed=seed)
-        rng = Random(7)
-        for n in range(8_000):
-            model.admit_write(position(b"one", rng.randbytes(8)), 1.0, T0 + n / 5)
-        return model.decisions()
-
-    assert rows(1) == rows(1)
-    assert rows(1) != rows(2)
-
-
 def test_partitions_outlive_a_decrease_and_a_change_of_mode() -> None:
     model = TableModel(TableCapacity(provisioned=Capacity(100, 10_000)), now_s=T0)
     assert model.partition_count() == 11
@@ -190,31 +177,3 @@ def test_a_new_account_quota_applies_from_now_on() -> None:
     more = TableCapacity(billing_mode="PAY_PER_REQUEST", account=Capacity(20, 20))
     model.change_capacity(more, T0 + 1)
     assert [model.admit_write(position(b"k"), 1.0, T0 + 5) is None for _ in range(30)].count(True) == 20
-
-
-@pytest.mark.slow
-@settings(max_examples=50)
-@given(capacity=capacities, history=histories)
-def test_one_request_together_is_one_request(
-    capacity: TableCapacity, history: list[tuple[float, Op]]
-) -> None:
-    one, together = (TableModel(capacity, now_s=T0, scale=0.01) for _ in range(2))
-    now_s = T0
-    for gap_s, op in history:
-        now_s += gap_s
-        assert [admit(one, op, now_s)] == together.admit_together([op], now_s)
-    assert one.decisions() == together.decisions()
-
-
-def test_an_index_that_the_table_does_not_have_is_an_error() -> None:
-    model = TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0)
-    with pytest.raises(KeyError):
-        model.admit_read(position(b"k"), 1.0, T0, index="absent")
-    with pytest.raises(KeyError):
-        model.partition_count("absent")
-
-
-def test_stored_data_splits_a_partition() -> None:
-    model = TableModel(TableCapacity(provisioned=Capacity(1, 1)), now_s=T0)
-    model.grown(position(b"k"), 11 * 2**30, T0)
-    assert model.partition_count() == 2

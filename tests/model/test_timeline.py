@@ -69,21 +69,6 @@ def test_a_step_that_cannot_be_is_refused(steps: list[dict[str, Any]], wrong: st
     assert errors_of(*steps) == [wrong]
 
 
-def test_all_mistakes_are_said_at_once_with_those_of_fields() -> None:
-    said = errors_of(
-        at(-1, provisioned={"write": 0}), at(9_000, index="nobody", warm={"write": 9}), at(5, size=3)
-    )
-    assert [error.rpartition(" @ ")[2] for error in said] == [
-        "$.timeline[0].at_s",
-        "$.timeline[0].provisioned.write",
-        "$.timeline[2].size",
-        "$.timeline[1].at_s",
-        "$.timeline[2].at_s",
-        "$.timeline[1].index",
-        "$.timeline[2]",
-    ]
-
-
 @pytest.mark.parametrize(
     ("bounds", "wrong"),
     [

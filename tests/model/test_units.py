@@ -49,11 +49,6 @@ def test_numbers_cost_a_byte_per_two_significant_digits_and_one(number: str, siz
     assert number_bytes(number) == size
 
 
-def test_an_unknown_type_is_not_guessed() -> None:
-    with pytest.raises(ValueError, match="no attribute type 'X'"):
-        attribute_bytes({"X": "1"})
-
-
 @pytest.mark.parametrize(
     ("old_bytes", "new_bytes", "transactional", "units"),
     [

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.model import limits
-from keyheat.model.resources import Cause, Refusal, highest, parse_reason
-from keyheat.words import Capacity, Direction
+from keyheat.model.resources import Cause, Refusal, parse_reason
+from keyheat.words import Direction
 
 
 @pytest.mark.parametrize("index", [None, "by_tag"])
@@ -27,15 +27,3 @@ def test_every_limit_states_its_unit_and_a_page_listed_above() -> None:
         if name not in ("KIB", "MIB", "GIB"):
             assert comment, name
             assert any(re.search(rf"\b{page}\b", comment) for page in pages), name
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "result"),
-    [
-        (Capacity(1, 9), Capacity(5, 2), Capacity(5, 9)),
-        (Capacity(None, 9), Capacity(5, None), Capacity(5, 9)),
-        (Capacity(), Capacity(), Capacity()),
-    ],
-)
-def test_the_higher_rate_of_each_direction(one: Capacity, other: Capacity, result: Capacity) -> None:
-    assert highest(one, other) == result

@@ -75,9 +75,3 @@ def test_numbers_that_contradict_each_other_are_refused(wrong: dict[str, float],
 
 def test_a_key_never_gets_more_than_its_most_shards() -> None:
     assert steps(known(4), [T0, T0 + 100, T0 + 111]) == [ShardStep.AT_MOST] * 3
-
-
-def test_the_same_answer_again_keeps_the_turn() -> None:
-    one, _ = known().on_partition_error(POLICY, T0 + 100, Random(1))
-    again = KnownShards.learned(one.shards, one, read_s=T0 + 101, now_s=T0 + 102)
-    assert (again.try_at_s, again.first_seen_s, again.read_s) == (one.try_at_s, T0, T0 + 101)

@@ -6,10 +6,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from keyheat.sharding.metadata import MetadataError, ShardChange, Shards, bounded
+from keyheat.sharding.metadata import MetadataError, Shards
 
 NOW_S = 1_763_715_701.101882
-changes = st.builds(ShardChange, st.integers(0, 10**16), st.integers(1, 1_000))
 
 
 def test_an_item_is_what_the_playbook_says() -> None:
@@ -29,17 +28,6 @@ def test_the_lock_never_has_the_same_value_twice(steps: list[float]) -> None:
         shards = shards.changed(1 + turn % 2, NOW_S + step, keep=3)
         assert shards.updated_us > max(seen)
         seen.add(shards.updated_us)
-
-
-@given(st.frozensets(changes, min_size=1, max_size=30), st.integers(2, 10))
-def test_a_bounded_history_keeps_the_highest_and_the_newest(
-    history: frozenset[ShardChange], keep: int
-) -> None:
-    kept = bounded(history, keep)
-    assert kept <= history
-    assert len(kept) == min(keep, len(history))
-    assert max(kept) == max(history)
-    assert max(change.number for change in kept) == max(change.number for change in history)
 
 
 def test_readers_look_as_far_as_there_may_be_items() -> None:

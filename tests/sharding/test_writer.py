@@ -67,22 +67,6 @@ def test_a_key_begins_with_one_shard_and_is_looked_up_once_per_cache() -> None:
     assert bench.requests == ["metadata"] * 3
 
 
-def test_who_is_late_with_the_first_shard_goes_by_what_the_other_said() -> None:
-    bench, other = Bench(), Bench()
-    other.client.items = bench.client.items
-    theirs = Shards.first(900).changed(3, 901, keep=9)
-    turns = iter((False, True))
-
-    def meanwhile() -> None:
-        if next(turns, False):
-            assert other.metadata.insert("k", theirs)
-
-    bench.client.turn = meanwhile
-    bench.writer.write("k", bench.put)
-    assert bench.shards().number == 3
-    assert bench.counted["metadata.write_units"] == 1, "the failed insert is paid for"
-
-
 def test_writes_are_spread_over_all_shards() -> None:
     bench = Bench()
     bench.writer.write("k", bench.put)

@@ -117,15 +117,11 @@ def test_a_scenario_can_be_written_in_python() -> None:
     ("check", "kind", "words"),
     [
         (lambda: keyheat.assert_no_throttles(), TypeError, "Give a scenario file, or table= and keys="),
-        (lambda: keyheat.assert_no_throttles(HOT, keys=EVEN), TypeError, "already has its keys"),
         (lambda: keyheat.assert_no_throttles(HOT, sets=[]), TypeError, "no option is called sets"),  # type: ignore[call-arg]
         (lambda: keyheat.assert_no_throttles(HOT, at_most=5), ValueError, "a share from 0 to 1, not 5"),
         (lambda: keyheat.assert_label(HOT, label="hot"), ValueError, "label is one of partition,"),  # type: ignore[arg-type]
         (lambda: keyheat.assert_shards_suffice(HOT, shards=0), ValueError, "from 1 on, not 0"),
-        (lambda: keyheat.assert_shards_suffice(HOT, shards=3, at_most=-1), ValueError, "from 0 to 1, not -1"),
-        (lambda: keyheat.assert_headroom(HOT, times=0), ValueError, "above 0, not 0"),
         (lambda: keyheat.assert_headroom(HOT, times=inf), ValueError, "above 0, not inf"),
-        (lambda: keyheat.assert_headroom(HOT, times=1, at_most=7), ValueError, "from 0 to 1, not 7"),
         (lambda: keyheat.assert_units_per_operation(HOT, at_most=nan), ValueError, "of units, not nan"),
         (
             lambda: keyheat.assert_units_per_operation(HOT, at_most=1, direction="both"),  # type: ignore[arg-type]

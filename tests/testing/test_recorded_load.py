@@ -30,13 +30,6 @@ def test_each_key_has_its_part_of_the_units() -> None:
     assert load.second(2) == ()
 
 
-def test_kinds_of_requests_keep_their_proportions() -> None:
-    reads = row("a", 3, 1.5, direction="read", eventual=True)
-    write, read = sent_steadily([row("a", 1, 1.0), reads], requests_per_s=100, seconds=1).second(0)
-    assert (write.requests, read.requests) == (25.0, 75.0)
-    assert (read.direction, read.eventual, read.units) == (Direction.READ, True, 0.5)
-
-
 def test_entries_of_an_index_go_with_the_writes() -> None:
     entries = [row("b", 4, 8.0, index="by-b", entry=True)]
     (flow,) = sent_steadily([row("a", 4, 4.0), *entries], requests_per_s=10, seconds=1).second(0)

@@ -1,4 +1,4 @@
-"""Admission cases as data, so that the bare model and an endpoint over HTTP can be held to the same ones.
+"""Admission cases as data: what tables serve, and with which reason they refuse the rest.
 
 Every case starts on a new table that is scaled to 1/64: a partition writes 15.625 units per second and reads
 46.875, and holds one and a half times as much. Few requests suffice, and the arithmetic is exact in binary.
@@ -6,26 +6,14 @@ The numbers leave no room for rounding.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from keyheat.model.keyspace import position
 from keyheat.model.resources import IndexCapacity, TableCapacity
-from keyheat.model.table import IndexWrite, TableModel
 from keyheat.words import Capacity
 
 SCALE = 1 / 64
 INDEX = "by_tag"
 ROOMY = Capacity(400_000, 400_000)  # so many partitions that no key shares one with many others
-
-
-class Target(Protocol):
-    """A table under test. An answer is DynamoDB's throttling reason, None where the request was served."""
-
-    def write(self, key: str, units: float, at_s: float, tag: str | None) -> str | None:
-        """Put an item of `units` KB under a partition key; `tag` is its key in the index, None: not in it."""
-
-    def read(self, key: str, units: float, at_s: float, *, eventual: bool, index: bool) -> str | None:
-        """Read one key that holds nothing: 1 unit, or 0.5 if eventual. On the index: query for one tag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +42,8 @@ class Case:
     steps: tuple[Step, ...]
 
 
-def play(case: Case, target: Target) -> None:
-    """Send the steps of a case and hold the target to what they promise."""
+def play(case: Case, target: Any) -> None:
+    """Send the steps of a case to `target`, whose `write` and `read` return a throttle's reason or None."""
     for step in case.steps:
         answers = [_send(step, number, target) for number in range(step.times)]
         served = answers.count(None)
@@ -63,34 +51,11 @@ def play(case: Case, target: Target) -> None:
         assert set(answers) <= {None, step.reason}, f"{case.name}, {step}: {set(answers)}"
 
 
-def _send(step: Step, number: int, target: Target) -> str | None:
+def _send(step: Step, number: int, target: Any) -> str | None:
     key = step.key.format(n=number)
     if step.verb == "write":
         return target.write(key, step.units, step.at_s, step.tag and step.tag.format(n=number))
     return target.read(key, step.units, step.at_s, eventual=step.units < 1, index=step.verb == "read_index")
-
-
-class BareModel:
-    """The model itself as a target; time starts at `start_s`."""
-
-    def __init__(self, capacity: TableCapacity, *, start_s: float = 1_800_000_000.0, seed: int = 1) -> None:
-        self.start_s = start_s
-        self.model = TableModel(capacity, now_s=start_s, scale=SCALE, seed=seed)
-
-    def write(self, key: str, units: float, at_s: float, tag: str | None) -> str | None:
-        entries = (IndexWrite(INDEX, position(tag.encode(), key.encode()), units),) if tag else ()
-        refusal = self.model.admit_write(position(key.encode()), units, self.start_s + at_s, entries)
-        return refusal and refusal.reason
-
-    def read(self, key: str, units: float, at_s: float, *, eventual: bool, index: bool) -> str | None:
-        refusal = self.model.admit_read(
-            position(key.encode()),
-            units,
-            self.start_s + at_s,
-            index=INDEX if index else None,
-            eventual=eventual,
-        )
-        return refusal and refusal.reason
 
 
 def index_of(capacity: Capacity | None = None, **more: Any) -> dict[str, Any]:
