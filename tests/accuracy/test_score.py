@@ -43,10 +43,8 @@ AT_ONCE = refused((0, 100, {"partition": 6, "table": 4}))
 ANSWERS: dict[str, tuple[Refused, list[Label], list[tuple[str, str]]]] = {
     "right": (PARTITION, [label("partition", 0, 100, 1_000)], [("partition", "partition")]),
     "wrong": (PARTITION, [label("table", 0, 100, 1_000)], [("partition", "table")]),
-    "no label at all": (PARTITION, [], [("partition", MISSED)]),
     "a label over the smaller part": (PARTITION, [label("partition", 0, 40, 400)],
      [("partition", MISSED)]),
-    "undecided": (PARTITION, [label("undetermined", 0, 100, 1_000)], [("partition", "undetermined")]),
     "one label over two spans is right of one": (BOTH, [label("partition", 0, 200, 2_000)],
      [("partition", "partition"), ("table", "partition")]),
     "the label over most throttles counts": (PARTITION,

@@ -8,7 +8,7 @@ import pytest
 from keyheat.analysis.advice.actions import ACTIONS, Applied, ByHand, Setting, apply, in_order
 from keyheat.analysis.advice.fix import chosen
 from keyheat.runs.formats import Diagnosis, Recommendation
-from keyheat.scenario.scenario import RECORDED, Scenario
+from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes
 from keyheat.words import TITLES, WRITE, Constraint
 from tests.make import a_diagnosis, a_shipped
@@ -53,7 +53,6 @@ CHANGES: list[tuple[Case, dict[str, tuple[str, str]]]] = [
         asked("audit-log", "shard_writes", shards=3),  # it has its reader
         {"loadtest": ("audit_log", "audit_log_random"), "keys.shards": ("1", "3")},
     ),
-    (asked("sharded", "shard_writes", shards=40), {"keys.shards": ("20", "40")}),
     (
         asked("aggregate-transaction", "shard_writes", shards=3, simulated=True),
         {"keys.shards": ("1", "3")},
@@ -67,20 +66,12 @@ CHANGES: list[tuple[Case, dict[str, tuple[str, str]]]] = [
         },
     ),
     (
-        asked("leaderboard", "change_index_key", shards=4, resource="by-views"),
-        {"loadtest": ("leaderboard", "leaderboard_sharded"), "keys.shards": ("1", "4")},
-    ),
-    (
         asked("too-small", "raise_capacity", units=1_142.2),
         {"table.provisioned.write": ("40", "1,143")},
     ),
     (
         asked("country-index", "raise_capacity", units=9_000, resource="by-country"),
         {"table.indexes[0].provisioned.write": ("4,000", "9,000")},
-    ),
-    (
-        asked("too-small", "raise_capacity", units=500, direction="read"),
-        {"table.provisioned.read": ("40", "500")},
     ),
     (
         asked("scale-down", "raise_capacity", units=572),  # never less than there is
@@ -154,12 +145,7 @@ BY_HAND: list[tuple[Case, str]] = [
         (asked("hotkey", action), word)
         for action, word in {
             "back_off": "keyheat whatif NAME retries",
-            "queue_writes": "sends the same demand later",
-            "ramp": "changes the demand",
-            "raise_account_quota": "Service Quotas",
             "raise_cardinality": "the application decides",
-            "read_eventually_consistent": "load test",
-            "slow_scans": "a Limit",
             "collect_evidence": "keyheat collect",
             "cache_reads": "cannot read through a cache",
             "replicate_reads": "cannot read from copies",
@@ -168,7 +154,6 @@ BY_HAND: list[tuple[Case, str]] = [
         }.items()
     ),
     (asked("too-small", "raise_capacity", units=10_000_000.5), "has 10,000,000 WCU/s at most"),
-    (asked("too-small", "auto_scaling", units=1_143), "sets up no auto scaling"),
     (asked("too-small", "auto_scaling", units=1_143, simulated=True), "acts after minutes"),
     (asked("dynamic-sharding", "shard_writes", shards=3), "add shards by themselves"),
     (asked("aggregate-transaction", "shard_writes", shards=3), "--target simulated"),
@@ -177,14 +162,6 @@ BY_HAND: list[tuple[Case, str]] = [
     (asked("country-index", "change_index_key", resource="by-country", direction="read"), "whatif"),
     (asked("too-small", "raise_max_on_demand", units=5), "the changed scenario is invalid"),
 ]  # fmt: skip
-
-
-def test_words_name_no_load_test_of_a_recorded_demand() -> None:
-    advice, scenario, on = asked("hotkey", "cache_reads")
-    made = apply(advice, scenario.model_copy(update={"loadtest": RECORDED}), on)
-    assert isinstance(made, ByHand)
-    assert "the recorded demand cannot read through a cache" in made.words
-    assert "evidence.py" not in made.words
 
 
 @pytest.mark.parametrize(
@@ -226,13 +203,6 @@ def test_the_first_that_a_rerun_can_show_is_tried_and_another_where_it_is_asked_
     asked_for = choice(found, "too-small", action="on_demand")
     assert isinstance(asked_for, Applied)
     assert asked_for.scenario.table.billing_mode == "PAY_PER_REQUEST"
-
-
-def test_an_action_that_is_not_recommended_is_refused_with_those_that_are() -> None:
-    with pytest.raises(
-        ValueError, match="pre_warm: this diagnosis does not recommend it, but on_demand, back_off"
-    ):
-        choice(diagnosis(advice("on_demand"), advice("back_off")), action="pre_warm")
 
 
 @pytest.mark.parametrize(

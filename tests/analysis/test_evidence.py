@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import ClientError
 
 from keyheat.analysis.diagnosis import analyze_run
 from keyheat.evidence import collection
@@ -47,18 +47,8 @@ def test_no_call_asks_for_more_than_500_series() -> None:
 
 
 @pytest.mark.slow
-def test_it_goes_on_with_what_there_is_after_the_limit(run_dir: Path) -> None:
-    aws = aws_of(hot_run()[0], delay_s=10_000)
-    found = collect(run_dir, aws)
-    assert found.missing == ("CloudWatch: the last minute was not published 20 s after it closed",)
-    assert found.throttles
-    assert aws.clock() - found.window.end.timestamp() == pytest.approx(20)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("failure", [DENIED, EndpointConnectionError(endpoint_url="http://127.0.0.1:1")])
-def test_without_cloudwatch_the_clients_files_are_the_evidence(failure: Exception, run_dir: Path) -> None:
-    found = collect(run_dir, aws_of(hot_run()[0], failures=[failure] * 99))
+def test_without_cloudwatch_the_clients_files_are_the_evidence(run_dir: Path) -> None:
+    found = collect(run_dir, aws_of(hot_run()[0], failures=[DENIED] * 99))
     assert found.series == ()
     assert [line for line in found.missing if line.startswith("CloudWatch: ")]
     write_evidence(run_dir / "evidence.json", found)
@@ -93,7 +83,6 @@ def test_metrics_of_a_run_are_awaited_by_the_services_clock(skew_s: float, run_d
 
 WINDOWS: list[tuple[str, str | None, str, str]] = [
     # started, ended, window start, window end
-    ("12:00:07", "12:00:57", "12:00:00", "12:01:00"),
     ("12:00:07", "12:01:00", "12:00:00", "12:01:00"),
     ("12:00:00", "12:00:00", "12:00:00", "12:01:00"),
     ("12:00:59", "12:02:01", "12:00:00", "12:03:00"),

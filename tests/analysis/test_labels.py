@@ -86,16 +86,6 @@ def test_a_conflict_with_consumption_is_said_and_weighs_less() -> None:
     assert NUMBERS.confidence.conflict < label.confidence < NUMBERS.confidence.cause_metric
 
 
-def test_reads_and_writes_are_labelled_apart() -> None:
-    rows = throttled(KEY_RANGE, range(10, 40))
-    rows += [{**row, "direction": "read", "reason": "TableReadProvisionedThroughputExceeded"} for row in rows]
-    labels = diagnosed(evidence(throttles=rows)).labels
-    assert {(label.direction, label.constraint) for label in labels} == {
-        ("write", "partition"),
-        ("read", "table"),
-    }
-
-
 def test_a_pause_parts_two_spans() -> None:
     near = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(60, 70))
     far = throttled(KEY_RANGE, range(10)) + throttled(KEY_RANGE, range(80, 90))
@@ -122,14 +112,6 @@ def test_a_sprinkle_makes_no_verdict_but_stays_listed() -> None:
     assert diagnosis.verdict.valid
     assert "too few for a verdict" in diagnosis.verdict.because[0]
     assert [label.constraint for label in diagnosis.labels] == ["partition"]
-
-
-def test_few_throttles_that_dynamodb_gave_a_reason_for_are_a_verdict() -> None:
-    found = evidence(
-        throttles=throttled(KEY_RANGE, range(3), 2), seconds=client_seconds((range(100), 1_000, 0))
-    )
-    verdict = diagnosed(found).verdict
-    assert (verdict.constraint, verdict.grade) == ("partition", "reason")
 
 
 def test_few_throttles_are_no_sprinkle_where_they_are_a_part_of_the_attempts() -> None:
@@ -216,13 +198,9 @@ COMPLETE = (
 WITHOUT_THROTTLES: dict[str, tuple[Evidence, str]] = {
     "CloudWatch published every minute": (evidence(*COMPLETE, minutes=2), "none"),
     "the client recorded its seconds": (evidence(seconds=client_seconds((range(60), 50, 0))), "none"),
-    "the client recorded them in AWS": (
-        evidence(seconds=client_seconds((range(60), 50, 0)), endpoint="aws"), "none",
-    ),
     "one minute was never published": (evidence(*COMPLETE, minutes=3), "undetermined"),
     "throttle events were never asked for": (evidence(*COMPLETE[::2], minutes=2), "undetermined"),
     "nothing is known of an index": (evidence(*COMPLETE, minutes=2, indexes=1), "undetermined"),
-    "there is nothing at all": (evidence(), "undetermined"),
     "the client sent nothing": (evidence(seconds=[], throttles=[]), "undetermined"),
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from hdrh.histogram import HdrHistogram
 
 from keyheat.analysis.report import read_latency
 from keyheat.load.record.rows import Latency, write_log
-from keyheat.runfiles import FileProblem, write_atomically
+from keyheat.runfiles import write_atomically
 from keyheat.runs.latencies import accepted_p99_ms, read_latencies
 from keyheat.show.charts.generator import curve
 
@@ -54,25 +54,6 @@ def test_histograms_of_one_tag_are_added_up(tmp_path: Path) -> None:
     merged = read_latencies(log(tmp_path / "latency.hdr", *halves))["PutItem.accepted"]
     assert merged.get_total_count() == 1000
     assert merged.get_value_at_percentile(50) == pytest.approx(500, rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("lines", "first", "said"),
-    [
-        ([], "#[keyheat.latency/9]", "this version reads"),
-        ([], "", "this version reads"),
-        (["gibberish"], "#[keyheat.latency/1]", "line 2 is not a histogram"),
-        (
-            ["Tag=PutItem.accepted,0.0,1.0,0.5,HISTFAAAABp42pNpmSzMwMDA"],
-            "#[keyheat.latency/1]",
-            "line 2 holds a damaged histogram",
-        ),
-        (["Tag=PutItem.accepted,0.0,1.0,0.5,%%%"], "#[keyheat.latency/1]", "damaged histogram"),
-    ],
-)
-def test_a_damaged_file_is_one_clear_line(tmp_path: Path, lines: list[str], first: str, said: str) -> None:
-    with pytest.raises(FileProblem, match=said):
-        read_latencies(log(tmp_path / "latency.hdr", *lines, first=first))
 
 
 # As a report shows them

@@ -27,7 +27,6 @@ def test_the_scenario_is_kept_without_its_defaults() -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("simulated", "simulated"),
         ("local", "local"),
         ("https://dynamodb.eu-west-1.amazonaws.com", "aws"),
         ("https://123456789012.ddb.eu-west-1.amazonaws.com", "aws"),

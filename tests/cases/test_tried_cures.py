@@ -157,21 +157,6 @@ def test_a_higher_minimum_is_no_command_while_auto_scaling_is_not_known() -> Non
     assert for_good.command.startswith("aws application-autoscaling describe-scalable-targets")
 
 
-@pytest.mark.slow
-def test_reads_of_a_key_that_nobody_names_are_tried_from_copies(tmp_path: Path) -> None:
-    """One key asks for 4,000 RCU/s; no rerun shows the cache that is recommended as well."""
-    seen = an_evidence(
-        a_series("ConsumedReadCapacityUnits", *[3_200 * 60] * 5),
-        a_series("ReadThrottleEvents", *[120_000] * 5),
-        a_series("ReadKeyRangeThroughputThrottleEvents", *[120_000] * 5),
-        a_series("ProvisionedReadCapacityUnits", *[12_000] * 5, statistic="Average"),
-        table={"provisioned": {"read": 12_000, "write": 5}},
-    )
-    write_evidence(tmp_path / "evidence.json", seen)
-    write_diagnosis(tmp_path / "diagnosis.json", diagnosed(seen))
-    assert remedy_of(start_of(tmp_path, None), None).says == "2 copies of the hot items"
-
-
 def test_a_cure_by_formula_names_what_cures_the_other_limits() -> None:
     seen = an_evidence(
         consumed(*[1_200] * 5), consumed(*[300] * 5, index="by_day"), provisioned(4_000),

@@ -18,6 +18,7 @@ from keyheat.runs.scaling import AutoScaling, ScalingRange
 from keyheat.runs.table_facts import TableFacts, table_facts
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.words import WRITE
+from tests.endpoint.account import attributes, index, indexed, schema, table
 from tests.make import START, consumed, provisioned
 from tests.make import a_series as series
 from tests.make import an_evidence as evidence
@@ -111,36 +112,11 @@ def without_the_even(share: float, partitions: int) -> float:
     return (share - 1 / partitions) / (1 - 1 / partitions)
 
 
-def test_a_hot_key_that_nobody_names_has_the_share_that_throttles_as_much(verb: Verb, tmp_path: Path) -> None:
-    """Without operations, a unit is a request."""
-    found = hot()
-    raw, text = replayed(verb, incident(tmp_path / "inc", found))
-    assert raw["tasks"] == [{"operation": "put", "per_s": HOT + 100}]
-    on_its_partition = (1_000 + 100) / (HOT + 100)
-    assert raw["keys"]["share"] == pytest.approx(without_the_even(on_its_partition, partitions=5), abs=1e-3)
-    assert "ASSUMED: no key is named" in text
-    assert "each request is assumed to take one unit" in text
-
-
 def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
     """With another projection, an index would consume other units than it did."""
-    provisioned = {"ReadCapacityUnits": 50, "WriteCapacityUnits": 900}
-    described = {
-        "TableName": "orders", "ProvisionedThroughput": provisioned,
-        "AttributeDefinitions": [
-            {"AttributeName": name, "AttributeType": kind} for name, kind in (("id", "S"), ("day", "N"))
-        ],
-        "KeySchema": [
-            {"AttributeName": name, "KeyType": role} for name, role in (("id", "HASH"), ("day", "RANGE"))
-        ],
-        "GlobalSecondaryIndexes": [
-            {
-                "IndexName": "by_day", "ProvisionedThroughput": provisioned,
-                "KeySchema": [{"AttributeName": "day", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]},
-            }
-        ],
-    }  # fmt: skip
+    by_day = index("by_day", "day", Projection={"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]})
+    keys = {"KeySchema": schema("id", "day"), "AttributeDefinitions": attributes("id", "day")}
+    described = table(**indexed(by_day) | keys)
     facts = TableFacts.model_validate_json(table_facts(described).model_dump_json())
     replayed = source_of_facts(facts)
     assert replayed.remarks == ()
