@@ -60,7 +60,6 @@ def test_consumption_with_the_clients_seconds() -> None:
 @pytest.mark.parametrize(
     ("loss", "kept"),
     [
-        (Loss(), range(10)),
         (Loss(first=4), range(4, 10)),
         (Loss(minutes=frozenset({2, 3})), (0, 1, 4, 5, 6, 7, 8, 9)),
         (Loss(late=2), range(8)),

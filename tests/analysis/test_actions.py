@@ -182,14 +182,6 @@ def choice(found: Diagnosis, name: str = "country-index", **more: Any) -> Applie
     return chosen(found, a_shipped(name), Setting(target_utilisation=0.7, whole=True), **more)
 
 
-def test_the_verdicts_own_limit_comes_first() -> None:
-    of_table = advice("raise_capacity", units=9_000, resource="table", direction="write")
-    of_index = advice("raise_capacity", units=8_000, resource="by-country", direction="write")
-    made = choice(diagnosis(of_table, of_index, resource="by-country"))
-    assert isinstance(made, Applied)
-    assert (made.resource, made.says) == ("by-country", "8,000 WCU/s of index by-country provisioned")
-
-
 def test_the_first_that_a_rerun_can_show_is_tried_and_another_where_it_is_asked_for() -> None:
     found = diagnosis(
         advice("back_off"),

@@ -160,14 +160,6 @@ def test_findings_stand_in_terminal_file_and_page_and_obey_nobody(
     assert "bad.py, line 2: ZeroDivisionError" in page
 
 
-def test_json_is_nothing_but_json(verb: Callable[..., Any], tmp_path: Path) -> None:
-    file = ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json"
-    mine = saved(tmp_path, "mine.py", GOOD.replace("return", "print('noise')\n    return"))
-    said = verb("analyze", "--evidence", file, "--json", "--with", mine)
-    assert said.code == 0
-    assert [one["label"] for one in json.loads(said.out)["findings"]] == ["seen"]
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_page")
 def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., Any], tmp_path: Path) -> None:

@@ -114,23 +114,6 @@ def test_a_sprinkle_makes_no_verdict_but_stays_listed() -> None:
     assert [label.constraint for label in diagnosis.labels] == ["partition"]
 
 
-def test_few_throttles_are_no_sprinkle_where_they_are_a_part_of_the_attempts() -> None:
-    """Nine of 27 reads of an index, beside a hundred thousand writes of its table."""
-    reads = [
-        {"second": START + timedelta(seconds=at), "index": "by_0", "direction": "read", "consumed": 2,
-         "attempts": 3, "throttled": 1}
-        for at in range(9)
-    ]  # fmt: skip
-    seconds = [*client_seconds((range(100), 1_000, 0)), *reads]
-    rows = [{**row, "direction": "read"} for row in throttled(None, range(9), 1, index="by_0")]
-    found = evidence(
-        throttles=rows, seconds=seconds, indexes=1,
-        table={"indexes": [{"name": "by_0", "provisioned": {"read": 2}}]},
-    )  # fmt: skip
-    verdict = diagnosed(found).verdict
-    assert (verdict.resource, verdict.direction, verdict.constraint) == ("by_0", "read", "table")
-
-
 @pytest.mark.parametrize(
     "reads", [(), (series("ConsumedReadCapacityUnits", *[0] * 10),)], ids=["writes", "both"]
 )

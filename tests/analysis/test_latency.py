@@ -3,15 +3,12 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from keyheat.analysis.report import read_latency
 from keyheat.load.record.rows import Latency, write_log
 from keyheat.runfiles import write_atomically
 from keyheat.runs.latencies import accepted_p99_ms, read_latencies
-from keyheat.show.charts.generator import curve
 
 
 def written(path: Path, **durations_us: list[int]) -> Path:
@@ -54,14 +51,3 @@ def test_histograms_of_one_tag_are_added_up(tmp_path: Path) -> None:
     merged = read_latencies(log(tmp_path / "latency.hdr", *halves))["PutItem.accepted"]
     assert merged.get_total_count() == 1000
     assert merged.get_value_at_percentile(50) == pytest.approx(500, rel=0.01)
-
-
-# As a report shows them
-
-
-def test_percentiles_agree_with_the_values_themselves(tmp_path: Path) -> None:
-    values = np.random.default_rng(1).integers(100, 100_000, 5_000)
-    found = read_latency(log(tmp_path / "latency.hdr", line("GetItem.accepted", values.tolist())))
-    for percentile, value_ms in list(curve(found["GetItem.accepted"]).items())[1:]:
-        exact = np.percentile(values, percentile, method="higher") / 1000
-        assert value_ms == pytest.approx(exact, rel=0.01)

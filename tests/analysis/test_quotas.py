@@ -6,7 +6,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.evidence.table import account_quotas
-from keyheat.words import Capacity
 
 
 def quotas(answer: Any) -> Any:
@@ -19,17 +18,6 @@ def quotas(answer: Any) -> Any:
             return answer
 
     return account_quotas(lambda service: {"dynamodb": Client()}[service])
-
-
-def test_an_account_says_its_quotas() -> None:
-    found = quotas(
-        {
-            "AccountMaxReadCapacityUnits": 100_000, "AccountMaxWriteCapacityUnits": 90_000,
-            "TableMaxReadCapacityUnits": 50_000, "TableMaxWriteCapacityUnits": 45_000,
-        }
-    )  # fmt: skip
-    assert (found.table, found.account) == (Capacity(50_000, 45_000), Capacity(100_000, 90_000))
-    assert found.source == "account"
 
 
 @pytest.mark.parametrize(
