@@ -7,7 +7,7 @@ import pytest
 
 from keyheat.analysis.advice.actions import ACTIONS, Applied, ByHand, Setting, apply, in_order
 from keyheat.analysis.advice.fix import chosen
-from keyheat.runs.formats import Diagnosis, Recommendation
+from keyheat.runs.formats import Recommendation
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import changes
 from keyheat.words import TITLES, WRITE, Constraint
@@ -174,27 +174,15 @@ def test_what_no_rerun_can_show_is_said_in_words(found: Case, word: str) -> None
     assert made.words.startswith(TITLES[made.action])
 
 
-def diagnosis(*advice: Recommendation, resource: str = "table") -> Diagnosis:
-    return a_diagnosis("table", resource, recommendations=[one.model_dump() for one in advice])
-
-
-def choice(found: Diagnosis, name: str = "country-index", **more: Any) -> Applied | tuple[ByHand, ...]:
-    return chosen(found, a_shipped(name), Setting(target_utilisation=0.7, whole=True), **more)
-
-
 def test_the_first_that_a_rerun_can_show_is_tried_and_another_where_it_is_asked_for() -> None:
-    found = diagnosis(
-        advice("back_off"),
-        advice("auto_scaling", units=900),
-        advice("on_demand"),
+    advised = [
+        advice("back_off"), advice("auto_scaling", units=900), advice("on_demand"),
         advice("raise_capacity", units=900),
-    )
-    made = choice(found, "too-small")
-    assert isinstance(made, Applied)
-    assert made.actions == ("raise_capacity",)
-    asked_for = choice(found, "too-small", action="on_demand")
-    assert isinstance(asked_for, Applied)
-    assert asked_for.scenario.table.billing_mode == "PAY_PER_REQUEST"
+    ]  # fmt: skip
+    found = a_diagnosis("table", recommendations=[one.model_dump() for one in advised])
+    tried = found, a_shipped("too-small"), Setting(target_utilisation=0.7, whole=True)
+    assert chosen(*tried).actions == ("raise_capacity",)
+    assert chosen(*tried, action="on_demand").scenario.table.billing_mode == "PAY_PER_REQUEST"
 
 
 @pytest.mark.parametrize(

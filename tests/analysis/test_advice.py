@@ -142,17 +142,6 @@ STORIES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
          "demand": MeasuredDemand(3_900, by="cloudwatch")}, "pre_warm",
         ("3,900 WCU/s", "5,715 WCU/s", "one-time charge"), ("shard",),
     ),
-    "at the maximum, whose demand is known from below only": (
-        {"constraint": "max_on_demand", "limit": 500, "demand": MeasuredDemand(372, by="cloudwatch")},
-        "raise_max_on_demand", ("500 WCU/s are allowed", "a setting of the table"), ("quota",),
-    ),
-    "at the account's quota, with an index": (
-        {"constraint": "account", "limit": 40_000,
-         "demand": MeasuredDemand(41_000, by="cloudwatch", together=True)},
-        "raise_account_quota",
-        ("The demand on the table and its indexes was at least 41,000 WCU/s",
-         "with its indexes 40,000 WCU/s"), (),
-    ),
     "scans can be most of the reads": (
         {"constraint": "table", "limit": 400, **OF_READS, "demand": MeasuredDemand(450, by="cloudwatch"),
          "scans_per_s": 2.0, "scan_share": 0.57},

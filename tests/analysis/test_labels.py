@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -114,17 +113,11 @@ def test_a_sprinkle_makes_no_verdict_but_stays_listed() -> None:
     assert [label.constraint for label in diagnosis.labels] == ["partition"]
 
 
-@pytest.mark.parametrize(
-    "reads", [(), (series("ConsumedReadCapacityUnits", *[0] * 10),)], ids=["writes", "both"]
-)
 @pytest.mark.parametrize(("per_s", "constraint"), [(100, "none"), (10, "table")])
-def test_a_sprinkle_by_cloudwatch_alone(
-    per_s: float, constraint: str, reads: tuple[dict[str, Any], ...]
-) -> None:
+def test_a_sprinkle_by_cloudwatch_alone(per_s: float, constraint: str) -> None:
     """Six throttles: few beside 60,000 units, perhaps many beside 6,000, of which a request may take ten."""
-    found = evidence(
-        consumed(*[per_s] * 10), events(*[None] * 8, 3, 3), provisioned(per_s), *reads, minutes=10
-    )
+    series = consumed(*[per_s] * 10), events(*[None] * 8, 3, 3), provisioned(per_s)
+    found = evidence(*series, minutes=10)
     diagnosis = diagnosed(found)
     assert diagnosis.verdict.constraint == constraint
     assert [label.constraint for label in diagnosis.labels] == ["table"]
@@ -172,6 +165,20 @@ def test_the_quota_that_an_index_met_is_counted_at_the_index() -> None:
         ("table", "account", 500),
         ("by_0", "account", 300),
     }
+
+
+def test_an_index_that_is_called_table_is_diagnosed_beside_the_table() -> None:
+    refused, of_index = [0, 9_000, 9_000, 9_000, 0], {"index": "table"}
+    found = evidence(
+        consumed(*[900] * 5), consumed(*[900] * 5, **of_index), events(), events(*refused, **of_index),
+        series("WriteKeyRangeThroughputThrottleEvents", *refused, **of_index),
+        table={"indexes": [{"name": "table"}]},
+    )  # fmt: skip
+    label = only(found)
+    assert (label.resource, label.constraint) == ("index:table", "partition")
+    run = ReportRun(diagnosis=diagnosed(found))
+    sentence = verdict_sentence(run.diagnosis.verdict, facts_of(run), run.diagnosis.generator)
+    assert "limit of index table" in sentence
 
 
 COMPLETE = (

@@ -110,16 +110,6 @@ def test_first_throttle_and_recovery(picture: str, first: Measured, recovery: Me
     assert TAKEN["recovery_s"](run) == recovery
 
 
-def test_a_throttle_that_an_index_refused_counts_once() -> None:
-    rows = [
-        row(second, index=index, throttled=3 * (second == 2))
-        for second in range(4)
-        for index in (None, "by-day")
-    ]
-    assert TAKEN["first_throttle_s"](run_of(*rows)) == 2
-    assert TAKEN["throttle_share"](run_of(*rows)) == pytest.approx(3 / 400)
-
-
 def test_a_rate_is_that_of_the_whole_seconds_and_a_gap_is_time_in_which_nothing_was_accepted() -> None:
     partial = [row(0, consumed_units=3.0), row(5, consumed_units=7.0)]
     run = run_of(

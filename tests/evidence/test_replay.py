@@ -243,6 +243,17 @@ def test_a_replay_outlasts_burst(verb: Verb, tmp_path: Path, provisioned_per_s: 
     assert "their mean over 5 min was 1,117" in text, "throttled ones are requests, too"
 
 
+def hot_reads(units_per_minute: float, *operations: dict[str, Any]) -> Evidence:
+    """Reads of a hot key of which 1,000 a second are refused."""
+    return evidence(
+        series("ConsumedReadCapacityUnits", *[units_per_minute] * 5),
+        series("ReadThrottleEvents", *[60_000.0] * 5),
+        series("ReadKeyRangeThroughputThrottleEvents", *[60_000.0] * 5),
+        series("ProvisionedReadCapacityUnits", 12_000, statistic="Average"),
+        provisioned(100), *operations, table=UNKNOWN,
+    )  # fmt: skip
+
+
 GETS = (
     operation("GetItem", "SuccessfulRequestLatency", "SampleCount", *[108_000.0] * 5),
     operation("GetItem", "ThrottledRequests", "Sum", *[60_000.0] * 5),
@@ -261,15 +272,7 @@ def test_reads_of_an_incident_ask_for_the_units_that_were_measured_though_no_ite
     verb: Verb, tmp_path: Path, operations: tuple[dict[str, Any], ...], tasks: list[dict[str, Any]]
 ) -> None:
     """An eventually consistent get that finds nothing would take half a unit, and exceed no limit."""
-    found = evidence(
-        series("ConsumedReadCapacityUnits", *[216_000.0] * 5),
-        series("ReadThrottleEvents", *[60_000.0] * 5),
-        series("ReadKeyRangeThroughputThrottleEvents", *[60_000.0] * 5),
-        series("ProvisionedReadCapacityUnits", 12_000, statistic="Average"),
-        provisioned(100),
-        *operations,
-        table=UNKNOWN,
-    )
+    found = hot_reads(216_000.0, *operations)
     raw, text = replayed(verb, incident(tmp_path / "inc", found))
     assert raw["tasks"] == tasks
     on_its_partition = 1 - (3_600 - 3_000) / tasks[0]["per_s"]
@@ -285,15 +288,8 @@ def test_a_replay_that_asks_for_less_than_was_measured_says_by_what_to_raise_it(
     verb: Verb, tmp_path: Path
 ) -> None:
     """CloudWatch does not count the items of a batch, and a batch of the scenario finds none."""
-    found = evidence(
-        series("ConsumedReadCapacityUnits", *[180_000.0] * 5),
-        series("ReadThrottleEvents", *[60_000.0] * 5),
-        series("ReadKeyRangeThroughputThrottleEvents", *[60_000.0] * 5),
-        series("ProvisionedReadCapacityUnits", 12_000, statistic="Average"),
-        provisioned(100),
-        operation("BatchGetItem", "SuccessfulRequestLatency", "SampleCount", *[1_800.0] * 5),
-        table=UNKNOWN,
-    )
+    batches = operation("BatchGetItem", "SuccessfulRequestLatency", "SampleCount", *[1_800.0] * 5)
+    found = hot_reads(180_000.0, batches)
     _raw, text = replayed(verb, incident(tmp_path / "inc", found))
     assert "It asks for less than was measured: first raise per_s, as said below." in text
     assert "# TABLE, reads: this load asks for 15 RCU/s; by CloudWatch, 3,500 RCU/s were asked for; " in text

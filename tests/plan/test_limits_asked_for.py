@@ -16,10 +16,8 @@ from tests.make import SCENARIOS, a_scenario, a_shipped, shipped_on_demand
 W = Direction.WRITE
 
 
-def told(
-    scenario: Scenario, quotas: Quotas = DEFAULT_QUOTAS, scale: float | None = None
-) -> list[ThrottleForecast]:
-    scale = scenario.local.scale if scale is None else scale
+def told(scenario: Scenario, quotas: Quotas = DEFAULT_QUOTAS) -> list[ThrottleForecast]:
+    scale = scenario.local.scale
     sent = total_load(scenario, folder=SCENARIOS, scale=scale)
     assert sent is not None
     return list(predict_throttles(scenario, sent, quotas=quotas, scale=scale))
@@ -36,7 +34,6 @@ def test_what_is_asked_for_is_that_of_the_peak_and_not_of_the_quiet_after_it() -
     ("asked", "rates", "second"),
     [
         ([10.0] * 100, [10.0] * 100, None),
-        ([0.0] * 5, [1.0] * 5, None),
         ([302.0, 1.0], [1.0, 1.0], 0),
         ([301.0, 1.0, 1.0, 2.0], [1.0] * 4, 3),
         ([301.0, 0.0, 2.0], [1.0] * 3, None),  # what was saved again in between is there
