@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from keyheat.simulator.flow import Flow, FlowAnswer
 from keyheat.words import Direction
 from tools.accuracy.draw import draw
 from tools.accuracy.situations import SITUATIONS
+from tools.accuracy.streams import RandomTraffic, RequestStream, even
 
 
 def test_a_scenario_follows_from_its_seed_and_number() -> None:
@@ -37,3 +39,14 @@ def test_every_situation_disturbance_and_loss_comes_up() -> None:
     for lost in ("first", "minutes", "late", "series"):
         assert any(getattr(loss, lost) for loss in losses), lost
     assert sum(loss.words == () for loss in losses) > 200
+
+
+def test_refused_requests_come_again_where_their_client_retries() -> None:
+    flow = Flow(operation="PutItem", direction=Direction.WRITE, requests=0, keys=even())
+    per_s = np.array([100.0, 0.0])
+    sent = RandomTraffic(
+        [RequestStream(flow=flow, per_s=per_s, keys=(even(),), keys_s=60, tries_again=0.5)], 1
+    )
+    (first,) = sent.second(0)
+    sent.answered(0, [FlowAnswer(flow=first, attempts=100, accepted=40, units=40)])
+    assert sum(flow.requests for at_s in range(1, 10) for flow in sent.second(at_s)) == 30

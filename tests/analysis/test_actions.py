@@ -145,8 +145,6 @@ BY_HAND: list[tuple[Case, str]] = [
         (asked("hotkey", action), word)
         for action, word in {
             "back_off": "keyheat whatif NAME retries",
-            "raise_cardinality": "the application decides",
-            "collect_evidence": "keyheat collect",
             "cache_reads": "cannot read through a cache",
             "replicate_reads": "cannot read from copies",
             "shard_writes": "how many shards",

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,10 +40,6 @@ BAD: dict[str, tuple[str, str]] = {
     "it raises": (
         "def analyze(run):\n    x = 1\n    return x / 0\n",
         ", line 3: ZeroDivisionError: division by zero",
-    ),
-    "it raises as it goes on": (
-        "def analyze(run):\n    yield from ()\n    raise KeyError('x')\n",
-        ", line 3: KeyError: 'x'",
     ),
     "it ends the program": ("import sys\ndef analyze(run):\n    sys.exit(4)\n", ", line 3: SystemExit: 4"),
     "it gives words": (
@@ -87,12 +82,11 @@ def test_every_analyzer_that_ships_asks_one_question() -> None:
     }
     assert names > set(PLACED)
     for name in names:
-        doc = sys.modules[shipped_analyzer(name).run.__module__].__doc__ or ""
         if name not in PLACED or name == "partition_or_table":
             assert shipped_analyzer(name) is shipped_analyzer(name), "loaded once"
         path = shipped_analyzer(name).path
         text = (path / "__init__.py" if path.is_dir() else path).read_text()
-        assert re.match(r'""".*\?', text), f"{name} begins with its question: {doc}"
+        assert re.match(r'""".*\?', text), f"{name} begins with its question"
     page = (ROOT / "docs" / "analyzers.md").read_text()
     assert {name for name in names if f"../analyzers/{name}" in page} == names
 
@@ -239,13 +233,8 @@ def test_contention_says_what_it_is_and_on_which_key(numbers: Thresholds) -> Non
 
 
 def test_the_heat_is_on_one_key_or_moves(numbers: Thresholds) -> None:
-    rule = {
-        "rule": "r",
-        "counts": "throttled",
-        "period_s": 60,
-        "total": 100,
-        "keys": [{"key": "k", "value": 80}],
-    }
+    counted = {"rule": "r", "counts": "throttled", "period_s": 60, "total": 100}
+    rule = {**counted, "keys": [{"key": "k", "value": 80}]}
     (found,) = found_by("hot_keys", numbers, contributors=[rule])
     assert (found.label, found.resource) == ("one_key", "table")
     assert found.numbers == {"first key": (80, "%"), "throttled": (100, "requests")}

@@ -6,18 +6,15 @@ from keyheat.evidence.clients import boto3_clients
 from keyheat.load.transport.target import target_at
 
 pytestmark = pytest.mark.usefixtures("some_account")
+IN_AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "service", "asked"),
     [
-        ("https://dynamodb.eu-west-1.amazonaws.com", "dynamodb", "https://dynamodb.eu-west-1.amazonaws.com"),
-        (
-            "https://dynamodb.eu-west-1.amazonaws.com",
-            "cloudwatch",
-            "https://monitoring.eu-west-1.amazonaws.com",
-        ),
+        (IN_AWS, "dynamodb", IN_AWS),
+        (IN_AWS, "cloudwatch", "https://monitoring.eu-west-1.amazonaws.com"),
         ("http://db.example:8000", "cloudwatch", "http://db.example:8000"),
     ],
 )

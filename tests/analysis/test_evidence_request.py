@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +121,10 @@ def test_a_table_that_was_deleted_meanwhile() -> None:
     app.ddb.delete_table(TableName="orders")
     app.clock.advance(3_600)
 
-    def collect(table: TableFacts) -> Evidence:
-        return collection.collect_table(
-            table, Window(start=START, end=START + 3 * MINUTE), client_factory=app.client, clock=app.clock,
-            sleep=app.clock.advance,
-        )  # fmt: skip
-
+    collect = partial(
+        collection.collect_table, window=Window(start=START, end=START + 3 * MINUTE),
+        client_factory=app.client, clock=app.clock, sleep=app.clock.advance,
+    )  # fmt: skip
     found = collect(ORDERS)
     assert [value for _, value in consumption(found).points] == [10.0, 10.0, 10.0]
     assert found.table == ORDERS

@@ -1,23 +1,12 @@
-"""Quotas as an account tells them, and what is said where it does not."""
+"""Quotas of an account that does not tell them: what is said instead."""
 
-from typing import Any
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.evidence.table import account_quotas
-
-
-def quotas(answer: Any) -> Any:
-    """What is known after DescribeLimits answered, or raised, this."""
-
-    class Client:
-        def describe_limits(self) -> Any:
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-    return account_quotas(lambda service: {"dynamodb": Client()}[service])
 
 
 @pytest.mark.parametrize(
@@ -29,6 +18,7 @@ def quotas(answer: Any) -> Any:
     ],
 )
 def test_quotas_that_are_not_told_are_unknown(code: str, words: str) -> None:
-    found = quotas(ClientError({"Error": {"Code": code, "Message": "no"}}, "DescribeLimits"))
+    error = ClientError({"Error": {"Code": code, "Message": "no"}}, "DescribeLimits")
+    found = account_quotas(lambda _service: SimpleNamespace(describe_limits=Mock(side_effect=error)))
     assert found.source == "unknown"
     assert words in str(found.problem)

@@ -13,16 +13,9 @@ from keyheat.runs.formats import Evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.run import run_answer
 from tests.conftest import Golden
-from tests.make import (
-    START,
-    a_series,
-    client_seconds,
-    consumed,
-    provisioned,
-    provisioned_over_time,
-    throttled,
-)
+from tests.make import START, a_series, client_seconds, consumed, provisioned, throttled
 from tests.make import an_evidence as evidence
+from tests.make import provisioned_over_time as over_time
 from tests.make import throttle_events as events
 from tests.pages.conftest import on_screen, trimmed
 
@@ -232,9 +225,9 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
     ),
     "Lowered at an unknown moment, and the load that was served until then is throttled": (
         evidence(
-            consumed(400, 162), events(0, 14_300), *provisioned_over_time(
-                Average=(330,), Minimum=(60,), Maximum=(600,)
-            ), minutes=2, table={"provisioned": {"write": 60}},
+            consumed(400, 162), events(0, 14_300),
+            *over_time(Average=(330,), Minimum=(60,), Maximum=(600,)), minutes=2,
+            table={"provisioned": {"write": 60}},
         ),
         "table-scaled-down", "table", "table",
     ),
@@ -272,7 +265,7 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
     "Auto scaling answers after minutes at the table's limit": (
         evidence(
             consumed(1_700, *[300] * 9, *[600] * 5), events(None, *[9_000] * 9, *[None] * 5),
-            *provisioned_over_time(Average=(300, 300, 600)), minutes=15,
+            *over_time(Average=(300, 300, 600)), minutes=15,
         ),
         "auto-scaling-late", "table", "table",
     ),
@@ -289,9 +282,8 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
     ),
     "Lowered within five minutes, at a moment that nobody knows: both values fit to another limit": (
         evidence(
-            consumed(800, 800), events(9_000, 9_000), *provisioned_over_time(
-                Average=(700,), Minimum=(500,), Maximum=(900,)
-            ), minutes=2,
+            consumed(800, 800), events(9_000, 9_000),
+            *over_time(Average=(700,), Minimum=(500,), Maximum=(900,)), minutes=2,
         ),
         "undetermined-capacity-changed", "undetermined", "table",
     ),

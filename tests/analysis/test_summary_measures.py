@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pyarrow as pa
 import pytest
+from hdrh.histogram import HdrHistogram
 
 from keyheat.analysis.measurement import TAKEN, Measured, RunMeasured
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence
@@ -191,3 +192,12 @@ def test_what_is_on_demand_is_measured_against_its_maximum() -> None:
     limited = TableFacts(name="orders", billing_mode="PAY_PER_REQUEST", max_on_demand=Capacity(write=80.0))
     assert TAKEN["capacity_used.write"](run_of(*rows, table=limited)) == pytest.approx(1.25)
     assert TAKEN["capacity_used.read"](run_of(*rows, table=limited)) == "no_maximum"
+
+
+def test_percentiles_are_in_milliseconds() -> None:
+    histogram = HdrHistogram(1, 60_000_000, 3)
+    for value_us in [1_000] * 98 + [9_000] * 2:
+        histogram.record_value(value_us)
+    run = replace(drawn("..."), accepted=histogram)
+    assert TAKEN["p50_ms"](run) == pytest.approx(1, rel=0.01)
+    assert TAKEN["p99_ms"](run) == pytest.approx(9, rel=0.01)

@@ -75,16 +75,13 @@ def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> N
         "choose a later one."
     )
     assert "from 0 minutes of evidence" in str(answer.facts)
-    assert of_table(nothing.model_copy(update={"series": minutes().series})).sentence.startswith(
-        "Nothing was"
-    )
+    measured = nothing.model_copy(update={"series": minutes().series})
+    assert of_table(measured).sentence.startswith("Nothing was")
 
     later = SurveyedTable("orders", created=created)
     survey = of_region(later)
-    assert (
-        survey.sentence
-        == "Nothing is known of this window: every table was created after it; choose a later one."
-    )
+    nothing_known = "Nothing is known of this window: every table was created after it; choose a later one."
+    assert survey.sentence == nothing_known
     assert survey.data["exit_code"] == 3
     assert survey.notes == ("Created after this window in eu-west-1: orders (2026-11-20T12:16:00Z).",)
     assert of_region(later, SurveyedTable("carts")).sentence == "None of 1 table throttled."

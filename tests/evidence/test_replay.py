@@ -165,18 +165,15 @@ def test_an_index_is_asked_for_more(verb: Verb, tmp_path: Path) -> None:
     assert "more keys in [keys] overwrite fewer" in text
 
 
-def with_index_keys(folder: Path, *keys: HotKey) -> Path:
-    diagnosis = read_diagnosis(folder / "diagnosis.json")
-    write_diagnosis(folder / "diagnosis.json", diagnosis.model_copy(update={"hot_index_keys": keys}))
-    return folder
-
-
 def test_a_hot_key_of_an_index_is_a_value_of_its_attribute(verb: Verb, tmp_path: Path) -> None:
     of_index = [{**series, "index": "by_day"} for series in (RATES, THROTTLES, CAUSE)]
     capacity = provisioned(4_000), provisioned(4_000, index="by_day")
     found = evidence(RATES, *of_index, *capacity, READS, *PUTS, table=WITH_INDEX)
     key = KEY.model_copy(update={"key": "5a" * 20, "share": 0.9, "index": "by_day"})
-    raw, text = replayed(verb, with_index_keys(incident(tmp_path / "named", found), key))
+    folder = incident(tmp_path / "named", found)
+    diagnosis = read_diagnosis(folder / "diagnosis.json").model_copy(update={"hot_index_keys": (key,)})
+    write_diagnosis(folder / "diagnosis.json", diagnosis)
+    raw, text = replayed(verb, folder)
     assert raw["attributes"]["day"]["hot"] == [0.9]
     assert raw["keys"]["kind"] == "uniform"
     puts = raw["tasks"][0]["per_s"] * raw["load"]["duration_s"]
