@@ -5,7 +5,7 @@ waits; `a_run` alone writes files.
 """
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -227,6 +227,15 @@ def throttle_events(*per_minute: float | None, index: str | None = None) -> dict
 def provisioned(units: float, index: str | None = None) -> dict[str, Any]:
     """The provisioned write capacity."""
     return a_series("ProvisionedWriteCapacityUnits", units, index=index, statistic="Average")
+
+
+def provisioned_over_time(**statistics: Sequence[float]) -> list[dict[str, Any]]:
+    """The provisioned write capacity of each five minutes, by these statistics."""
+    return [
+        a_series("ProvisionedWriteCapacityUnits", statistic=name)
+        | {"period_s": 300, "points": [(START + timedelta(minutes=5 * n), v) for n, v in enumerate(values)]}
+        for name, values in statistics.items()
+    ]
 
 
 def an_evidence(*series: dict[str, Any], minutes: int = 5, indexes: int = 0, **more: Any) -> Evidence:

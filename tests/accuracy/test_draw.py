@@ -41,22 +41,12 @@ def test_every_situation_disturbance_and_loss_comes_up() -> None:
     assert sum(loss.words == () for loss in losses) > 200
 
 
-def stream(tries_again: float) -> RequestStream:
-    flow = Flow(operation="PutItem", direction=Direction.WRITE, requests=0, keys=even())
-    return RequestStream(
-        flow=flow, per_s=np.array([100.0, 0.0]), keys=(even(),), keys_s=60, tries_again=tries_again
-    )
-
-
-def sent_later(tries_again: float) -> float:
-    """Requests after the first second, in which 60 of 100 were refused."""
-    sent = RandomTraffic([stream(tries_again)], seed=1)
-    (flow,) = sent.second(0)
-    assert flow.requests == 100
-    sent.answered(0, [FlowAnswer(flow=flow, attempts=100, accepted=40, units=40)])
-    return sum(flow.requests for at_s in range(1, 10) for flow in sent.second(at_s))
-
-
 def test_refused_requests_come_again_where_their_client_retries() -> None:
-    assert sent_later(0.5) == 30
-    assert sent_later(0.0) == 0
+    flow = Flow(operation="PutItem", direction=Direction.WRITE, requests=0, keys=even())
+    per_s = np.array([100.0, 0.0])
+    sent = RandomTraffic(
+        [RequestStream(flow=flow, per_s=per_s, keys=(even(),), keys_s=60, tries_again=0.5)], 1
+    )
+    (first,) = sent.second(0)
+    sent.answered(0, [FlowAnswer(flow=first, attempts=100, accepted=40, units=40)])
+    assert sum(flow.requests for at_s in range(1, 10) for flow in sent.second(at_s)) == 30

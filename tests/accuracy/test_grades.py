@@ -49,13 +49,6 @@ def test_without_reasons_a_client_counts_and_cannot_say_which_index() -> None:
     assert [(row.index, row.throttled) for row in found.seconds] == [(None, 5), ("by_tag", 0)]
 
 
-def test_cloudwatch_alone_with_its_cause_metrics() -> None:
-    found = left(everything(), "causes", client=False)
-    assert metrics_of(found) >= CAUSES
-    assert found.throttles is None
-    assert found.seconds is None
-
-
 def test_consumption_with_the_clients_seconds() -> None:
     found = left(everything(), "seconds", client=False)
     assert not metrics_of(found) & CAUSES
@@ -67,7 +60,6 @@ def test_consumption_with_the_clients_seconds() -> None:
 @pytest.mark.parametrize(
     ("loss", "kept"),
     [
-        (Loss(), range(10)),
         (Loss(first=4), range(4, 10)),
         (Loss(minutes=frozenset({2, 3})), (0, 1, 4, 5, 6, 7, 8, 9)),
         (Loss(late=2), range(8)),

@@ -34,11 +34,6 @@ SPANS = [
 ]
 
 
-def test_right_decided_and_right_of_decided() -> None:
-    found = score("minutes", SPANS, [])
-    assert (found.right, found.decided, found.of_decided) == (Share(7, 11), Share(9, 11), Share(7, 9))
-
-
 def test_a_false_alarm_is_one_more_span_that_is_not_right() -> None:
     found = score("minutes", SPANS, [judgement(0.9, False, false_alarm=True)])
     assert (found.right, found.decided, found.of_decided) == (Share(7, 12), Share(9, 11), Share(7, 10))

@@ -40,12 +40,6 @@ def test_a_span_is_cut_where_another_constraint_takes_over() -> None:
     assert first.throttles + second.throttles == 2_000
 
 
-def test_of_two_at_once_the_one_with_more_throttles_dominates() -> None:
-    refused = {second: {"table": 4, "partition": 6} for second in range(200)}
-    (span,) = true_spans(WHOSE, refused)
-    assert (span.constraint, span.throttles) == ("partition", 2_000)
-
-
 def test_the_accounts_quota_is_that_of_the_table_with_its_indexes() -> None:
     found = {
         ("table", "write"): TrueRecord({1: {"partition": 2}}, attempts=9),

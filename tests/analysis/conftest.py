@@ -21,20 +21,8 @@ from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.simulator.folder import write_run
 from keyheat.simulator.simulate import Simulation, simulate
+from tests.endpoint.clients import FakeClock
 from tests.make import a_shipped
-
-
-@dataclass
-class Clock:
-    """A clock that only `sleep` moves."""
-
-    now_s: float
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    def sleep(self, seconds: float) -> None:
-        self.now_s += seconds
 
 
 class Account:
@@ -59,7 +47,7 @@ class FakeAws(Account):
 
     model: TableModel
     described: dict[str, Any]
-    clock: Clock
+    clock: FakeClock
     delay_s: float = 0.0
     calls: list[dict[str, Any]] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
@@ -113,7 +101,7 @@ def aws_of(run: Simulation, *indexes: str, **options: Any) -> FakeAws:
         },
         "GlobalSecondaryIndexes": [{"IndexName": name} for name in indexes],
     }  # fmt: skip
-    return FakeAws(run.model, described, Clock(run.ended_s), **options)
+    return FakeAws(run.model, described, FakeClock(run.ended_s), **options)
 
 
 @pytest.fixture
@@ -132,7 +120,7 @@ def change_manifest(folder: Path, **changes: Any) -> None:
 def collect(run_dir: Path, aws: FakeAws, progress: Callable[[str, float], None] | None = None) -> Evidence:
     """What `keyheat collect` gathers, without waiting."""
     return collection.collect(
-        run_dir, client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.sleep,
+        run_dir, client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.advance,
         progress=progress or (lambda _what, _left_s: None),
     )  # fmt: skip
 

@@ -4,8 +4,6 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun, meeting_chance
 from keyheat.analysis.advice.demand import MeasuredDemand
@@ -61,8 +59,6 @@ def advised(found: AdviceCase) -> dict[str, Recommendation]:
 SHARDS = [
     # units/s of the key, shards with the margin of 1.5
     (700, 2),
-    (1_000, 2),
-    (10_000, 15),
     (10_001, 16),
 ]
 
@@ -86,10 +82,6 @@ CASES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "even keys, one partition": ({"heat": hot(20, share=0.001), "warm": 100}, {"back_off", "pre_warm"}),
     "hot reads": (
         {"direction": "read", "heat": hot(9_000), "ceiling": 3_000},
-        {"back_off", "read_eventually_consistent", "cache_reads", "replicate_reads"},
-    ),
-    "reads of one key, unnamed": (
-        {"direction": "read", "heat": None, "one_key_per_s": 3_630, "ceiling": 3_000},
         {"back_off", "read_eventually_consistent", "cache_reads", "replicate_reads"},
     ),
     "a hot index": ({"resource": "by_country", "heat": hot(1_800)}, {"back_off", "change_index_key"}),
@@ -123,10 +115,6 @@ def test_advice_by_case(facts: dict[str, Any], actions: set[str], numbers: Thres
 OF_READS = {"direction": "read", "ceiling": 3_000}
 STORIES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], tuple[str, ...]]] = {
     # what happened, the facts, then of which advice, what it says, and what it must not say
-    "an index is provisioned too low": (
-        {"constraint": "table", "resource": "by_country", "limit": 100}, "raise_capacity",
-        ("100 WCU/s were provisioned for index by_country", "The index lacks capacity", "2,858 WCU/s"), (),
-    ),
     "a key range of an index is hot": (
         {"resource": "by_country"}, "change_index_key",
         ("prefix from 0 to 2 on the index's partition key",), ("apacity",),
@@ -139,10 +127,6 @@ STORIES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
         {"constraint": "table", "rule": "auto-scaling-late", "limit": 100, "scaled_by_hand": True},
         "raise_minimum",
         ("only after the load was there", "minimum capacity", "2,858 WCU/s before the peak"), ("scaling",),
-    ),
-    "auto scaling is known to be on": (
-        {"constraint": "table", "scaled_most": 9_000, "limit": 100}, "raise_minimum",
-        ("reacts after minutes", "minimum of at least 2,858 WCU/s"), (),
     ),
     "auto scaling may go no higher": (
         {"constraint": "table", "scaled_most": 400, "limit": 400}, "raise_maximum",
@@ -157,17 +141,6 @@ STORIES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
         {"rule": "on-demand-not-grown", "limit": 4_000,
          "demand": MeasuredDemand(3_900, by="cloudwatch")}, "pre_warm",
         ("3,900 WCU/s", "5,715 WCU/s", "one-time charge"), ("shard",),
-    ),
-    "at the maximum, whose demand is known from below only": (
-        {"constraint": "max_on_demand", "limit": 500, "demand": MeasuredDemand(372, by="cloudwatch")},
-        "raise_max_on_demand", ("500 WCU/s are allowed", "a setting of the table"), ("quota",),
-    ),
-    "at the account's quota, with an index": (
-        {"constraint": "account", "limit": 40_000,
-         "demand": MeasuredDemand(41_000, by="cloudwatch", together=True)},
-        "raise_account_quota",
-        ("The demand on the table and its indexes was at least 41,000 WCU/s",
-         "with its indexes 40,000 WCU/s"), (),
     ),
     "scans can be most of the reads": (
         {"constraint": "table", "limit": 400, **OF_READS, "demand": MeasuredDemand(450, by="cloudwatch"),
@@ -200,10 +173,8 @@ WAITING: dict[str, tuple[dict[str, Any], str | None]] = {
     # what is known of the client, and what it is told of waiting
     "nobody says whether it retries": ({}, "back_off"),
     "it retries, and nothing is given up": ({"retries": True, "given_up": 0.0}, None),
-    "it retries, and nobody counted": ({"retries": True}, None),
     "it gives up all the same": ({"retries": True, "given_up": 0.4}, "queue_writes"),
     "it gives up at the quota": ({"retries": True, "given_up": 0.4, "constraint": "account"}, "queue_writes"),
-    "it gives up reads": ({"retries": True, "given_up": 0.4, **OF_READS}, None),
     "it gives up reads at a maximum": ({"retries": True, "given_up": 0.4, **OF_READS, **AT_MAXIMUM}, None),
 }
 
@@ -225,7 +196,6 @@ KNOWN: dict[str, tuple[Constraint, str | None, dict[str, float] | None, bool]] =
     "evidence of CloudWatch": ("partition", None, None, False),
     "a run that sent once": ("partition", "", {}, False),
     "a run with the installed SDK": ("partition", "", RETRIED, True),
-    "a run of a scenario's client": ("partition", BOTO3, RETRIED, True),
     "a scenario's client, whoever ran it": ("partition", BOTO3, None, True),
     "a scenario's client that tries once": ("partition", f"{BOTO3}\nattempts = 1", None, False),
     "a client that retries all but the quota": ("partition", 'sdk = "boto3-2025"', None, True),
@@ -251,22 +221,6 @@ def test_who_retries_is_known_from_the_run_and_from_its_scenario(
     measured = MeasuredRun(timeline(found), (), numbers, scenario, on_demand=False, scheduled={}, cost=cost)
     made = measured.case((constraint, "table", "write"), ())
     assert (made.retries, made.given_up) == (retries, 0.1 if counted else None)
-
-
-@given(
-    st.floats(0, 1e9),
-    st.sampled_from(["read", "write"]),
-    st.sampled_from(["table", "by_country"]),
-    st.booleans(),
-)
-def test_capacity_never_answers_a_key_range(units: float, direction: Any, resource: str, known: bool) -> None:
-    from keyheat.analysis.thresholds import load_thresholds
-
-    facts = {"direction": direction, "resource": resource, "heat": hot(units) if known else None}
-    found = recommend(advice_case(load_thresholds(), **facts))
-    actions = {advice.action for advice in found}
-    assert actions <= TITLES.keys()
-    assert not actions & {"raise_capacity", "auto_scaling", "on_demand"}
 
 
 MEETING = [(1, 4, 0.0), (2, 4, 0.25), (3, 4, 0.625), (5, 4, 1.0), (2, 1, 1.0)]

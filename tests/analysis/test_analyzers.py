@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,8 +33,6 @@ BAD: dict[str, tuple[str, str]] = {
         "x = 1\ndef analyse(run):\n    return []\n",
         f"{NONE}; did you mean analyse in line 2?",
     ),
-    "it has functions of other names": ("def rate():\n    return 1\n", f"{NONE}; it has rate"),
-    "it has no function": ("analyze = 3\n", f"{NONE}; it has no functions"),
     "it takes nothing": (
         "def analyze():\n    return []\n",
         ", line 1: analyze() has the wrong parameters; accepted: the run, or the run and the thresholds",
@@ -44,12 +41,7 @@ BAD: dict[str, tuple[str, str]] = {
         "def analyze(run):\n    x = 1\n    return x / 0\n",
         ", line 3: ZeroDivisionError: division by zero",
     ),
-    "it raises as it goes on": (
-        "def analyze(run):\n    yield from ()\n    raise KeyError('x')\n",
-        ", line 3: KeyError: 'x'",
-    ),
     "it ends the program": ("import sys\ndef analyze(run):\n    sys.exit(4)\n", ", line 3: SystemExit: 4"),
-    "it gives nothing": ("def analyze(run):\n    pass\n", f", line 1: analyze returned None; {ACCEPTED}"),
     "it gives words": (
         "def analyze(run):\n    return ['a']\n",
         f", line 1: analyze returned 'a'; {ACCEPTED}",
@@ -90,12 +82,11 @@ def test_every_analyzer_that_ships_asks_one_question() -> None:
     }
     assert names > set(PLACED)
     for name in names:
-        doc = sys.modules[shipped_analyzer(name).run.__module__].__doc__ or ""
         if name not in PLACED or name == "partition_or_table":
             assert shipped_analyzer(name) is shipped_analyzer(name), "loaded once"
         path = shipped_analyzer(name).path
         text = (path / "__init__.py" if path.is_dir() else path).read_text()
-        assert re.match(r'""".*\?', text), f"{name} begins with its question: {doc}"
+        assert re.match(r'""".*\?', text), f"{name} begins with its question"
     page = (ROOT / "docs" / "analyzers.md").read_text()
     assert {name for name in names if f"../analyzers/{name}" in page} == names
 
@@ -163,14 +154,6 @@ def test_findings_stand_in_terminal_file_and_page_and_obey_nobody(
     assert "bad.py, line 2: ZeroDivisionError" in page
 
 
-def test_json_is_nothing_but_json(verb: Callable[..., Any], tmp_path: Path) -> None:
-    file = ROOT / "tests" / "analysis" / "examples" / "reason-key-range.json"
-    mine = saved(tmp_path, "mine.py", GOOD.replace("return", "print('noise')\n    return"))
-    said = verb("analyze", "--evidence", file, "--json", "--with", mine)
-    assert said.code == 0
-    assert [one["label"] for one in json.loads(said.out)["findings"]] == ["seen"]
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_page")
 def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., Any], tmp_path: Path) -> None:
@@ -218,7 +201,6 @@ def test_an_index_that_refuses_writes_holds_its_table_back(numbers: Thresholds) 
     [
         ({"conditions.failed": 50.0}, (), "50 failed conditions, 5 % of all writes: "),
         ({"conditions.failed": 5.0}, (), None),  # too few to be worth a word
-        ({"transactions.conflicts": 100.0}, (), "100 transaction conflicts, 10 % of all writes: "),
         ({}, (series("TransactionConflict", 20, 20),), "40 transaction conflicts, 4 % of all writes: "),
     ],
 )
@@ -251,13 +233,8 @@ def test_contention_says_what_it_is_and_on_which_key(numbers: Thresholds) -> Non
 
 
 def test_the_heat_is_on_one_key_or_moves(numbers: Thresholds) -> None:
-    rule = {
-        "rule": "r",
-        "counts": "throttled",
-        "period_s": 60,
-        "total": 100,
-        "keys": [{"key": "k", "value": 80}],
-    }
+    counted = {"rule": "r", "counts": "throttled", "period_s": 60, "total": 100}
+    rule = {**counted, "keys": [{"key": "k", "value": 80}]}
     (found,) = found_by("hot_keys", numbers, contributors=[rule])
     assert (found.label, found.resource) == ("one_key", "table")
     assert found.numbers == {"first key": (80, "%"), "throttled": (100, "requests")}

@@ -2,24 +2,19 @@
 
 import pytest
 
-from keyheat.evidence.clients import boto3_clients, is_aws
+from keyheat.evidence.clients import boto3_clients
 from keyheat.load.transport.target import target_at
 
 pytestmark = pytest.mark.usefixtures("some_account")
+IN_AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "service", "asked"),
     [
-        ("https://dynamodb.eu-west-1.amazonaws.com", "dynamodb", "https://dynamodb.eu-west-1.amazonaws.com"),
-        (
-            "https://dynamodb.eu-west-1.amazonaws.com",
-            "cloudwatch",
-            "https://monitoring.eu-west-1.amazonaws.com",
-        ),
-        (None, "cloudwatch", "https://monitoring.eu-west-1.amazonaws.com"),
-        ("http://127.0.0.1:8000", "cloudwatch", "http://127.0.0.1:8000"),
+        (IN_AWS, "dynamodb", IN_AWS),
+        (IN_AWS, "cloudwatch", "https://monitoring.eu-west-1.amazonaws.com"),
         ("http://db.example:8000", "cloudwatch", "http://db.example:8000"),
     ],
 )
@@ -49,8 +44,3 @@ def test_a_local_table_is_looked_for_in_the_region_that_a_load_signs_for(
     url = "http://127.0.0.1:8000"
     asked = boto3_clients(region=said, endpoint_url=url, local=True)("dynamodb").meta.region_name
     assert asked == target_at(url, region=said).region == region
-
-
-def test_what_is_aws() -> None:
-    assert is_aws("https://dynamodb.cn-north-1.amazonaws.com.cn")
-    assert not is_aws("https://amazonaws.com.example")

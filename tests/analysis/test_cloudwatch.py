@@ -180,13 +180,10 @@ def test_pages_in_any_order_and_twice_over_do_no_harm_and_none_is_followed_in_a_
 
 KINDS: list[tuple[Exception, str]] = [
     (error("Throttling"), "throttled"),
-    (error("com.amazonaws.cloudwatch#ThrottlingException"), "throttled"),
     (error("Any", 429), "throttled"),
     (error("InternalServiceFault", 500), "failed"),
-    (error("Any", 503), "failed"),
     (error("InvalidNextToken"), "failed"),
     (error("AccessDenied", 403), "refused"),
-    (error("ExpiredToken", 403), "refused"),
     (ConnectTimeoutError(endpoint_url="https://a"), "failed"),
     (NoCredentialsError(), "refused"),
 ]

@@ -42,25 +42,16 @@ def parameters(command: str) -> dict[str, object]:
     return found
 
 
+RAISED = {"ProvisionedThroughput": {"ReadCapacityUnits": 50, "WriteCapacityUnits": 42}}
+
+
 @pytest.mark.parametrize(
     ("given", "table", "changed"),
     [
-        (
-            advice("raise_capacity"), PROVISIONED,
-            {"ProvisionedThroughput": {"ReadCapacityUnits": 50, "WriteCapacityUnits": 42}},
-        ),
+        (advice("raise_capacity"), PROVISIONED, RAISED),
         (
             advice("raise_capacity", "by_day"), PROVISIONED,
-            {
-                "GlobalSecondaryIndexUpdates": [
-                    {
-                        "Update": {
-                            "IndexName": "by_day",
-                            "ProvisionedThroughput": {"ReadCapacityUnits": 50, "WriteCapacityUnits": 42},
-                        }
-                    }
-                ]
-            },
+            {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by_day", **RAISED}}]},
         ),
         (
             advice("raise_max_on_demand"), ON_DEMAND,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import ClientError
 
 from keyheat.analysis.diagnosis import analyze_run
 from keyheat.evidence import collection
@@ -39,7 +39,7 @@ def test_no_call_asks_for_more_than_500_series() -> None:
     aws = aws_of(run, *indexes)
     found = collection.collect_table(
         TableFacts(name="keyheat-hotkey"), evidence.window,
-        client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.sleep,
+        client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.advance,
     )  # fmt: skip
     asked = [len(call["MetricDataQueries"]) for call in aws.calls]
     assert max(asked) == 500
@@ -47,18 +47,8 @@ def test_no_call_asks_for_more_than_500_series() -> None:
 
 
 @pytest.mark.slow
-def test_it_goes_on_with_what_there_is_after_the_limit(run_dir: Path) -> None:
-    aws = aws_of(hot_run()[0], delay_s=10_000)
-    found = collect(run_dir, aws)
-    assert found.missing == ("CloudWatch: the last minute was not published 20 s after it closed",)
-    assert found.throttles
-    assert aws.clock() - found.window.end.timestamp() == pytest.approx(20)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("failure", [DENIED, EndpointConnectionError(endpoint_url="http://127.0.0.1:1")])
-def test_without_cloudwatch_the_clients_files_are_the_evidence(failure: Exception, run_dir: Path) -> None:
-    found = collect(run_dir, aws_of(hot_run()[0], failures=[failure] * 99))
+def test_without_cloudwatch_the_clients_files_are_the_evidence(run_dir: Path) -> None:
+    found = collect(run_dir, aws_of(hot_run()[0], failures=[DENIED] * 99))
     assert found.series == ()
     assert [line for line in found.missing if line.startswith("CloudWatch: ")]
     write_evidence(run_dir / "evidence.json", found)
@@ -85,7 +75,7 @@ def test_metrics_of_a_run_are_awaited_by_the_services_clock(skew_s: float, run_d
     change_manifest(run_dir, clock_skew_s=skew_s)
     aws = aws_of(run)
     found = collection.collect(
-        run_dir, client_factory=aws.factory, clock=lambda: aws.clock.now_s - skew_s, sleep=aws.clock.sleep
+        run_dir, client_factory=aws.factory, clock=lambda: aws.clock.now_s - skew_s, sleep=aws.clock.advance
     )
     assert (found.window, found.series, found.seconds) == (expected.window, expected.series, expected.seconds)
     assert found.missing == ()
@@ -93,7 +83,6 @@ def test_metrics_of_a_run_are_awaited_by_the_services_clock(skew_s: float, run_d
 
 WINDOWS: list[tuple[str, str | None, str, str]] = [
     # started, ended, window start, window end
-    ("12:00:07", "12:00:57", "12:00:00", "12:01:00"),
     ("12:00:07", "12:01:00", "12:00:00", "12:01:00"),
     ("12:00:00", "12:00:00", "12:00:00", "12:01:00"),
     ("12:00:59", "12:02:01", "12:00:00", "12:03:00"),
@@ -119,10 +108,6 @@ BAD_OUTPUT: list[tuple[str, Any]] = [
     ),
     ("not one of `keyheat queries`", [{"Label": "my own", "Timestamps": [], "Values": []}]),
     (
-        "1 timestamps for 0 values",
-        [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": []}],
-    ),
-    (
         r"has 1 error\n  timestamp 2026-01-01T00:00:00 has no zone.* @ \S+Results\[0\]\.Timestamps\[0\]$",
         [
             {"Label": f"{name}/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00"] * 2, "Values": [1, 1]}
@@ -130,7 +115,6 @@ BAD_OUTPUT: list[tuple[str, Any]] = [
         ],
     ),
     ("not a quantity", [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": [-1]}]),
-    ("2 errors", [{"Label": "x"}, {"Label": "y"}]),
 ]
 
 

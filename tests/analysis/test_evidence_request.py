@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import botocore.session
 import click
 import pytest
-from botocore.validate import ParamValidator
 
 from keyheat.cli.options import TimeWindow, a_time, in_utc
 from keyheat.evidence import collection
@@ -29,13 +28,6 @@ NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 ORDERS = TableFacts(name="orders")
 PROVISIONED_ON = {"TableName": "orders", "ProvisionedThroughput": {"WriteCapacityUnits": 50}}
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
-VALIDATOR = ParamValidator()
-SHAPE = (
-    botocore.session.Session()
-    .get_service_model("cloudwatch")
-    .operation_model("GetMetricData")
-    .input_shape
-)  # fmt: skip
 
 
 @dataclass
@@ -54,7 +46,6 @@ class Kept(Account):
         return {"Table": {"TableName": "orders", "ProvisionedThroughput": {"WriteCapacityUnits": 50}}}
 
     def get_metric_data(self, **request: Any) -> dict[str, Any]:
-        assert not VALIDATOR.validate(request, SHAPE).has_errors()
         self.calls.append(request)
         flat = [
             (query, *point) for query in request["MetricDataQueries"] for point in self.points(query, request)
@@ -89,18 +80,6 @@ class Kept(Account):
         ]
 
 
-def collected(aws: Any, start: datetime, end: datetime, now: datetime, **more: Any) -> Evidence:
-    return collection.collect_table(
-        more.pop("table", ORDERS), Window(start=start, end=end), client_factory=aws.factory,
-        clock=now.timestamp, sleep=lambda _: pytest.fail("nothing is to be waited for"),
-    )  # fmt: skip
-
-
-def missing(found: Evidence) -> list[str]:
-    """What is missing of the table and its metrics; nobody turned Contributor Insights on."""
-    return [line for line in found.missing if not line.startswith("Contributor Insights")]
-
-
 def consumption(found: Evidence) -> Any:
     (series,) = [one for one in found.series if one.metric == metrics.consumed("write") and not one.index]
     return series
@@ -109,12 +88,9 @@ def consumption(found: Evidence) -> Any:
 AGES = [
     # age of the window's start, its length, the period that is left of it
     (timedelta(hours=3), timedelta(hours=1), 60),
-    (15 * DAY - 2 * timedelta(hours=1), timedelta(hours=1), 60),
     (15 * DAY - 5 * MINUTE, timedelta(hours=1), 300),  # what is asked for begins before the border
     (15 * DAY + MINUTE, 3 * DAY, 300),  # crosses it: the start decides
-    (63 * DAY - timedelta(hours=2), timedelta(hours=6), 300),
     (63 * DAY - 30 * MINUTE, timedelta(hours=6), 3_600),
-    (64 * DAY, 20 * MINUTE, 3_600),  # within one hour
     (454 * DAY, timedelta(hours=6), 3_600),
 ]
 
@@ -123,7 +99,10 @@ AGES = [
 def test_a_window_is_answered_in_the_kept_period(age: timedelta, length: timedelta, period_s: int) -> None:
     start = NOW - age
     aws = Kept(NOW, page_points=997)
-    found = collected(aws, start, start + length, NOW)
+    found = collection.collect_table(
+        ORDERS, Window(start=start, end=start + length), client_factory=aws.factory, clock=NOW.timestamp,
+        sleep=lambda _: pytest.fail("nothing is to be waited for"),
+    )  # fmt: skip
     series = consumption(found)
     assert series.period_s == period_s
     overlapping = -(-(start + length).timestamp() // period_s) - start.timestamp() // period_s
@@ -133,7 +112,7 @@ def test_a_window_is_answered_in_the_kept_period(age: timedelta, length: timedel
         if one.metric == metrics.provisioned("write") and one.statistic == "Average"
     ]  # fmt: skip
     assert provisioned.points[0][0] <= start  # carried into the window
-    assert missing(found) == []
+    assert all(line.startswith("Contributor Insights") for line in found.missing)
     assert sound(found) == found
 
 
@@ -142,12 +121,10 @@ def test_a_table_that_was_deleted_meanwhile() -> None:
     app.ddb.delete_table(TableName="orders")
     app.clock.advance(3_600)
 
-    def collect(table: TableFacts) -> Evidence:
-        return collection.collect_table(
-            table, Window(start=START, end=START + 3 * MINUTE), client_factory=app.client, clock=app.clock,
-            sleep=app.clock.advance,
-        )  # fmt: skip
-
+    collect = partial(
+        collection.collect_table, window=Window(start=START, end=START + 3 * MINUTE),
+        client_factory=app.client, clock=app.clock, sleep=app.clock.advance,
+    )  # fmt: skip
     found = collect(ORDERS)
     assert [value for _, value in consumption(found).points] == [10.0, 10.0, 10.0]
     assert found.table == ORDERS
@@ -161,7 +138,6 @@ def test_a_table_that_was_deleted_meanwhile() -> None:
 WINDOWS: list[tuple[datetime, datetime, str]] = [
     (NOW, NOW, "is not after --start"),
     (NOW - DAY, NOW + DAY, "is in the future; the latest accepted is 2026-11-20T12:30:00Z"),
-    (NOW + 10 * MINUTE, NOW + 20 * MINUTE, "is in the future"),
     (NOW - 456 * DAY, NOW - 455 * DAY, "CloudWatch keeps 455 days, back to 2025-08-22T12:30:00Z"),
     (NOW - 500 * DAY, NOW, "455 days at most"),
 ]
@@ -173,26 +149,14 @@ def test_an_impossible_window_is_refused(start: datetime, end: datetime, message
         window_of(start, end, NOW)
 
 
-@pytest.mark.parametrize(
-    "asked", [{"start": NOW - 30 * MINUTE}, {"last": 30 * MINUTE}], ids=["start", "last"]
-)
-def test_an_open_window_ends_now(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_open_window_ends_now(monkeypatch: pytest.MonkeyPatch) -> None:
     """Minutes are published two minutes late, and nothing is waited for."""
     aws = Kept(NOW - 2 * MINUTE)
     monkeypatch.setattr(collection, "boto3_clients", lambda **_of: aws.factory)
-    request, now = EvidenceRequest(table="orders", **asked), NOW + timedelta(seconds=20)
+    request, now = EvidenceRequest(table="orders", last=30 * MINUTE), NOW + timedelta(seconds=20)
     found = evidence_for(request, clock=now.timestamp, progress=pytest.fail)
     assert (found.window.start, found.window.end) == (NOW - 30 * MINUTE, NOW - 2 * MINUTE)
     assert sound(found) == found
-
-
-def test_a_mistyped_table_is_told_those_that_there_are() -> None:
-    app = with_orders(service_app_at())
-    found = collection.collect_table(
-        TableFacts(name="order"), Window(start=START, end=START + 3 * MINUTE), client_factory=app.client,
-        clock=lambda: START.timestamp() + 180, sleep=lambda _: pytest.fail("nothing is to be waited for"),
-    )  # fmt: skip
-    assert any("tables in us-east-1: orders" in line for line in found.missing)
 
 
 TOGETHER = [
@@ -234,7 +198,6 @@ SWITCHED = {"BillingModeSummary": on_demand_since(AFTER)}
     [
         ({}, "billing_mode", "PROVISIONED", ""),
         ({"CreationDateTime": at(AFTER)}, "provisioned", None, "this one was created at"),
-        ({"CreationDateTime": AFTER.timestamp()}, "billing_mode", None, "this one was created at"),
         (SWITCHED, "billing_mode", None, "the billing mode: it was changed"),
         (SWITCHED, "on_demand_since", AFTER, "the billing mode: it was changed"),
         ({"BillingModeSummary": on_demand_since(BEFORE)}, "billing_mode", "PAY_PER_REQUEST", ""),
@@ -275,10 +238,3 @@ def test_a_length_of_time_is_taken_as_people_type_it(typed: str, meant: timedelt
     assert TimeSpan().convert(typed, None, None) == meant
     with pytest.raises(click.UsageError, match="such as 90m, 3h or 2d"):
         TimeSpan().convert(typed[:-1], None, None)
-
-
-def test_a_profile_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    asked = EvidenceRequest(table="t", start=NOW - DAY, end=NOW - DAY + MINUTE, profile="nobody")
-    with pytest.raises(ValueError, match=r"--profile: .*nobody"):
-        evidence_for(asked, clock=NOW.timestamp, progress=silent)

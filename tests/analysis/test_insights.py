@@ -1,12 +1,11 @@
 """Contributor Insights read from AWS, and what the keys that it names say."""
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.stub import ANY, Stubber
 
 from keyheat.analysis.changes import changes
 from keyheat.analysis.diagnosis import diagnosed
@@ -20,121 +19,88 @@ from keyheat.runs.formats import Contributor, Contributors, Evidence, Series, Wi
 from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.scenario.keys import digest_of
 from keyheat.words import READ, WRITE, Capacity, Direction
-from tests.endpoint.clients import unasked_client
+from tests.endpoint.account import on_demand
+from tests.endpoint.asking import START as BEGAN
+from tests.endpoint.clients import ServiceApp, service_app_at
 from tests.make import START
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 WINDOW = Window(start=START, end=START + 10 * MINUTE)
 TABLE = TableFacts(name="orders")
-MADE_MS = int(START.timestamp()) * 1000
 
 
-@pytest.fixture
-def aws() -> Iterator[SimpleNamespace]:
-    """boto3's clients with botocore's Stubber in place of AWS, which checks every request and answer."""
-    clients = {name: unasked_client(name) for name in ("dynamodb", "cloudwatch")}
-    stubs = {name: Stubber(client) for name, client in clients.items()}
-    slept: list[float] = []
-    with stubs["dynamodb"], stubs["cloudwatch"]:
-        yield SimpleNamespace(
-            factory=clients.__getitem__,
-            ddb=stubs["dynamodb"],
-            cloudwatch=stubs["cloudwatch"],
-            slept=slept,
-        )
-        for stub in stubs.values():
-            stub.assert_no_pending_responses()
+FIRST = Window(start=BEGAN, end=BEGAN + 2 * MINUTE)
 
 
-def read(
-    aws: SimpleNamespace,
-    table: TableFacts = TABLE,
-    window: Window = WINDOW,
-    *,
-    wanted: bool = True,
-    show_keys: bool = False,
-) -> ContributorsFound:
-    return read_contributors(
-        aws.factory, table, window, sleep=aws.slept.append, required=wanted, show_keys=show_keys
-    )
+def counting() -> ServiceApp:
+    """An account with a table `orders` whose rules count from its first minute on."""
+    app = service_app_at()
+    app.ddb.create_table(**on_demand())
+    app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
+    return app
 
 
-def name(kind: str, resource: str = "orders", made_ms: int = MADE_MS) -> str:
-    return f"DynamoDBContributorInsights-{kind}-{resource}-{made_ms}"
+def put(app: ServiceApp, *keys: str, after_s: float) -> None:
+    """Writes to these keys, each an access of three, and so many seconds after them."""
+    for key in keys:
+        app.ddb.put_item(TableName="orders", Item={"pk": {"S": key}})
+    app.clock.advance(after_s)
 
 
-def describes(aws: SimpleNamespace, *kinds: str, made_ms: int = MADE_MS) -> None:
-    answer: dict[str, Any] = {"ContributorInsightsStatus": "ENABLED" if kinds else "DISABLED"}
-    if kinds:
-        answer["ContributorInsightsRuleList"] = [name(kind, made_ms=made_ms) for kind in kinds]
-    aws.ddb.add_response("describe_contributor_insights", answer, {"TableName": "orders"})
+def read(factory: Callable[[str], Any], window: Window = FIRST, **more: Any) -> ContributorsFound:
+    asked = {"sleep": lambda _seconds: None, "required": True} | more
+    return read_contributors(factory, TABLE, window, **asked)
 
 
-def reports(aws: SimpleNamespace, values: dict[str, dict[datetime, float]], **asked: Any) -> None:
-    contributors = [
-        {
-            "Keys": [key],
-            "ApproximateAggregateValue": sum(points.values()),
-            "Datapoints": [{"Timestamp": at, "ApproximateValue": value} for at, value in points.items()],
-        }
-        for key, points in values.items()
-    ]
-    answer = {
-        "KeyLabels": ["customer"],
-        "AggregateValue": sum(sum(points.values()) for points in values.values()),
-        "Contributors": contributors,
-    }
-    expected = {
-        "RuleName": ANY, "StartTime": ANY, "EndTime": ANY, "Period": 60, "MaxContributorCount": 25,
-        "OrderBy": "Sum",
-    }  # fmt: skip
-    aws.cloudwatch.add_response("get_insight_rule_report", answer, expected | asked)
-
-
-def test_a_rules_keys_become_digests_and_are_shown_where_asked(aws: SimpleNamespace) -> None:
-    describes(aws, "PKC", "SKC", "PKT", "SKT")
-    reports(aws, {"ann": {START: 9.0, START + MINUTE: 6.0}, "bob": {START: 3.0}}, RuleName=name("PKC"))
-    reports(aws, {}, RuleName=name("PKT"), StartTime=WINDOW.start, EndTime=WINDOW.end)
-    found = read(aws)
+def test_a_rules_keys_become_digests_and_are_shown_where_asked() -> None:
+    app = counting()
+    put(app, "ann", "ann", "ann", "bob", after_s=60)
+    put(app, "ann", "ann", after_s=60)
+    found = read(app.client)
     assert found.missing == ()
     accessed, throttled = found.contributors
     assert (accessed.counts, accessed.total, accessed.period_s) == ("accessed", 18.0, 60)
     assert accessed.keys == (
-        Contributor(key=digest_of("ann"), value=15.0, points=((START, 9.0), (START + MINUTE, 6.0))),
-        Contributor(key=digest_of("bob"), value=3.0, points=((START, 3.0),)),
+        Contributor(key=digest_of("ann"), value=15.0, points=((BEGAN, 9.0), (BEGAN + MINUTE, 6.0))),
+        Contributor(key=digest_of("bob"), value=3.0, points=((BEGAN, 3.0),)),
     )
     assert (throttled.counts, throttled.keys) == ("throttled", ())
-    assert "ann" not in found.contributors[0].model_dump_json()
-    describes(aws, "PKT")
-    reports(aws, {"ann": {START: 9.0}})
-    shown = read(aws, show_keys=True)
-    assert shown.contributors[0].keys[0].shown == "ann"
+    assert "ann" not in accessed.model_dump_json()
+    assert read(app.client, show_keys=True).contributors[0].keys[0].shown == "ann"
 
 
-def test_a_long_window_is_asked_for_day_by_day_and_by_the_hour(aws: SimpleNamespace) -> None:
-    describes(aws, "PKC")
-    window = Window(start=START, end=START + 2 * DAY + MINUTE)
-    reports(aws, {"ann": {START: 3.0}}, Period=3600, StartTime=START, EndTime=START + DAY)
-    reports(aws, {"bob": {START + DAY: 6.0}, "ann": {START + DAY: 1.0}}, Period=3600)
-    reports(aws, {}, Period=3600, StartTime=START + 2 * DAY, EndTime=window.end)
-    found = read(aws, window=window)
-    assert found.contributors is not None
-    (rule,) = found.contributors
-    assert (rule.total, [key.value for key in rule.keys]) == (10.0, [6.0, 4.0])
-    assert [at for at, _ in rule.keys[1].points] == [START, START + DAY]
+def test_a_long_window_is_asked_for_day_by_day_and_by_the_hour() -> None:
+    app, slept, hour = counting(), list[float](), 60 * MINUTE
+    put(app, "ann", after_s=7_200)
+    put(app, "bob", "bob", "bob", "ann", after_s=60)
+    window = Window(start=BEGAN - DAY + hour, end=BEGAN + DAY + 2 * hour)  # the first day ends in between
+    accessed, _throttled = read(app.client, window, sleep=slept.append).contributors
+    assert len(slept) == 2 * 3, "three days of two rules"
+    assert (accessed.total, accessed.period_s) == (15.0, 3_600)
+    assert [key.value for key in accessed.keys] == [9.0, 6.0]
+    assert [at for at, _ in accessed.keys[1].points] == [BEGAN, BEGAN + 2 * hour]
 
 
-def test_what_is_not_permitted_is_said(aws: SimpleNamespace) -> None:
-    aws.ddb.add_client_error("describe_contributor_insights", "AccessDeniedException", "not yours")
-    found = read(aws)
+@pytest.mark.parametrize(
+    ("operation", "words"),
+    [("DescribeContributorInsights", "not yours"), ("GetInsightRuleReport", "rule DynamoDBContributorIns")],
+)
+def test_what_is_not_permitted_is_said(operation: str, words: str) -> None:
+    app = counting()
+    put(app, "ann", after_s=60)
+    error = {"Error": {"Code": "AccessDenied", "Message": "not yours"}, "ResponseMetadata": {}}
+
+    def factory(service: str) -> Any:
+        client = app.client(service)
+        client.meta.events.register(
+            f"before-call.*.{operation}", lambda **_: (SimpleNamespace(status_code=400), error)
+        )
+        return client
+
+    found = read(factory)
     assert found.contributors is None
+    assert words in found.missing[0]
     assert "not yours" in found.missing[0]
-    describes(aws, "PKC")
-    aws.cloudwatch.add_client_error("get_insight_rule_report", "AccessDenied", "nor that")
-    found = read(aws, wanted=False)
-    assert found.contributors is None
-    assert name("PKC") in found.missing[0]
-    assert "nor that" in found.missing[0]
 
 
 def counted(counts: Any, values: dict[str, float], total: float | None = None) -> Contributors:
@@ -172,13 +138,11 @@ EVEN = {f"k{n}": 10.0 for n in range(25)}
 @pytest.mark.parametrize(
     ("values", "total", "spread"),
     [
-        ({"hot": 90.0, "k": 5.0}, 100.0, "one_key"),
         ({"hot": 50.0}, 100.0, "one_key"),
         ({"a": 25.0, "b": 25.0, "c": 25.0, "d": 25.0}, 100.0, "few_keys"),
         (EVEN, 1000.0, "even"),
         (EVEN, 250.0, "few_keys"),
         ({"hot": 19.0}, 19.0, None),
-        ({}, 0.0, None),
     ],
 )
 def test_throttles_on_one_key_or_on_many(values: dict[str, float], total: float, spread: str | None) -> None:

@@ -27,7 +27,6 @@ STATES: dict[str, tuple[dict[str, Any], str]] = {
     "throttles": ({"judged": verdict("partition"), "throttles": True}, "limited"),
     "without a reason": ({"judged": verdict("undetermined", valid=False), "throttles": True}, "limited"),
     "too many errors": ({"judged": verdict("none", valid=False)}, "undecided"),
-    "errors, and throttles": ({"judged": verdict("table", valid=False), "throttles": True}, "undecided"),
     "a late generator": ({"bound": True, "judged": verdict("none", valid=False)}, "generator"),
     "late, and throttled": ({"bound": True, "judged": verdict("table"), "throttles": True}, "limited"),
     "on burst": ({"on_burst": True}, "limited"),

@@ -2,8 +2,6 @@
 
 import re
 from datetime import UTC, timedelta
-from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,9 +11,7 @@ from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.model.resources import Cause, Refusal
 from keyheat.runs import metrics
-from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence
-from keyheat.runs.manifest import Keys
 from keyheat.words import Direction
 from tests.make import START
 
@@ -81,22 +77,6 @@ def evidences(draw: st.DrawFn) -> Evidence:
     )
 
 
-UNITS = QUANTITIES.filter(lambda units: units <= 1e15)
-USE = {"key": st.just("k"), "units": UNITS, "share": st.floats(0, 1), "throttles": st.integers(0)}
-TOP = {"key": st.sampled_from("kl"), "units": UNITS}
-WINDOW = {
-    "start": NEAR,
-    "seconds": st.sampled_from([5, 0.001]),
-    "direction": DIRECTIONS,
-    "top": st.lists(st.fixed_dictionaries(TOP), max_size=3),
-}
-KEYS = st.builds(
-    lambda overall, windows: Keys.model_validate({"overall": overall, "windows": windows}),
-    st.dictionaries(DIRECTIONS, st.lists(st.fixed_dictionaries(USE), max_size=3)),
-    st.lists(st.fixed_dictionaries(WINDOW), max_size=4),
-)
-
-
 SENTENCE = re.compile(r"[A-Z0-9“](?!.*\d%)(?!.*\.\.).*\.", re.DOTALL)
 
 
@@ -107,17 +87,17 @@ def sentences_of(found: Diagnosis) -> list[str]:
     return said + [text for advice in found.recommendations for text in (advice.why, advice.expected)]
 
 
-def diagnosed(evidence: Evidence, client: ClientFiles | None = None) -> Diagnosis:
-    return diagnose(evidence, client=client, thresholds=NUMBERS, scenario=None)
+def diagnosed(evidence: Evidence) -> Diagnosis:
+    return diagnose(evidence, client=None, thresholds=NUMBERS, scenario=None)
 
 
 @pytest.mark.slow
-@given(evidences(), st.one_of(st.none(), KEYS.map(lambda keys: ClientFiles(keys=keys))))
-@settings(max_examples=60, deadline=None)
-def test_any_evidence_gets_an_answer_that_its_own_format_allows(evidence: Evidence, client: Any) -> None:
-    found = diagnosed(evidence, client)
+@given(evidences())
+@settings(max_examples=40, deadline=None)
+def test_any_evidence_gets_an_answer_that_its_own_format_allows(evidence: Evidence) -> None:
+    found = diagnosed(evidence)
     assert Diagnosis.model_validate(found.model_dump(mode="json")) == found
-    assert found == diagnosed(evidence, client)
+    assert found == diagnosed(evidence)
     for said in sentences_of(found):
         assert SENTENCE.fullmatch(said.replace("0..N-1", "")), said
     for label in found.labels:
@@ -129,7 +109,7 @@ def test_any_evidence_gets_an_answer_that_its_own_format_allows(evidence: Eviden
 
 @pytest.mark.slow
 @given(evidences())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_no_constraint_is_guessed_without_consumption_or_capacity(evidence: Evidence) -> None:
     """Throttle counts alone, of no stated cause, say nothing about partition or table."""
     bare = evidence.model_copy(
@@ -140,30 +120,3 @@ def test_no_constraint_is_guessed_without_consumption_or_capacity(evidence: Evid
         }
     )
     assert {label.constraint for label in diagnosed(bare).labels} <= {"undetermined"}
-
-
-@given(st.integers(0, 2**32), st.floats(1, 3_900), st.integers(1, 30))
-@settings(max_examples=30, deadline=None)
-def test_calm_noise_yields_none(seed: int, level: float, minutes: int) -> None:
-    """Consumption that goes up and down below what is provisioned, seeded, is not a finding."""
-    rng = Random(seed)
-    at = [START + timedelta(minutes=minute) for minute in range(minutes)]
-    series = [
-        {"metric": name, "statistic": "Sum", "period_s": 60, "points": points}
-        for direction in ("Read", "Write")
-        for name, points in (
-            (f"Consumed{direction}CapacityUnits", [(t, rng.uniform(0, level) * 60) for t in at]),
-            (f"{direction}ThrottleEvents", []),
-        )
-    ]
-    evidence = Evidence.model_validate(
-        {
-            "table": {"name": "t", "provisioned": {"read": 4_000, "write": 4_000}},
-            "window": {"start": at[0], "end": at[-1] + timedelta(minutes=1)},
-            "series": series,
-        }
-    )
-    found = diagnosed(evidence)
-    assert found.labels == ()
-    assert found.verdict.constraint == "none"
-    assert found.verdict.valid

@@ -20,7 +20,6 @@ TABLE = {"name": "scans", "provisioned": HAS, "indexes": [INDEX]}
         (1_080, 925, None, None),  # they are parted before it is full
         (1_200, 1_150, 60.0, 1.2),
         (1_200, 1_150, None, 1.15),  # one key is never parted
-        (900, 900, None, None),
     ],
 )
 def test_a_partition_of_an_index_is_exceeded_while_its_buffer_fills(

@@ -27,7 +27,6 @@ def test_the_scenario_is_kept_without_its_defaults() -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("simulated", "simulated"),
         ("local", "local"),
         ("https://dynamodb.eu-west-1.amazonaws.com", "aws"),
         ("https://123456789012.ddb.eu-west-1.amazonaws.com", "aws"),
@@ -52,10 +51,7 @@ def test_what_surrounds_an_existing_table_is_kept() -> None:
         table_class="STANDARD_INFREQUENT_ACCESS",
     )  # fmt: skip
     scaled = {"index": None, "side": "write", "min": 5, "max": 1_000, "target": 0.7}
-    around: dict[str, Any] = {
-        "table": table,
-        "auto_scaling": {"known": True, "scaled": [scaled]},
-    }  # fmt: skip
+    around: dict[str, Any] = {"table": table, "auto_scaling": {"known": True, "scaled": [scaled]}}
     assert setup_of(a_manifest(**around)).existing is None, "the scenario says it of our own tables"
     assert setup_of(a_manifest(existing=True, **around)).existing == {
         "name": "orders", "table_class": "STANDARD_INFREQUENT_ACCESS",

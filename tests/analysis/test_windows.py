@@ -1,22 +1,20 @@
 """What an answer says of a window that CloudWatch has not published whole, or holds nothing of."""
 
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.evidence.survey import Survey, SurveyedTable
 from keyheat.evidence.table import facts_during
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.runs import metrics
-from keyheat.runs.formats import Evidence, Series, ThrottleCount, Window
+from keyheat.runs.formats import Evidence, ThrottleCount, Window
 from keyheat.runs.table_facts import TableFacts
 from keyheat.show.answer import Answer
 from keyheat.show.diagnosis import diagnosis_answer, in_brief
 from keyheat.show.survey import SurveyedRegion, survey_answer
 from keyheat.words import WRITE
+from tests.make import START, an_evidence, consumed, throttle_events
 
 BILLING = Billing(load_prices())
-START = datetime(2026, 11, 26, 13, 50, tzinfo=UTC)
 WINDOW = Window(start=START, end=START + timedelta(minutes=11))
 NOT_YET = "CloudWatch publishes a minute after it ends: ask again in 2 minutes"
 
@@ -34,21 +32,15 @@ def of_region(*tables: SurveyedTable, up_to_now: bool = False) -> Answer:
 
 def minutes(*throttled: int) -> Evidence:
     """Eleven minutes, of which some, by number, throttled."""
-
-    def by_minute(metric: str, value: float, minutes: Iterable[int]) -> Series:
-        points = tuple((START + timedelta(minutes=minute), value) for minute in minutes)
-        return Series(metric=metric, statistic="Sum", period_s=60, points=points)
-
-    consumed = by_minute(metrics.consumed(WRITE), 600.0, range(11))
-    throttles = by_minute(metrics.throttle_events(WRITE), 90.0, throttled)
-    return Evidence(table=TableFacts(name="orders"), window=WINDOW, series=(consumed, throttles))
+    events = throttle_events(*(90 if minute in throttled else None for minute in range(11)))
+    return an_evidence(consumed(*[10] * 11), events, minutes=11, table={"billing_mode": None})
 
 
 def test_calm_to_the_newest_minute_says_nothing_of_the_time_since() -> None:
     now = minutes().model_copy(update={"up_to_now": True})
     assert of_table(now).sentence.startswith("Nothing was throttled")
     (throttles, *_others) = of_table(now).facts
-    assert throttles.value == "None from 13:50 to 14:01 UTC"
+    assert throttles.value == "None from 12:00 to 12:11 UTC"
     assert NOT_YET in throttles.beside[0]
     assert of_table(minutes()).facts[0].beside == ()
     assert of_region(SurveyedTable("orders"), up_to_now=True).sentence.startswith(
@@ -79,22 +71,19 @@ def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> N
     nothing = Evidence(table=facts, window=WINDOW, missing=tuple(missing))
     answer = of_table(nothing)
     assert answer.sentence == (
-        "Nothing is known of this window: the table was created at 2026-11-26T14:06:00Z, after the window; "
+        "Nothing is known of this window: the table was created at 2026-11-20T12:16:00Z, after the window; "
         "choose a later one."
     )
     assert "from 0 minutes of evidence" in str(answer.facts)
-    assert of_table(nothing.model_copy(update={"series": minutes().series})).sentence.startswith(
-        "Nothing was"
-    )
+    measured = nothing.model_copy(update={"series": minutes().series})
+    assert of_table(measured).sentence.startswith("Nothing was")
 
     later = SurveyedTable("orders", created=created)
     survey = of_region(later)
-    assert (
-        survey.sentence
-        == "Nothing is known of this window: every table was created after it; choose a later one."
-    )
+    nothing_known = "Nothing is known of this window: every table was created after it; choose a later one."
+    assert survey.sentence == nothing_known
     assert survey.data["exit_code"] == 3
-    assert survey.notes == ("Created after this window in eu-west-1: orders (2026-11-26T14:06:00Z).",)
+    assert survey.notes == ("Created after this window in eu-west-1: orders (2026-11-20T12:16:00Z).",)
     assert of_region(later, SurveyedTable("carts")).sentence == "None of 1 table throttled."
 
 
@@ -102,7 +91,7 @@ def test_two_incidents_are_not_told_as_one_beside_other_tables() -> None:
     found = diagnosed_alone(minutes(0, 1, 8, 9, 10), "eu-west-1", BILLING)
     in_survey = in_brief(found, "orders/report.html")
     assert any("or earlier to the end, in 2 pieces" in fact.value for fact in in_survey.facts)
-    assert "13:50:00 or earlier to the end, in 2 pieces" in {
+    assert "12:00:00 or earlier to the end, in 2 pieces" in {
         fact.value for fact in diagnosis_answer(found).facts
     }
 

@@ -3,7 +3,7 @@
 import pytest
 
 from keyheat import numbers
-from keyheat.words import key_name, title_of
+from keyheat.words import index_of, key_name, label_of, title_of, whose
 
 DIGEST = "sha256:7f5d1618e7d28cc7"
 
@@ -51,3 +51,9 @@ def test_a_share_never_rounds_to_all_or_nothing(share: float | None, text: str) 
 )
 def test_a_span_has_its_two_largest_units(seconds: float, text: str) -> None:
     assert numbers.span(seconds) == text
+
+
+def test_an_index_that_is_called_table_is_told_apart_from_the_table() -> None:
+    for index in (None, "table", "by-country", "index"):
+        assert index_of(label_of(index)) == index
+    assert (whose(label_of(None)), whose(label_of("table"))) == ("the table", "index table")

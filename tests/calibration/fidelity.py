@@ -16,26 +16,6 @@ from tests.calibration.words import FLAGS
 
 TABLE = Path(__file__).parents[2] / "docs" / "data" / "fidelity.csv"
 
-EXPLAINS = {
-    "burst_s": ("doc-idle-burst-150rcu", "mapbox-5s-hammer", "lab-100wcu-none"),
-    "burst_floor_units": ("lab-5wcu-medium", "lab-5wcu-small", "lab-gsi-low"),
-    "nodes": ("stackd-fresh-1wcu-trace",),
-    "nodes_below_units_per_s": ("lab-5wcu-small", "lab-100wcu-none", "mapbox-5s-hammer"),
-    "node_chunk_units": ("lab-5wcu-small", "lab-5wcu-medium", "so-scan-89rcu-5rcu", "paritysuite-400kb"),
-    "node_grant_s": ("lab-5wcu-small", "lab-5wcu-medium", "stackd-fresh-1wcu-trace", "paritysuite-400kb"),
-    "partition_depth_s": ("stackd-fresh-1wcu-trace",),
-    "quota_depth_s": ("fps-512-threads-40k",),
-    "maximum_nodes": ("stackd-max-on-demand-write", "stackd-max-on-demand-read"),
-    "index_buffer_units": ("lab-gsi-low",),
-    "index_rest_units": ("lab-gsi-low",),
-    "split_heat_s": ("ast-9k9-read", "ast-persist-none", "fps-256-threads"),
-    "split_busy_share": ("ast-9k9-read", "ast-persist-none"),
-    "growth_delay_s": ("doc-od-peak-rule", "yc-od-cold-step-5000"),
-    "update_s": ("stackd-mode-switch",),
-    "update_warm_s": ("stackd-mode-switch",),
-}
-"""The cases that speak for the value of a parameter; on those that are not here no published number bears."""
-
 COLUMNS = (
     "case", "title", "source", "kind", "observed", "model", "verdict", "because", "simulator",
     "simulator_verdict", "simulator_because", "assumed", "not_simulated",

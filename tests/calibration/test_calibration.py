@@ -1,16 +1,14 @@
 """The model against what others measured on real tables; the table of docs is what the command makes."""
 
-from dataclasses import fields
 from typing import Any
 from urllib.parse import urlparse
 
 import pytest
 
-from keyheat.model.behaviour import Behaviour
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.capacity import capacity_of
 from tests.calibration.cases import Case, all_cases
-from tests.calibration.fidelity import EXPLAINS, TABLE, table
+from tests.calibration.fidelity import TABLE, table
 from tests.calibration.simulated import FOLDER
 from tests.calibration.verdicts import simulated_verdicts, verdicts
 from tests.calibration.words import in_words
@@ -90,11 +88,6 @@ def test_every_case_has_a_public_source(case):
     assert urlparse(case.source).scheme == "https"
     assert "." in urlparse(case.source).netloc
     assert bool(case.not_modelled) != bool(case.observations)
-
-
-def test_parameters_and_the_cases_that_speak_for_them_exist():
-    assert set(EXPLAINS) <= {field.name for field in fields(Behaviour)}
-    assert {name for names in EXPLAINS.values() for name in names} <= {case.id for case in MODELLED}
 
 
 @pytest.mark.nightly  # it asks for every case

@@ -92,10 +92,8 @@ def test_a_hot_value_that_a_write_buffer_hides_for_the_whole_run_is_advised_abou
 
 
 def test_a_demand_above_the_maximum_of_auto_scaling_raises_that_first() -> None:
-    scaled = {
-        "provisioned": {"read": 50, "write": 1_200},
-        "auto_scaling": {"write": {"min": 1_200, "max": 1_200}},
-    }
+    bounds = {"write": {"min": 1_200, "max": 1_200}}
+    scaled = {"provisioned": {"read": 50, "write": 1_200}, "auto_scaling": bounds}
     diagnosis = diagnosed(with_ample_capacity(1_500, table=scaled))
     by_action = {one.action: one for one in diagnosis.recommendations}
     assert by_action["raise_maximum"].units == 2_143

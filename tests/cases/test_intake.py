@@ -78,12 +78,9 @@ def test_scale_in_that_is_off_is_taken_and_simulated(tmp_path: Path) -> None:
 
 
 def test_scale_in_that_nobody_knows_here_is_named(tmp_path: Path) -> None:
-    text = (
-        (CASES / "disable-scale-in.yaml")
-        .read_text()
-        .replace("DisableScaleIn: true", "DisableScaleIn: !Ref Off")
-    )
-    (note,) = read_source(written(tmp_path / "t.yaml", text, "utf-8")).notes
+    text = (CASES / "disable-scale-in.yaml").read_text()
+    unknown = text.replace("DisableScaleIn: true", "DisableScaleIn: !Ref Off")
+    (note,) = read_source(written(tmp_path / "t.yaml", unknown, "utf-8")).notes
     assert "DisableScaleIn: Ref of Off is unknown" in note
 
 

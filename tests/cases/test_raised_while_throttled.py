@@ -1,6 +1,6 @@
 """Capacity that is raised while a table throttles, and a hot key that the raise uncovers."""
 
-from datetime import timedelta
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,10 @@ from keyheat.analysis.advice.start import start_of
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.report import ReportRun
-from keyheat.runs.formats import Evidence, write_diagnosis, write_evidence
+from keyheat.runs.formats import Diagnosis, Evidence, write_diagnosis, write_evidence
 from keyheat.show.questions import first_facts
 from keyheat.words import WRITE
-from tests.make import START, a_series, an_evidence, consumed, throttle_events
+from tests.make import a_series, an_evidence, consumed, provisioned_over_time, throttle_events
 
 RAISED, MINUTES = 12, 25
 CAUSES = (
@@ -23,25 +23,12 @@ CAUSES = (
 )
 
 
-PROVISIONED = {
-    "Average": (400, 400, 2_560, 4_000, 4_000),
-    "Minimum": (400, 400, 400, 4_000, 4_000),
-    "Maximum": (400, 400, 4_000, 4_000, 4_000),
-}
-"""In each five minutes."""
-
-
 def a_raise(*more: dict[str, Any]) -> Evidence:
     """One key of 1,400 WCU/s and 100 beside it, on 400 WCU that become 4,000."""
-    at = [START + timedelta(minutes=5 * n) for n in range(5)]
-    capacity = [
-        {
-            **a_series("ProvisionedWriteCapacityUnits", statistic=statistic),
-            "period_s": 300,
-            "points": list(zip(at, units, strict=True)),
-        }
-        for statistic, units in PROVISIONED.items()
-    ]
+    capacity = provisioned_over_time(
+        Average=(400, 400, 2_560, 4_000, 4_000), Minimum=(400, 400, 400, 4_000, 4_000),
+        Maximum=(400, 400, 4_000, 4_000, 4_000),
+    )  # fmt: skip
     after = MINUTES - RAISED
     return an_evidence(
         consumed(*[400] * RAISED, *[1_100] * after),
@@ -80,23 +67,21 @@ def test_what_a_raise_uncovered_is_what_a_fix_replays(tmp_path: Path) -> None:
     assert sum(label.throttles for label in start.incident) == 24_000 * (MINUTES - RAISED)
 
 
-def by_averages(*units: float) -> dict[str, Any]:
-    """The provisioned capacity by averages of five minutes alone."""
-    at = [START + timedelta(minutes=5 * n) for n in range(len(units))]
-    series = a_series("ProvisionedWriteCapacityUnits", statistic="Average")
-    return {**series, "period_s": 300, "points": list(zip(at, units, strict=True))}
+def raised_twice(rates: Sequence[float], refused: Sequence[float], capacity: Sequence[float]) -> Diagnosis:
+    """The diagnosis of a table that was raised twice, by averages of its capacity alone."""
+    return diagnosed(
+        an_evidence(
+            consumed(*rates), throttle_events(*refused), *provisioned_over_time(Average=capacity),
+            minutes=len(rates), table={"provisioned": {"read": 5, "write": capacity[-1]}},
+        )
+    )  # fmt: skip
 
 
 def test_the_units_of_two_raises_do_not_show_that_burst_was_left() -> None:
     """An even demand of 1,250 WCU/s; averages that are published as of the beginning of their periods."""
     rates = *[200] * 5, *[1_250] * 4, 1_000, *[600] * 7, *[1_000] * 6, *[1_250] * 7
     refused = *[0] * 9, 15_000, *[39_000] * 7, *[15_000] * 6, *[0] * 7
-    diagnosis = diagnosed(
-        an_evidence(
-            consumed(*rates), throttle_events(*refused), by_averages(600, 600, 600, 600, 1_000, 1_400),
-            minutes=30, table={"provisioned": {"read": 5, "write": 1_400}},
-        )
-    )  # fmt: skip
+    diagnosis = raised_twice(rates, refused, (600, 600, 600, 600, 1_000, 1_400))
     assert (diagnosis.verdict.constraint, diagnosis.verdict.resource) == ("table", "table")
     heaviest = max(diagnosis.labels, key=lambda label: label.throttles)
     assert (heaviest.constraint, heaviest.confidence) == ("table", 0.908)
@@ -119,12 +104,7 @@ def test_the_limit_that_only_a_replay_shows_is_not_advised_on() -> None:
     """1,300 WCU/s were served for two minutes, so 900 WCU lay on more than the one partition of a replay."""
     rates = *[100] * 4, *[600] * 12, 1_300, 1_300, 1_200, *[900] * 16
     refused = *[0] * 18, 6_000, *[24_000] * 16
-    diagnosis = diagnosed(
-        an_evidence(
-            consumed(*rates), throttle_events(*refused), by_averages(400, 400, 600, *[900] * 4),
-            minutes=35, table={"provisioned": {"read": 50, "write": 900}},
-        )
-    )  # fmt: skip
+    diagnosis = raised_twice(rates, refused, (400, 400, 600, *[900] * 4))
     actions = {advice.action for advice in diagnosis.recommendations}
     assert {label.constraint for label in diagnosis.labels} == {"table"}
     assert "raise_capacity" in actions

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.analysis.timeline import timeline
 from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.runs.formats import Recommendation, write_diagnosis, write_evidence
+from keyheat.runs.formats import Evidence, Recommendation, write_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.advice import cure_of, cures_elsewhere, now_of, other_cures, simulated_words
 from keyheat.show.diagnosis import diagnosis_answer
@@ -24,6 +25,18 @@ from keyheat.words import Capacity
 from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, provisioned, throttle_events
 
 EVIDENCE = Path(__file__).parent / "hot-key-of-1620.json"
+
+
+def of_writes(
+    per_s: list[float], throttles: list[float], has: float, cause: str = "KeyRange", **more: Any
+) -> Evidence:
+    """Writes minute by minute that one limit throttles, on a table that has this capacity."""
+    table = {"provisioned": {"read": 5, "write": has}} | more.pop("table", {})
+    return an_evidence(
+        consumed(*per_s), throttle_events(*throttles), provisioned(has),
+        a_series(f"Write{cause}ThroughputThrottleEvents", *throttles),
+        minutes=len(per_s), table=table, **more,
+    )  # fmt: skip
 
 
 @pytest.mark.slow
@@ -50,18 +63,11 @@ def test_a_number_by_formula_is_raised_where_shards_meet_in_one_partition(tmp_pa
     assert "By the formula it takes 3; some of those would share a partition here." in remedy.notes
 
 
-@pytest.mark.slow
 def test_a_replay_does_not_split_what_throttled_for_longer_than_a_split_takes() -> None:
     """Twenty minutes on one key: a split that ended them after five would prove no cure."""
-    throttles = [0] * 5 + [45_000] * 20
-    found = an_evidence(
-        consumed(*[300] * 5, *[1_000] * 20), throttle_events(*throttles), provisioned(2_000),
-        a_series("WriteKeyRangeThroughputThrottleEvents", *throttles), minutes=25,
-        table={"provisioned": {"read": 5, "write": 2_000}},
-    )  # fmt: skip
-    diagnosis = diagnosed(found)
+    found = of_writes([300] * 5 + [1_000] * 20, [0] * 5 + [45_000] * 20, 2_000)
     arranged = timeline(found)
-    heaviest = max(diagnosis.labels, key=lambda label: label.throttles)
+    heaviest = max(diagnosed(found, replay_s=0).labels, key=lambda label: label.throttles)
     assert as_it_behaved(arranged, heaviest, 0).split_heat_s == (NEVER_S, NEVER_S)
     brief = heaviest.model_copy(update={"end": heaviest.start + timedelta(minutes=5)})
     assert as_it_behaved(arranged, brief, 0) == DEFAULT
@@ -70,26 +76,22 @@ def test_a_replay_does_not_split_what_throttled_for_longer_than_a_split_takes() 
 @pytest.mark.slow
 def test_a_cure_of_an_incident_has_the_capacity_for_what_it_lets_through() -> None:
     """A key asks for 1,750 of 2,050 WCU/s: on 2,000 burst would serve its shards for hours."""
-    minutes, throttles = range(5, 17), [0] * 5 + [45_000] * 12
+    minutes, throttles = range(5, 11), [0] * 5 + [45_000] * 6
     rules = [
         {
             "rule": f"DynamoDBContributorInsights-PK{letter}-orders-1", "counts": counts, "period_s": 60,
             "total": total,
             "keys": [{
-                "key": "sha256:7cc4eaaf2313b304", "value": value * 12,
+                "key": "sha256:7cc4eaaf2313b304", "value": value * 6,
                 "points": [[START + timedelta(minutes=minute), value] for minute in minutes],
             }],
         }
         for letter, counts, value, total in (
-            ("C", "accessed", 3 * 60_000, 3 * (78_000 * 12 + 18_000 * 5)),  # a write counts three times
-            ("T", "throttled", 45_000, 45_000 * 12),
+            ("C", "accessed", 3 * 60_000, 3 * (78_000 * 6 + 18_000 * 5)),  # a write counts three times
+            ("T", "throttled", 45_000, 45_000 * 6),
         )
     ]  # fmt: skip
-    found = an_evidence(
-        consumed(*[300] * 5, *[1_300] * 12), throttle_events(*throttles), provisioned(2_000),
-        a_series("WriteKeyRangeThroughputThrottleEvents", *throttles), minutes=17,
-        table={"provisioned": {"read": 5, "write": 2_000}}, contributors=rules,
-    )  # fmt: skip
+    found = of_writes([300] * 5 + [1_300] * 6, throttles, 2_000, contributors=rules)
     cure = cure_of(diagnosed(found, replay_s=MOST_S))
     assert cure == "shard the hot key (3 shards) and raise the capacity to 2,929 WCU/s"
 
@@ -112,30 +114,18 @@ def test_a_few_throttles_that_are_not_decided_do_not_ask_for_evidence_tonight() 
 
 def test_a_cure_by_formula_has_the_capacity_that_is_short_as_well() -> None:
     """No key is known, so nothing can be replayed; 1,700 of 1,500 WCU/s were asked for all the same."""
-    found = an_evidence(
-        consumed(*[1_500] * 5), throttle_events(*[12_000] * 5), provisioned(1_500),
-        a_series("WriteKeyRangeThroughputThrottleEvents", *[12_000] * 5),
-        table={"provisioned": {"read": 5, "write": 1_500}},
-    )  # fmt: skip
-    cured = diagnosed(found, replay_s=0)
+    asked = [1_500] * 5, [12_000] * 5
+    cured = diagnosed(of_writes(*asked, 1_500), replay_s=0)
     assert [step.action for step in cured.cure.steps][1:] == ["raise_capacity"]
     assert cured.cure.steps[1].units == 2_429  # at 70 %
     assert simulated_words(cured.cure).startswith("By formula, not simulated")
-    roomy = an_evidence(
-        consumed(*[1_500] * 5), throttle_events(*[12_000] * 5), provisioned(4_000),
-        a_series("WriteKeyRangeThroughputThrottleEvents", *[12_000] * 5),
-        table={"provisioned": {"read": 5, "write": 4_000}},
-    )  # fmt: skip
-    assert diagnosed(roomy, replay_s=0).cure is None
+    assert diagnosed(of_writes(*asked, 4_000), replay_s=0).cure is None
 
 
 def test_a_cure_costs_more_than_what_is_paid_today_and_not_than_what_was_paid_then() -> None:
     """300 WCU/s were provisioned while it throttled, and 800 are by now."""
-    found = an_evidence(
-        consumed(*[300] * 5), throttle_events(*[60_000] * 5), provisioned(300),
-        a_series("WriteProvisionedThroughputThrottleEvents", *[60_000] * 5),
-        table={"provisioned": None, "provisioned_now": {"read": 5, "write": 800}},
-    )  # fmt: skip
+    today = {"provisioned": None, "provisioned_now": {"read": 5, "write": 800}}
+    found = of_writes([300] * 5, [60_000] * 5, 300, "Provisioned", table=today)
     prices = load_prices()
     raised = next(item for item in diagnosed(found, replay_s=0).recommendations if item.units)
     reserved = prices.provisioned.hourly(Capacity(read=5, write=800)) * 730
@@ -156,21 +146,6 @@ def test_a_higher_minimum_is_no_command_while_auto_scaling_is_not_known() -> Non
     (for_good,) = (fact for fact in answer.facts if fact.name == "For good")
     assert for_good.value.startswith("Keep a higher minimum capacity")
     assert for_good.command.startswith("aws application-autoscaling describe-scalable-targets")
-
-
-@pytest.mark.slow
-def test_reads_of_a_key_that_nobody_names_are_tried_from_copies(tmp_path: Path) -> None:
-    """One key asks for 4,000 RCU/s; no rerun shows the cache that is recommended as well."""
-    seen = an_evidence(
-        a_series("ConsumedReadCapacityUnits", *[3_200 * 60] * 5),
-        a_series("ReadThrottleEvents", *[120_000] * 5),
-        a_series("ReadKeyRangeThroughputThrottleEvents", *[120_000] * 5),
-        a_series("ProvisionedReadCapacityUnits", *[12_000] * 5, statistic="Average"),
-        table={"provisioned": {"read": 12_000, "write": 5}},
-    )
-    write_evidence(tmp_path / "evidence.json", seen)
-    write_diagnosis(tmp_path / "diagnosis.json", diagnosed(seen))
-    assert remedy_of(start_of(tmp_path, None), None).says == "2 copies of the hot items"
 
 
 def test_a_cure_by_formula_names_what_cures_the_other_limits() -> None:

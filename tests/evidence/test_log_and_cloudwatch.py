@@ -18,12 +18,12 @@ MakeApp = Callable[..., ServiceApp]
 
 @pytest.fixture
 def app_at(home: Path, monkeypatch: pytest.MonkeyPatch) -> MakeApp:
-    """Makes a local table `orders`, so many seconds old, which is asked whatever the command says."""
+    """Makes a local table `orders`, ten minutes old, which is asked whatever the command says."""
 
-    def make(seconds: float, **more: Any) -> ServiceApp:
+    def make(**more: Any) -> ServiceApp:
         app = service_app_at(**more)
         create(app, "orders")
-        app.clock.advance(seconds)
+        app.clock.advance(635)
         monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
         return app
 
@@ -39,7 +39,7 @@ def log(start: datetime, seconds: int) -> None:
 
 
 def test_a_window_ends_now_though_its_last_minute_goes_on(verb: Verb, app_at: MakeApp) -> None:
-    app = app_at(635)
+    app = app_at()
     now = datetime.fromtimestamp(app.clock(), UTC)
     log(now - timedelta(seconds=89), seconds=90)
     said = verb("diagnose", "orders", "--log", "app.log", "--out", "found")
@@ -51,7 +51,7 @@ def test_a_window_ends_now_though_its_last_minute_goes_on(verb: Verb, app_at: Ma
 
 def test_a_scaled_local_table_is_judged_by_what_it_admits(verb: Verb, app_at: MakeApp) -> None:
     """At scale 0.05 a partition takes 50 WCU/s; the advice is on the table as it is at scale 1."""
-    app_at(635, scale=0.05)
+    app_at(scale=0.05)
     log(START + timedelta(minutes=5), seconds=30)
     said = verb("diagnose", "orders", "--log", "app.log", "--out", "found")
     assert json.loads(Path("found/evidence.json").read_text())["scale"] == 0.05

@@ -24,41 +24,14 @@ def line(bill: Bill, words: str) -> Line:
     return found
 
 
-def test_provisioned_capacity_is_paid_for_the_hour_that_has_begun() -> None:
-    bill = billed("hotkey")
-    assert bill.hours == 1
-    assert bill.dollars == pytest.approx(4_000 * 0.00065 + 500 * 0.00013)
-    assert (bill.write_units, bill.read_units, bill.known) == (100_000, 0, True)
-    assert billed("country-index").write_units == pytest.approx(2 * 147_000), "those of the index, too"
-
-
 @pytest.mark.parametrize(("seconds", "hours"), [(0, 1), (3_600, 1), (3_601, 2), (7_200, 2)])
 def test_hours_that_have_begun_count_whole(seconds: float, hours: int) -> None:
     assert hours_begun(seconds) == hours
 
 
-@pytest.mark.slow
-def test_a_load_of_an_hour_takes_a_second_one_for_what_is_around_it() -> None:
-    assert billed("auto-scaling-ramp").hours == 2
-
-
 @pytest.mark.parametrize(
     ("name", "words", "quantity", "each"),
     [
-        ("country-index", "4,000 WCU/s provisioned, index by-country", 4_000, 0.00065),
-        # A companion, in its own mode
-        (
-            "table-per-period-on-demand",
-            "16,000 WCU/s provisioned, table keyheat-events-2026-11",
-            16_000,
-            0.00065,
-        ),
-        (
-            "table-per-period-on-demand",
-            "WCU consumed on demand, table keyheat-events-2026-12",
-            None,
-            0.625e-6,
-        ),
         # A table that goes on demand, both ways
         ("on-demand-switch", "40 WCU/s provisioned", 40, 0.00065),
         ("on-demand-switch", "WCU consumed on demand", None, 0.625e-6),
@@ -97,14 +70,9 @@ def test_each_region_pays_for_the_capacity_or_the_writes_of_all(one: Scenario) -
     assert of_three.per_read_unit == tariff.per_read_unit
 
 
-def test_a_transaction_costs_twice() -> None:
-    assert billed("aggregate-transaction").write_units == 2 * 2 * 50_000  # the order and its total
-
-
 def test_pre_warming_without_a_price_is_said_and_not_taken_for_free() -> None:
     bill = billed("pre-warmed")
     assert bill.unpriced == ("pre-warming to 8,000 WCU/s, table keyheat-pre-warmed",)
-    assert line(bill, "pre-warming").quantity == 4_000  # beyond what an on-demand table starts with
     priced = load_prices().model_copy(update={"warm": WarmPrices(write_once=0.001, read_once=0.0002)})
     assert line(billed("pre-warmed", priced), "pre-warming").dollars == pytest.approx(4.0)
     assert billed("pre-warmed", priced).dollars == pytest.approx(bill.dollars + 4.0)
@@ -120,11 +88,6 @@ def test_a_load_test_that_nobody_knows_is_taken_to_write_with_every_request() ->
     bill = billed(a_shipped("country-index", loadtest="mine"))
     assert not bill.known
     assert bill.write_units == 150_000 + 2 * 150_000  # each write may move an entry of the index
-
-
-def test_a_table_that_is_kept_goes_on_costing() -> None:
-    assert billed("hotkey").kept_per_hour == 0
-    assert billed(a_shipped("hotkey", table={"on_end": "keep"})).kept_per_hour == pytest.approx(2.665)
 
 
 @pytest.mark.slow

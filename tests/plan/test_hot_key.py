@@ -5,53 +5,11 @@ from typing import Any
 
 import pytest
 
-from keyheat.plan.hot_key import HotKey, hot_key_of, shards_needed
+from keyheat.plan.hot_key import hot_key_of, shards_needed
 from keyheat.plan.plan import plan_run
 from keyheat.plan.prices import load_prices
-from keyheat.words import READ, WRITE, Direction
+from keyheat.words import READ, WRITE
 from tests.make import a_scenario, a_shipped
-
-
-def hot_key(name: str = "hotkey", **changes: dict[str, Any]) -> HotKey:
-    found = hot_key_of(a_shipped(name, **changes), margin=1.5)
-    assert found is not None
-    return found
-
-
-def test_a_hot_key_needs_more_than_its_partition_sustains() -> None:
-    key = hot_key()
-    assert (key.share, key.units_per_s, key.ceiling_per_s) == (0.9, 1_800, 1_000)
-    assert (key.needed, key.needed_with_margin, key.over_ceiling) == (2, 3, True)
-
-
-def test_shards_divide_the_hot_key() -> None:
-    key = hot_key("sharded")
-    assert (key.shards, key.shard_units_per_s, key.over_ceiling) == (20, 90, False)
-
-
-RAMP = {"shape": {"kind": "ramp", "from_per_s": 0.0, "to_per_s": 500.0}}
-READS = {"arrivals": "constant", "read_units_per_s": 5_000.0, "requests_per_s": None}
-
-
-@pytest.mark.parametrize(
-    ("changes", "units_per_s", "ceiling_per_s", "direction"),
-    [
-        ({"load": {"item_bytes": 2_500}}, 675, 1_000, WRITE),  # 3 units each
-        ({"load": READS}, 4_500, 3_000, READ),
-        ({"load": RAMP}, 3_600, 1_000, WRITE),  # at the peak
-        ({"local": {"scale": 0.1}}, 1_800, 100, WRITE),
-    ],
-)
-def test_its_demand_is_that_of_the_peak_in_the_units_of_the_target(
-    changes: dict[str, dict[str, Any]], units_per_s: float, ceiling_per_s: float, direction: Direction
-) -> None:
-    key = hot_key(**changes)
-    assert (key.units_per_s, key.ceiling_per_s, key.direction) == (units_per_s, ceiling_per_s, direction)
-
-
-def test_a_plan_states_mean_peak_and_total_of_the_target() -> None:
-    plan = plan_run(a_shipped("hotkey", load=RAMP), load_prices(), margin=1.5)
-    assert (plan.target.mean_per_s, plan.target.peak_per_s, plan.target.total) == (250, 500, 12_500)
 
 
 def test_the_demand_of_a_trace_is_that_of_its_rows(tmp_path: Path) -> None:

@@ -43,13 +43,6 @@ def test_words_of_others_are_not_copied(tmp_path: Path) -> None:
         assert word not in text
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    path, trial = tmp_path / "trial.json", trial_of([seen()])
-    write_trial(path, trial)
-    assert read_trial(path) == trial
-    assert next(iter(json.loads(path.read_text()))) == "format"
-
-
 def test_a_file_that_says_more_or_less_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "trial.json"
     write_trial(path, trial_of([seen()]))
