@@ -5,7 +5,6 @@ it has in indexes, why a request is refused, and the minutes of CloudWatch.
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -29,24 +28,14 @@ from keyheat.words import Direction
 from tests.endpoint.clients import ServiceApp, service_app_at, taken_apart
 from tests.make import SCENARIOS
 from tests.one_by_one import Connections, Item, Outcome, asked_one_by_one
-from tests.small_runs import refused_in
 
 LIMIT = 50  # items that the readers of the shipped load tests ask for
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What came of a scenario's load: all that could be known of it, and what the endpoint refused."""
-
-    evidence: Evidence
-    refused: Counter[str]  # by constraint
-
-
-def asked_on_endpoint(scenario: Scenario) -> Asked:
+def asked_on_endpoint(scenario: Scenario) -> Evidence:
     """Send the load of a shipped scenario to an endpoint, and collect the evidence."""
     endpoint = AskedEndpoint(scenario)
-    evidence = endpoint.evidence(asked_one_by_one(scenario, SCENARIOS, endpoint))
-    return Asked(evidence, endpoint.refused())
+    return endpoint.evidence(asked_one_by_one(scenario, SCENARIOS, endpoint))
 
 
 @dataclass(slots=True)
@@ -117,12 +106,6 @@ class AskedEndpoint:
     def _index(self, name: str) -> IndexSpec:
         (index,) = (one for one in self.scenario.table.indexes if one.name == name)
         return index
-
-    def refused(self) -> Counter[str]:
-        """How many requests were refused, by constraint, as the endpoint's log of decisions has it."""
-        url = f"/_keyheat/decisions?table={self.scenario.table.name}".encode()
-        _status, _headers, content = taken_apart(self.app.router.answer(b"GET", url, {}, b""))
-        return refused_in(json.loads(content))
 
     def evidence(self, sent: Simulation) -> Evidence:
         """What DescribeTable and CloudWatch say once the last minute is over, and what the client saw."""

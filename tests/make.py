@@ -21,14 +21,12 @@ from keyheat.load.run.plan import LoadPlan
 from keyheat.load.transport.boto import Boto3Transport
 from keyheat.load.transport.signed import SignedTransport
 from keyheat.load.transport.target import LOCAL_KEYS, Target, target_at
-from keyheat.model.resources import TableCapacity
 from keyheat.runfiles import FILES
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.variants import overridden
-from keyheat.words import Capacity
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 """When everything begins; a whole minute."""
@@ -42,13 +40,6 @@ ON_DEMAND: Mapping[str, Any] = {"billing_mode": "PAY_PER_REQUEST", "provisioned"
 def a_spec(**fields: Any) -> TableSpec:
     """The table of a scenario."""
     return TableSpec.model_validate({"name": "made", "provisioned": {"read": 5, "write": 7}} | fields)
-
-
-def a_table(write: float | None = 1_000, read: float = 50, **fields: Any) -> TableCapacity:
-    """A provisioned table of the model; on demand if `write` is None."""
-    if write is None:
-        return TableCapacity(billing_mode="PAY_PER_REQUEST", **fields)
-    return TableCapacity(provisioned=Capacity(read, write), **fields)
 
 
 # Scenarios

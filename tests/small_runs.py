@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.evidence.collection import collect_from_cli
@@ -83,13 +82,9 @@ def a_twentieth(name: str, folder: Path) -> Path:
 
 
 def refused_by(url: str, table: str) -> Counter[str]:
-    """How many requests an endpoint refused, by constraint."""
-    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table={table}") as answer:
-        return refused_in(json.load(answer))
-
-
-def refused_in(decisions: Iterable[dict[str, Any]]) -> Counter[str]:
     """How many requests an endpoint refused, by constraint, as its log of decisions has it."""
+    with urllib.request.urlopen(f"{url}/_keyheat/decisions?table={table}") as answer:
+        decisions = json.load(answer)
     counts: Counter[str] = Counter()
     for row in decisions:
         counts.update({TRUTH[cause]: count for cause, count in row["refused"].items()})
