@@ -1,7 +1,6 @@
 """`keyheat diagnose` against moto's server: shapes of answers that nobody here wrote."""
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from copy import copy
 from datetime import UTC, datetime, timedelta
@@ -12,10 +11,6 @@ import boto3
 import pytest
 from moto.dynamodb.models import dynamodb_backends
 
-from keyheat.analysis.table_diagnosis import diagnosed_live
-from keyheat.evidence.target import connect
-from keyheat.plan.prices import Billing, load_prices
-from keyheat.runs.formats import Window
 from tests.endpoint import account
 from tests.load.foreign_endpoints import moto
 
@@ -114,16 +109,3 @@ def test_auto_scaling_is_told_where_it_would_undo_a_change(verb: Verb, url: str,
     assert "Turn on auto scaling" not in said.out
     assert "--min-capacity 5 --max-capacity 29" in said.out  # for good: its maximum, and room below it
     assert said.says("Raise the maximum of auto scaling")
-
-
-def test_auto_scaling_is_known_of_a_table_whose_cure_is_not_tried(url: str) -> None:
-    """As of each table of a survey but the first."""
-    target = connect("table-117", region="us-east-1", profile=None, endpoint_url=url, clock=time.time)
-    window = Window(start=target.now - timedelta(minutes=MINUTES), end=target.now)
-    diagnosed = diagnosed_live(
-        "table-117", window, target, Billing(load_prices()), announce=lambda _metrics: None, show_keys=False,
-        replay_s=0,
-    )  # fmt: skip
-    actions = {advice.action for advice in diagnosed.run.diagnosis.recommendations}
-    assert "raise_maximum" in actions
-    assert "auto_scaling" not in actions

@@ -65,20 +65,12 @@ def test_one_of_two_runs_at_once_has_the_folder_that_all_were_given_and_without_
     assert len({runfiles.read_json(path, runfiles.RUN)["run_id"] for path in found}) == len(found) == 2
 
 
-def test_a_run_is_not_simulated_over_one_that_is_being_made(verb: Verb, scenario: Path) -> None:
-    with hold(Path("run")):
-        said = verb("simulate", scenario, "--out", "run")
-        assert said.code == 2
-        assert said.err == "keyheat: run: another run is being made there now; give another folder (--out)\n"
-    assert verb("simulate", scenario, "--out", "run").code == 0
-
-
-def test_a_series_does_not_go_where_another_one_goes(verb: Verb, scenario: Path) -> None:
-    with hold(Path("series")):
-        for command in (("demo",), ("whatif", scenario, "load"), ("simulate", scenario, "hotkey")):
-            said = verb(*command, "--out", "series")
-            assert said.code == 2, command
-            assert "series: another run is being made there now" in said.err
+@pytest.mark.parametrize("command", ["simulate short", "demo", "whatif short load", "simulate short hotkey"])
+def test_nothing_is_made_where_something_is_being_made(verb: Verb, scenario: Path, command: str) -> None:
+    with hold(Path("runs")):
+        said = verb(*command.replace("short", scenario.name).split(), "--out", "runs")
+    assert said.code == 2
+    assert said.err == "keyheat: runs: another run is being made there now; give another folder (--out)\n"
 
 
 def test_what_another_run_came_to_is_not_told(

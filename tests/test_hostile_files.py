@@ -237,12 +237,9 @@ def laughs() -> str:
 TEMPLATE_BOMBS = {
     "aliases of aliases": (laughs(), "expand to more than 200,000 values"),
     "an alias of itself": ("Resources: &a\n  T: *a\n", "too deep"),
-    "brackets of YAML": ("a: " + "[" * 1_100, "too deep"),
     "brackets of JSON": ('{"Resources": ' + "[" * 100_000, "at most 64 are read"),
     "closed brackets of YAML": ("a: " + "[" * 100_000 + "]" * 100_000, "too deep"),
-    "indentation": ("".join(f"{' ' * depth}a:\n" for depth in range(900)), "too deep"),
     "digits of YAML": ("Resources:\n  n: " + "9" * 5_000, "at most 1,000 are accepted"),
-    "digits of JSON": ('{"Resources": ' + "9" * 5_000 + "}", "not whole JSON: number is infinity"),
     "an exponent": ('{"Resources": 1e999999999}', "not whole JSON: number is infinity"),
     "an object of Python": (
         "Resources: !!python/object/apply:os.getcwd []",
