@@ -87,22 +87,27 @@ def said_to_be_missing(stage: str, folder: Path, said: Any) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("stage_name", "file", "how"),
+    ("stage_name", "files", "how"),
     [
-        (stage, file, how)
-        for stage, files in USED.items()
-        for file in files
-        for how in (DAMAGE if (stage, file) in EVERY_KIND else ("another version",))
+        ("report", USED["report"], "another version"),
+        *(
+            (stage, (file,), how)
+            for stage in ("analyze", "collect")
+            for file in USED[stage]
+            for how in (DAMAGE if (stage, file) in EVERY_KIND else ("another version",))
+        ),
     ],
 )
 def test_a_stage_names_the_file_and_goes_on_with_the_rest(
-    stage: Verb, sample: Sample, stage_name: str, file: str, how: str
+    stage: Verb, sample: Sample, stage_name: str, files: tuple[str, ...], how: str
 ) -> None:
     run = sample("hotkey")
-    damage(run / file, how)
+    for file in files:
+        damage(run / file, how)
     said = stage(stage_name, run)
     assert said.code == 0
-    assert file in said_to_be_missing(stage_name, run, said)
+    text = said_to_be_missing(stage_name, run, said)
+    assert [file for file in files if file not in text] == []
     assert not leftovers(run)
     if stage_name == "analyze":
         verdict = read_diagnosis(run / "diagnosis.json").verdict
