@@ -13,7 +13,6 @@ from keyheat.simulator.jobs import Job
 from keyheat.words import DONE, INVALID
 from tests.make import a_diagnosis, a_shipped
 from tests.outside import check_verdict
-from tests.small_runs import a_twentieth
 
 Loads = list[dict[str, float]]
 Verb = Callable[..., Any]
@@ -81,14 +80,12 @@ def test_a_run_that_comes_out_otherwise_is_the_machines_matter(
 def test_they_are_loaded_and_judged_and_stand_side_by_side(
     verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, names: tuple[str, ...]
 ) -> None:
-    """In earnest, at a twentieth of their size."""
-    (tmp_path / "scenarios").mkdir()
-    for name in names:
-        a_twentieth(name, tmp_path / "scenarios")
-    monkeypatch.setattr("keyheat.scenario.scenario.SCENARIOS", tmp_path / "scenarios")
+    """In earnest, at a sixteenth of their size."""
+    shorter = "load.duration_s=26"
+    monkeypatch.setattr(demo, "find_scenario", lambda name: (a_shipped(name, shorter), Path(f"{name}.toml")))
     monkeypatch.setattr(demo, "DEMO", names)
     monkeypatch.chdir(tmp_path)
-    said = verb("demo", "--out", "demo")
+    said = verb("demo", "--out", "demo", "--scale", demo.LEAST_SCALE)
     assert "All four side by side: demo/index.html" in said.out
     page = (tmp_path / "demo" / "index.html").read_text(encoding="utf-8")
     assert all(f"{name}/report.html" in page for name in names)

@@ -15,7 +15,7 @@ from moto.server import ThreadedMotoServer
 from tests.endpoint import account
 
 pytestmark = [pytest.mark.opens, pytest.mark.slow]
-TABLES, MINUTES = 130, 20
+TABLES, MINUTES = 125, 20
 Verb = Callable[..., Any]
 
 

@@ -80,11 +80,7 @@ def test_the_hour_that_throttled_most_is_repeated_with_the_keys_that_it_names(ap
     scenario = scenario_from_dict(tomllib.loads(text), "orders.toml")
     assert max(masses_of(scenario.keys.pattern()).shares) == pytest.approx(0.98, abs=0.001)
     assert scenario.tasks[0].per_s == 2.0, "accepted and throttled"
-    assert units_of(scenario.load.item_bytes) == 17
-
-
-def units_of(item_bytes: int) -> int:
-    return -(-item_bytes // 1_024)
+    assert -(-scenario.load.item_bytes // 1_024) == 17, "units of an item"
 
 
 def test_a_table_that_nobody_asked_has_no_rates() -> None:

@@ -1,30 +1,25 @@
-"""Every key design has a load test, a scenario and a row in the pages, and its label is the expected one.
+"""Every key design of docs/key-designs.md has a load test and a scenario, which expects the page's label.
 
-What the page says was measured comes from runs of the scenarios as they are; here a few are run_small, on a
-virtual clock or, where reads are checked or tables change, in real processes.
-The page about them is docs/key-designs.md.
+Labels themselves are tested in tests/analysis; here are loads that check what they read, or change tables.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.thresholds import load_thresholds
+from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from keyheat.runs.client import read_client_files
-from keyheat.runs.formats import Diagnosis
 from keyheat.runs.manifest import read_manifest
 from tests.make import a_shipped
-from tests.small_runs import Known, run_small
+from tests.outside import OR_TOO_SLOW
 
+Verb = Callable[..., Any]
+SCALE = 0.05
 ROOT = Path(__file__).parents[1]
-RUN_SMALL = {"leaderboard-sharded": ("none", None), "table-per-period-cold": ("table", "table")}
-
-
 PAGE = (ROOT / "docs" / "key-designs.md").read_text(encoding="utf-8")
 ROW = r"^\| K\d+ [^|]+\| \[(\w+)\.py\]\(\.\./loadtests/\1\.py\)(?:, `([\w-]+)`)? \|(.*)\|$"
 MEASURED = [
@@ -52,49 +47,40 @@ def test_the_page_says_the_label_that_the_scenario_expects(
     assert re.fullmatch(r"\d+ %", throttled)
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Known]]:
-    with run_small(RUN_SMALL, tmp_path_factory.mktemp("designs")) as known:
-        yield known
+def counted_in_a_run(verb: Verb, name: str, url: str, folder: Path) -> dict[str, float]:
+    """What the users of a design's load test counted, at a twentieth of its size."""
+    rate = a_shipped(name).load.requests_per_s * SCALE
+    settings = ("--set", f"load.requests_per_s={rate}", "--set", f"local.scale={SCALE}", "--duration", 26)
+    said = verb("run", name, *settings, "--target", url, "--out", folder / "run", "--no-collect")
+    assert said.code in OR_TOO_SLOW, said.err
+    return read_manifest(folder / "run").counted
 
 
-def diagnosed(run: Known) -> Diagnosis:
-    return diagnose(
-        run.evidence,
-        client=read_client_files(run.folder), thresholds=load_thresholds(), scenario=None,
-    )  # fmt: skip
-
-
-@pytest.mark.opens
-@pytest.mark.xdist_group("key designs")  # one set of runs serves all tests below
-@pytest.mark.parametrize("name", RUN_SMALL)
-def test_a_design_gets_the_label_that_its_scenario_expects(runs: dict[str, Known], name: str) -> None:
-    run, (label, resource) = runs[name], RUN_SMALL[name]
-    truth = run.refused.most_common(1)[0][0] if run.refused else "none"
-    found = diagnosed(run)
-    assert truth == run.scenario.expects == label, f"the endpoint refused {run.refused}"
-    assert (found.verdict.constraint, found.verdict.resource) == (label, resource), found.verdict.because
-    assert sum(one.throttles for one in found.labels) == run.refused.total(), "none is lost on the way"
+@pytest.fixture
+def url() -> Iterator[str]:
+    with EndpointProcess.start(scale=SCALE) as process:
+        yield process.url
 
 
 @pytest.mark.opens
-@pytest.mark.xdist_group("key designs")
-def test_the_top_of_a_sharded_leaderboard_is_the_top(runs: dict[str, Known]) -> None:
-    counted = read_manifest(runs["leaderboard-sharded"].folder).counted
+@pytest.mark.usefixtures("no_page")
+def test_the_top_of_a_sharded_leaderboard_is_the_top(verb: Verb, url: str, tmp_path: Path) -> None:
+    counted = counted_in_a_run(verb, "leaderboard-sharded", url, tmp_path)
     assert counted["reads.checked"] > 0
     assert counted["reads.required"] > 0, "what was written long enough ago has to be found"
     assert [counted[f"reads.{what}"] for what in ("missing", "duplicate", "misordered")] == [0, 0, 0]
 
 
 @pytest.mark.opens
-@pytest.mark.xdist_group("key designs")
-def test_the_rollover_leaves_the_last_periods_table_and_lowers_its_capacity(runs: dict[str, Known]) -> None:
-    run = runs["table-per-period-cold"]
-    counted = read_manifest(run.folder).counted
-    (last,) = run.scenario.companions
+@pytest.mark.usefixtures("no_page")
+def test_the_rollover_leaves_the_last_periods_table_and_lowers_its_capacity(
+    verb: Verb, url: str, tmp_path: Path
+) -> None:
+    counted = counted_in_a_run(verb, "table-per-period-cold", url, tmp_path)
+    (last,) = a_shipped("table-per-period-cold").companions
     assert counted[f"tables.{last.name}.write_units"] > 0
     assert f"tables.{last.name}.error" not in counted
-    client = make_client(target_at(run.url))
+    client = make_client(target_at(url))
     described = client.describe_table(TableName=last.name)["Table"]
     client.close()
     assert described["ProvisionedThroughput"]["WriteCapacityUnits"] == 5

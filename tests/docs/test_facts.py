@@ -127,23 +127,6 @@ def test_every_target_of_make_that_is_named_is_one() -> None:
     assert named <= targets
 
 
-MAKE = {
-    "quick": [".venv/bin/python -m pytest", "not opens and not slow"],
-    "test": [".venv/bin/python -m pytest", "not nightly"],
-    "check": [".venv/bin/ruff check .", ".venv/bin/mypy", ".venv/bin/python -m pytest"],
-    "nightly": [".venv/bin/python -m pytest", "-m nightly"],
-}
-
-
-@pytest.mark.opens
-def test_make_runs_what_the_readme_says() -> None:
-    """`make test` would run these very tests again: what it is going to run is read instead."""
-    for target, parts in MAKE.items():
-        done = subprocess.run(["make", target, "--dry-run"], cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert re.search(".*".join(map(re.escape, parts)), done.stdout, re.DOTALL), target
-
-
 # Pages that are made
 
 
