@@ -144,21 +144,6 @@ def test_nothing_to_analyze_is_said_file_by_file(stage: Verb, sample: Sample) ->
     assert (run / "diagnosis.json").read_bytes() == old
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("file", ["seconds.parquet", "throttles.parquet"])
-def test_client_records_alone_stand_in_for_evidence(stage: Verb, sample: Sample, file: str) -> None:
-    """Without CloudWatch and with one of the two records damaged, the other one still counts."""
-    run = sample("too-small")
-    (run / "evidence.json").unlink()
-    damage(run / file, "cut short")
-    said = stage("analyze", run)
-    diagnosis = read_diagnosis(run / "diagnosis.json")
-    assert any(file in line for line in diagnosis.coverage.missing)
-    assert "evidence.json is missing" in diagnosis.coverage.missing  # and not where the run directory is
-    assert diagnosis.verdict.constraint == "table"
-    assert said.code == 0
-
-
 @pytest.mark.parametrize("stage_name", MAKES)
 def test_a_place_that_cannot_be_written(stage: Verb, sample: Sample, stage_name: str) -> None:
     """A folder stands where the file should go: that stops the superuser too, whom no permission stops."""

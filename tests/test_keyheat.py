@@ -14,7 +14,6 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs import parquet
 from keyheat.runs.plausibility import read_evidence
 from tests.load.scripted import serving
-from tests.make import an_evidence
 
 ROOT = Path(__file__).parents[1]
 Verb = Callable[..., Any]
@@ -103,16 +102,6 @@ def test_collect_takes_what_the_aws_cli_printed(verb: Verb, sample: Sample, tmp_
     told = json.loads(verb("analyze", "--evidence", file, "--json").out)
     assert sorted(file.parent.iterdir()) == before
     assert told["verdict"]["constraint"] == "partition"
-
-
-def test_evidence_that_says_nothing_still_has_a_page(verb: Verb, tmp_path: Path) -> None:
-    evidence, nothing = tmp_path / "evidence.json", an_evidence(minutes=1).model_dump(mode="json")
-    evidence.write_text(json.dumps({"format": "keyheat.evidence/1", **nothing}))
-    said = verb("analyze", "--evidence", evidence, "--report")
-    assert (said.code, "Undetermined" in said.out) == (3, True)
-    text = (tmp_path / "evidence.html").read_text()
-    assert "Undetermined" in text
-    assert "parquet" not in text
 
 
 @pytest.mark.parametrize("name", ["scenario", "suite", "regression", "faults"])
