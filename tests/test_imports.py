@@ -11,11 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-GROUND = {
-    "addresses", "answers", "bounds", "flags", "heavyhitters", "inputs",
-    "masking", "metrics", "modules", "numbers", "runfiles", "shipped", "terms", "validation", "words",
-}  # fmt: skip
-"""Modules of `keyheat` itself: what every room stands on."""
+GROUND = {path.stem for path in (ROOT / "keyheat").glob("[!_]*.py")}
+"""Modules of `keyheat` itself: what every room stands on. The page names each (test_architecture.py)."""
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 ROOM = r"^\| `(\w+)` \| [^|]+ \|([^|]*)\|$"
 MAY_IMPORT = {
@@ -79,8 +76,6 @@ def test_imports_point_upstream(room: str) -> None:
 
 
 def test_the_ground_stands_on_nothing_and_there_is_no_other_room() -> None:
-    top = {path.stem for path in (ROOT / "keyheat").glob("[!_]*.py")}
-    assert top == GROUND
     for name in GROUND:
         assert rooms(ROOT / "keyheat" / f"{name}.py") <= GROUND | {"model"}
     folders = {path.parent.name for path in (ROOT / "keyheat").glob("*/__init__.py")}

@@ -19,6 +19,7 @@ from tests.docs.page import ROOT, code_of
 from tests.docs.reader import Reader
 from tests.docs.table import NEEDS, Needs
 from tests.endpoint.clients import ServiceApp, service_app_at
+from tests.make import a_suite
 from tests.outside import free_port
 from tests.regression.outcomes import twelve_sessions
 
@@ -28,18 +29,7 @@ ORDERS: dict[str, Any] = {
     "KeySchema": [{"AttributeName": "customer", "KeyType": "HASH"}],
     "AttributeDefinitions": [{"AttributeName": "customer", "AttributeType": "S"}],
 }
-SMALL_SUITE = """
-format = "keyheat.suite/1"
-name = "smoke"
-question = "Is it as good as it was?"
-repetitions = 2
-[[gates]]
-measure = "units_per_operation.write"
-[[cases]]
-scenario = "too-small"
-expects = "table"
-set = ["load.duration_s=3", "table.provisioned.write=2", "keys.keys=10"]
-"""
+SMALL_SUITE = a_suite("smoke", "load.duration_s=3", "table.provisioned.write=2", more='expects = "table"')
 FAILING = """
 import boto3
 import keyheat
