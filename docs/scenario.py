@@ -155,8 +155,8 @@ def _table(
 
 
 def meaning(part: str, field: str, spec: Mapping[str, Any]) -> str:
-    """What a field means."""
-    words = spec.get("description") or MEANT.get((part, field)) or ""
+    """What a field means. Raises `KeyError`: its `Field` or `MEANT` has to say it."""
+    words = spec.get("description") or MEANT[part, field]
     return " ".join(str(words).split()).replace("|", "\\|")
 
 

@@ -9,8 +9,7 @@ from keyheat.model.limits import MINUTE_S
 from keyheat.runs.formats import Evidence, Verdict
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import at_scale
-from tests.make import a_shipped
-from tests.small_runs import SAMPLED
+from tests.make import SAMPLED, a_shipped
 
 LONGEST_S = 300  # docs/trust.md's test runs one of those that last longer
 SHORT = [path.stem for path in SAMPLED if load_scenario(path).load.duration_s <= LONGEST_S]

@@ -5,10 +5,9 @@ it has in indexes, why a request is refused, and the minutes of CloudWatch.
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from keyheat.evidence.collection import collect_table
 from keyheat.evidence.simulated import evidence_of
@@ -26,61 +25,58 @@ from keyheat.scenario.spec.tables import IndexSpec
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
 from keyheat.words import Direction
-from tests.endpoint.clients import ServiceApp, service_app_at, taken_apart
+from tests.endpoint.clients import service_app_at, taken_apart
 from tests.make import SCENARIOS
 from tests.one_by_one import Connections, Item, Outcome, asked_one_by_one
-from tests.small_runs import refused_in
 
 LIMIT = 50  # items that the readers of the shipped load tests ask for
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What came of a scenario's load: all that could be known of it, and what the endpoint refused."""
-
-    evidence: Evidence
-    refused: Counter[str]  # by constraint
-
-
-def asked_on_endpoint(scenario: Scenario) -> Asked:
+def asked_on_endpoint(scenario: Scenario) -> Evidence:
     """Send the load of a shipped scenario to an endpoint, and collect the evidence."""
     endpoint = AskedEndpoint(scenario)
-    evidence = endpoint.evidence(asked_one_by_one(scenario, SCENARIOS, endpoint))
-    return Asked(evidence, endpoint.refused())
+    return endpoint.evidence(asked_one_by_one(scenario, SCENARIOS, endpoint))
 
 
-@dataclass(slots=True)
-class AskedEndpoint:
-    """An endpoint in this process with the scenario's table, whose clock each request sets."""
+class ServedTables:
+    """A scenario's tables on an endpoint in this process, whose clock each request sets."""
 
-    scenario: Scenario
-    behaviour: Behaviour = DEFAULT
-    app: ServiceApp = field(init=False)
-    models: Mapping[str, TableModel] = field(init=False)
-    _connections: Connections = field(init=False)
-    _items: ItemTemplate = field(init=False)
-    _rng: Random = field(init=False)
-
-    def __post_init__(self) -> None:
-        table = self.scenario.table
-        self.app = service_app_at(scale=self.scenario.local.scale, behaviour=self.behaviour)
+    def __init__(self, scenario: Scenario, **service: Any) -> None:
+        tables = (scenario.table, *scenario.companions)
+        self.app = service_app_at(scale=scenario.local.scale, **service)
         self.app.clock.now_s = SIMULATED_START_S
-        self.app.ddb.create_table(**creation(table))
-        self.models = {table.name: self.app.service.catalog.get(table.name).model}
+        for table in tables:
+            self.app.ddb.create_table(**creation(table))
+        catalog = self.app.service.catalog
+        self.models: Mapping[str, TableModel] = {
+            table.name: catalog.get(table.name).model for table in tables
+        }
         self._connections = Connections()
-        self._items = ItemTemplate(self.scenario)
-        self._rng = Random(f"{self.scenario.seed} items")
+
+    def answer(self, operation: str, body: bytes, at_s: float) -> Answer:
+        """What one request is answered at this moment."""
+        self.app.clock.now_s = at_s
+        headers = {b"x-amz-target": b"DynamoDB_20120810." + operation.encode(), b"authorization": b"-"}
+        connection = self._connections.use(at_s)
+        raw = self.app.router.answer(b"POST", b"/", headers, body, connection)
+        status, _headers, content = taken_apart(raw)
+        return Answer(status, content, service_s=0.0)
+
+
+class AskedEndpoint(ServedTables):
+    """An endpoint that is asked for one item after the other."""
+
+    def __init__(self, scenario: Scenario, behaviour: Behaviour = DEFAULT) -> None:
+        super().__init__(scenario, behaviour=behaviour)
+        self.scenario = scenario
+        self._items = ItemTemplate(scenario)
+        self._rng = Random(f"{scenario.seed} items")
 
     def ask(self, flows: Sequence[Flow], items: Sequence[Item], at_s: float) -> list[Outcome | None]:
         """One request with one item."""
         (flow,), (item,) = flows, items
-        self.app.clock.now_s = at_s
         body = {"PutItem": self._put, "GetItem": self._get, "Query": self._query}[flow.operation](flow, item)
-        headers = {b"x-amz-target": b"DynamoDB_20120810." + flow.operation.encode(), b"authorization": b"-"}
-        connection = self._connections.use(at_s)
-        answer = self.app.router.answer(b"POST", b"/", headers, body, connection)
-        status, _headers, content = taken_apart(answer)
-        return [_outcome(flow.direction, Answer(status, content, service_s=0.0))]
+        return [_outcome(flow.direction, self.answer(flow.operation, body, at_s))]
 
     def _put(self, flow: Flow, item: Item) -> bytes:
         attributes = {}
@@ -117,12 +113,6 @@ class AskedEndpoint:
     def _index(self, name: str) -> IndexSpec:
         (index,) = (one for one in self.scenario.table.indexes if one.name == name)
         return index
-
-    def refused(self) -> Counter[str]:
-        """How many requests were refused, by constraint, as the endpoint's log of decisions has it."""
-        url = f"/_keyheat/decisions?table={self.scenario.table.name}".encode()
-        _status, _headers, content = taken_apart(self.app.router.answer(b"GET", url, {}, b""))
-        return refused_in(json.loads(content))
 
     def evidence(self, sent: Simulation) -> Evidence:
         """What DescribeTable and CloudWatch say once the last minute is over, and what the client saw."""

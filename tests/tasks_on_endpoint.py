@@ -4,6 +4,7 @@ What a dry run samples of them is compared with it. Users are many, what is writ
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from itertools import count
@@ -14,13 +15,11 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.tables.control import creation
 from keyheat.model.meter import LaneMeter
 from keyheat.model.table import TableModel
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
-from tests.endpoint.clients import service_app_at, taken_apart
-from tests.one_by_one import Connections
+from tests.asked_endpoint import ServedTables
 
 with pytest.MonkeyPatch.context() as patch:
     patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")  # this process has other tests
@@ -34,7 +33,7 @@ OF_EACH = 7  # users of a class
 Totals = Counter[tuple[str, ...]]
 
 
-def totals_of(models: dict[str, TableModel]) -> Totals:
+def totals_of(models: Mapping[str, TableModel]) -> Totals:
     """Units and throttles of every table and index, by direction and cause."""
     found: Totals = Counter()
     for name, model in models.items():
@@ -59,11 +58,11 @@ def done_on_endpoint(path: Path, scenario: Scenario, folder: Path) -> Totals:
             patch.setattr(TableUser, name, getattr(TableUser, name))
         sender = _Sender(path, scenario, folder)
         sender.send()
-    return totals_of(sender.models)
+    return totals_of(sender.served.models)
 
 
 def simulated_totals(simulation: Simulation) -> Totals:
-    return totals_of(dict(simulation.models))
+    return totals_of(simulation.models)
 
 
 @dataclass(slots=True)
@@ -88,22 +87,15 @@ class _Sender:
     path: Path
     scenario: Scenario
     folder: Path
-    models: dict[str, TableModel] = field(init=False)
+    served: ServedTables = field(init=False)
     _users: list[_Users] = field(init=False)
-    _app: Any = field(init=False)
-    _connections: Connections = field(init=False)
     _chance: Random = field(init=False)
     _sent: int = 0
 
     def __post_init__(self) -> None:
         self._chance = Random(f"{self.scenario.seed} tasks")
-        self._app = service_app_at(scale=self.scenario.local.scale, seed=self.scenario.seed)
-        self._app.clock.now_s = CLOCK.now_s = SIMULATED_START_S
-        tables = (self.scenario.table, *self.scenario.companions)
-        for table in tables:
-            self._app.ddb.create_table(**creation(table))
-        self.models = {table.name: self._app.service.catalog.get(table.name).model for table in tables}
-        self._connections = Connections()
+        self.served = ServedTables(self.scenario, seed=self.scenario.seed)
+        CLOCK.now_s = SIMULATED_START_S
         self._users = self._made()
 
     def _made(self) -> list[_Users]:
@@ -148,9 +140,4 @@ class _Sender:
     def _answer(self, operation: str, body: bytes) -> Answer:
         """One request; those of one task follow at the pace of its users."""
         self._sent += 1
-        self._app.clock.now_s = CLOCK.now_s
-        headers = {b"x-amz-target": b"DynamoDB_20120810." + operation.encode(), b"authorization": b"-"}
-        connection = self._connections.use(CLOCK.now_s)
-        answer = self._app.router.answer(b"POST", b"/", headers, body, connection)
-        status, _headers, content = taken_apart(answer)
-        return Answer(status, content, 0.0)
+        return self.served.answer(operation, body, CLOCK.now_s)

@@ -13,7 +13,6 @@ from keyheat.simulator.jobs import Job
 from keyheat.words import DONE, INVALID
 from tests.make import a_diagnosis, a_shipped
 from tests.outside import check_verdict
-from tests.small_runs import a_twentieth
 
 Loads = list[dict[str, float]]
 Verb = Callable[..., Any]
@@ -36,36 +35,25 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> Loads:
     return made
 
 
-def spoiled_while(monkeypatch: pytest.MonkeyPatch, lasts: Callable[[Job], bool]) -> None:
-    monkeypatch.setattr(demo, "_spoiled", lambda job: job.scenario.name == "sharded" and lasts(job))
-
-
+@pytest.mark.parametrize(
+    ("enough", "scales", "code"),
+    [(0.25, [1.0, 0.5, 0.25], INVALID), (0.0, [1.0, 0.5, 0.25, 0.125, 0.0625], DONE)],
+    ids=["spoiled by something else in the end", "a machine that cannot send anything is no failure"],
+)
 def test_what_the_generator_spoiled_runs_again_at_half_its_size(
-    verb: Verb, loads: Loads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    scales: list[float] = []
+    verb: Verb, loads: Loads, monkeypatch: pytest.MonkeyPatch, home: Path,
+    enough: float, scales: list[float], code: int,
+) -> None:  # fmt: skip
+    def spoiled(job: Job) -> bool:
+        return job.scenario.name == "sharded" and job.scenario.local.scale > enough
 
-    def lasts(job: Job) -> bool:
-        scales.append(job.scenario.local.scale)
-        return job.scenario.local.scale > 0.25
-
-    spoiled_while(monkeypatch, lasts)
-    said = verb("demo", "--out", tmp_path / "demo")
-    assert [list(made) for made in loads] == [list(demo.DEMO), ["sharded"], ["sharded"]]
+    monkeypatch.setattr(demo, "_spoiled", spoiled)
+    said = verb("demo", "--out", home / "demo")
+    assert [list(made) for made in loads] == [list(demo.DEMO), *[["sharded"]] * (len(scales) - 1)]
     full = loads[0]["sharded"]
-    assert [made["sharded"] for made in loads] == [full, full / 2, full / 4]
-    assert scales == [1.0, 0.5, 0.25]
+    assert [made["sharded"] / full for made in loads] == scales
     assert "this machine was too busy for sharded: demand and tables are halved, to scale 0.5" in said.err
-    assert said.code == INVALID, "an invalid run that the generator did not spoil is no matter of the machine"
-
-
-def test_a_machine_that_cannot_send_anything_is_no_failure(
-    verb: Verb, loads: Loads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    spoiled_while(monkeypatch, lambda _job: True)
-    said = verb("demo", "--scale", "0.125", "--out", tmp_path / "demo")
-    assert len(loads) == 2, "down to a sixteenth"
-    assert said.code == DONE
+    assert said.code == code
 
 
 @pytest.mark.parametrize(
@@ -92,21 +80,15 @@ def test_a_run_that_comes_out_otherwise_is_the_machines_matter(
 def test_they_are_loaded_and_judged_and_stand_side_by_side(
     verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, names: tuple[str, ...]
 ) -> None:
-    """In earnest, at a twentieth of their size."""
-    (tmp_path / "scenarios").mkdir()
-    for name in names:
-        a_twentieth(name, tmp_path / "scenarios")
-    monkeypatch.setattr("keyheat.scenario.scenario.SCENARIOS", tmp_path / "scenarios")
+    """In earnest, at a sixteenth of their size."""
+    shorter = "load.duration_s=26"
+    monkeypatch.setattr(demo, "find_scenario", lambda name: (a_shipped(name, shorter), Path(f"{name}.toml")))
     monkeypatch.setattr(demo, "DEMO", names)
     monkeypatch.chdir(tmp_path)
-    said = verb("demo", "--out", "demo")
+    said = verb("demo", "--out", "demo", "--scale", demo.LEAST_SCALE)
     assert "All four side by side: demo/index.html" in said.out
     page = (tmp_path / "demo" / "index.html").read_text(encoding="utf-8")
     assert all(f"{name}/report.html" in page for name in names)
     valid = [check_verdict(tmp_path / "demo" / name, ANSWERS[name]) for name in names]
     assert said.code == (DONE if all(valid) else INVALID), said.err
-
-
-def test_they_are_four_that_last_less_than_a_minute() -> None:
-    assert tuple(ANSWERS) == demo.DEMO
-    assert max(a_shipped(name).load.duration_s for name in ANSWERS) < 60
+    assert max(a_shipped(name).load.duration_s for name in ANSWERS) < 60, "which takes less than a minute"

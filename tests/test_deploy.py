@@ -1,7 +1,7 @@
-"""What is in `deploy/`, and the commands of run.md: valid, of one mind, and they run.
+"""What is in `deploy/`, and the commands of run.md for several machines: valid, and of one mind.
 
-There is no Docker and no cluster here. Their files are held against their schemas, every command line in them
-is read by the parsers that will read it, and the commands themselves run on this machine.
+There is no Docker and no cluster here. Their files are held against their schemas, and every command line in
+them is read by the parsers that will read it. A master and its workers run in tests/load/live/test_page.py.
 """
 
 import json
@@ -10,7 +10,6 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
-from keyheat import runfiles
+from keyheat.cli.local import local as local_command
 from keyheat.scenario.scenario import scenario_from_dict
-from tests.outside import PATIENCE_S, a_readers_environment, end_all, eventually, free_port, get, started
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -40,7 +38,7 @@ print(json.dumps(read, default=str))
 at_night = partial(pytest.param, marks=pytest.mark.nightly)
 PLACES = ("compose", "kubernetes", "page")
 Parsed = dict[str, list[dict[str, Any]]]
-PROCESSES, MASTER, WORKER = re.findall(r"^locust .* --(?:processes|master|worker)\b.*$", PAGE, re.MULTILINE)
+MASTER, WORKER = re.findall(r"^locust .* --(?:master|worker)\b.*$", PAGE, re.MULTILINE)
 
 
 def compose() -> dict[str, Any]:
@@ -124,7 +122,8 @@ def test_compose_keeps_all_in_one_network_so_that_the_endpoint_is_on_this_machin
     services = compose()["services"]
     assert {services[role]["network_mode"] for role in ("master", "worker")} == {"service:endpoint"}
     endpoint = services["endpoint"]
-    port = endpoint["command"][endpoint["command"].index("--port") + 1]
+    _keyheat, local, *options = endpoint["command"]
+    port = local_command.make_context(local, options).params["port"]
     leads, _worker = parsed["compose"]
     target = leads["target"]
     assert target == f"http://127.0.0.1:{port}"
@@ -174,19 +173,9 @@ def test_the_image_has_what_the_programs_import_and_ports_that_the_files_name(na
     assert f"\nUSER {uid[1]}\n" in text
 
 
-def test_what_only_developers_need_has_a_lock_file_of_its_own() -> None:
-    """And a package that both name has one version."""
+def test_a_package_that_both_lock_files_name_has_one_version() -> None:
     used, all_of_it = (pinned(name) for name in ("requirements.lock", "requirements-dev.lock"))
     assert used.items() <= all_of_it.items()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    tools = {name_of(line) for line in project["dependency-groups"]["dev"] if isinstance(line, str)}
-    assert tools <= set(all_of_it)
-    assert not (tools - {"pytest"}) & set(used)  # which Locust brings
-    extras = project["project"]["optional-dependencies"]
-    wanted = {
-        name_of(line) for lines in (project["project"]["dependencies"], *extras.values()) for line in lines
-    }
-    assert wanted - {"keyheat"} <= set(used)
 
 
 def name_of(requirement: str) -> str:
@@ -199,66 +188,3 @@ def pinned(lock: str) -> dict[str, set[str]]:
     for name, version in re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / lock).read_text(encoding="utf-8"), re.M):
         found.setdefault(name, set()).add(version)
     return found
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """Starts a command where `loadtests` and `configs` are; what still runs at the end is killed."""
-    for name in ("loadtests", "configs"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    children: list[subprocess.Popen[str]] = []
-
-    def popen(command: list[str], *more: str) -> "subprocess.Popen[str]":
-        words = (PROGRAMS / command[0], *command[1:], *more)
-        children.append(started(words, tmp_path, a_readers_environment()))
-        return children[-1]
-
-    yield popen
-    end_all(children)
-
-
-@pytest.mark.opens
-@pytest.mark.nightly
-@pytest.mark.parametrize("where", ["compose", "page"])
-def test_the_very_commands_run(start: Callable[..., Any], tmp_path: Path, where: str) -> None:
-    """With free ports. Somebody opens the page, starts the test, watches, and stops it."""
-    web, wire = str(free_port()), str(free_port())
-    if where == "compose":
-        services, port = compose()["services"], str(free_port())
-        endpoint = [word.replace("8000", port) for word in services["endpoint"]["command"]]
-        assert start(endpoint).stdout.readline() == f"ready http://127.0.0.1:{port}\n"
-        master, worker = (
-            [word.replace("8000", port) for word in services[role]["command"]]
-            for role in ("master", "worker")
-        )
-    else:
-        master, worker = shlex.split(MASTER), shlex.split(WORKER)
-    leads = start(master, "--no-report", "--web-port", web, "--master-bind-port", wire)
-    for _ in range(2):
-        start(worker, "--master-port", wire)
-    page = f"http://127.0.0.1:{web}"
-    eventually(
-        lambda: leads.poll() is not None or json.loads(get(f"{page}/worker-count"))["worker_count"] == 2
-    )
-    assert leads.poll() is None, leads.stderr.read()
-    get(f"{page}/swarm", b"user_count=50&spawn_rate=50")
-    now = eventually(lambda: watched(page))
-    assert [one["users"] for one in now["generator"]["processes"]] == [25, 25]
-    assert "keyheat-hotkey" in now["run"]["table"]
-    get(f"{page}/stop", b"")
-    (folder,) = (tmp_path / "reports" / "out").iterdir()
-    run = eventually(lambda: finished(folder))
-    assert run["processes"] == 2
-    assert run["generator"]["missing"] == []
-    leads.terminate()
-    assert leads.wait(PATIENCE_S) == 0
-
-
-def watched(page: str) -> dict[str, Any] | None:
-    now = dict(json.loads(get(f"{page}/keyheat/now")))
-    return now if now["state"] == "loading" and now["throttles"]["total"] > 100 else None
-
-
-def finished(folder: Path) -> dict[str, Any] | None:
-    run = runfiles.read_json(folder / "run.json", runfiles.RUN)
-    return run if run["status"] == "finished" else None

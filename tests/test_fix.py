@@ -56,8 +56,6 @@ def test_repetitions_are_made_by_turns(verb: Verb, runs: Callable[..., Path], ho
 
 def verdict_of(folder: Path, verb: Verb, *more: str) -> tuple[int, dict[str, Any]]:
     said = verb("fix", folder, "--json", "--out", "fixed-it", *more)
-    if not said.out:
-        return said.code, {"error": said.err}
     found = json.loads(said.out)
     return said.code, found | found["data"]
 
@@ -98,33 +96,13 @@ def test_a_limit_that_moves_is_named_and_its_whole_cure_fixes_it(
     assert found["before"][0]["throttles"] > found["after"][0]["throttles"] == 0
 
 
-def changed(run: Path, home: Path, **fields: Any) -> Path:
-    """A copy of a run whose diagnosis recommends something else."""
-    copy = home / "copy"
-    shutil.copytree(run, copy)
-    path = copy / "diagnosis.json"
-    diagnosis = json.loads(path.read_text()) | {"cure": None}
-    diagnosis["recommendations"] = [
-        {"action": "x", "kind": "cure", "why": "", "expected": "", **fields}  # type: ignore[dict-item]
-    ]
-    path.write_text(json.dumps(diagnosis))
-    return copy
-
-
-def test_too_little_is_not_fixed_and_is_exit_code_1(
-    verb: Verb, runs: Callable[..., Path], home: Path
-) -> None:
-    run = changed(runs("too-small", SHORT), home, action="raise_capacity", units=80)
-    code, found = verdict_of(run, verb)
-    assert (code, found["verdict"]) == (1, "not_fixed")
-    assert "nothing throttles yet, but burst capacity serves it" in found["sentence"]
-    assert found["on_burst"] == "800 units/s were consumed where 80 are provisioned."
-
-
 def test_what_no_rerun_can_show_is_exit_code_2_with_what_to_do_by_hand(
     verb: Verb, runs: Callable[..., Path], home: Path
 ) -> None:
-    run = changed(runs("hotkey", SHORTER), home, action="raise_cardinality")
+    run = shutil.copytree(runs("hotkey", SHORTER), home / "copy")
+    diagnosis = json.loads((run / "diagnosis.json").read_text()) | {"cure": None}
+    advice = {"action": "raise_cardinality", "kind": "cure", "why": "", "expected": ""}
+    (run / "diagnosis.json").write_text(json.dumps(diagnosis | {"recommendations": [advice]}))
     said = verb("fix", run)
     assert said.code == 2
     assert "by hand:" in said.err
@@ -134,8 +112,6 @@ def test_what_no_rerun_can_show_is_exit_code_2_with_what_to_do_by_hand(
 
 def test_wrong_use_and_missing_files(verb: Verb, runs: Callable[..., Path], home: Path) -> None:
     hot = runs("hotkey", SHORTER)
-    said = verb("fix", hot, "--recommendation", "pre_warm")
-    assert (said.code, "but back_off, shard_writes" in said.err) == (2, True)
     assert verb("fix", hot, "--table", "mine").code == 2
     assert verb("fix", home / "nowhere").code == 2
     (home / "empty").mkdir()

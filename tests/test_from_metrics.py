@@ -1,11 +1,8 @@
 """`keyheat init --from-metrics`: the rates of a table by what CloudWatch counted, and nothing made up."""
 
 import tomllib
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from botocore.stub import Stubber
@@ -83,11 +80,7 @@ def test_the_hour_that_throttled_most_is_repeated_with_the_keys_that_it_names(ap
     scenario = scenario_from_dict(tomllib.loads(text), "orders.toml")
     assert max(masses_of(scenario.keys.pattern()).shares) == pytest.approx(0.98, abs=0.001)
     assert scenario.tasks[0].per_s == 2.0, "accepted and throttled"
-    assert units_of(scenario.load.item_bytes) == 17
-
-
-def units_of(item_bytes: int) -> int:
-    return -(-item_bytes // 1_024)
+    assert -(-scenario.load.item_bytes // 1_024) == 17, "units of an item"
 
 
 def test_a_table_that_nobody_asked_has_no_rates() -> None:
@@ -103,9 +96,3 @@ def test_who_may_not_ask_is_told_what_it_takes() -> None:
         stub.add_client_error("get_metric_data", "AccessDenied", "no identity-based policy allows it")
         with pytest.raises(NotTaken, match="--from-metrics needs cloudwatch:GetMetricData"):
             measure_traffic(cloudwatch, "orders", [], days=14, now=datetime(2026, 11, 23, tzinfo=UTC))
-
-
-def test_metrics_are_those_of_a_live_table(verb: Callable[..., Any], tmp_path: Path) -> None:
-    said = verb("init", Path(__file__), "--from-metrics")
-    assert said.code == 2
-    assert "--from-metrics reads CloudWatch, and needs a live --table" in said.err

@@ -1,7 +1,6 @@
 """Imports point one way: from what is shown, back to what is measured, back to the model."""
 
 import ast
-import json
 import re
 import subprocess
 import sys
@@ -12,11 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-GROUND = {
-    "addresses", "answers", "bounds", "flags", "heavyhitters", "inputs",
-    "masking", "metrics", "modules", "numbers", "runfiles", "shipped", "terms", "validation", "words",
-}  # fmt: skip
-"""Modules of `keyheat` itself: what every room stands on."""
+GROUND = {path.stem for path in (ROOT / "keyheat").glob("[!_]*.py")}
+"""Modules of `keyheat` itself: what every room stands on. The page names each (test_architecture.py)."""
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 ROOM = r"^\| `(\w+)` \| [^|]+ \|([^|]*)\|$"
 MAY_IMPORT = {
@@ -80,8 +76,6 @@ def test_imports_point_upstream(room: str) -> None:
 
 
 def test_the_ground_stands_on_nothing_and_there_is_no_other_room() -> None:
-    top = {path.stem for path in (ROOT / "keyheat").glob("[!_]*.py")}
-    assert top == GROUND
     for name in GROUND:
         assert rooms(ROOT / "keyheat" / f"{name}.py") <= GROUND | {"model"}
     folders = {path.parent.name for path in (ROOT / "keyheat").glob("*/__init__.py")}
@@ -184,6 +178,17 @@ assert table.to_pandas()["at"].isna().tolist() == [False, True]
 import pandas as pd
 assert pa.array(pd.Series([1.0, float("nan")])).null_count == 1, "pyarrow knows a column of pandas again"
 """,
+    # pyarrow alone is larger than all that an install without extras brings; its verbs are in test_menu.py.
+    "checks, the endpoint and sharding do without extras, and labels of written evidence without the SDK": """
+import contextlib, keyheat, keyheat.endpoint.server, keyheat.sharding
+from keyheat.cli.main import main
+assert main(["analyze", "--evidence", "tests/fuzz/corpus/minutes.json"]) == 0
+assert "boto3" not in sys.modules
+keyheat.assert_label("too-small", label="table")
+with contextlib.suppress(keyheat.CheckFailed):
+    keyheat.assert_no_hot_partition("hotkey")
+assert not {"pyarrow", "pandas", "hdrh", "plotly", "locust", "scipy"} & sys.modules.keys()
+""",
 }
 
 
@@ -193,55 +198,6 @@ def test_a_process_loads_what_it_needs(what: str) -> None:
     words = [sys.executable, "-c", f"import sys\n{PROGRAMS[what]}"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-BASE = {
-    "evidence": "main(['analyze', '--evidence', EVIDENCE])",
-    "plan": "main(['plan', 'hotkey'])",
-    "whatif": "main(['whatif', 'hotkey', 'shards', '-q'])",
-    "queries": "main(['queries', '--table', 'orders'])",
-    "loadtests": "main(['loadtests'])",
-    "schema": "main(['schema'])",
-    "a check that fails": "keyheat.assert_no_hot_partition('hotkey')",
-    "a check of a label": "keyheat.assert_label('too-small', label='table')",
-    "the endpoint": "import keyheat.endpoint.server",
-    "sharding": "import keyheat.sharding",
-}
-"""What is asked of an install without extras."""
-HEAVY = ("pyarrow", "pandas", "hdrh", "plotly", "locust", "scipy")
-SDK = "boto3"
-"""Numbers that somebody wrote down are labelled without it, too."""
-ASKED = """
-import contextlib, io, json, sys
-import keyheat
-from keyheat.cli.main import main
-EVIDENCE = 'tests/fuzz/corpus/minutes.json'
-asked, heavy = map(json.loads, sys.argv[1:])
-loaded, before = {}, set()
-for what, program in asked.items():
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(keyheat.CheckFailed):
-        exec(program)
-    found = set(heavy) & sys.modules.keys()
-    loaded[what], before = sorted(found - before), found
-print(json.dumps(loaded))
-"""
-
-
-@pytest.fixture(scope="module")
-def loaded() -> dict[str, list[str]]:
-    """Which of the heavy libraries each thing loads that the base is asked for, one after the other."""
-    words = [sys.executable, "-c", ASKED, json.dumps(BASE), json.dumps([*HEAVY, SDK])]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return dict(json.loads(done.stdout))
-
-
-@pytest.mark.opens
-@pytest.mark.xdist_group("base")
-@pytest.mark.parametrize("what", BASE)
-def test_the_base_does_without_the_libraries_of_extras(loaded: dict[str, list[str]], what: str) -> None:
-    """pyarrow alone is larger than all that the base brings."""
-    assert set(loaded[what]) <= (set() if what == "evidence" else {SDK})
 
 
 def test_the_checker_sees_nested_imports(tmp_path: Path) -> None:

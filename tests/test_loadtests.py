@@ -52,10 +52,3 @@ def test_a_name_that_there_is_none_of_is_said(verb: Verb, tmp_path: Path) -> Non
     assert "no load test 'hotkeys'" in said.line
     assert "hotkey" in said.line
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_written_is_named(verb: Verb, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    said = verb("loadtests", "copy", "hotkey", tmp_path / "file" / "mine")
-    assert (said.code, said.out) == (2, "")
-    assert said.line == f"keyheat: cannot write {tmp_path / 'file' / 'mine' / 'hotkey.py'}: Not a directory"

@@ -64,7 +64,7 @@ def test_it_agrees_with_the_endpoint(name: str) -> None:
     simulated: Counter[tuple[str | None, ...]] = Counter()
     for seed in (1, 2, 3):
         scenario = few_requests(name).model_copy(update={"seed": seed})
-        one = asked_on_endpoint(scenario).evidence
+        one = asked_on_endpoint(scenario)
         other = evidence_of(simulate(scenario, folder=SCENARIOS))
         assert named(verdict(other)) == named(verdict(one))
         on_endpoint += totals(one)

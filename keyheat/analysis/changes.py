@@ -140,8 +140,11 @@ def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: f
         for cell in sorted(cells, reverse=True)
     ]
     capacity = track.provisioned.at
-    alike = takewhile(lambda at: (1 + NOTABLE) * at[1] > now_per_s or at[1] > (capacity(at[0]) or inf), rates)
-    alike = [cell for cell, _ in alike]
+
+    def is_alike(cell: int, per_s: float) -> bool:
+        return (1 + NOTABLE) * per_s > now_per_s or per_s > (capacity(cell) or inf)
+
+    alike = [cell for cell, _ in takewhile(lambda at: is_alike(*at), rates)]
     calm = _calm(evidence, resource, min([*alike, first_s]))
     if calm is None or now_per_s <= (1 + NOTABLE) * (before_per_s := calm.demand_per_s or 0.0):
         return first_s

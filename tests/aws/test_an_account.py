@@ -23,6 +23,7 @@ import pytest
 from keyheat.runs.formats import Evidence, read_diagnosis
 from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.plausibility import read_evidence
+from tests.agreement import totals
 from tests.endpoint.account import table, units
 
 ON = os.environ.get("KEYHEAT_TEST_AWS") == "1"
@@ -109,23 +110,14 @@ def test_a_small_table_is_throttled_and_says_why(loaded: Loaded) -> None:
 
 def test_its_metrics_arrive_whole_and_agree_with_what_came_back(loaded: Loaded) -> None:
     """CloudWatch's sums are ours: alignment, clock and units all have to be right."""
-    evidence = loaded.evidence
-    assert not evidence.missing
-    consumed = sum(
-        value
-        for series in evidence.series
-        if series.metric == "ConsumedWriteCapacityUnits" and series.index is None
-        for _at, value in series.points
-    )
-    came_back = sum(row.consumed for row in evidence.seconds or () if row.direction == "write")
-    assert consumed == pytest.approx(came_back, rel=0.01)
+    assert not loaded.evidence.missing
+    sums = totals(loaded.evidence)
+    published = sums[None, None, "ConsumedWriteCapacityUnits"]
+    assert published == pytest.approx(sums[None, "write", "units"], rel=0.01)
 
 
-def test_a_run_begins_with_a_minute(loaded: Loaded) -> None:
+def test_a_run_begins_with_a_minute_and_its_table_says_how_warm_it_is(loaded: Loaded) -> None:
     assert loaded.manifest.started_at.second <= 2
-
-
-def test_a_new_table_says_how_warm_it_is(loaded: Loaded) -> None:
     assert loaded.manifest.table.warm is not None
 
 

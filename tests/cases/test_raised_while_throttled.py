@@ -91,12 +91,7 @@ def test_a_value_between_two_raises_is_not_taken_for_their_average() -> None:
     """1,200 WCU/s were in force from 12:14 to 12:21: throttled minutes consumed exactly as many."""
     rates = *[600] * 4, *[1_500] * 3, 1_167, *[800] * 6, *[1_200] * 7, *[1_500] * 9
     refused = *[0] * 7, 24_840, *[52_500] * 6, *[22_500] * 7, *[0] * 9
-    diagnosis = diagnosed(
-        an_evidence(
-            consumed(*rates), throttle_events(*refused), by_averages(800, 800, 880, 1_200, 2_000, 2_200),
-            minutes=30, table={"provisioned": {"read": 5, "write": 2_200}},
-        )
-    )  # fmt: skip
+    diagnosis = raised_twice(rates, refused, (800, 800, 880, 1_200, 2_000, 2_200))
     assert {label.constraint for label in diagnosis.labels} == {"table"}
 
 

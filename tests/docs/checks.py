@@ -50,12 +50,6 @@ def check_pytest(reader: Reader, _page: str) -> None:
     assert f"report: {report.relative_to(reader.folder)}" in reader.printed
 
 
-def check_regress(reader: Reader, _page: str) -> None:
-    """Each export is written."""
-    for name in ("junit.xml", "comment.md", "step.md"):
-        assert (reader.folder / name).stat().st_size > 0, name
-
-
 def check_simulate(reader: Reader, page: str) -> None:
     """The number of throttles in the text is the one of the first command."""
     (first, *_) = sorted((reader.folder / "reports" / "out").glob("hotkey-*/run.json"))
@@ -82,7 +76,6 @@ def check_timeline(reader: Reader, page: str) -> None:
 CHECKS: dict[str, Callable[[Reader, str], None]] = {
     "files.md": check_notebook,
     "pytest.md": check_pytest,
-    "regress.md": check_regress,
     "report.md": check_csv,
     "simulate.md": check_simulate,
 }

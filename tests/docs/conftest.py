@@ -4,7 +4,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,13 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
-from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.server import build_router
-from keyheat.endpoint.service import Service
 from keyheat.evidence import collection, target
 from keyheat.testing.local import LocalDynamoDB
 from tests.docs.page import ROOT, code_of
 from tests.docs.reader import Reader
 from tests.docs.table import NEEDS, Needs
-from tests.endpoint.clients import FakeClock, ServiceApp
+from tests.endpoint.clients import ServiceApp, service_app_at
+from tests.make import a_suite
 from tests.outside import free_port
 from tests.regression.outcomes import twelve_sessions
 
@@ -31,24 +29,11 @@ ORDERS: dict[str, Any] = {
     "KeySchema": [{"AttributeName": "customer", "KeyType": "HASH"}],
     "AttributeDefinitions": [{"AttributeName": "customer", "AttributeType": "S"}],
 }
-SMALL_SUITE = """
-format = "keyheat.suite/1"
-name = "smoke"
-question = "Is it as good as it was?"
-repetitions = 2
-[[gates]]
-measure = "units_per_operation.write"
-[[cases]]
-scenario = "too-small"
-expects = "table"
-set = ["load.duration_s=3", "table.provisioned.write=2", "keys.keys=10"]
-"""
+SMALL_SUITE = a_suite("smoke", "load.duration_s=3", "table.provisioned.write=2", more='expects = "table"')
 FAILING = """
 import boto3
 import keyheat
 import pytest
-
-SEEN = []
 
 
 def test_hot():
@@ -57,16 +42,14 @@ def test_hot():
 
 @pytest.mark.parametrize("time", [1, 2])
 def test_tables_of_the_session_stay(dynamodb_local_session, time):
-    client = boto3.client("dynamodb")
-    if not dynamodb_local_session.tables():
-        client.create_table(
+    if time == 1:
+        boto3.client("dynamodb").create_table(
             TableName="kept",
             KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
             AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
-    SEEN.append(client.describe_table(TableName="kept")["Table"]["TableId"])
-    assert SEEN == [SEEN[0]] * time
+    assert len(dynamodb_local_session.tables()) == 1
 """
 
 
@@ -129,12 +112,10 @@ def orphans(account: Reader) -> Reader:
     return account
 
 
-@pytest.fixture
-def insights(repository: Reader) -> Reader:
-    """A table of others with Contributor Insights, one key of which was hot for a minute, an hour ago."""
-    clock = FakeClock(time.time() // 3600 * 3600 - 3600)
-    service = Service(clock=clock)
-    app = ServiceApp(clock, service, build_router(Regions(service)))
+def a_table_with_insights() -> ServiceApp:
+    """A table of others, with Contributor Insights, one key of which was hot for a minute, an hour ago."""
+    app = service_app_at()
+    app.clock.now_s = time.time() // 3600 * 3600 - 3600
     app.ddb.create_table(
         **ORDERS, ProvisionedThroughput={"ReadCapacityUnits": 10, "WriteCapacityUnits": 10_000}
     )
@@ -143,21 +124,7 @@ def insights(repository: Reader) -> Reader:
         ContributorInsightsAction="ENABLE",
         ContributorInsightsMode="ACCESSED_AND_THROTTLED_KEYS",
     )
-    start_s = app.clock()
-    heat(app)
-    app.clock.advance(120)
-    repository.patch.setattr(collection, "boto3_clients", lambda **_options: app.client)
-    repository.patch.setattr("time.sleep", lambda _seconds: None)
-    repository.moved = {
-        "2026-11-20T12:00:00Z": f"{datetime.fromtimestamp(start_s, UTC):%FT%TZ}",
-        "2026-11-20T12:30:00Z": f"{datetime.fromtimestamp(start_s + 60, UTC):%FT%TZ}",
-    }
-    return repository
-
-
-def heat(app: ServiceApp) -> None:
-    """Writes of 300 units to one key, six a second for a minute."""
-    item = {"customer": {"S": "whale"}, "basket": {"S": "x" * 300_000}}
+    item = {"customer": {"S": "whale"}, "basket": {"S": "x" * 300_000}}  # 300 units
     for _second in range(59):
         app.clock.advance(1)
         for _ in range(6):
@@ -165,16 +132,26 @@ def heat(app: ServiceApp) -> None:
                 app.ddb.put_item(TableName="orders", Item=item)
             except app.ddb.exceptions.ProvisionedThroughputExceededException:
                 continue
+    return app
 
 
 @pytest.fixture
-def incident(insights: Reader) -> Reader:
+def incident(repository: Reader) -> Reader:
     """The files that somebody has after an incident, and Contributor Insights on a table."""
 
     def refused(_service: str) -> Any:
         raise NoCredentialsError
 
-    insights.patch.setattr(target, "boto3_clients", lambda **_options: refused)
+    app = a_table_with_insights()
+    end = datetime.fromtimestamp(app.clock() // 60 * 60 + 60, UTC)
+    app.clock.advance(120)
+    repository.patch.setattr(collection, "boto3_clients", lambda **_options: app.client)
+    repository.patch.setattr("time.sleep", lambda _seconds: None)
+    repository.moved = {
+        "2026-11-20T12:00:00Z": f"{end - timedelta(minutes=1):%FT%TZ}",
+        "2026-11-20T12:30:00Z": f"{end:%FT%TZ}",
+    }
+    repository.patch.setattr(target, "boto3_clients", lambda **_options: refused)
     shutil.copy(ROOT / "tests" / "evidence" / "logs" / "s3-export.log", "app.log")
     minutes = [f"2026-11-20T12:{minute:02}:00Z" for minute in range(10)]
     rows = [
@@ -185,23 +162,18 @@ def incident(insights: Reader) -> Reader:
     Path("table.json").write_text(json.dumps({"Table": described}))
     points = [{"Timestamp": at, "Sum": 3.0, "Unit": "Count"} for at in minutes]
     Path("w.json").write_text(json.dumps({"Label": "WriteThrottleEvents", "Datapoints": points}))
-    return insights
-
-
-@pytest.fixture
-def history(repository: Reader) -> Reader:
-    twelve_sessions(Path("reports/history.sqlite").absolute())
     return repository
 
 
 @pytest.fixture
-def suites(history: Reader) -> Reader:
+def suites(repository: Reader) -> Reader:
     """A suite of the same name as ours, which takes a moment, and sessions of another one."""
+    twelve_sessions(Path("reports/history.sqlite").absolute())
     Path("suites").mkdir()
     Path("suites/smoke.toml").write_text(SMALL_SUITE)
-    history.patch.setattr("keyheat.regression.suite.SUITES", Path("suites").absolute())
-    history.patch.setenv("GITHUB_STEP_SUMMARY", "step.md")
-    return history
+    repository.patch.setattr("keyheat.regression.suite.SUITES", Path("suites").absolute())
+    repository.patch.setenv("GITHUB_STEP_SUMMARY", "step.md")
+    return repository
 
 
 @pytest.fixture

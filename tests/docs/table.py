@@ -72,9 +72,9 @@ AT = {
     "keyheat run hotkey sharded --out reports/out/cures": "tests/test_series.py",
     EXISTING: "tests/load/existing/test_existing_run.py",
     "keyheat clean reports/out/mine": "tests/load/existing/test_existing_run.py",
-    "locust -f loadtests/hotkey.py --headless --processes 2 -t 60s": "tests/test_deploy.py",
-    "locust -f loadtests/hotkey.py --master": "tests/test_deploy.py",
-    "locust -f loadtests/hotkey.py --worker --master-host 127.0.0.1": "tests/test_deploy.py",
+    "locust -f loadtests/hotkey.py --headless --processes 2 -t 60s": "tests/load/test_aggregate_runs.py",
+    "locust -f loadtests/hotkey.py --master": "tests/load/live/test_page.py",
+    "locust -f loadtests/hotkey.py --worker --master-host 127.0.0.1": "tests/load/live/test_page.py",
     "pytest": "the next command",
 }
 """Commands that are run at another place."""

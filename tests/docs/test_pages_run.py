@@ -180,16 +180,8 @@ def test_commands_stand_in_blocks_that_are_marked() -> None:
     assert [block.where for block in plain if typed.search(block.text)] == []
 
 
-@pytest.mark.parametrize(
-    ("shown", "missing"),
-    [
-        ("1,190 WCU/s\n  accepted at 08:06", None),
-        ("1,190 WCU/s\n...\nShard the\nkey", None),
-        ("1,191 WCU/s accepted", "1,191 WCU/s accepted"),
-        ("Shard the key\n...\n1,190 WCU/s", "\n1,190 WCU/s"),
-    ],
-    ids=["moved", "elided", "another number", "another order"],
-)
-def test_what_was_not_printed_is_missing(shown: str, missing: str | None) -> None:
+def test_what_was_not_printed_is_missing() -> None:
+    """Moments and line breaks may differ, and `...` leaves something out; numbers may not."""
     printed = "before: 1,190\nWCU/s accepted at 11:30\nand more\nShard the key\n"
-    assert find_missing(shown, printed) == missing
+    assert find_missing("1,190 WCU/s\n  accepted at 08:06\n...\nShard the\nkey", printed) is None
+    assert find_missing("1,191 WCU/s accepted", printed) == "1,191 WCU/s accepted"

@@ -16,8 +16,7 @@ from keyheat.scenario.variants import without_scaling
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import Simulation, simulate
 from tests.agreement import SHORT, verdict
-from tests.make import SCENARIOS
-from tests.small_runs import SAMPLED
+from tests.make import SAMPLED, SCENARIOS
 
 First = tuple[str, str, float] | None
 """The constraint and the resource that throttle first, and the second; None: nothing throttles."""

@@ -1,7 +1,5 @@
 """A folder has one writer: of several who ask at once, each gets another one, or is told."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +10,6 @@ import pytest
 from keyheat.runs.claims import Claim, Taken, claim, claim_new, claim_numbered, hold, is_claimed
 
 MANY = 8
-ROOT = Path(__file__).parents[2]
 
 
 def at_once(ask: Callable[[], Claim]) -> list[Claim | None]:
@@ -44,24 +41,6 @@ def test_one_of_many_gets_the_folder_that_all_want(tmp_path: Path, there: bool) 
 def test_each_of_many_gets_one_of_its_own(tmp_path: Path, ask: Callable[[Path], Claim]) -> None:
     got = [one.folder.name for one in at_once(lambda: ask(tmp_path / "run")) if one]
     assert sorted(got) == ["run", *(f"run-{number}" for number in range(2, MANY + 1))]
-
-
-@pytest.mark.opens
-def test_processes_do_not_share_one(tmp_path: Path) -> None:
-    """The lock goes with its process, whatever ends that."""
-    code = "import sys; from pathlib import Path; from keyheat.runs.claims import hold; \
-hold(Path(sys.argv[1])); print('held', flush=True); input()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path / "run")],
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as child:  # fmt: skip
-        assert child.stdout is not None
-        assert child.stdout.readline() == "held\n"
-        with pytest.raises(Taken, match=r"run: another run is being made there now; .*\(--out\)"):
-            hold(tmp_path / "run")
-        child.kill()
-    with hold(tmp_path / "run"):
-        pass
 
 
 def test_a_folder_with_something_in_it_is_not_free_but_may_be_held(tmp_path: Path) -> None:

@@ -92,18 +92,14 @@ VAST = points(("12:00:00", 3e14), ("12:01:00", 3e14))
 WRONG: list[tuple[str, Any, str]] = [
     ("format", "keyheat.evidence/2", "states format 'keyheat.evidence/2'; this version reads"),
     ("series.0.points.0.1", -1, "greater than or equal to 0, got -1 @ $.series[0].points[0][1]"),
-    ("series.0.points.0.1", "NaN", "finite number, got 'NaN' @ $.series[0].points[0][1]"),
     ("series.0.points.0.1", 1e16, "1e+16 is more than any table has @ $.series[0].points[0]"),
     ("series.0.points.0.0", "2026-11-20T12:00:00", "a time needs its zone"),
     ("series.0.points.0.0", "0001-01-01T00:00:00+14:00", "a year from 1 to 9999"),
     ("series.0.points.0.0", "2026-11-20T12:00:30Z", "30Z is not a whole minute @ $.series[0].points[0]"),
     ("series.0.points.1.0", "2026-11-20T12:10:00Z", "is outside the window @ $.series[0].points[1]"),
-    ("series.0.points.0.0", "2026-11-20T11:59:00Z", "is outside the window @ $.series[0].points[0]"),
-    ("series.1.points.0.0", "2026-11-20T11:49:00Z", "is outside the window @ $.series[1].points[0]"),
     ("series.0.points", TWICE, "6, where points[0] says 5 for the same time @ $.series[0].points[2]"),
     ("series.0.period_s", 300, "60 s after points[0], in a series of 300 s @ $.series[0].points[1]"),
     ("series.0.period_s", 61, "a period is a multiple of 60 s, a day at most, got 61 @ $.series[0].period_s"),
-    ("series.0.period_s", 172_800, "a day at most"),
     ("series.0.statistic", "Average", "Units is read as Sum, got 'Average' @ $.series[0].statistic"),
     ("series.0.unit", "Percent", "is in Count, got 'Percent' @ $.series[0].unit"),
     (
@@ -120,18 +116,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("seconds.0.throttled", 1_301, "1,301 throttled of 1,300 attempts @ $.seconds[0]"),
     ("seconds.0.throttled", 0, "41 throttled writes, where $.seconds has 1,300 attempts and none throttled"),
     ("seconds.1", GOOD["seconds"][0] | {"attempts": 1_400}, "something else of its second than $.seconds[0]"),
-    ("contributors.0.index", "by_hour", "no index 'by_hour'; it has by_day @ $.contributors[0].index"),
-    ("contributors.0.period_s", 10**15, "a day at most, got 1000000000000000 @ $.contributors[0].period_s"),
     ("contributors.0.total", 1e16, "1e+16 is more than any table has @ $.contributors[0].total"),
-    ("contributors.0.keys.0.value", 1e15, "1e+15 is more than any table has @ $.contributors[0].keys[0]"),
     ("contributors.0.keys.0.points", VAST, "6e+14 is more than any table has @ $.contributors[0].keys[0]"),
-    ("window", None, "@ $.window"),
     ("window.end", "2026-11-20T12:00:00Z", "the window ends before it starts"),
     ("window.end", "2028-11-20T12:00:00Z", "CloudWatch keeps 455 days: take a shorter one @ $.window"),
     ("window.end", "9999-11-20T12:00:00Z", "outside the years 2012 to 2200 @ $.window"),
     ("table.provisioned.write", 0, "1 unit/s or more, got 0; leave out the unknown @ $.table.provisioned"),
     ("table.indexes.1", {"name": "by_day"}, "index 'by_day' is there twice @ $.table.indexes[1]"),
-    ("table.throughput", 5, "unknown field @ $.table.throughput"),
 ]
 
 
@@ -144,22 +135,10 @@ def test_what_cannot_be_true_is_refused_with_its_place(
     assert said.startswith(str(tmp_path))
 
 
-def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
-    said = refusal(
-        changed(("series.0.period_s", 59), ("series.1.index", "x"), ("seconds.0.throttled", 9_999)), tmp_path
-    )
-    assert "3 errors" in said
-    for place in ("$.series[0].period_s", "$.series[1].index", "$.seconds[0]"):
-        assert place in said
-
-
 TAKEN: list[tuple[str, Any]] = [
     ("throttles", None),
-    ("seconds", None),
-    ("series", []),
     ("table", {"name": "t"}),
     ("series.0.metric", "ReturnedItemCount"),
-    ("series.0.unit", "Count"),
     ("series.1.statistic", "Maximum"),
     ("series.0.points.0.0", "2026-11-20T14:00:00+02:00"),
     ("throttles.0.second", "2026-11-20T11:55:00Z"),  # another machine's clock
@@ -181,18 +160,15 @@ def test_a_period_that_began_before_the_window_still_speaks_of_it(tmp_path: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["points", "throttles", "series"])
-def test_ten_thousand_mistakes_are_counted_not_listed(what: str, tmp_path: Path) -> None:
-    number = 10_000 if what != "series" else 2_000
-    wrong = {
-        "points": ("series.0.points", [["2026-11-20T12:00:00Z", -1]] * number),
-        "throttles": ("throttles", [{**GOOD["throttles"][0], "count": -1}] * number),
-        "series": ("series", [GOOD["series"][0]] * number),
-    }
-    said = refusal(changed(wrong[what]), tmp_path)
-    count = number - (what == "series")
-    assert f"{count:,} errors" in said
-    assert f"and {count - 20:,} more" in said
+@pytest.mark.parametrize(
+    ("place", "row"),
+    [("series.0.points", ["2026-11-20T12:00:00Z", -1]), ("throttles", GOOD["throttles"][0] | {"count": -1})],
+    ids=["points", "throttles"],
+)
+def test_ten_thousand_mistakes_are_counted_not_listed(place: str, row: Any, tmp_path: Path) -> None:
+    said = refusal(changed((place, [row] * 10_000)), tmp_path)
+    assert "10,000 errors" in said
+    assert "and 9,980 more" in said
     assert len(said.splitlines()) == 22
 
 

@@ -25,8 +25,7 @@ from keyheat.simulator.whatif import (
     throttled_directions,
 )
 from keyheat.words import Direction, label_of
-from tests.make import a_scenario, a_shipped, with_nights
-from tests.small_runs import SAMPLED
+from tests.make import SAMPLED, a_scenario, a_shipped, with_nights
 
 WRITE, READ = Direction.WRITE, Direction.READ
 

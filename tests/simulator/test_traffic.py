@@ -12,8 +12,7 @@ from keyheat.model.units import read_units
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic, sent_together
 from keyheat.simulator.traffic import traffic_of
-from tests.make import SCENARIOS, a_shipped
-from tests.small_runs import SAMPLED
+from tests.make import SAMPLED, SCENARIOS, a_shipped
 
 Refuse = Callable[[Flow], FlowAnswer]
 

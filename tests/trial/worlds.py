@@ -1,19 +1,13 @@
 """Scenarios of a trial as an endpoint with some behaviour answers them, on a virtual clock."""
 
-import json
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import cast
 
-from keyheat.cli.simulate import diagnosed
-from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import behaving
-from keyheat.runfiles import EVIDENCE, FILES, RUN
-from keyheat.runs.formats import write_evidence
-from keyheat.simulator.folder import write_run
 from keyheat.simulator.jobs import Job
 from keyheat.simulator.simulate import Simulation
+from tests import loaded_runs
 from tests.asked_endpoint import AskedEndpoint
 from tests.one_by_one import asked_one_by_one
 from tools.trial.record import Observed, ScenarioName, Trial, observed_simulation
@@ -43,13 +37,4 @@ def trial_of(scenarios: list[Observed], **more: object) -> Trial:
 
 def written_run(job: Job, *behaviour: str, bound: bool = False, status: str = "finished") -> int:
     """The run directory of such a load; gives the exit code."""
-    simulation = sent(job.folder.name, behaviour)
-    write_run(simulation, job.folder, scenario_path=str(job.path))
-    write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
-    path: Path = job.folder / FILES[RUN]
-    content = json.loads(path.read_text())
-    content |= {"target": "local", "status": status}
-    content["generator"] = {"bound": bound, "checks": ["late arrivals"] if bound else []}
-    path.write_text(json.dumps(content))
-    diagnosed(job.folder)
-    return 3 if bound else 0
+    return loaded_runs.written_run(job, sent(job.folder.name, behaviour), bound=bound, status=status)
