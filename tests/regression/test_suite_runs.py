@@ -9,7 +9,6 @@ import pytest
 from keyheat.regression.session import plan_runs
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import with_shards
-from tests.make import a_shipped
 from tests.regression.outcomes import a_suite_case, a_suite_of
 
 FOLDER = Path("runs")
@@ -47,12 +46,6 @@ def test_both_of_a_pair_have_the_same_seed_and_each_its_scenario() -> None:
     for run in runs:
         assert run.scenario.keys.shards == (2 if run.side == "before" else 20)
         assert run.scenario.model_copy(update={"seed": 1}) == (few if run.side == "before" else one.scenario)
-
-
-def test_no_seed_is_too_large_for_a_scenario() -> None:
-    last = a_shipped("sharded").model_copy(update={"seed": 2**63 - 1})
-    runs = plan_runs(a_suite_of(case("a", scenario=last, repetitions=2)), FOLDER)
-    assert [run.scenario.seed for run in runs] == [2**63 - 1, 0]
 
 
 @pytest.mark.parametrize("name", ["sharded", "replay"])

@@ -63,19 +63,8 @@ ON_BURST = {"labels": (), "constraint": "none", "measures": {"capacity_used.writ
         (a_case(), "table", [f"hotkey is expected to be limited by table, and {BY}."]),
         (a_case(), None, [f"hotkey {BY}; its scenario names no expected limit."]),
         (a_case(**ON_BURST), None, ["hotkey runs on burst capacity: writes of the table at 120 % of their"]),
-        (
-            a_case(**ON_BURST),
-            "none",
-            ["hotkey runs on burst capacity: writes of the table at 120 % of their"],
-        ),
     ],
-    ids=[
-        "as expected",
-        "another limit",
-        "nothing expected",
-        "burst capacity",
-        "burst capacity, none expected",
-    ],
+    ids=["as expected", "another limit", "nothing expected", "burst capacity"],
 )
 def test_what_a_first_session_would_accept_silently_is_said(
     case: CaseMade, expected: str | None, says: list[str]
