@@ -91,21 +91,6 @@ def test_hot_keys_have_their_own_retries() -> None:
     assert asked == pytest.approx(consumed + units * throttles)
 
 
-def test_without_retries_it_is_the_run_that_it_was() -> None:
-    scenario, path = find_scenario("hotkey", ("load.duration_s=8", "client.sdk='boto3-2026'"))
-    plain, _path = find_scenario("hotkey", ("load.duration_s=8",))
-    assert (
-        simulate(scenario, folder=path.parent).client.attempts
-        == simulate(plain, folder=path.parent, policy=plain.client.retries).client.attempts
-    )
-
-
-def test_adaptive_clients_hold_back() -> None:
-    run = simulated("client.sdk='js-v3'", "client.mode='adaptive'")
-    assert run.counted["retries.held_s"] > 0
-    assert run.client.throttled[Direction.WRITE] < 0.2 * run.client.attempts[Direction.WRITE]
-
-
 def test_who_is_held_back_until_the_end_was_never_sent_and_is_still_waiting() -> None:
     run = simulated("client.sdk='boto3-2026'", "client.mode='adaptive'", "client.clients=3")
     counted, sent = run.counted, run.client.attempts[Direction.WRITE]

@@ -2,19 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from keyheat.load.run import launch
 from keyheat.scenario.scenario import load_scenario
-from keyheat.simulator.jobs import find_scenarios, new_folder
+from keyheat.simulator.jobs import new_folder
 from tests.make import SCENARIOS
-
-
-def test_a_load_test_that_is_not_there_is_a_mistake_of_the_scenario(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text((SCENARIOS / "hotkey.toml").read_text().replace('loadtest = "hotkey"', 'loadtest = "no"'))
-    with pytest.raises(ValueError, match=r"'no'.* there is no no\.py.*hotkey.*\./FILE\.py.* @ \$\.loadtest"):
-        find_scenarios([str(path)])
 
 
 def test_folders_that_are_named_in_one_second_are_different_ones(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, Tr
 from keyheat.simulator.masses import even_masses, masses_of
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.rows import seconds_table
-from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation, simulate
+from keyheat.simulator.simulate import SIMULATED_START_S, Simulation, simulate
 from keyheat.words import Capacity
 from tests.make import a_scenario
 from tests.simulator.sent import READ, WRITE
@@ -143,17 +143,9 @@ def test_items_of_a_batch_have_no_reason() -> None:
 
 
 def test_the_record_stays_small() -> None:
-    client = ClientRecord()
-    masses = masses_of(Uniform(10))
-    for second in range(0, 4 * WINDOWS_KEPT * 5, 5):
-        answer = FlowAnswer(flow=put(keys=masses), attempts=1, accepted=1, units=1.0)
-        client.saw(second, [answer])
-    assert len(client.seconds) == 4 * WINDOWS_KEPT
-    run = simulate(scenario(10), traffic=Script(put(keys=masses)))
-    history = run.client.keys[WRITE]
-    uses = Script(put(keys=masses))
-    simulate(scenario(1), traffic=uses)
-    ((answer,),) = uses.answers
+    script = Script(put(keys=masses_of(Uniform(10))))
+    history = simulate(scenario(1), traffic=script).client.keys[WRITE]
+    ((answer,),) = script.answers
     for second in range(0, 3 * WINDOWS_KEPT * 5, 5):
         history.add(int(SIMULATED_START_S) + 100 + second, answer)
     assert len(history.windows) <= WINDOWS_KEPT + 1
