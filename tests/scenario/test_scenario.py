@@ -114,18 +114,12 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
     ("keys", "pattern"),
     [
         ({"kind": "uniform", "keys": 7}, Uniform(7)),
-        ({"kind": "uniform", "keys": 7, "prefix": "status"}, Uniform(7, "status")),
         ({"kind": "hot_key", "share": 0.5, "keys": 3}, HotKeys(0.5, 3)),
-        (
-            {"kind": "hot_key", "share": 0.5, "prefix": "device"},
-            HotKeys(0.5, hot="device-hot", prefix="device"),
-        ),
+        ({"kind": "hot_key", "share": 0.5, "prefix": "a"}, HotKeys(0.5, hot="a-hot", prefix="a")),
         ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, HotKeys(0.8, hot_keys=4)),
         ({"kind": "zipf", "exponent": 1.1, "keys": 50}, Zipf(1.1, 50)),
         ({"kind": "sequential", "prefix": "invoice"}, Sequence("invoice")),
         ({"values": {"ups": 45, "dhl": 25}}, Weighted(("ups", "dhl"), (45, 25))),
-        ({"kind": "values", "values": {"ups": 1}}, Weighted(("ups",), (1,))),
-        ({"kind": "date", "day_s": 20}, DateKey(20.0)),
         ({"kind": "date", "day_s": 20, "first_day": "2026-03-01"}, DateKey(20.0, date(2026, 3, 1))),
         ({"kind": "date", "day_s": 20, "rounded_to": "hour"}, DateKey(20.0, rounded_to="hour")),
     ],
@@ -141,11 +135,6 @@ def test_keys_become_a_pattern(keys: dict[str, Any], pattern: KeyPattern) -> Non
         (2_000, UniformSize(2_000, 2_000)),
         ({"kind": "uniform", "low": 200, "high": 900}, UniformSize(200, 900)),
         ({"kind": "lognormal", "median": 700, "sigma": 1}, LognormalSize(700, 1.0, 100, 409_600)),
-        (
-            {"kind": "lognormal", "median": 700, "sigma": 1, "min": 500, "max": 900},
-            LognormalSize(700, 1.0, 500, 900),
-        ),
-        ({"kind": "choice", "sizes": [200, 300]}, ChoiceSize((200, 300), (1.0, 1.0))),
         ({"kind": "choice", "sizes": [200, 300], "weights": [1, 3]}, ChoiceSize((200, 300), (1.0, 3.0))),
     ],
 )
@@ -153,9 +142,8 @@ def test_item_bytes_is_a_number_or_a_distribution(stated: Any, size: ItemSize) -
     scenario = scenario_from_dict(a_raw_scenario(load={"item_bytes": stated}), "x")
     assert scenario.load.item_size() == size
     assert scenario.load.mean_item_bytes == size.mean_bytes
-    assert scenario.load.mean_read_units(consistent=False) * 2 == scenario.load.mean_read_units(
-        consistent=True
-    )
+    strong, eventual = (scenario.load.mean_read_units(consistent=strongly) for strongly in (True, False))
+    assert strong == 2 * eventual
     assert scenario_from_dict(scenario.model_dump(mode="json"), "run.json") == scenario
 
 

@@ -52,6 +52,7 @@ def scenario(**load: Any) -> Scenario:
     return a_scenario(load=load)
 
 
+SINE = {"kind": "sine", "low_per_s": 5, "high_per_s": 15, "period_s": 60}
 STEPS = [{"per_s": 10, "for_s": 30}, {"per_s": 50, "for_s": 30}]
 
 
@@ -59,21 +60,12 @@ STEPS = [{"per_s": 10, "for_s": 30}, {"per_s": 50, "for_s": 30}]
     ("load", "unit", "rates"),
     [
         ({}, "requests", (1_000, 1_000)),
-        ({"shape": {"kind": "constant"}, "requests_per_s": 7}, "requests", (7, 7)),
         ({"shape": {"kind": "ramp", "from_per_s": 0, "to_per_s": 60}}, "requests", (0, 30)),
         ({"shape": {"kind": "steps", "steps": STEPS}}, "requests", (10, 50)),
         ({"shape": {"kind": "spike", "peak_per_s": 9, "at_s": 25, "for_s": 10}}, "requests", (1_000, 9)),
         ({"arrivals": "poisson", "write_units_per_s": 500}, "WCU", (500, 500)),
         ({"arrivals": "constant", "read_units_per_s": 50}, "RCU", (50, 50)),
-        (
-            {
-                "arrivals": "constant",
-                "write_units_per_s": 5,
-                "shape": {"kind": "sine", "low_per_s": 5, "high_per_s": 15, "period_s": 60},
-            },
-            "WCU",
-            (5, 15),
-        ),
+        ({"arrivals": "constant", "write_units_per_s": 5, "shape": SINE}, "WCU", (5, 15)),
     ],
 )
 def test_a_shape_is_in_its_targets_unit(load: dict[str, Any], unit: str, rates: tuple[float, float]) -> None:
