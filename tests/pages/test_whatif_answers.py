@@ -11,12 +11,12 @@ import pytest
 
 from keyheat.model.resources import Cause
 from keyheat.model.retries import policy_named
-from keyheat.scenario.scenario import load_scenario
+from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.show.answer import json_of
 from keyheat.show.html import html_of
 from keyheat.show.markdown import markdown_of
-from keyheat.show.retries import found_in, retries_answer, retry_figure, sentence_of
+from keyheat.show.retries import retries_answer, retry_figure
 from keyheat.show.whatif import exit_code_of, search_answer, together
 from keyheat.simulator.outcome import LimitHit
 from keyheat.simulator.questions import Question
@@ -147,37 +147,26 @@ def test_every_request_has_one_fate_and_every_bar_is_the_whole() -> None:
     assert [sum(parts) for parts in zip(*drawn.values(), strict=True)] == [100, 100, 100]
 
 
-def test_transactions_that_met_another_one_are_a_part_of_their_own() -> None:
-    runs = (retried_run("none", conflicts=20), retried_run("boto3-2026", later=20, conflicts=20))
-    assert sentence_of(runs) == (
-        "With boto3-2026 none of 100 requests are given up; no policy that was tried loses fewer. 20 % of "
-        "the requests are cancelled for a conflict with another transaction on the same item; no SDK sends "
-        "those again."
-    )
-    calm = retried_run("none", at_once=80, conflicts=20)
-    answer = retries_answer(HOTKEY, [calm, calm], 1)
-    assert answer.sentence.startswith(
-        "Nothing is throttled, so no client retries: 80 of 100 requests are accepted. 20 % of the requests"
-    )
-    assert answer.tables[0].rows[0]["conflict"] == "20"
-    nothing = retried_run("boto3-2026", at_once=0)
-    assert retries_answer(HOTKEY, [NONE, nothing], 1).tables[0].rows[1]["p50"] == "–"
-
-
-def test_the_own_client_is_named_with_its_quota(tmp_path: Path) -> None:
-    file = tmp_path / "own.toml"
+def own_client(folder: Path) -> Scenario:
+    file = folder / "own.toml"
     client = "[client]\nsdk = 'js-v3'\nmode = 'adaptive'\nattempts = 6\nquota_tokens = 50\n"
     file.write_text(f"{(SCENARIOS / 'hotkey.toml').read_text(encoding='utf-8')}\n{client}", encoding="utf-8")
-    own = load_scenario(file)
-    answer = retries_answer(own, (NONE, replace(BUSY, policy=own.client.policy)), 3)
-    assert answer.sentence.startswith("With js-v3-adaptive, attempts 6, quota 50, 20 % of 100 requests")
-    said = " ".join(on_screen(answer).split())
-    assert "500 tokens, the scenario's own with 50 (--clients N)" in said
-    assert "…" not in said
+    return load_scenario(file)
 
 
-def test_what_an_adaptive_client_sends_late_feeds_on_no_retries() -> None:
-    later = replace(BUSY, policy=policy_named("boto3-2026-adaptive"), throttled_per_s=(4,) * 13)
-    assert [one for one in found_in([NONE, later]) if "sustain" in one] == []
-    assert "take 5 ms at p50 and 1.5 s at p99" in next(found_in([NONE, later]))
-    assert "sustain" in next(found_in([NONE, replace(later, policy=BUSY.policy)]))
+def test_what_an_answer_says_of_policies(tmp_path: Path, golden: Golden) -> None:
+    own, met = own_client(tmp_path), retried_run("none", conflicts=20)
+    late = replace(BUSY, policy=policy_named("boto3-2026-adaptive"), throttled_per_s=(4,) * 13)
+    calm = retried_run("none", at_once=80, conflicts=20)
+    answers = {
+        "transactions met": retries_answer(
+            HOTKEY, (met, retried_run("boto3-2026", later=20, conflicts=20)), 1
+        ),
+        "transactions met, and nothing throttled": retries_answer(HOTKEY, (calm, calm), 1),
+        "nothing accepted": retries_answer(HOTKEY, (NONE, retried_run("boto3-2026", at_once=0)), 1),
+        "the scenario's own client": retries_answer(own, (NONE, replace(BUSY, policy=own.client.policy)), 3),
+        "what an adaptive client sends late feeds on no retries": retries_answer(HOTKEY, (NONE, late), 1),
+        "what another sends late does": retries_answer(HOTKEY, (NONE, replace(late, policy=BUSY.policy)), 1),
+    }
+    shown = "".join(f"== {name}\n{trimmed(on_screen(answer))}\n" for name, answer in answers.items())
+    golden(GOLDEN / "whatif-policies.txt", shown)

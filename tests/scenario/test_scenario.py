@@ -18,7 +18,6 @@ from keyheat.scenario.scenario import (
     scenario_from_dict,
 )
 from keyheat.scenario.sizes import ChoiceSize, ItemSize, LognormalSize, UniformSize
-from tests.agreement import MOST_PER_S
 from tests.make import a_raw_scenario
 
 ROOT = Path(__file__).parents[2]
@@ -57,23 +56,6 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "configs/scenarios").glob("*.toml")), ids=lambda p: p.stem)
 def test_shipped_scenarios_are_right(path: Path) -> None:
     assert load_scenario(path).name == path.stem
-
-
-ABOUT_REQUESTS = {  # how often a view or an order changes one item, however large it is
-    "aggregate-scan", "aggregate-stream", "aggregate-transaction", "leaderboard", "leaderboard-sharded",
-}  # fmt: skip
-
-
-def test_a_scenario_asks_for_units_and_not_for_requests_that_a_small_machine_cannot_send() -> None:
-    loads = {path.stem: load_scenario(path).load for path in (ROOT / "configs/scenarios").glob("*.toml")}
-    many = {
-        name
-        for name, load in loads.items()
-        if load.arrivals != "trace"
-        and load.rate_shape().highest_per_s / (load.mean_write_units if load.write_units_per_s else 1)
-        > MOST_PER_S
-    }
-    assert many == ABOUT_REQUESTS
 
 
 @pytest.mark.slow
