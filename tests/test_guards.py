@@ -60,6 +60,7 @@ def test_yes_goes_on_and_is_passed_on_with_everything_else(verb: Verb, started: 
     passed_on = " ".join(command)
     said = "--yes --allow-table a --allow-table b --keep-table --max-units 5000000000.0 --no-align"
     assert said in passed_on
+    assert "--run-time" not in command, "the scenario says how long, and not in whole seconds alone"
 
 
 def test_on_this_machine_nobody_is_asked(verb: Verb, started: list[list[str]]) -> None:

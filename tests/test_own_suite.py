@@ -181,15 +181,6 @@ def test_a_suite_that_is_there_is_not_made_anew(verb: Verb, scenario: Path) -> N
     assert "# mine" not in suite.read_text(encoding="utf-8")
 
 
-def test_a_second_suite_does_not_take_the_schedule_of_the_first(verb: Verb, written: Path) -> None:
-    before = (written / "keyheat.cron").read_bytes()
-    refused = verb("init", "--suite", "pay", "keyheat/orders.toml", "--schedule", "cron")
-    assert refused.code == WRONG_USE
-    assert "keyheat.cron exists: add --force to write over it" in refused.err
-    assert (written / "keyheat.cron").read_bytes() == before
-    assert verb("init", "--suite", "pay", "keyheat/orders.toml").says("To run it every night: --schedule")
-
-
 WRONG = (
     "--suite Capacity",
     "--suite pay.toml",

@@ -94,6 +94,8 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
         (("hotkey", "load", "--out", "full"), "is not an empty folder"),
         (("hotkey", "shards", "--target", "local"), "spreads no key"),
         (("table-per-period-on-demand", "capacity"), "is on demand: it has no capacity"),
+        (("dynamic-sharding", "shards"), "adds shards by itself"),
+        (("replay", "load"), "replays a trace"),
         (("hotkey", "retries", "--target", "local"), "--target is for shards and capacity and load"),
         (
             ("hotkey", "retries", "--set", "load.requests_per_s=20_000", "--duration", "30"),
@@ -111,24 +113,14 @@ def test_wrong_questions_are_exit_code_2(verb: Verb, home: Path, asked: tuple[st
 
 
 def test_the_answer_for_programs_and_as_a_page(verb: Verb, home: Path) -> None:
-    words = ("whatif", "hotkey", "shards", "--throttle-share", "0.2")
-    said = verb(*words, "--json", "--out", "mine")
+    """What is in it: tests/pages."""
+    said = verb("whatif", "hotkey", "shards", "--throttle-share", "0.2", "--json", "--out", "mine")
     assert said.code == 0
     content = json.loads(said.out)
-    data = content["data"]
     assert (content["format"], content["link"]) == ("keyheat.answer/1", "mine/whatif.html")
-    assert (data["question"], data["answer"], data["failing"], data["formula"]) == ("shards", 2, 1, 2)
-    assert (data["exit_code"], data["confirmed"]) == (0, True)
-    first = data["steps"][0]
-    assert (first["value"], first["state"], first["limited_by"][0]["constraint"]) == (
-        1,
-        "limited",
-        "partition",
-    )
-    assert first["provisioned_dollars"] > 0
+    assert (content["data"]["answer"], content["data"]["exit_code"]) == (2, 0)
     assert {path.name for path in (home / "mine").iterdir()} == {"whatif.html", "whatif.json"}
-    kept = json.loads((home / "mine" / "whatif.json").read_text())
-    assert kept["data"] == data
+    assert json.loads((home / "mine" / "whatif.json").read_text())["data"] == content["data"]
     page = (home / "mine" / "whatif.html").read_text().replace("\u00a0", " ")
     assert f'<h1 id="verdict">{content["sentence"]}</h1>' in page
 

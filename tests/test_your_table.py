@@ -93,8 +93,9 @@ def test_what_was_not_taken_is_said(verb: Verb) -> None:
     said = done(verb, "keyheat init template.yaml --only orders-prod")
     assert said.says("Not taken: Orders.KMSMasterKey: Fn::GetAtt of Key.Arn is unknown")
     assert "# Not taken: Orders.KMSMasterKey" in Path("orders-prod.toml").read_text(encoding="utf-8")
-    deleted = "aws_dynamodb_table.baskets: the plan deletes this table"
-    assert done(verb, "keyheat init plan.json").says(deleted)
+    assert done(verb, "keyheat init plan.json").says(
+        "aws_dynamodb_table.baskets: the plan deletes this table"
+    )
 
 
 REFUSED = (

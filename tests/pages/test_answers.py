@@ -100,11 +100,6 @@ def test_what_a_reader_asks_first_is_answered(story: Story, golden: Golden) -> N
     golden(Path(__file__).parent / "golden" / "first-facts.txt", "".join(f"{line}\n" for line in said))
 
 
-def test_throttled_time_is_the_seconds_that_had_a_throttle(story: Story) -> None:
-    run = story("datekey")
-    assert facts_of(run).throttled_s == run.seconds[run.seconds["throttled"] > 0]["second"].nunique()
-
-
 def test_a_command_on_a_page_leads_to_the_run_from_wherever_it_is_typed(
     story: Story, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -259,7 +259,6 @@ def test_the_most_throttled_keys_come_first(sample: Callable[[], Path]) -> None:
     [
         ({"consumed": [0.0, 0.0]}, False),
         ({"consumed": [0.0, 2.0]}, True),
-        ({"consumed": [0.0, 0.0], "partition": [1.0, 0.0]}, True),
         ({"consumed": [float("nan")] * 2}, True),  # not known
         ({}, True),
     ],

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from keyheat.simulator.whatif import Search
 from keyheat.words import WRITE, Direction
 from tests.conftest import Golden
 from tests.make import SCENARIOS
-from tests.pages.conftest import on_screen, trimmed
+from tests.pages.conftest import GENERATED_AT, on_screen, trimmed
 from tests.pages.made_answers import (
     BUSY,
     HOTKEY,
@@ -53,7 +52,7 @@ def skeleton(page: str) -> str:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_every_renderer_shows_the_whole_answer(question: str, generated_at: datetime, golden: Golden) -> None:
+def test_every_renderer_shows_the_whole_answer(question: str, golden: Golden) -> None:
     answer = made_answers()[question]
     content = json_of(answer)
     for figure in content["figures"]:
@@ -62,7 +61,7 @@ def test_every_renderer_shows_the_whole_answer(question: str, generated_at: date
         "txt": trimmed(on_screen(answer)),
         "md": markdown_of(answer),
         "json": "".join(f"{name}: {json.dumps(value)}\n" for name, value in content.items()),
-        "html": skeleton(html_of(answer, generated_at)),
+        "html": skeleton(html_of(answer, GENERATED_AT)),
     }
     if question != "shards":  # each renderer shows one answer whole; the words of the others are their own
         shown = {"txt": shown["txt"]}

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.compare import judge
+from keyheat.regression.interval import interval_of
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.regression.phrases import change_phrase
 from tests.conftest import Golden
@@ -234,6 +236,14 @@ def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_tur
 def test_seconds_that_are_counted_whole_are_not_believed_to_the_second() -> None:
     assert of_measure("first_throttle_s", [5.0] * 5, [4.0] * 5, least=0.1).decision == "undecided"
     assert of_measure("first_throttle_s", [50.0] * 5, [40.0] * 5, least=0.1).decision == "worse"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paired", [False, True])
+def test_an_interval_holds_the_truth_as_often_as_it_says(paired: bool) -> None:
+    logs = np.exp(np.random.default_rng(6).normal(0, 0.1, (2_000, 2, 4)))
+    intervals = [interval_of(one[0].tolist(), one[1].tolist(), 0.95, paired=paired) for one in logs]
+    assert 0.93 < sum(one.low <= 0 <= one.high for one in intervals) / len(intervals) < 0.975
 
 
 # all of them

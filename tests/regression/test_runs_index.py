@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.found import FoundRun, find_runs
+from keyheat.analysis.found import find_runs
 from keyheat.runs.claims import hold
 from keyheat.show.html import html_of, save
 from keyheat.show.runs import runs_answer
@@ -23,15 +23,9 @@ def found(folder):
 
 
 def made(summaries, folder):
-    """Runs that are in a folder, without the folder."""
-    return [
-        FoundRun(
-            folder=folder / str(number), scenario=one.scenario, question=one.question, target="local",
-            summary=one,
-            started_s=one.started_at.timestamp(), duration_s=one.duration_s, report=True,
-        )
-        for number, one in enumerate(summaries)
-    ]  # fmt: skip
+    for number, one in enumerate(summaries):
+        a_run(folder / str(number), one)
+    return [*found(folder)[0].values()]
 
 
 def page_of(rows, problems=(), folder=Path()):

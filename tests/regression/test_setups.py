@@ -116,8 +116,7 @@ def test_what_differs_forbids_a_comparison_or_is_a_suspect_or_is_no_change(golde
     [
         ([], "local", {**HERE, "cores": 4}, {"machine"}),
         (["table.provisioned.write=77", "seed=99", 'question="Is it?"'], "local", HERE, set()),
-        (["load.requests_per_s=11"], "local", HERE, {"load.requests_per_s"}),
-        (["local.scale=0.5"], "local", HERE, {"scale"}),
+        (["load.requests_per_s=11", "local.scale=0.5"], "local", HERE, {"load.requests_per_s", "scale"}),
         ([], "aws", HERE, {"target"}),
         ([], "http://127.0.0.1:9000", HERE, set()),  # an address is found out by the run
     ],

@@ -149,13 +149,9 @@ def test_modes_switch_and_pre_warming_disturbs_nobody() -> None:
     played = Played(made).play(lambda _second: 0, 1_200)
     assert (played.model.capacity.billing_mode, played.write) == ("PROVISIONED", 50)
     assert [event.what for event in played.timeline.log] == [
-        "billing_mode",
-        "warm.write",
-        "max_on_demand.write",
-        "billing_mode",
-        "provisioned.read",
+        "billing_mode", "warm.write", "max_on_demand.write", "billing_mode", "provisioned.read",
         "provisioned.write",
-    ]
+    ]  # fmt: skip
     assert all(event.in_force_s is not None for event in played.timeline.log)
 
 

@@ -189,19 +189,6 @@ def test_an_answer_that_fails_the_second_time_gives_way_to_the_next() -> None:
 
 
 INDEX = {"name": "by-day", "partition_key": "day", "provisioned": {"read": 5, "write": 100}}
-ON_DEMAND = {"name": "orders", "billing_mode": "PAY_PER_REQUEST"}
-
-
-def test_what_cannot_be_asked_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"has no global index 'by-week'; it has none @ \$.table.indexes"):
-        capacity_question(scenario(), WRITE, index="by-week")
-    with pytest.raises(ValueError, match="is on demand"):
-        capacity_question(scenario(table=ON_DEMAND), WRITE)
-    with pytest.raises(ValueError, match="adds shards by itself"):
-        smallest_shards(a_shipped("dynamic-sharding"))
-    for ask in (smallest_shards, load_question):
-        with pytest.raises(ValueError, match="replays a trace"):
-            ask(a_shipped("replay"))
 
 
 def test_a_capacity_candidate_keeps_all_but_the_one_capacity() -> None:
