@@ -55,6 +55,7 @@ def test_yes_goes_on_and_is_passed_on_with_everything_else(verb: Verb, started: 
     passed_on = " ".join(command)
     said = "--yes --allow-table a --allow-table b --keep-table --max-units 5000000000.0 --no-align"
     assert said in passed_on
+    assert "--run-time" not in command, "the scenario says how long, and not in whole seconds alone"
 
 
 @pytest.mark.parametrize(("typed", "code"), [("YES", 130), ("", 4), ("what?", 4)])

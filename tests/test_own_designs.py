@@ -98,30 +98,6 @@ def test_two_keys_that_are_hot_at_once_are_both_cured(verb: Verb, tmp_path: Path
     assert not said.says("Reading all shards back takes"), "no read is added"
 
 
-BURST_HIDES_A_LIMIT = {
-    "table": {
-        "name": "own",
-        "provisioned": {"read": 500, "write": 1_500},
-        "indexes": [{"name": "GSI1", "partition_key": "type", "provisioned": {"read": 500, "write": 1_500}}],
-    },
-    "keys": {"kind": "hot_set", "share": 0.5, "hot_keys": 4, "keys": 2_000},
-    "attributes": {"type": {"values": {"order": 70, "user": 20, "product": 10}}},
-    "load": {"duration_s": 60, "item_bytes": 1_500},
-    "tasks": [{"operation": "put", "per_s": 1_100}],
-}
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_a_table_whose_burst_hides_a_second_limit_gets_both_cured(verb: Verb, tmp_path: Path) -> None:
-    cure = cure_of(simulated(verb, tmp_path, **BURST_HIDES_A_LIMIT))
-    assert {
-        ("raise_capacity", "table"),
-        ("raise_capacity", "GSI1"),
-        ("change_index_key", "GSI1"),
-    } <= cure.keys()
-
-
 @pytest.mark.slow
 def test_a_mix_with_transactions_is_cured(verb: Verb, tmp_path: Path) -> None:
     small = {"name": "own", "provisioned": {"read": 10, "write": 50}}
@@ -191,16 +167,12 @@ READ_HOT = {
 @pytest.mark.nightly
 def test_eventual_reads_have_one_ceiling_and_copies_are_paid(verb: Verb, tmp_path: Path) -> None:
     """Three replicas answer them: a partition sustains 4,500 of their units a second."""
-    assert verb("plan", design(tmp_path, **READ_HOT)).says("sustains 4,500 RCU/s")
     found = simulated(verb, tmp_path, **READ_HOT)
     assert verb("analyze", tmp_path / "out").says("where a partition admits 4,500")
     copies = next(one for one in found["recommendations"] if one["action"] == "replicate_reads")
-    assert f"/ 4,500) = {copies['shards']} copies" in copies["why"]
     before, after = (copies["bill"][f"{side}_dollars_per_month"] for side in ("before", "after"))
     writes = 500 * 730 * 3_600 * 0.625 / 1e6  # a month of them, once
     assert after - before > writes * (copies["shards"] - 1) * 0.99
-    said = verb("fix", tmp_path / "out", "--out", tmp_path / "fixed")
-    assert said.says("copies of the hot items"), said.out + said.err
 
 
 def test_a_throttle_in_thousands_is_no_reason_for_a_redesign(verb: Verb, tmp_path: Path) -> None:

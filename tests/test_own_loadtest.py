@@ -1,6 +1,5 @@
 """A load test of somebody's own: it is planned, simulated, run and fixed, and refused where it is wrong."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -43,27 +42,6 @@ def mine(tmp_path: Path) -> Path:
     path = folder / "orders.toml"
     path.write_text(path.read_text().replace("duration_s = 40", "duration_s = 20"))
     return path
-
-
-@pytest.mark.nightly
-def test_it_is_simulated_and_fixed_on_the_simulator_where_no_load_test_does_it(
-    verb: Callable[..., Said], mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(mine.parent)
-    mine.write_text(mine.read_text().replace("duration_s = 20", "duration_s = 40"))
-    said = verb("simulate", mine.name, "--out", tmp_path / "run", "--json")
-    (made,) = json.loads(said.out)["runs"]
-    verdict = made["diagnosis"]["verdict"]
-    assert (verdict["constraint"], verdict["resource"]) == ("partition", "by-customer")
-    assert read_json(tmp_path / "run" / "run.json", RUN)["scenario"]["loadtest"] == "./orders.py"
-    shown = verb("fix", tmp_path / "run", "--out", tmp_path / "shown")
-    assert shown.code == 0, shown.err
-    assert shown.says("The simulator divides the hot keys")
-    fixed = verb("fix", tmp_path / "run", "--target", "local", "--out", tmp_path / "fix")
-    assert fixed.code == 2
-    assert "no rerun can show what is recommended; by hand" in fixed.err
-    assert "no load test sends what orders.py does to an index" in " ".join(fixed.err.split())
-    assert "On the simulator it can be shown: add --target simulated" in " ".join(fixed.err.split())
 
 
 def test_locust_runs_it(verb: Callable[..., Said], mine: Path, tmp_path: Path) -> None:

@@ -90,20 +90,15 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
         (("hotkey", "users"), "is not one of"),
         (("hotkey", "shards", "--index", "by-day"), "has no global index 'by-day'; it has none"),
         (("hotkey", "shards", "--to", "2.5"), "--to 2.5 is not a whole number"),
-        (("hotkey", "shards", "--throttle-share", "2"), "is not in the range"),
         (("hotkey", "shards", "--throttle-share", "nan"), "nan is not a number"),
         (("hotkey", "shards", "--sdk", "go-v2"), "--sdk is for retries, not for shards"),
-        (("hotkey", "load", "--index", "by-day"), "--index is for shards and capacity, not for load"),
         (("hotkey", "load", "--from", "500", "--to", "400"), "--from 500 is not below --to 400"),
         (("hotkey", "load", "--target", "local", "--table", "mine"), "leave out --table"),
         (("hotkey", "load", "--out", "full"), "is not an empty folder"),
         (("hotkey", "shards", "--target", "local"), "spreads no key"),
-        (
-            ("country-index", "shards", "--index", "by-country", "--target", "local", "--table", "t"),
-            "--table",
-        ),
         (("table-per-period-on-demand", "capacity"), "is on demand: it has no capacity"),
-        (("replay", "shards"), "replays a trace"),
+        (("dynamic-sharding", "shards"), "adds shards by itself"),
+        (("replay", "load"), "replays a trace"),
         (("hotkey", "retries", "--target", "local"), "--target is for shards and capacity and load"),
         (
             ("hotkey", "retries", "--set", "load.requests_per_s=20_000", "--duration", "30"),
@@ -121,24 +116,14 @@ def test_wrong_questions_are_exit_code_2(verb: Verb, home: Path, asked: tuple[st
 
 
 def test_the_answer_for_programs_and_as_a_page(verb: Verb, home: Path) -> None:
-    words = ("whatif", "hotkey", "shards", "--throttle-share", "0.2")
-    said = verb(*words, "--json", "--out", "mine")
+    """What is in it: tests/pages."""
+    said = verb("whatif", "hotkey", "shards", "--throttle-share", "0.2", "--json", "--out", "mine")
     assert said.code == 0
     content = json.loads(said.out)
-    data = content["data"]
     assert (content["format"], content["link"]) == ("keyheat.answer/1", "mine/whatif.html")
-    assert (data["question"], data["answer"], data["failing"], data["formula"]) == ("shards", 2, 1, 2)
-    assert (data["exit_code"], data["confirmed"]) == (0, True)
-    first = data["steps"][0]
-    assert (first["value"], first["state"], first["limited_by"][0]["constraint"]) == (
-        1,
-        "limited",
-        "partition",
-    )
-    assert first["provisioned_dollars"] > 0
+    assert (content["data"]["answer"], content["data"]["exit_code"]) == (2, 0)
     assert {path.name for path in (home / "mine").iterdir()} == {"whatif.html", "whatif.json"}
-    kept = json.loads((home / "mine" / "whatif.json").read_text())
-    assert kept["data"] == data
+    assert json.loads((home / "mine" / "whatif.json").read_text())["data"] == content["data"]
     page = (home / "mine" / "whatif.html").read_text().replace("\u00a0", " ")
     assert f'<h1 id="verdict">{content["sentence"]}</h1>' in page
 

@@ -27,12 +27,10 @@ def interval_of(
     """Interval of the change between two groups of positive numbers, by Student's t on logarithms.
 
     Groups are compared by Welch's t, pairs by their differences. `least_spread`, the resolution of a clock,
-    is the minimum spread of a number. Raises ValueError if a side has fewer than two.
+    is the minimum spread of a number. Each side has `LEAST_RUNS` or more.
     """
     from scipy.special import stdtrit
 
-    if min(len(before), len(after)) < LEAST_RUNS:
-        raise ValueError(f"at least {LEAST_RUNS} runs on each side have a spread")
     first, last = ([log(number) for number in side] for side in (before, after))
     groups = [[now - was for was, now in zip(first, last, strict=True)]] if paired else [first, last]
     least = least_spread**2 * (2 if paired else 1)

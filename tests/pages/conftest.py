@@ -32,11 +32,6 @@ def address(samples: dict[str, Path]) -> str:
     return write_report(samples["hotkey"], GENERATED_AT).as_uri()
 
 
-@pytest.fixture
-def generated_at() -> datetime:
-    return GENERATED_AT
-
-
 def on_screen(answer: Answer, width: int = 80) -> str:
     """What a terminal shows of an answer, as verbs print it."""
     console = PlainConsole(width=width, no_color=True)

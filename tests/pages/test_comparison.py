@@ -19,12 +19,6 @@ def answer_of(*folders: Path):
     return comparison_answer(ComparedRun.read_all(folders), Path())
 
 
-def cells(*folders: Path):
-    """Measure -> what the table says of each run."""
-    (table,) = answer_of(*folders).sections[0].tables
-    return {row[0]: row[1:] for row in table.cells}
-
-
 def change(run_dir, **fields):
     """Change fields of a run's manifest."""
     manifest = json.loads((run_dir / "run.json").read_text())
@@ -32,53 +26,35 @@ def change(run_dir, **fields):
     return run_dir
 
 
-@pytest.mark.slow
-def test_every_measure_is_a_row(samples, golden: Golden):
-    measures = cells(*(samples[name] for name in NAMES))
-    rows = (f"{name}: {' | '.join(said)}\n" for name, said in measures.items())
-    golden(Path(__file__).parent / "golden" / "compare.txt", "".join(rows))
+COMPARED = {
+    "two of three throttled": NAMES,
+    "none throttled": ["sharded"],
+    "many runs": ["sharded"] * 7,
+    "one not valid": ["sharded", "generator-bound"],
+}
 
 
 @pytest.mark.slow
-def test_what_one_run_lacks_has_a_reason_and_wrong_reads_come_first(samples, sample):
+def test_the_answer_says_first_which_runs_were_throttled_and_by_what_and_every_measure_is_a_row(
+    samples, golden: Golden
+):
+    said = []
+    for name, compared in COMPARED.items():
+        answer = answer_of(*(samples[run] for run in compared))
+        head = f"{answer.label} ({answer.tone}): {answer.sentence}"
+        surprise = "not as expected" if answer.surprise else "nothing unexpected"
+        said += [f"== {name}", head, f"{answer.remark}, {surprise}", *answer.warnings]
+        if compared is NAMES:
+            (table,) = answer.sections[0].tables
+            said += [f"{row[0]}: {' | '.join(row[1:])}" for row in table.cells]
+    golden(Path(__file__).parent / "golden" / "compare.txt", "".join(f"{line}\n" for line in said))
+
+
+@pytest.mark.slow
+def test_wrong_reads_come_first(sample):
     counting = change(sample("sharded"), counted={"reads.checked": 20.0, "reads.missing": 1.0})
-    first = cells(samples["hotkey"], counting)["First throttle after"]
-    assert first[1] == "nothing was throttled"
     (wrong,) = answer_of(counting).sections[0].wrong
     assert "1 item was not found" in wrong
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("names", "label", "tone", "sentence", "remark"),
-    [
-        (
-            NAMES, "2 of 3 throttled", "partition",
-            "Throttled: hotkey by a partition limit of the table (37 %), too-small by the provisioned "
-            "capacity of the table (49 %). Not throttled: sharded.",
-            "2 of 3 as their scenarios expect",
-        ),
-        (NAMES[1:2], "None throttled", "none", "Not throttled: sharded.", "all as its scenario expects"),
-        (
-            ["sharded"] * 7, "None throttled", "none",
-            "Not throttled: sharded, sharded, sharded, sharded, sharded, 2 more.", None,
-        ),
-        (
-            ["sharded", "generator-bound"], "1 run not valid", "invalid",
-            "Not throttled: sharded. Not known: generator-bound (not valid).", None,
-        ),
-    ],
-)  # fmt: skip
-def test_the_answer_says_first_which_runs_were_throttled_and_by_what(
-    samples, names, label, tone, sentence, remark
-):
-    answer = answer_of(*(samples[name] for name in names))
-    assert (answer.label, answer.tone) == (label, tone)
-    assert sentence in (None, answer.sentence)
-    assert remark in (None, answer.remark)
-    assert answer.surprise == bool({"too-small", "generator-bound"} & {*names})
-    assert ("generator-bound: the run says nothing about its table; the load generator was the limit."
-            in answer.warnings) == ("generator-bound" in names)  # fmt: skip
 
 
 def test_runs_of_other_scales_are_warned_of_and_one_without_seconds_has_a_card(samples, sample):

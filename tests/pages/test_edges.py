@@ -8,15 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from keyheat.analysis.diagnosis import analyze_run
-from keyheat.analysis.report import ReportRun, load_run
+from keyheat.analysis.report import ReportRun
 from keyheat.analysis.verdict import with_company
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Diagnosis, write_diagnosis
+from keyheat.runs.formats import Diagnosis
 from keyheat.runs.frames import of_rows
 from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
 from tests.made_runs import load_evidence
-from tests.make import START, a_diagnosis, a_manifest, an_evidence, throttled
+from tests.make import START, a_diagnosis, a_manifest
 from tests.pages.conftest import page_of
 
 
@@ -109,14 +108,6 @@ def test_a_conflict_and_a_broken_threshold_are_visible():
     assert "Broken: p99_ms_max: 31 ms measured, at most 10 ms allowed by [thresholds] of the scenario" in text
 
 
-def test_an_unknown_reason_is_kept_and_undetermined():
-    met = throttled("TableWriteMoonPhaseExceeded", range(1, 2), 3)
-    evidence = an_evidence(minutes=1, throttles=met)
-    text = page_of(ReportRun(diagnosis=a_diagnosis("undetermined"), evidence=evidence))
-    row = text[text.index(">TableWriteMoonPhaseExceeded<") :].split("</tr>")[0]
-    assert "undetermined" in row
-
-
 def test_a_run_that_was_not_alone_says_so_first():
     of_bob = {"table": "orders", "run": "run-2", "owner": "bob"}
     other = {**of_bob, "since": None, "until": "2026-11-20T13:00:00Z"}
@@ -153,11 +144,3 @@ def test_utilisation_is_not_judged_by_units_that_are_not_dynamodbs(tmp_path):
     judged = "100 of 100 provisioned WCU/s", "Do not rely on units, shares and costs"
     assert [[words in page for words in judged] for page in pages] == [[True, False], [False, True]]
     assert "its units are not judged: they may not be DynamoDB&#39;s" in pages[1]
-
-
-def test_what_the_analyzer_has_missed_is_said_once(sample):
-    folder = sample(without=("evidence.json",))
-    write_diagnosis(folder / "diagnosis.json", analyze_run(folder))
-    run = load_run(folder)
-    assert "evidence.json is missing" in run.diagnosis.coverage.missing
-    assert run.missing == ()

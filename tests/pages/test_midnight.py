@@ -1,43 +1,30 @@
 """Evidence of more than a day: moments have their date, and calm between throttles is not counted."""
 
-import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from keyheat.numbers import clock, moment, saying
+from keyheat.runs.formats import write_evidence
 from keyheat.show.charts.base import time_axis
+from tests.make import a_series, an_evidence, consumed, throttle_events
 
 BEGAN = datetime(2026, 11, 20, 18, tzinfo=UTC)
-HOT = {*range(300, 360), *range(1_500, 1_560)}  # minutes: 23:00 to 24:00, and the same hour of the next day
-MINUTES = 1_800
+MINUTES = 2_160
+HOT = {*range(660, 720), *range(1_860, 1_920)}  # minutes: 23:00 to 24:00, and 19:00 to 20:00 of the next day
 
 
-@pytest.fixture(scope="module")
-def evidence(tmp_path_factory):
-    """A day and a quarter of a table that was hot in two of its hours."""
-    file = tmp_path_factory.mktemp("days") / "evidence.json"
-    points = {
-        "ConsumedWriteCapacityUnits": [60_000 if at in HOT else 12_000 for at in range(MINUTES)],
-        "WriteThrottleEvents": [600 * (at in HOT) for at in range(MINUTES)],
-        "WriteKeyRangeThroughputThrottleEvents": [600 * (at in HOT) for at in range(MINUTES)],
-    }
-    content = {
-        "format": "keyheat.evidence/1",
-        "table": {"name": "orders", "billing_mode": "PROVISIONED", "provisioned": {"write": 4_000}},
-        "window": {"start": said(0), "end": said(MINUTES)},
-        "series": [
-            {"metric": metric, "statistic": "Sum", "period_s": 60,
-             "points": [[said(at), value] for at, value in enumerate(values)]}
-            for metric, values in points.items()
-        ],
-    }  # fmt: skip
-    file.write_text(json.dumps(content))
-    return file
-
-
-def said(minute):
-    return (BEGAN + timedelta(minutes=minute)).strftime("%Y-%m-%dT%H:%M:%SZ")
+@pytest.fixture
+def evidence(tmp_path):
+    """A day and a half of a table that was hot in two of its hours."""
+    refused = [600 * (minute in HOT) for minute in range(MINUTES)]
+    seen = an_evidence(
+        consumed(*(1_000 if minute in HOT else 200 for minute in range(MINUTES))),
+        throttle_events(*refused), a_series("WriteKeyRangeThroughputThrottleEvents", *refused),
+        minutes=MINUTES, table={"provisioned": {"read": 5, "write": 4_000}},
+    )  # fmt: skip
+    write_evidence(tmp_path / "evidence.json", seen)
+    return tmp_path / "evidence.json"
 
 
 def test_moments_have_their_date_where_midnight_lies_between():

@@ -78,8 +78,3 @@ def test_heads_of_a_table_break_between_words():
 def test_of_many_labels_the_first_are_listed(samples):
     labels = (Label.model_validate(LABEL),) * 500
     assert "and 180 more rows" in printed(a_diagnosis(samples, labels=labels))
-
-
-def test_what_a_file_says_is_no_markup(samples):
-    verdict = load_run(samples["hotkey"]).diagnosis.verdict.model_copy(update={"because": ("[red]x[/red].",)})
-    assert "[red]x[/red]." in printed(a_diagnosis(samples, verdict=verdict))

@@ -150,7 +150,7 @@ def twelve_sessions(path: Path) -> Path:
                 name = f"run-{number}-{repetition}"
                 measures = {"p99_ms": (14.0 if number >= 7 else 10.0) + 0.1 * repetition}
                 summary = a_summary(run_id=name, measures=measures)
-                history.add(session, "hotkey", repetition, summary, (path.parent / "out" / name).as_uri())
+                history.add(session, "hotkey", repetition, summary, f"file:///runs/{name}")
             if number == 7:
                 history.end(session, "regressed", an_outcome("regressed", findings=(worse,)))
             elif number < 12:

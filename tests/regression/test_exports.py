@@ -26,7 +26,7 @@ from keyheat.regression.exports import (
 )
 from keyheat.regression.junit import write_junit
 from keyheat.regression.outcome import EXIT_CODES, Gate, SessionOutcome
-from keyheat.regression.phrases import headline, relative, value
+from keyheat.regression.phrases import headline, relative
 from keyheat.show.regression import outcome_answer
 from keyheat.show.session_files import comment, write_session
 from tests.pages.conftest import on_screen
@@ -91,17 +91,6 @@ def test_every_outcome_in_every_form(name: str, tmp_path: Path, golden: Callable
 )  # fmt: skip
 def test_relative_changes(change: float | None, said: str) -> None:
     assert relative(change) == said
-
-
-@pytest.mark.parametrize(
-    ("of", "measure", "said"),
-    [(None, "p99_ms", "–"), (1_803.4, "accepted_units_per_s.write", "1,800 units/s"),
-     (0.025, "throttle_share", "2.5 %"), ("", "labels", "none"), ("table write table", "labels",
-     "the provisioned capacity (table writes)"), (0.0, "first_throttle_s", "0 s"),
-     (1.0, "shards_needed", "1 shard"), (2.0, "shards_needed", "2 shards")],
-)  # fmt: skip
-def test_values_have_units(of: float | str | None, measure: str, said: str) -> None:
-    assert value(of, measure) == said
 
 
 # Annotations and Markdown

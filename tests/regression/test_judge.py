@@ -1,18 +1,23 @@
 """What counts as a change: gates held against runs before and after."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from keyheat.analysis.summary import RunSummary, Setup
+from keyheat.analysis.summary import RunSummary
 from keyheat.regression.compare import judge
+from keyheat.regression.interval import interval_of
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.regression.phrases import change_phrase
-from tests.make import MEASURES, PARTITION, SETUP, SIMULATED, a_summary, summaries
+from tests.conftest import Golden
+from tests.make import PARTITION, SETUP, SIMULATED, a_summary, summaries
 
 WRITES = "accepted_units_per_s.write"
 AMPLIFIED = "write_amplification"
+GOLDEN = Path(__file__).parent / "golden"
 STEADY = [1_000.0, 1_004.0, 997.0, 1_001.0, 998.0]
 
 
@@ -26,6 +31,12 @@ def of_measure(
 ) -> GateFinding:
     gate = Gate(measure=name, least_effect=least)
     return judged(gate, summaries(name, before, **more), summaries(name, after, **more))
+
+
+def told(findings: dict[str, GateFinding]) -> str:
+    return "".join(
+        f"== {name}\n{one.decision} ({change_phrase(one)}): {one.because}\n" for name, one in findings.items()
+    )
 
 
 def test_means_of_what_was_drawn_count_from_five_per_cent_on_where_the_table_is_another() -> None:
@@ -45,13 +56,11 @@ def test_means_of_what_was_drawn_count_from_five_per_cent_on_where_the_table_is_
     ("before", "after", "decision"),
     [
         ([1.5], [1.5], "same"),
-        ([1.5], [1.5 + 1e-12], "same"),
         ([1.5], [1.6], "worse"),
         ([1.5], [1.49], "better"),
         ([1.5, 1.7], [1.5, 1.7], "same"),  # its own number for each seed
         ([1.5, 1.7], [1.4, 1.8], "worse"),  # one seed is better: the other counts
         ([1.5, None], [1.5, 1.7], "same"),  # by the seed that both have
-        ([0.0], [0.0], "same"),
         ([0.0], [0.1], "worse"),
         ([None], [None], "undecided"),
     ],
@@ -60,15 +69,6 @@ def test_an_exact_measure_is_compared_seed_by_seed(
     before: list[float | None], after: list[float | None], decision: str
 ) -> None:
     assert of_measure(AMPLIFIED, before, after, least=0.0).decision == decision
-
-
-def test_a_number_that_one_side_lacks_is_never_the_same() -> None:
-    gone = of_measure(AMPLIFIED, [1.5], [None], least=0.0)
-    assert (gone.decision, gone.before, gone.after, gone.failed) == ("missing", 1.5, None, True)
-    assert gone.because == "No run after has write_amplification; before it was 1.5 x."
-    none = [a_summary(measures={AMPLIFIED: None}, absent={AMPLIFIED: "no_file"})]
-    come = judged(Gate(measure=AMPLIFIED), none, summaries(AMPLIFIED, [1.5]))
-    assert (come.decision, come.before, come.after) == ("missing", None, 1.5)
 
 
 def test_what_differs_between_runs_of_one_seed_is_judged_as_what_has_noise() -> None:
@@ -99,36 +99,24 @@ NOISY: list[float | None] = [700.0, 1_400.0, 900.0, 1_200.0, 800.0]
 SHARE, USED = "throttle_share", "capacity_used.write"
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "after", "least", "decision", "words"),
-    [
-        (AMPLIFIED, [1.5], [1.52], 0.05, "same", "changes up to 5 % do not count"),
-        (AMPLIFIED, [None], [1.5], 0.0, "undecided", "The baseline is older than write_amplification; now"),
-        (SHARE, [0.0], [0.0106], 0.1, "worse", "0 % before, 1.06 % now (+1.06 percentage points)"),
-        (SHARE, [0.06], [0.0], 0.1, "better", "6 % before, 0 % now (-6 percentage points)"),
-        (SHARE, [0.02], [0.06], 0.1, "worse", "2 % before, 6 % now (+4 percentage points, 200 % more)"),
-        (SHARE, [0.06], [0.062], 0.1, "same", "changes up to 10 % do not count"),
-        # both hardly anything
-        (SHARE, [0.0009], [0.0002], 0.1, "same", "0.09 % before, 0.02 % now (-0.07 percentage points)"),
-        # less is left than auto scaling leaves
-        (
-            USED,
-            [0.4],
-            [0.65],
-            0.05,
-            "same",
-            "65 % now (+25 percentage points, 62 % more), and nothing up to 70 % counts",
-        ),
-        (USED, [0.4], [0.8], 0.05, "worse", "80 % now (+40 percentage points, 100 % more)"),
-        (USED, [0.8], [0.83], 0.05, "same", "changes up to 5 % do not count"),
-    ],
-)
-def test_simulated_runs_are_held_without_repetitions(
-    name: str, before: list[float | None], after: list[float | None], least: float, decision: str, words: str
-) -> None:
-    finding = of_measure(name, before, after, least=least, setup=SIMULATED)
-    assert (finding.decision, finding.before, finding.after) == (decision, before[0], after[0])
-    assert words in finding.because
+def simulated(name: str, before: float | None, after: float | None, least: float = 0.1) -> GateFinding:
+    return of_measure(name, [before], [after], least=least, setup=SIMULATED)
+
+
+def test_simulated_runs_are_held_without_repetitions(golden: Golden) -> None:
+    findings = {
+        "within its least effect": simulated(AMPLIFIED, 1.5, 1.52),
+        "newer than the baseline": simulated(AMPLIFIED, None, 1.5, 0.0),
+        "a share from nothing": simulated(SHARE, 0.0, 0.0106),
+        "a share to nothing": simulated(SHARE, 0.06, 0.0),
+        "a larger share": simulated(SHARE, 0.02, 0.06),
+        "a share that is hardly larger": simulated(SHARE, 0.06, 0.062),
+        "two shares that are hardly anything": simulated(SHARE, 0.0009, 0.0002),
+        "less is left than auto scaling leaves": simulated(USED, 0.4, 0.8, 0.05),
+        "as much is left as auto scaling leaves": simulated(USED, 0.4, 0.65, 0.05),
+        "hardly less is left": simulated(USED, 0.8, 0.83, 0.05),
+    }
+    golden(GOLDEN / "judged-simulated.txt", told(findings))
 
 
 # labels
@@ -143,35 +131,26 @@ def runs_with(*labels: tuple[str, ...], **more: Any) -> list[RunSummary]:
 
 TABLE = "table write table"
 NEW = "by-country write partition"
-SEEN_IN = {runs: [(PARTITION, NEW)] * runs + [(PARTITION,)] * (5 - runs) for runs in (1, 3, 4)}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "decision", "because"),
-    [
-        ([(PARTITION,)], [(PARTITION,)], "same", "The same labels"),
-        ([(PARTITION,)], [(PARTITION, NEW)], "worse", "(index by-country writes) is new, in the only run"),
-        ([(PARTITION, NEW)], [(PARTITION,)], "better", "A partition limit (index by-country writes) is gone"),
-        ([(PARTITION,)], [()], "better", "A partition limit (table writes) is gone"),
-        ([()], [(PARTITION,)], "worse", "A partition limit (table writes) is new"),
-        ([(PARTITION,)], [(TABLE,)], "worse", "The provisioned capacity (table writes) is new"),
-        ([(PARTITION,)] * 5, SEEN_IN[1], "same", "The same labels"),
-        ([(PARTITION,)] * 5, SEEN_IN[3], "worse", "is new, in 3 of 5 repetitions"),
-        (SEEN_IN[1], SEEN_IN[4], "undecided", "comes and goes: 1 of 5 before, 4 of 5 now"),
-    ],
-)
-def test_labels_are_compared_as_sets(
-    before: list[tuple[str, ...]], after: list[tuple[str, ...]], decision: str, because: str
-) -> None:
-    finding = judged(Gate(measure="labels"), runs_with(*before), runs_with(*after))
-    assert finding.decision == decision
-    assert because in finding.because
+def test_labels_are_compared_as_sets(golden: Golden) -> None:
+    one, two, other, none = [(PARTITION,)], [(PARTITION, NEW)], [(TABLE,)], [()]
 
+    def compared(before: list[tuple[str, ...]], after: list[tuple[str, ...]]) -> GateFinding:
+        return judged(Gate(measure="labels"), runs_with(*before), runs_with(*after))
 
-def test_a_simulated_run_of_one_seed_with_a_new_label_is_worse() -> None:
-    before = runs_with(*[(PARTITION,)] * 3, setup=SIMULATED)
-    after = runs_with((PARTITION,), (PARTITION, NEW), (PARTITION,), setup=SIMULATED)
-    assert judged(Gate(measure="labels"), before, after).decision == "worse"
+    findings = {
+        "the same": compared(one, one),
+        "one more": compared(one, two),
+        "one less": compared(two, one),
+        "none any more": compared(one, none),
+        "the first": compared(none, one),
+        "another": compared(one, other),
+        "one more, in one of five": compared(one * 5, two + one * 4),
+        "one more, in three of five": compared(one * 5, two * 3 + one * 2),
+        "one that comes and goes": compared(two + one * 4, two * 4 + one),
+    }
+    golden(GOLDEN / "judged-labels.txt", told(findings))
 
 
 # statistical
@@ -188,41 +167,6 @@ def test_a_change_counts_beyond_the_noise_and_the_least_effect(factor: float, de
     assert finding.low < factor - 1 < finding.high  # type: ignore[operator]
 
 
-def on(target: str) -> Setup:
-    return SETUP.model_copy(update={"target": target})
-
-
-def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_turns() -> None:
-    times: list[float | None] = [value / 100 for value in STEADY]
-    slower: list[float | None] = [value / 50 for value in STEADY]
-    alone = of_measure("p99_ms", times, slower, setup=on("http://127.0.0.1:8000"))
-    assert alone.decision == of_measure("p99_ms", times, slower).decision == "undecided"
-    assert alone.because.endswith("may differ by its machine; paired = true reruns the baseline beside it.")
-    assert of_measure("p99_ms", times, slower, setup=on("aws")).decision == "worse"
-    gate = Gate(measure="p99_ms", least_effect=0.25)
-    before, after = summaries("p99_ms", times), summaries("p99_ms", slower)
-    assert judged(gate, before, after, in_turns=True).decision == "worse"
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "after", "words"),
-    [
-        (WRITES, NOISY, [*NOISY[1:], NOISY[0]], "too noisy to tell 5 % with 5 repetitions: 461 are enough."),
-        ("p50_ms", [0.2, 1.7], [1.7, 0.2], "the size of the change is unknown"),
-        (WRITES, [1_000.0], [100.0], "one repetition has no spread"),
-    ],
-    ids=["much noise", "an interval that says nothing", "one run on a side"],
-)
-def test_what_is_too_noisy_is_undecided_and_says_why(
-    name: str, before: list[float | None], after: list[float | None], words: str
-) -> None:
-    finding = of_measure(name, before, after)
-    assert finding.decision == "undecided"
-    assert words in finding.because
-    assert "over x" not in finding.because
-    assert (change_phrase(finding) == "inconclusive") == (name == "p50_ms")
-
-
 def test_each_further_gate_widens_the_interval() -> None:
     gates = [Gate(measure=WRITES), Gate(measure="throttle_share")]
     before, after = summaries(WRITES, [*STEADY]), summaries(WRITES, [*STEADY])
@@ -232,67 +176,74 @@ def test_each_further_gate_widens_the_interval() -> None:
     assert beside.high > alone.high  # type: ignore[operator]
 
 
-def test_no_throttles_against_some_is_worse_and_not_a_division_by_zero() -> None:
-    some: list[float | None] = [0.1, 0.11, 0.1, 0.09, 0.1]
-    assert of_measure("throttle_share", [0.0] * 5, some).decision == "worse"
-    better = of_measure("throttle_share", some, [0.0] * 5)
-    assert better.decision == "better"
-    assert better.because.endswith(f": {change_phrase(better)}.")
-    assert change_phrase(better).endswith(" points")  # not a ratio to nothing
-    assert of_measure("throttle_share", [0.0] * 5, [0.0, 0.001, 0.0, 0.0, 0.0]).decision == "same"
-
-
 def lacking(name: str, why: str, runs: int = 5) -> list[RunSummary]:
     return [a_summary(seed, measures={name: None}, absent={name: why}) for seed in range(1, runs + 1)]
 
 
-def test_a_first_throttle_where_there_was_none_is_worse() -> None:
-    name = "first_throttle_s"
-    calm = lacking(name, "no_throttles")
-    late = summaries(name, [49.0, 48.0, 49.0, 49.0, 48.0])
-    gate = Gate(measure=name, least_effect=0.1)
-    worse = judged(gate, calm, late)
-    assert (worse.decision, worse.before, worse.after) == ("worse", "no throttles", 49.0)
-    assert worse.because == "no throttles in 5 of 5 runs before, 49 s now."
-    assert judged(gate, late, calm).decision == "better"
-    assert judged(gate, calm, calm).decision == "same"
-    few = judged(gate, calm[:1], late[:1])
-    assert few.decision == "undecided"
-    assert few.because == "no throttles in 1 of 1 run before, 49 s now: 3 repetitions are enough."
-    now_and_then = judged(gate, calm, [*calm[:4], a_summary(5)])
-    assert now_and_then.decision == "undecided"
-    assert "no throttles in 4 of 5 runs, else 5 s now: it comes and goes" in now_and_then.because
+def test_what_is_absent_zero_or_too_noisy_is_judged_and_says_why(golden: Golden) -> None:
+    steady, some, zero = [*STEADY], [0.1, 0.11, 0.1, 0.09, 0.1], [0.0] * 5
+    first, recovers, shards = (
+        Gate(measure=name, least_effect=0.1) for name in ("first_throttle_s", "recovery_s", "shards_needed")
+    )
+    calm = lacking("first_throttle_s", "no_throttles")
+    late = summaries("first_throttle_s", [49.0, 48.0, 49.0, 49.0, 48.0])
+    soon, never = summaries("recovery_s", [5.0, 6.0, 5.0, 6.0, 5.0]), lacking("recovery_s", "not_recovered")
+    few, no_number = summaries("shards_needed", [4.0]), lacking("shards_needed", "no_number", 1)
+    calm_again, no_file = lacking("recovery_s", "no_throttles"), lacking(WRITES, "no_file")
+    findings = {
+        "an exact number that is gone": of_measure(AMPLIFIED, [1.5], [None], least=0.0),
+        "an exact number that has come": judged(
+            Gate(measure=AMPLIFIED), lacking(AMPLIFIED, "no_file", 1), summaries(AMPLIFIED, [1.5])
+        ),
+        "throttles where there were none": of_measure(SHARE, zero, some),
+        "no throttles any more": of_measure(SHARE, some, zero),
+        "hardly a throttle": of_measure(SHARE, zero, [0.0, 0.001, 0.0, 0.0, 0.0]),
+        "a first throttle": judged(first, calm, late),
+        "no first throttle any more": judged(first, late, calm),
+        "no first throttle as before": judged(first, calm, calm),
+        "a first throttle in the only run": judged(first, calm[:1], late[:1]),
+        "a first throttle in one of five": judged(first, calm, [*calm[:4], a_summary(5)]),
+        "throttling to the end": judged(recovers, soon, never),
+        "no throttling to the end any more": judged(recovers, never, calm_again),
+        "no number of shards is enough": judged(shards, few, no_number),
+        "shards are enough again": judged(shards, no_number, few),
+        "no number of shards, as before": judged(shards, no_number, no_number),
+        "none after": of_measure(WRITES, steady, [None] * 5),
+        "none at all": of_measure(WRITES, [None] * 5, [None] * 5),
+        "a file is missing": judged(Gate(measure=WRITES), summaries(WRITES, steady), no_file),
+        "much noise": of_measure(WRITES, NOISY, [*NOISY[1:], NOISY[0]]),
+        "an interval that says nothing": of_measure("p50_ms", [0.2, 1.7], [1.7, 0.2]),
+        "one run on a side": of_measure(WRITES, [1_000.0], [100.0]),
+    }
+    golden(GOLDEN / "judged-absent.txt", told(findings))
 
 
-def test_a_table_that_no_longer_recovers_is_worse() -> None:
-    name = "recovery_s"
-    before = summaries(name, [5.0, 6.0, 5.0, 6.0, 5.0])
-    finding = judged(Gate(measure=name, least_effect=0.1), before, lacking(name, "not_recovered"))
-    assert (finding.decision, finding.after) == ("worse", "throttling to the end")
-    calm = judged(Gate(measure=name), lacking(name, "not_recovered"), lacking(name, "no_throttles"))
-    assert calm.decision == "better"
+def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_turns(golden: Golden) -> None:
+    times, slower = [value / 100 for value in STEADY], [value / 50 for value in STEADY]
 
+    def on(target: str, **how: Any) -> GateFinding:
+        setup = SETUP.model_copy(update={"target": target})
+        before, after = (summaries("p99_ms", side, setup=setup) for side in (times, slower))
+        return judged(Gate(measure="p99_ms", least_effect=0.25), before, after, **how)
 
-def test_shards_that_no_number_is_enough_of_are_more_than_any_number() -> None:
-    name = "shards_needed"
-    some, none = summaries(name, [4.0]), lacking(name, "no_number", 1)
-    worse = judged(Gate(measure=name), some, none)
-    assert (worse.decision, worse.after, worse.change) == ("worse", "no number is enough", None)
-    assert judged(Gate(measure=name), none, some).decision == "better"
-    assert judged(Gate(measure=name), none, none).decision == "same"
-
-
-def test_an_absence_that_says_nothing_is_missing_and_says_why() -> None:
-    assert of_measure(WRITES, [*STEADY], [None] * 5).decision == "missing"
-    assert of_measure(WRITES, [None] * 5, [None] * 5).decision == "undecided"
-    finding = judged(Gate(measure=WRITES), summaries(WRITES, [*STEADY]), lacking(WRITES, "no_file"))
-    assert finding.decision == "missing"
-    assert "the run's file about it is missing or damaged; before it was 1,000 units/s" in finding.because
+    findings = {
+        "at a URL": on("http://127.0.0.1:8000"), "local": on("local"), "on AWS": on("aws"),
+        "local, in turns": on("local", in_turns=True),
+    }  # fmt: skip
+    golden(GOLDEN / "judged-service-times.txt", told(findings))
 
 
 def test_seconds_that_are_counted_whole_are_not_believed_to_the_second() -> None:
     assert of_measure("first_throttle_s", [5.0] * 5, [4.0] * 5, least=0.1).decision == "undecided"
     assert of_measure("first_throttle_s", [50.0] * 5, [40.0] * 5, least=0.1).decision == "worse"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paired", [False, True])
+def test_an_interval_holds_the_truth_as_often_as_it_says(paired: bool) -> None:
+    logs = np.exp(np.random.default_rng(6).normal(0, 0.1, (2_000, 2, 4)))
+    intervals = [interval_of(one[0].tolist(), one[1].tolist(), 0.95, paired=paired) for one in logs]
+    assert 0.93 < sum(one.low <= 0 <= one.high for one in intervals) / len(intervals) < 0.975
 
 
 # all of them
@@ -321,13 +272,3 @@ def test_pairs_take_away_what_both_runs_share() -> None:
     without_drift = summaries(WRITES, [1_000.0, 1_030.0, 970.0, 1_010.0, 990.0])
     after = summaries(WRITES, [870.0, 900.0, 905.0, 880.0, 920.0])
     assert judged(gate, without_drift, after, in_turns=True).decision == "worse", "as two groups"
-
-
-def test_findings_come_in_the_order_of_the_suite() -> None:
-    gates = {case: [Gate(measure=name) for name in ("labels", *MEASURES)] for case in ("b", "a")}
-    runs = {case: summaries(WRITES, [*STEADY]) for case in gates}
-    findings = judge(gates, runs, runs)
-    assert [(one.case, one.gate) for one in findings] == [
-        (case, gate) for case, of_case in gates.items() for gate in of_case
-    ]
-    assert not any(finding.failed for finding in findings)

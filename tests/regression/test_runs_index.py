@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.found import FoundRun, find_runs
+from keyheat.analysis.found import find_runs
 from keyheat.runs.claims import hold
 from keyheat.show.html import html_of, save
 from keyheat.show.runs import runs_answer
-from keyheat.words import INVALID, WRITE
+from keyheat.words import INVALID
 from tests.made_runs import summary
 from tests.make import START, a_run
 from tests.pages.axe import violations
@@ -23,15 +23,9 @@ def found(folder):
 
 
 def made(summaries, folder):
-    """Runs that are in a folder, without the folder."""
-    return [
-        FoundRun(
-            folder=folder / str(number), scenario=one.scenario, question=one.question, target="local",
-            summary=one,
-            started_s=one.started_at.timestamp(), duration_s=one.duration_s, report=True,
-        )
-        for number, one in enumerate(summaries)
-    ]  # fmt: skip
+    for number, one in enumerate(summaries):
+        a_run(folder / str(number), one)
+    return [*found(folder)[0].values()]
 
 
 def page_of(rows, problems=(), folder=Path()):
@@ -50,19 +44,6 @@ def test_runs_are_found_however_they_are_nested_and_nothing_below_one(tmp_path):
     runs, problems = found(tmp_path)
     assert (set(runs), problems) == ({"one", "two"}, [])
     assert runs["one"].table == "table-of-hotkey"
-
-
-def test_a_limit_is_named_once(tmp_path):
-    labels = "table write table", "table write partition"
-    sided = {"constraint": "table", "resource": "table", "direction": WRITE}
-    rows = [
-        summary().model_copy(update={**sided, "labels": labels[:count]}) for count in (1, 2)
-    ]  # fmt: skip
-    answer = runs_answer(made(rows, tmp_path), [], [tmp_path], tmp_path)
-    assert [row["verdict"] for row in answer.tables[0].rows] == [
-        "Table capacity · table writes",
-        "Table capacity · the provisioned capacity (table writes), a partition limit (table writes)",
-    ]
 
 
 def test_a_tree_that_is_too_deep_is_said(tmp_path):
@@ -89,15 +70,6 @@ def test_what_cannot_be_read_is_told_and_ends_nothing(tmp_path):
 def test_a_folder_that_is_closed_is_told(tmp_path):
     (tmp_path / "closed").mkdir(mode=0)
     assert "cannot be read" in found(tmp_path)[1][0].why
-
-
-def test_a_file_that_is_gone_or_a_link_to_nowhere_hides_no_run(tmp_path):
-    folder = a_run(tmp_path / "run", summary())
-    (folder / "report.html").unlink()
-    (folder / "report.html").symlink_to(tmp_path / "nowhere.html")
-    runs, problems = found(tmp_path)
-    assert (set(runs), problems, runs["run"].report) == ({"run"}, [], False)
-    assert found(tmp_path / "later") == ({}, []), "not there yet"
 
 
 @pytest.mark.parametrize(

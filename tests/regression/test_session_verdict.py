@@ -5,13 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.history import StoredRun
 from keyheat.regression.outcome import BaselineUsed, Gate, Side
 from keyheat.regression.session import Baseline, SessionRuns, plan_runs
 from keyheat.regression.verdict import SessionComparison
+from tests.conftest import Golden
 from tests.make import SETUP, a_summary
 from tests.regression.outcomes import a_run, a_suite_case, a_suite_of
 
@@ -65,77 +64,48 @@ def after(hotkey: list[float] = LIKE, sharded: list[float] = LIKE) -> dict[str, 
     return {"hotkey": {"after": hotkey}, "sharded": {"after": sharded}}
 
 
-def judged(kept: Baseline, runs: SessionRuns, **how: Any) -> dict[str, Any]:
-    return dict(SessionComparison(suite=SUITE, baseline=kept, **how).judge(runs))
-
-
-def test_a_case_that_got_worse_is_found_and_one_that_left_the_suite_is_named() -> None:
-    kept = baseline(BOTH | {"queue": LIKE})
-    result = judged(kept, made(after(LESS)))
-    assert [(one.case, one.decision) for one in result["findings"]] == [
-        ("hotkey", "worse"),
-        ("sharded", "same"),
-    ]
-    assert result["verdict"] == "regressed"
-    result = judged(kept, made(after()))
-    assert result["verdict"] == "good"
-    assert "queue left the suite and is no longer checked." in result["because"]
-
-
-def test_a_new_case_is_held_against_nothing() -> None:
-    kept, runs = baseline({"hotkey": LIKE}), made(after())
-    result = judged(kept, runs)
-    assert [one.case for one in result["findings"]] == ["hotkey"]
-    assert "sharded is new" in result["because"][0]
-    assert result["verdict"] == "unaccepted", "it throttles where nobody said that it is to"
-    result = judged(kept, runs, accept=True)
-    assert result["verdict"] == "good"
-    assert any(line.startswith("Accepted: sharded ") for line in result["because"])
-
-
 def unaccepted(kept: Baseline, *, first: bool) -> Baseline:
     """The same where nobody has accepted yet what `sharded` is like, or the `first` session as a whole."""
     used = kept.used.model_copy(update={"accepted": not first})
     return replace(kept, used=used, tentative=frozenset(kept.kept if first else ["sharded"]))
 
 
-@pytest.mark.parametrize("first", [True, False], ids=["first session", "new case"])
-@pytest.mark.parametrize(("now", "verdict"), [(LIKE, "unaccepted"), (LESS, "regressed")])
-def test_what_nobody_has_accepted_is_compared_with_all_the_same(
-    now: list[float], verdict: str, first: bool
-) -> None:
-    kept, command = unaccepted(baseline(BOTH), first=first), "keyheat regress two.toml --accept"
-    result = judged(kept, made(after(sharded=now)), to_accept=command)
-    assert (result["verdict"], len(result["findings"])) == (verdict, 2)
-    assert result["because"][-1] == f"If this is as intended: {command}"
-
-
-def test_another_setup_of_what_nobody_has_accepted_is_said_and_forbids_nothing() -> None:
-    kept = unaccepted(baseline(BOTH, machine="another"), first=True)
-    result = judged(kept, made(after(LESS)))
-    assert (result["verdict"], result["findings"], result["differences"]) == ("unaccepted", (), ())
-    assert result["because"][0] == "Changed: machine another → 2 cores, 24 GiB (hotkey, sharded)."
-
-
-def test_another_machine_forbids_what_is_not_forced() -> None:
-    kept, runs = baseline(BOTH, machine="another"), made(after())
-    refused = judged(kept, runs)
-    assert (refused["verdict"], refused["findings"], refused["forced"]) == ("invalid", (), False)
-    assert {one.what for one in refused["differences"]} == {"machine"}
-    forced = judged(kept, runs, force=True)
-    assert (forced["verdict"], forced["forced"], len(forced["findings"])) == ("good", True, 2)
-    same = judged(baseline(BOTH), runs, force=True)
-    assert (same["verdict"], same["forced"], same["differences"]) == ("good", False, ()), "nothing to force"
-
-
 def pairs(before: list[float], after: list[float]) -> SessionRuns:
     return made({name: {"before": before, "after": after} for name in BOTH})
 
 
-def test_pairs_are_held_against_each_other_and_not_against_what_was_kept() -> None:
-    held = SessionComparison(suite=SUITE, baseline=baseline(BOTH), paired=True)
-    runs = pairs(LESS, LESS)
-    assert held.judge(runs)["verdict"] == "good"
-    assert [len(case.before) for case in held.cases(runs)] == [3, 3]
-    alone = pairs(LIKE, LIKE[:2])
-    assert held.judge(alone)["verdict"] == "good", "a run without its partner is no defect"
+def test_a_session_is_held_against_its_baseline(golden: Golden) -> None:
+    both, elsewhere = baseline(BOTH), baseline(BOTH, machine="another")
+    one, three = baseline({"hotkey": LIKE}), baseline(BOTH | {"queue": LIKE})
+    accept = {"to_accept": "keyheat regress two.toml --accept"}
+    like, less, other_less = made(after()), made(after(LESS)), made(after(sharded=LESS))
+    sessions: dict[str, tuple[Baseline, SessionRuns, dict[str, Any]]] = {
+        "as before": (both, like, {}),
+        "a case got worse": (three, less, {}),
+        "a case left the suite": (three, like, {}),
+        "a case is new": (one, like, {}),
+        "a case is new and accepted": (one, like, {"accept": True}),
+        "the first session was never accepted": (unaccepted(both, first=True), like, accept),
+        "the first session was never accepted, and worse now": (
+            unaccepted(both, first=True), other_less, accept,
+        ),
+        "a case was never accepted": (unaccepted(both, first=False), like, accept),
+        "a case was never accepted, and worse now": (unaccepted(both, first=False), other_less, accept),
+        "never accepted, of another machine": (unaccepted(elsewhere, first=True), less, {}),
+        "another machine": (elsewhere, like, {}),
+        "another machine, forced": (elsewhere, like, {"force": True}),
+        "the same machine, forced": (both, like, {"force": True}),
+        "in pairs, both less than what was kept": (both, pairs(LESS, LESS), {"paired": True}),
+        "in pairs, a run without its partner": (both, pairs(LIKE, LIKE[:2]), {"paired": True}),
+    }  # fmt: skip
+    text = ""
+    for name, (kept, runs, how) in sessions.items():
+        comparison = SessionComparison(suite=SUITE, baseline=kept, **how)
+        result: dict[str, Any] = dict(comparison.judge(runs))
+        findings = ", ".join(f"{finding.case} {finding.decision}" for finding in result["findings"])
+        differences = ", ".join(one.change for one in result["differences"])
+        before = " ".join(str(len(case.before)) for case in comparison.cases(runs))
+        text += f"== {name}\n{result['verdict']}{', forced' if result['forced'] else ''}: {findings}\n"
+        text += f"runs before: {before}; differences: {differences or 'none'}\n"
+        text += "".join(f"- {line}\n" for line in result["because"])
+    golden(Path(__file__).parent / "golden" / "sessions.txt", text)

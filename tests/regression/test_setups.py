@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from keyheat.regression.setups import differences, expected_summary
 from keyheat.regression.suite import SCENARIOS, SuiteCase
 from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.variants import overridden
+from tests.conftest import Golden
 from tests.make import SETUP, SIMULATED, a_summary
 from tests.regression.outcomes import a_suite_case, a_suite_of
 
@@ -45,55 +47,6 @@ def changed(setup: Setup = BASE, *settings: str, **more: Any) -> Setup:
     return setup.model_copy(update={"scenario": with_settings(*settings), **more})
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        'name="other"', 'question="other?"', "seed=9", "thresholds.p99_ms_max=5", "budget.minutes=5",
-        'table.name="other-table"', "local.scale=0.5", 'table.on_end="keep"', "load.spawn_per_s=50",
-    ],
-)  # fmt: skip
-def test_words_and_what_is_only_judged_are_no_change(setting: str) -> None:
-    assert between(BASE, changed(BASE, setting)) == ((), ())
-
-
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        (changed(BASE, "load.requests_per_s=999"), "load.requests_per_s 100 → 999"),
-        (changed(BASE, "keys.keys=7"), "keys.keys 1,000 → 7"),
-        (changed(BASE, 'table.sort_key="sk"'), "table.sort_key"),
-        (changed(target="aws"), "target local → aws"),
-        (changed(scale=0.1), "scale 1 → 0.1"),
-        (changed(region="eu-west-1"), "region us-east-1 → eu-west-1"),
-        (changed(machine="8 cores"), "machine 2 cores, 24 GiB → 8 cores"),
-        (changed(machine=None), "machine 2 cores, 24 GiB → unknown"),
-        (changed(existing={"name": "events"}), "table.name none → events"),
-        (changed(scenario=None), "scenario known → unknown"),
-    ],
-)
-def test_each_difference_that_forbids_is_named_by_its_path(other: Setup, said: str) -> None:
-    forbidding, _ = between(BASE, other)
-    assert any(said.split(" ")[0] == one.what for one in forbidding), forbidding
-    if "→" in said and not said.startswith(("scenario", "load", "keys")):
-        assert said in [one.change for one in forbidding]
-
-
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("table.provisioned.write=1_000", "table.provisioned.write 4,000 → 1,000"),
-        ("table.indexes[0].provisioned.write=7", "table.indexes.by-views.provisioned.write"),
-        ('table.stream="KEYS_ONLY"', "table.stream none → KEYS_ONLY"),
-        ('table.regions=["eu-west-1", "us-east-1"]', "table.regions none → eu-west-1, us-east-1"),
-        ("table.indexes=[]", "table.indexes.by-views partition_key"),
-    ],
-)
-def test_what_the_table_is_like_forbids_nothing_and_is_a_suspect(setting: str, said: str) -> None:
-    forbidding, suspects = between(BASE, changed(BASE, setting))
-    assert forbidding == ()
-    assert any(one.change.startswith(said) or one.what == said for one in suspects), suspects
-
-
 def with_policy(target: float, *, existing: bool) -> Setup:
     """A table with auto scaling of its writes, of its scenario or as it was found."""
     policy = {"min": 100, "max": 4_000, "target": target}
@@ -103,43 +56,59 @@ def with_policy(target: float, *, existing: bool) -> Setup:
     return changed(BASE, f"table.auto_scaling.write={{{toml}}}")
 
 
-@pytest.mark.parametrize("existing", [False, True])
-def test_another_target_of_auto_scaling_is_named(existing: bool) -> None:
-    forbidding, suspects = between(*(with_policy(share, existing=existing) for share in (0.7, 0.5)))
-    (change,) = (one.change for one in suspects)
-    assert (forbidding, change.endswith("write.target 0.7 → 0.5")) == ((), True), change
+def warm(units: float | None) -> Setup:
+    return changed(existing={"name": "x", "warm": {"write": units}})
 
 
-@pytest.mark.parametrize(("now", "named"), [(80_000.0, []), (4_000.0, ["table.warm.write"]), (None, [])])
-def test_a_warm_throughput_is_named_only_if_it_fell(now: float | None, named: list[str]) -> None:
-    there, other = (changed(existing={"name": "x", "warm": {"write": units}}) for units in (40_000.0, now))
-    assert [one.what for one in between(there, other)[1]] == named
+def with_trace(path: str) -> Setup:
+    return changed(scenario={"keys": {"trace": path}})
 
 
-def test_another_design_forbids_nothing_if_it_is_always_compared() -> None:
-    settings = {"load.requests_per_s": 1_210, "load.item_bytes": 199, "table.provisioned.write": 9}
-    other = changed(BASE, *(f"{name}={value}" for name, value in settings.items()))
-    forbidding, suspects = between(BASE, other, a_case(always=True))
-    assert forbidding == ()
-    assert {one.what for one in suspects} >= settings.keys()
+SETTINGS = (
+    'name="other"', 'question="other?"', "seed=9", "thresholds.p99_ms_max=5", "budget.minutes=5",
+    'table.name="other-table"', "local.scale=0.5", 'table.on_end="keep"', "load.spawn_per_s=50",
+    "load.requests_per_s=999", "keys.keys=7", 'table.sort_key="sk"', "table.provisioned.write=1_000",
+    "table.indexes[0].provisioned.write=7", 'table.stream="KEYS_ONLY"',
+    'table.regions=["eu-west-1", "us-east-1"]', "table.indexes=[]",
+)  # fmt: skip
+ELSEWHERE = changed(machine="other", scale=2.0)
+CALM = SIMULATED.model_copy(update={"scenario": with_settings()})
+OTHER_DESIGN = ("load.requests_per_s=1_210", "load.item_bytes=199", "table.provisioned.write=9")
+SETUPS: dict[str, tuple[Setup, Setup] | tuple[Setup, Setup, SuiteCase]] = {
+    **{setting: (BASE, changed(BASE, setting)) for setting in SETTINGS},
+    "another target": (BASE, changed(target="aws")),
+    "another scale": (BASE, changed(scale=0.1)),
+    "an unknown machine": (BASE, changed(machine=None)),
+    "a table that was there": (BASE, changed(existing={"name": "events"})),
+    "an unknown scenario": (BASE, changed(scenario=None)),
+    "another auto scaling": (with_policy(0.7, existing=False), with_policy(0.5, existing=False)),
+    "another auto scaling of a table that was there": (
+        with_policy(0.7, existing=True), with_policy(0.5, existing=True),
+    ),
+    "warm throughput that rose": (warm(40_000.0), warm(80_000.0)),
+    "warm throughput that fell": (warm(40_000.0), warm(4_000.0)),
+    "warm throughput that is unknown now": (warm(40_000.0), warm(None)),
+    "a trace that lies elsewhere": (with_trace("/here/a.csv"), with_trace("/there/a.csv")),
+    "another trace": (with_trace("/here/a.csv"), with_trace("/here/b.csv")),
+    "another design, always compared": (BASE, changed(BASE, *OTHER_DESIGN), a_case(always=True)),
+    "another machine": (BASE, ELSEWHERE),
+    "another machine, of exact measures": (BASE, ELSEWHERE, a_case(EXACT, Gate(measure="labels"))),
+    "another machine, and nothing is decided": (BASE, ELSEWHERE, replace(a_case(), gates=())),
+    "another machine that simulates": (
+        CALM, CALM.model_copy(update={"machine": "other"}), a_case(target="simulated"),
+    ),
+}  # fmt: skip
 
 
-def test_exact_measures_and_simulated_runs_do_not_care_for_the_machine() -> None:
-    other = changed(machine="other", scale=2.0)
-    assert [one.what for one in between(BASE, other, a_case(EXACT, Gate(measure="labels")))[0]] == ["scale"]
-    assert {one.what for one in between(BASE, other)[0]} == {"scale", "machine"}
-    simulated = SIMULATED.model_copy(update={"scenario": with_settings()})
-    elsewhere = simulated.model_copy(update={"machine": "other"})
-    assert between(simulated, elsewhere, a_case(target="simulated"))[0] == ()
-    assert between(BASE, other, replace(a_case(), gates=()))[0] == (), "nothing is decided of it"
-
-
-def test_a_trace_is_the_same_wherever_it_lies() -> None:
-    here, there, other = (
-        {"keys": {"trace": path}} for path in ("/here/a.csv", "/there/a.csv", "/here/b.csv")
-    )
-    assert between(changed(scenario=here), changed(scenario=there)) == ((), ())
-    assert [one.what for one in between(changed(scenario=here), changed(scenario=other))[0]] == ["keys.trace"]
+def test_what_differs_forbids_a_comparison_or_is_a_suspect_or_is_no_change(golden: Golden) -> None:
+    said = []
+    for name, of_case in SETUPS.items():
+        forbidding, suspects = between(*of_case)
+        said.append(f"== {name}")
+        said += [f"forbids: {one.change}" for one in forbidding] + [
+            f"suspect: {one.change}" for one in suspects
+        ]
+    golden(Path(__file__).parent / "golden" / "setups.txt", "".join(f"{line}\n" for line in said))
 
 
 @pytest.mark.parametrize(
@@ -147,8 +116,7 @@ def test_a_trace_is_the_same_wherever_it_lies() -> None:
     [
         ([], "local", {**HERE, "cores": 4}, {"machine"}),
         (["table.provisioned.write=77", "seed=99", 'question="Is it?"'], "local", HERE, set()),
-        (["load.requests_per_s=11"], "local", HERE, {"load.requests_per_s"}),
-        (["local.scale=0.5"], "local", HERE, {"scale"}),
+        (["load.requests_per_s=11", "local.scale=0.5"], "local", HERE, {"load.requests_per_s", "scale"}),
         ([], "aws", HERE, {"target"}),
         ([], "http://127.0.0.1:9000", HERE, set()),  # an address is found out by the run
     ],

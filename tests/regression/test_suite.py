@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,10 @@ from keyheat.regression.suite import (
 )
 from keyheat.regression.suite_spec import CaseSpec, SuiteSpec
 from keyheat.scenario.scenario import SCENARIOS, ScenarioError, load_scenario
+from tests.conftest import Golden
 from tests.make import a_shipped
 
 ROOT = Path(__file__).parents[2]
-Verb = Callable[..., Any]
-HOTKEY, SHARDED = (short_path(SCENARIOS / f"{name}.toml") for name in ("hotkey", "sharded"))
 HEAD = 'format = "keyheat.suite/1"\nname = "mine"\nquestion = "Still?"\n'
 
 
@@ -105,26 +103,6 @@ def test_a_scenario_is_a_name_of_ours_or_a_file_beside_the_suite(tmp_path: Path)
     assert found.cases[0].path == tmp_path / "down" / "own.toml"
 
 
-def test_every_mistake_of_the_file_is_said_at_once(tmp_path: Path) -> None:
-    text = (
-        'target = "loca"\nrepetitions = 0\n'
-        '[[gates]]\nmeasure = "p99"\n'
-        + case("hotkeys", surprise=1)
-        + case("hotkey")
-        + '[[cases.gates]]\nmeasure = "labels"\nleast_effect = 0.1\n'
-        + case("hotkey")
-        + '[[cases.gates]]\nmeasure = "labels"\n' * 2
-    )
-    found = mistakes(tmp_path, text)
-    assert [line.rpartition(" @ ")[2] for line in found] == [
-        "$.target", "$.repetitions", "$.gates", "$.cases[0].surprise", "$.cases[1].gates", "$.cases[2].gates",
-    ]  # fmt: skip
-    assert found[0].startswith("should be simulated, local, aws, or the URL of an endpoint")
-    assert "no measure 'p99'; there are: labels, accepted_units_per_s.read, " in found[2]
-    assert "labels is exact: any change of it counts" in found[4]
-    assert "two gates on labels" in found[5]
-
-
 def test_every_mistake_of_its_scenarios_is_said_beside_those_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "wrong.toml").write_text('format = "keyheat.scenario/1"\nname = "wrong"\n')
     settings = ["load.duration_s", "keys.shards=0"]
@@ -141,73 +119,52 @@ def test_every_mistake_of_its_scenarios_is_said_beside_those_of_the_file(tmp_pat
     assert " hotkey, " in found[0]
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("yes", "true"), ("allow_table", '["orders"]'), ("allow_protected", '["orders"]'),
-        ("max_dollars", "0"), ("table", '"orders"'),
-    ],
-)  # fmt: skip
-def test_a_file_agrees_to_nothing_in_place_of_a_person(tmp_path: Path, field: str, value: str) -> None:
-    """And a table is loaded by cases that load one only."""
-    (line,) = mistakes(tmp_path, f"[run]\n{field} = {value}\n{case()}")
-    assert line.endswith(f" @ $.run.{field}")
-
-
 def gate(measure: str, of: str = "") -> str:
     return f'[[{of}gates]]\nmeasure = "{measure}"\n'
 
 
-SAME_NAME = "rename one @ $.cases[0].name"
-REPEATED = "p99_ms differs from run to run: it needs 2 repetitions or more, got 1"
-ONLY_SIMULATED = "p99_ms is measured of real loads only, but all its cases are simulated: change the"
-OF_LOADS = f"{ONLY_SIMULATED} target, or remove the gate"
+MISTAKES = {
+    "several fields": (
+        'target = "loca"\nrepetitions = 0\n'
+        + gate("p99")
+        + case("hotkeys", surprise=1)
+        + case()
+        + gate("labels", "cases.")
+        + "least_effect = 0.1\n"
+        + case()
+        + gate("labels", "cases.") * 2
+    ),
+    "scenarios": case("hotkeys") + case("wrong.toml") + case(set=["load.duration_s", "keys.shards=0"]),
+    "one scenario twice": case() + case(),
+    "one name twice": case(name="a") + case("sharded", name="a"),
+    "noise once": case(target="local", repetitions=1) + gate("p99_ms", "cases."),
+    "noise once, of the suite": "repetitions = 1\n" + gate("p99_ms") + case(target="local"),
+    "auto scaling that is loaded": case("auto-scaling-late", target="local"),
+    "no such load test": case(set=['loadtest="nothing"']),
+    "no such file": case("./none.toml"),
+    "a latency of simulations": gate("p99_ms") + case() + case("sharded", target="local", gates=[]),
+    "a latency of one simulation": 'target = "local"\n' + case(target="simulated") + gate("p99_ms", "cases."),
+    "a number of cases": "cases = 3\n",
+    "no cases": "",
+    # A file agrees to nothing in place of a person, and a table is loaded by cases that load one only.
+    "yes": f"[run]\nyes = true\n{case()}",
+    "a table of others": f'[run]\nallow_table = ["orders"]\n{case()}',
+    "a protected table": f'[run]\nallow_protected = ["orders"]\n{case()}',
+    "no dollars": f"[run]\nmax_dollars = 0\n{case()}",
+    "a table of a simulation": f'[run]\ntable = "orders"\n{case()}',
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (case() + case(), f"2 cases are named 'hotkey', of {HOTKEY}: {SAME_NAME}"),
-        (
-            case(name="a") + case("sharded", name="a"),
-            f"2 cases are named 'a', of {HOTKEY} and {SHARDED}: {SAME_NAME}",
-        ),
-        (
-            case(target="local", repetitions=1) + gate("p99_ms", "cases."),
-            f"{REPEATED} @ $.cases[0].repetitions",
-        ),
-        ("repetitions = 1\n" + gate("p99_ms") + case(target="local"), f"{REPEATED} @ $.repetitions"),
-        (
-            case("auto-scaling-late", target="local"),
-            "only simulated runs have auto scaling, which auto-scaling-late uses @ $.cases[0].target",
-        ),
-        (
-            case(set=['loadtest="nothing"']),
-            "in hotkey.toml: loadtest = 'nothing': there is no nothing.py @ $.cases[0].scenario",
-        ),
-        (
-            case("./none.toml"),
-            "no file {folder}/none.toml: a scenario's path is relative to the suite's folder "
-            "@ $.cases[0].scenario",
-        ),
-        (
-            gate("p99_ms") + case() + case("sharded", target="local", gates=[]),
-            f"{OF_LOADS} @ $.gates[0].measure",
-        ),
-        (
-            'target = "local"\n' + case(target="simulated") + gate("p99_ms", "cases."),
-            f"{OF_LOADS} @ $.cases[0].gates[0].measure",
-        ),
-        ("cases = 3\n", "should be a list, got 3 @ $.cases"),
-        ("", "missing @ $.cases"),
-    ],
-)
-def test_rules_of_several_fields(tmp_path: Path, text: str, said: str) -> None:
-    assert said.replace("{folder}", str(tmp_path)) in mistakes(tmp_path, text)
-
-
-def test_a_latency_of_some_real_load_may_be_stated_for_all(tmp_path: Path) -> None:
-    assert len(suite_of(tmp_path, gate("p99_ms") + case() + case("sharded", target="local")).cases) == 2
+def test_every_mistake_is_said_at_once_with_its_place(tmp_path: Path, golden: Golden) -> None:
+    (tmp_path / "wrong.toml").write_text('format = "keyheat.scenario/1"\nname = "wrong"\n')
+    said = []
+    for name, text in MISTAKES.items():
+        said += [f"== {name}", *mistakes(tmp_path, text)]
+    shown = "".join(f"{line}\n" for line in said).replace(str(tmp_path), "FOLDER")
+    golden(
+        ROOT / "tests/regression/golden/suite-mistakes.txt",
+        re.sub("(one of|there are:) .* @", r"\1 … @", shown),
+    )
 
 
 JUNK = st.one_of(

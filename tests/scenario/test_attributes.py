@@ -11,7 +11,7 @@ import pytest
 from keyheat.load.users.items import ItemTemplate
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
-from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.simulator.dryrun.ask import assumptions_of
 from keyheat.words import Direction
 from tests.make import a_scenario_of_tenants
@@ -107,30 +107,3 @@ def test_what_only_some_tasks_put_is_assumed_for_the_others(raw: dict[str, Any],
     (tmp_path / "views.py").write_text(VIEWS)
     (said,) = assumptions_of(scenario_from_dict(raw, "views.toml"), tmp_path)
     assert said.startswith("Assumed: event_type has 1,000 values")
-
-
-def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:
-    raw["attributes"] |= {
-        "tenant": {"count": 3},
-        "both": {"count": 3, "copy_of": "sort_key"},
-        "none": {},
-        "far": {"range": [3, 1]},
-        "exponent": {"values": {"a": 1}, "exponent": 2},
-        "event_type": {"timestamp": "second"},
-        "warm": {"count": 2, "exponent": 1.0, "hot": [0.8, 0.3]},
-    }
-    with pytest.raises(ScenarioError) as caught:
-        scenario_from_dict(raw, "events.toml")
-    one = "say exactly one of values, count, range, timestamp, copy_of"
-    hot = "an index keyed by it is hot for one second: say minute, hour or day"
-    assert caught.value.errors == [
-        f"{hot} @ $.attributes.event_type.timestamp",
-        "it is a key of the table: [keys] says which values it has @ $.attributes.tenant",
-        f"{one}; count and copy_of are said @ $.attributes.both",
-        f"{one} @ $.attributes.none",
-        "from the least number to the greatest, 100,000 at most @ $.attributes.far.range",
-        "an exponent goes with a count of values @ $.attributes.exponent.exponent",
-        "the shares of hot values go with a count of values, without an exponent @ $.attributes.warm.hot",
-        "the shares add up to 1.1, 1 at most @ $.attributes.warm.hot",
-        "2 hot values leave none of 2 for the rest: say a higher count @ $.attributes.warm.hot",
-    ]

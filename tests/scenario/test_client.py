@@ -1,9 +1,7 @@
 """[client] of a scenario: whose policy it is, what may be set, and what is refused."""
 
-import pytest
-
 from keyheat.model.retries import NONE, POLICIES, modes_of, policy_named
-from keyheat.scenario.scenario import ScenarioError, load_scenario
+from keyheat.scenario.scenario import load_scenario
 from keyheat.scenario.spec.client import ClientSpec
 from keyheat.shipped import shipped
 
@@ -32,23 +30,3 @@ def test_what_the_application_sets_is_in_the_policy_and_its_name(tmp_path):
     assert client(tmp_path / "b.toml", 'sdk = "js-v3"\nattempts = 4').policy is policy_named("js-v3")
     java = client(tmp_path / "c.toml", 'sdk = "java-v2-2025"\nmode = "legacy"\nquota_tokens = 9').policy
     assert java.quota_tokens == 9, "Java has a quota in legacy mode, too"
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("attempts = 7", "say which sdk"),
-        ('mode = "adaptive"', "say which sdk"),
-        ('sdk = "js-v3"\nmode = "legacy"', "js-v3 has no mode 'legacy'; it has standard, adaptive"),
-        ('sdk = "boto3-2025"\nquota_tokens = 9', "no retry quota in legacy mode"),
-        ('sdk = "boto2"', "boto3-2025"),
-        ('sdk = "go-v2"\nattempts = 0', "attempts"),
-        ('sdk = "go-v2"\nclients = 0\nattempts = "3"', "without quotes"),
-        ('sdk = "go-v2"\nattempts = true', "Input should be a number, got True @ $.client.attempts"),
-    ],
-)
-def test_what_is_wrong_is_said_with_its_line(tmp_path, text, said):
-    with pytest.raises(ScenarioError) as error:
-        client(tmp_path / "a.toml", text)
-    assert said in str(error.value)
-    assert "a.toml" in str(error.value)

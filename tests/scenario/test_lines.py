@@ -1,11 +1,8 @@
 """A mistake in a scenario's file says on which line it stands; a name that is nearly right is recognised."""
 
-from pathlib import Path
-
 import pytest
 
 from keyheat.scenario.lines import located
-from keyheat.scenario.scenario import ScenarioError, load_scenario
 
 FILE = '''\
 format = "keyheat.scenario/1"
@@ -58,17 +55,3 @@ def test_each_value_is_found_on_its_line(place: str, line: int) -> None:
 def test_what_is_nowhere_in_the_file_has_no_line() -> None:
     errors = ["missing @ $.thresholds", "a scenario is an object @ $", "no place at all"]
     assert located(errors, FILE) == errors
-
-
-def test_a_typo_is_named_with_its_line_and_what_may_be_meant(tmp_path: Path) -> None:
-    path = tmp_path / "orders.toml"
-    path.write_text(
-        'format = "keyheat.scenario/1"\nname = "orders"\nquestion = "Is it?"\nloadtest = "hotkey"\n'
-        '[table]\nname = "orders"\nbilling_mode = "PAY_PER_REQUEST"\n[keys]\nkind = "zipf"\nkeys = 10\n'
-        'exponnent = 0.8\n[load]\nduration_s = -1\n'
-    )  # fmt: skip
-    with pytest.raises(ScenarioError) as found:
-        load_scenario(path)
-    errors = "\n".join(found.value.errors)
-    assert "unknown field, did you mean exponent? @ $.keys.exponnent (line 11)" in errors
-    assert "@ $.load.duration_s (line 13)" in errors

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario
+from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import overridden
 
 ROOT = Path(__file__).parents[2]
@@ -68,27 +68,3 @@ def test_what_was_expected_is_not_expected_of_another_scenario(scenario: Scenari
     assert overridden(scenario, [], "it") is scenario
     assert overridden(scenario, ["keys.shards=20"], "it").expects is None
     assert overridden(scenario, ["keys.shards=20", 'expects="none"'], "it").expects == "none"
-
-
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("keys.shards", "is not PATH=VALUE"),
-        ("=3", "is not PATH=VALUE"),
-        ("keys..shards=3", "is not PATH=VALUE"),
-        ("load.arrivals=poisson", 'text needs quotes: load.arrivals="..." @ $.load.arrivals'),
-        ("keys.shards=3 4", "is not a TOML value"),
-        ("keys.shards.many=3", "no such field @ $.keys.shards.many"),
-        ("table.indexes[3].name='x'", "no such field @ $.table.indexes[3].name"),
-        ("table.indexes.name='x'", "no such field @ $.table.indexes.name"),
-        ("table.indexes.by-nobody.provisioned.write=5", "no such field @ $.table.indexes.by-nobody"),
-        ("keys.shards=0", "@ $.keys.shards"),
-        (f"{'.'.join(['a'] * 50_000)}=1", "has 50,000 parts, at most 16 are read"),
-        (f"keys.shards={'[' * 50_000}", "too deep: 50,000 brackets"),
-        ("keys.shrads=2", "unknown field, did you mean shards? @ $.keys.shrads"),
-    ],
-)
-def test_a_wrong_setting_is_explained(scenario: Scenario, setting: str, said: str) -> None:
-    with pytest.raises(ScenarioError) as raised:
-        overridden(scenario, ["keys.shards=2", setting], "it")
-    assert any(said in error for error in raised.value.errors), raised.value.errors

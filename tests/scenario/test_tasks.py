@@ -7,7 +7,7 @@ import pytest
 
 from keyheat.plan.plan import plan_run
 from keyheat.plan.prices import load_prices
-from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+from keyheat.scenario.scenario import scenario_from_dict
 from tests.make import a_scenario_of_tenants
 
 
@@ -46,25 +46,3 @@ def test_a_total_of_ones_own_keeps_the_proportions(raw: dict[str, Any]) -> None:
     assert scenario.load.requests_per_s == 690
     again = scenario_from_dict(scenario.model_dump(mode="json"), "run.json")
     assert again == scenario
-
-
-def mistakes(raw: dict[str, Any]) -> list[str]:
-    with pytest.raises(ScenarioError) as caught:
-        scenario_from_dict(raw, "orders.toml")
-    return caught.value.errors
-
-
-def test_every_mistake_is_named_at_once(raw: dict[str, Any]) -> None:
-    raw["loadtest"] = "hotkey"
-    put, query, of_index, get = raw["tasks"]
-    put["index"] = "by-type"
-    query["weight"] = 2
-    of_index |= {"index": "by-tpye"}
-    get.pop("per_s")
-    assert mistakes(raw) == [
-        "'hotkey' has its own tasks; [[tasks]] are for 'operations', the default @ $.loadtest",
-        "only query has it, and this is a put @ $.tasks[0].index",
-        "say weight or per_s, not both @ $.tasks[1].weight",
-        "the table has no index 'by-tpye'; it has: by-type @ $.tasks[2].index",
-        "another task says per_s, so this one needs it, too @ $.tasks[3].per_s",
-    ]

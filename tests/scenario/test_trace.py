@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from keyheat.scenario.trace import TraceError, TraceKeys, TraceRow, check_trace, read_trace
+from tests.conftest import Golden
 
 ROOT = Path(__file__).parents[2]
 HEADER = "time,operation,key,size_bytes,sort_key\n"
@@ -79,38 +80,17 @@ def test_dates_count_from_the_first_row(tmp_path: Path) -> None:
     assert [row.at_s for row in rows_of(path)] == [0.0, 1.5, 3.0]
 
 
-def test_every_wrong_row_is_named_at_once(tmp_path: Path) -> None:
-    path = trace(
-        tmp_path,
-        "0,put,a,500,",
-        "soon,scan,,1.5,",
-        "5,get,a,,",
-        "4,get,a,,",
-        "6,put,a,-1,",
-        "6,put,a,409601,",
-        "6,put,a,,",
-        "6,put,abc,22,",
-        "-1,get,a,,",
-        "nan,get,a,,",
-        "2026-11-20T00:00Z,get,a,,",
-        f"7,get,{'k' * 2049},,",
-    )
-    assert errors_of(path) == [
-        "row 2: time 'soon' is neither a number of seconds from 0 on nor an ISO date",
-        "row 2: operation 'scan' is not one of put, get, update, delete, query",
-        "row 2: key is missing",
-        "row 2: size_bytes '1.5' is not a whole number",
-        "row 4: time '4' is before that of an earlier row",
-        "row 5: size_bytes '-1' is not between 0 and 409,600",
-        "row 6: size_bytes '409601' is not between 0 and 409,600",
-        "row 7: PutItem needs size_bytes",
-        "row 8: size_bytes '22' has no room for the item's own keys, which need 23",
-        "row 9: time '-1' is neither a number of seconds from 0 on nor an ISO date",
-        "row 10: time 'nan' is neither a number of seconds from 0 on nor an ISO date",
-        "row 11: time '2026-11-20T00:00Z': some times are dates and others numbers",
-        "row 12: key is longer than 2,048 bytes",
-        "10 of 12 rows are wrong",
-    ]
+WRONG_ROWS = (
+    "0,put,a,500,", "soon,scan,,1.5,", "5,get,a,,", "4,get,a,,", "6,put,a,-1,", "6,put,a,409601,",
+    "6,put,a,,", "6,put,abc,22,", "-1,get,a,,", "nan,get,a,,", "2026-11-20T00:00Z,get,a,,",
+    f"7,get,{'k' * 2049},,",
+)  # fmt: skip
+
+
+def test_every_wrong_row_is_named_at_once(tmp_path: Path, golden: Golden) -> None:
+    path = trace(tmp_path, *WRONG_ROWS)
+    said = "".join(f"{line}\n" for line in errors_of(path))
+    golden(Path(__file__).parent / "golden" / "trace.txt", said)
     with pytest.raises(TraceError, match="row 2: time 'soon'"):
         list(read_trace(path, has_sort_key=True, least=least))
 

@@ -8,7 +8,7 @@ from keyheat.model.retries import policy_named
 from keyheat.model.table import Op
 from keyheat.simulator.jobs import find_scenario
 from keyheat.simulator.requests import RequestQueue
-from keyheat.simulator.retrying import demand_of, retried
+from keyheat.simulator.retrying import RetriedRun, demand_of, retried
 from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.words import Direction
 
@@ -20,11 +20,15 @@ def simulated(*settings: str) -> Simulation:
     return simulate(scenario, folder=path.parent, policy=scenario.client.retries)
 
 
-def test_a_simulated_run_is_what_the_comparison_says_of_its_policy() -> None:
-    settings = ("client.sdk='boto3-2026'", "client.clients=10")
-    scenario, path = find_scenario("hotkey", ("load.duration_s=8", *settings))
+def both(name: str, *settings: str) -> tuple[RetriedRun, Simulation]:
+    """What the comparison says of ten clients of boto3, and a simulated run of them."""
+    scenario, path = find_scenario(name, ("load.duration_s=8", "client.sdk='boto3-2026'", *settings))
     compared = retried(scenario, demand_of(scenario, path.parent), scenario.client.policy, clients=10)
-    run = simulate(scenario, folder=path.parent, policy=scenario.client.retries)
+    return compared, simulate(scenario, folder=path.parent, policy=scenario.client.retries)
+
+
+def test_a_simulated_run_is_what_the_comparison_says_of_its_policy() -> None:
+    compared, run = both("hotkey", "client.clients=10")
     assert run.client.attempts[Direction.WRITE] == sum(compared.attempts_per_s[:8])
     assert run.client.throttled[Direction.WRITE] == sum(compared.throttled_per_s[:8])
     counted = run.counted
@@ -33,25 +37,13 @@ def test_a_simulated_run_is_what_the_comparison_says_of_its_policy() -> None:
     assert 0 < counted["retries.given_up"] <= compared.given_up
 
 
-MEET = ("load.duration_s=8", "local.transaction_s=0.018")
-
-
-def test_transactions_meet_under_every_policy_as_they_do_in_a_simulated_run() -> None:
-    scenario, path = find_scenario("aggregate-transaction", (*MEET, "client.sdk='boto3-2026'"))
-    demand = demand_of(scenario, path.parent)
-    none, again = (
-        retried(scenario, demand, policy_named(name), clients=10) for name in ("none", "boto3-2026")
-    )
-    assert none.conflicts == again.conflicts > 0.5 * none.requests  # 700 a second share one total
-    run = simulate(scenario, folder=path.parent, policy=scenario.client.retries)
-    assert run.client.conflicts == again.conflicts
-    assert run.counted["retries.requests"] == again.requests == none.requests
-    for one in (none, again):
-        assert one.accepted + one.conflicts + one.given_up + one.waiting == one.requests
-        assert sum(one.throttled_per_s) + one.conflicts + one.accepted == one.attempts
-        assert one.conflicts == sum(one.conflicts_per_s[:8])
-    never, _path = find_scenario("aggregate-transaction", MEET[:1])
-    assert retried(never, demand, policy_named("none"), clients=10).conflicts == 0
+def test_transactions_meet_as_often_in_a_comparison_as_in_a_simulated_run() -> None:
+    compared, run = both("aggregate-transaction", "local.transaction_s=0.018")
+    assert run.client.conflicts == compared.conflicts == sum(compared.conflicts_per_s[:8])
+    assert compared.conflicts > 0.5 * compared.requests  # 700 a second share one total
+    assert run.counted["retries.requests"] == compared.requests
+    fates = compared.accepted, compared.conflicts, compared.given_up, compared.waiting
+    assert sum(fates) == compared.requests
 
 
 def test_every_policy_meets_the_same_requests_at_the_same_moments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,21 +81,6 @@ def test_hot_keys_have_their_own_retries() -> None:
     units = 8  # of each item
     assert asked > 0.9 * units * attempts  # 0.9 of the requests, and nearly all that are sent again
     assert asked == pytest.approx(consumed + units * throttles)
-
-
-def test_without_retries_it_is_the_run_that_it_was() -> None:
-    scenario, path = find_scenario("hotkey", ("load.duration_s=8", "client.sdk='boto3-2026'"))
-    plain, _path = find_scenario("hotkey", ("load.duration_s=8",))
-    assert (
-        simulate(scenario, folder=path.parent).client.attempts
-        == simulate(plain, folder=path.parent, policy=plain.client.retries).client.attempts
-    )
-
-
-def test_adaptive_clients_hold_back() -> None:
-    run = simulated("client.sdk='js-v3'", "client.mode='adaptive'")
-    assert run.counted["retries.held_s"] > 0
-    assert run.client.throttled[Direction.WRITE] < 0.2 * run.client.attempts[Direction.WRITE]
 
 
 def test_who_is_held_back_until_the_end_was_never_sent_and_is_still_waiting() -> None:

@@ -57,39 +57,10 @@ def test_a_list_is_the_key_and_a_file_that_was_written_is_read_again() -> None:
     assert scenario(partition_key=["tenant"]).table.indexes[0].partition_keys == ("tenant",)
 
 
-@pytest.mark.parametrize(
-    ("index", "said"),
-    [
-        ({"partition_key": ["a", "b", "c", "d", "e"]}, "4 attributes at most, got 5"),
-        ({"partition_key": ["a", "b", "a"]}, "'a' is an attribute of its key twice"),
-        ({"partition_key": ["a"], "sort_key": ["a", "b"]}, "'a' is an attribute of its key twice"),
-        ({"partition_key": "id", "sort_key": ["a", "b"], "local": True}, "a local index has one attribute"),
-        ({"sort_key": None, "more_sort_keys": ["a"]}, "further attributes go with a sort_key"),
-    ],
-)
-def test_a_key_that_cannot_be_is_refused(index: dict[str, Any], said: str) -> None:
-    with pytest.raises(ScenarioError, match=said):
-        scenario(**index)
-
-
-@pytest.mark.parametrize("field", ["partition_key", "sort_key"])
-def test_the_tables_own_key_has_one_attribute_of_each_kind(field: str) -> None:
-    wide = raw()
-    wide["table"][field] = ["id", "at"]
-    with pytest.raises(ScenarioError, match="a table's own key has one attribute of each kind"):
-        scenario_from_dict(wide, "wide")
-
-
 def test_a_plan_has_the_hottest_combination() -> None:
     sent = total_load(scenario())
     hottest = sent.sides[ResourceSide("keyheat-multi", "by-both", WRITE)].hottest
     assert hottest.key_per_s == pytest.approx(500 * 0.8 * 0.9, rel=0.01)
-
-
-def test_a_simulation_counts_combinations() -> None:
-    shares = shares_of(keys_of(simulate(scenario()), show_keys=True))
-    assert shares["big+view"] == pytest.approx(0.72, abs=0.01)
-    assert shares["small+click"] == pytest.approx(0.02, abs=0.01)
 
 
 def test_the_tables_own_key_may_be_a_part() -> None:

@@ -11,11 +11,13 @@ from tests.make import a_shipped
 
 
 def test_a_hot_total_is_contention_and_no_throttle() -> None:
-    done = simulate(a_shipped("aggregate-transaction", f"local.transaction_s={TRANSACTION_S}"))
+    done = simulate(
+        a_shipped("aggregate-transaction", f"local.transaction_s={TRANSACTION_S}", "load.duration_s=20")
+    )
     evidence = evidence_of(done)
     others, hot = 300, 700
     counted = done.counted
-    per_s = (counted["transactions.requests"] - counted["transactions.conflicts"]) / 50
+    per_s = (counted["transactions.requests"] - counted["transactions.conflicts"]) / 20
     assert per_s == pytest.approx(others + hot / (1 + hot * TRANSACTION_S), rel=0.05)
     conflicts = done.counted["transactions.conflicts"]
     assert conflicts == evidence.total("TransactionConflict") == done.client.conflicts

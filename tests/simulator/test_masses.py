@@ -21,7 +21,7 @@ from keyheat.scenario.keys import (
 )
 from keyheat.simulator.alterations import divided
 from keyheat.simulator.dryrun.requests import KEY
-from keyheat.simulator.masses import even_masses, masses_of, masses_of_shares
+from keyheat.simulator.masses import masses_of, masses_of_shares
 from keyheat.simulator.shares import PartitionShares
 from keyheat.simulator.traffic.setting import composed
 
@@ -47,14 +47,6 @@ def test_shares_are_those_that_a_pattern_draws(pattern: KeyPattern) -> None:
 @given(key=st.text(min_size=1))
 def test_a_key_lies_where_its_items_do(key: str) -> None:
     assert key_point(key.encode()) == point(position(key.encode(), b"sort"))
-
-
-def test_named_keys_are_in_order_of_their_hashes() -> None:
-    masses = masses_of(Zipf(1.0, 40))
-    assert (np.diff(masses.points.astype(float)) > 0).all()
-    names = [masses.name(n) for n in range(len(masses.points))]
-    assert [key_point(name.encode()) for name in names] == masses.points.tolist()
-    assert masses.shares.sum() + masses.even == pytest.approx(1.0)
 
 
 def test_a_key_in_several_texts_is_evenly_in_each() -> None:
@@ -116,14 +108,6 @@ def test_rising_sort_keys_are_written_behind_every_split() -> None:
     assert drawn == sorted(set(drawn))
     later = shares.positions(masses, None, 1, 1_800_000_001.0, np.random.default_rng(1))
     assert later[0] > drawn[-1]
-
-
-def test_the_most_used_keys_are_known_by_name() -> None:
-    masses = masses_of(Zipf(1.0, 500))
-    top = PartitionShares().top(masses)
-    assert set(top.names) == {f"key-{n}" for n in range(64)}
-    assert dict(zip(top.names, top.shares, strict=True))["key-0"] == pytest.approx(Zipf(1.0, 500).share(1))
-    assert PartitionShares().top(even_masses()) is None
 
 
 def test_hot_keys_are_divided_and_cold_ones_stay() -> None:

@@ -90,13 +90,6 @@ def test_a_short_peak_is_over_when_the_retries_are() -> None:
     )
 
 
-def test_far_from_its_limit_nobody_retries() -> None:
-    runs = tried({**ORDERS, "provisioned": {"read": 10, "write": 200}}, requests_per_s=20)
-    assert {run.attempts for run in runs} == {400}
-    assert not any(recovery_s(run, runs[0]) or feeds_on_itself(run, runs[0]) for run in runs)
-    assert sentence_of(runs) == "Nothing is throttled, so no client retries: all 400 requests are accepted."
-
-
 @pytest.mark.parametrize("name", ["operations", "country-index", "replay", "read-hot"])
 def test_every_kind_of_request_is_one(name: str) -> None:
     one = run(name, "boto3-2026")

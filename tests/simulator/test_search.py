@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from keyheat.model.resources import Cause
 from keyheat.plan.charges import monthly
 from keyheat.plan.prices import MONTH_S, load_prices
-from keyheat.scenario.scenario import Scenario, load_scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.outcome import LimitHit, SimulationOutcome
-from keyheat.simulator.questions import capacity_question, load_question, seconds_for, shards_question
+from keyheat.simulator.questions import capacity_question, load_question, seconds_for
 from keyheat.simulator.search import Range, State, Step, Tries
-from keyheat.simulator.traffic import asks_for_shards, traffic_of
 from keyheat.simulator.whatif import (
     Search,
     searched,
@@ -25,7 +24,7 @@ from keyheat.simulator.whatif import (
     throttled_directions,
 )
 from keyheat.words import Direction, label_of
-from tests.make import SAMPLED, a_scenario, a_shipped, with_nights
+from tests.make import a_scenario, a_shipped
 
 WRITE, READ = Direction.WRITE, Direction.READ
 
@@ -113,23 +112,6 @@ def test_where_no_number_is_enough_the_largest_was_tried() -> None:
     assert found.in_order[-1].value == 100
 
 
-def capacity(search: Callable[[int], bool], **asked: Any) -> Search:
-    """A search of writes on a table on which a capacity holds or not."""
-    question = capacity_question(scenario(), WRITE, **asked)
-
-    def measure(value: float, again: int) -> Step:
-        share = 0.0 if search(int(value)) else 0.2
-        return step_of(question, value, question.candidate(value), outcome(share, 1 + again))
-
-    return searched(question, measure)
-
-
-def test_capacity_is_found_within_a_hundredth_from_either_side() -> None:
-    for start in (None, 10):
-        found = answer(capacity(lambda units: units >= 1_234, start=start))
-        assert 1_234 <= (found or 0) <= 1_234 * 1.011
-
-
 WITHIN = Range(start=100, least=1, most=10_000, precision=0.05, larger_holds=False)
 
 
@@ -207,19 +189,6 @@ def test_an_answer_that_fails_the_second_time_gives_way_to_the_next() -> None:
 
 
 INDEX = {"name": "by-day", "partition_key": "day", "provisioned": {"read": 5, "write": 100}}
-ON_DEMAND = {"name": "orders", "billing_mode": "PAY_PER_REQUEST"}
-
-
-def test_what_cannot_be_asked_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"has no global index 'by-week'; it has none @ \$.table.indexes"):
-        capacity_question(scenario(), WRITE, index="by-week")
-    with pytest.raises(ValueError, match="is on demand"):
-        capacity_question(scenario(table=ON_DEMAND), WRITE)
-    with pytest.raises(ValueError, match="adds shards by itself"):
-        smallest_shards(a_shipped("dynamic-sharding"))
-    for ask in (smallest_shards, load_question):
-        with pytest.raises(ValueError, match="replays a trace"):
-            ask(a_shipped("replay"))
 
 
 def test_a_capacity_candidate_keeps_all_but_the_one_capacity() -> None:
@@ -253,30 +222,6 @@ def test_what_a_candidate_costs_a_month() -> None:
 
 
 # On the simulator itself
-
-
-class Simulations:
-    """Who counts what a search simulates."""
-
-    def __init__(self) -> None:
-        self.done: list[float] = []
-
-    def trying(self, value: float) -> None:
-        self.value = value
-
-    def simulated(self, part: float) -> None:
-        if part == 1.0:
-            self.done.append(self.value)
-
-
-@pytest.mark.slow
-def test_every_number_is_simulated_once_with_each_seed() -> None:
-    """That of one shard says besides whose keys are to be divided."""
-    watch = Simulations()
-    asked = shards_question(scenario(load={"requests_per_s": 2_000, "duration_s": 8}))
-    found = simulated_search(asked, watch=watch)
-    assert found.in_order[0].value == 1
-    assert sorted(watch.done) == sorted(values(found))
 
 
 def steady(write: int, **changes: Any) -> Scenario:
@@ -346,23 +291,3 @@ def test_a_simulated_knee_is_where_arithmetic_puts_it(
 
 def test_a_demand_outlasts_what_a_partition_gives_in_an_instant_and_ends_before_it_splits() -> None:
     assert [seconds_for(precision) for precision in (0.05, 0.02, 0.001, 0.5)] == [60, 150, 230, 60]
-
-
-OF_LOADTESTS = {one.loadtest: one for one in map(load_scenario, SAMPLED) if one.loadtest != "replay"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("loadtest", with_nights(OF_LOADTESTS, ("country_index_sharded", "random_suffix")))
-def test_which_load_tests_spread_their_keys_by_themselves(loadtest: str) -> None:
-    """Those whose first second is spread over more keys where there are more shards."""
-    spread = []
-    stated = OF_LOADTESTS[loadtest]
-    for shards in (stated.keys.shards, 7):
-        raw = stated.model_dump(mode="json")
-        raw["keys"]["shards"] = shards
-        flows = traffic_of(scenario_from_dict(raw, "x"), 1).second(0)
-        spread.append(
-            [max(flow.keys.shares, default=0.0) for flow in flows]
-            + [len(flow.index_writes) for flow in flows]
-        )
-    assert (spread[0] != spread[1]) is asks_for_shards(stated)

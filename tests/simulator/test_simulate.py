@@ -12,7 +12,7 @@ from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, Tr
 from keyheat.simulator.masses import even_masses, masses_of
 from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.rows import seconds_table
-from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation, simulate
+from keyheat.simulator.simulate import SIMULATED_START_S, Simulation, simulate
 from keyheat.words import Capacity
 from tests.make import a_scenario
 from tests.simulator.sent import READ, WRITE
@@ -143,29 +143,17 @@ def test_items_of_a_batch_have_no_reason() -> None:
 
 
 def test_the_record_stays_small() -> None:
-    client = ClientRecord()
-    masses = masses_of(Uniform(10))
-    for second in range(0, 4 * WINDOWS_KEPT * 5, 5):
-        answer = FlowAnswer(flow=put(keys=masses), attempts=1, accepted=1, units=1.0)
-        client.saw(second, [answer])
-    assert len(client.seconds) == 4 * WINDOWS_KEPT
-    run = simulate(scenario(10), traffic=Script(put(keys=masses)))
-    history = run.client.keys[WRITE]
-    uses = Script(put(keys=masses))
-    simulate(scenario(1), traffic=uses)
-    ((answer,),) = uses.answers
+    script = Script(put(keys=masses_of(Uniform(10))))
+    history = simulate(scenario(1), traffic=script).client.keys[WRITE]
+    ((answer,),) = script.answers
     for second in range(0, 3 * WINDOWS_KEPT * 5, 5):
         history.add(int(SIMULATED_START_S) + 100 + second, answer)
     assert len(history.windows) <= WINDOWS_KEPT + 1
     assert history.window_s > 5
 
 
-def test_the_capacity_of_a_scenarios_table() -> None:
+def test_a_local_index_has_no_capacity_of_its_own_and_holds_back_splits() -> None:
     local = {"name": "near", "partition_key": "pk", "sort_key": "at", "local": True}
-    own = scenario(1, sort_key="sk", indexes=[INDEX, local]).table
-    found = capacity_of(own)
-    assert found.provisioned == Capacity(1_000, 4_000)
-    assert [index.name for index in found.indexes] == ["tag"]
-    assert found.indexes[0].provisioned == Capacity(10, 200)
+    found = capacity_of(scenario(1, sort_key="sk", indexes=[INDEX, local]).table)
     assert found.has_lsi
-    assert capacity_of(scenario(1).companions[0]).on_demand
+    assert [(index.name, index.provisioned) for index in found.indexes] == [("tag", Capacity(10, 200))]

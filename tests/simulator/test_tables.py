@@ -1,12 +1,11 @@
 """A second in closed form against the same second request by request; and what holds whatever is sent."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from math import sqrt
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.model import limits
@@ -162,22 +161,6 @@ def set_ups(draw: st.DrawFn) -> tuple[TableCapacity, tuple[Flow, ...]]:
     return capacity, flows
 
 
-@settings(max_examples=8, derandomize=True, phases=[Phase.explicit, Phase.generate])  # shrinking is slow
-@given(set_up=set_ups())
-def test_a_random_table_in_waves_as_one_by_one(set_up: tuple[TableCapacity, tuple[Flow, ...]]) -> None:
-    """Beside what chance makes, totals differ by at most 3 %, and at most a tenth of the refused is told
-    another cause: both draw their arrivals and keys, each for itself."""
-    capacity, flows = set_up
-    alone = one_by_one(capacity, always(*flows), seconds=60, scale=SCALE)
-    waves, _answers = in_waves(capacity, always(*flows), seconds=60, scale=SCALE)
-    one, other = (by_minute(model, 60) for model in (alone, waves))
-    totals, others = _causes_together(one), _causes_together(other)
-    assert not _apart(totals, others, flows, lambda _way, most: 0.03 * most), (capacity, flows)
-    refused = {way: totals.get((None, way, "refused"), [0.0])[0] for way in ("read", "write")}
-    told, others = _causes_of_quota_together(one), _causes_of_quota_together(other)
-    assert not _apart(told, others, flows, lambda way, most: 0.1 * max(most, refused[way])), (capacity, flows)
-
-
 def chance(flow: Flow, seconds: int, what: str = "accepted") -> float:
     """Five standard deviations of what two draws of a flow differ by, in whatever is counted of it.
 
@@ -187,29 +170,6 @@ def chance(flow: Flow, seconds: int, what: str = "accepted") -> float:
     requests = flow.requests * seconds
     each = max(flow.units, *(entry.units for entry in flow.index_writes), 0.0) if what == "units" else 1.0
     return each * 5 * sqrt(2 * requests if flow.poisson else requests / 2)
-
-
-def _apart(
-    one: Counts, other: Counts, flows: tuple[Flow, ...], share: Callable[[str, float], float]
-) -> list[str]:
-    """Every number of the only minute that differs by more than its share, and chance, together make."""
-    found = []
-    for key in sorted({*one, *other}, key=str):
-        _name, way, what = key
-        (alone,), (waves,) = one.get(key, [0.0]), other.get(key, [0.0])
-        drawn = sum(chance(flow, 60, what) for flow in flows if flow.direction.value == way)
-        if abs(alone - waves) > share(way, max(alone, waves)) + drawn:
-            found.append(f"{key}: {alone:,.0f} one by one, {waves:,.0f} in waves")
-    return found
-
-
-def _causes_together(counts: Counts) -> Counts:
-    """How much was served and how much refused, by whatever limit."""
-    merged: Counter[tuple[str | None, str, str]] = Counter()
-    for (name, direction, what), (number,) in counts.items():
-        served = what in ("accepted", "units")
-        merged[name if served else None, direction, what if served else "refused"] += number
-    return {key: [number] for key, number in merged.items()}
 
 
 def _causes_of_quota_together(counts: Counts) -> Counts:

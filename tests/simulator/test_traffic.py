@@ -163,17 +163,6 @@ def test_reads_are_divided_among_the_copies_of_a_table() -> None:
     assert counts == pytest.approx([sum(counts) / 3] * 3, rel=0.1)
 
 
-@pytest.mark.slow
-def test_a_batch_has_25_items_and_a_transaction_four_at_twice_the_units() -> None:
-    *_, last = of(a_shipped("operations", load={"item_bytes": 1_000}))
-    by_operation = {flow.operation: flow for flow in last if flow.operation != "PutItem"}
-    assert by_operation["BatchWriteItem"].items == by_operation["BatchGetItem"].items == 25
-    transaction = by_operation["TransactWriteItems"]
-    assert (transaction.items, transaction.together, transaction.units) == (4, True, 2)
-    assert by_operation["TransactGetItems"].units == 2
-    assert by_operation["GetItem"].requests == pytest.approx(400 * 5 / 22)
-
-
 def test_the_rollover_comes_after_half_of_the_run() -> None:
     flows = of(a_shipped("table-per-period", load={"duration_s": 5}), 5)
     to_the_last = [sum(flow.requests for flow in second if flow.table) for second in flows]

@@ -1,0 +1,191 @@
+"""Every mistake in a scenario is said at once with its place; `golden/mistakes.txt` has what is said."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
+from keyheat.scenario.variants import overridden
+from tests.conftest import Golden
+from tests.make import ON_DEMAND, SCENARIO, a_raw_scenario, a_scenario_of_tenants, a_shipped
+
+NAMELESS = {"billing_mode": "PROVISIONED", "provisioned": {"read": 1}}
+LOCAL = {"name": "by_day", "partition_key": "pk", "sort_key": "day", "local": True}
+OTHER_LOCAL = {"name": "lsi", "partition_key": "x", "local": True, "warm": {"read": 5}}
+INDEX = {"name": "gsi", "partition_key": "a"}
+TWO_TYPES = {
+    "partition_key": "id", "partition_key_type": "N", "sort_key": "at", "sort_key_type": "B",
+}  # fmt: skip
+REPLAY = {"kind": "replay", "trace": "traces/shop.csv"}
+STEPS = [{"per_s": 10, "for_s": 30}, {"per_s": 50, "for_s": 30}]
+
+
+def on_demand(*indexes: dict[str, Any], **table: Any) -> dict[str, Any]:
+    return {"name": "orders", "indexes": indexes, **ON_DEMAND, **table}
+
+
+def keyed(partition_key: Any, sort_key: Any = None, **more: Any) -> dict[str, Any]:
+    """A table with an index of these keys."""
+    index = {"name": "by-a", "partition_key": partition_key, "sort_key": sort_key, **more}
+    return on_demand(index, partition_key="id", sort_key="at")
+
+
+TABLES = [
+    NAMELESS,
+    {"name": "orders"},
+    on_demand(provisioned={"read": 1, "write": 1}),
+    {**SCENARIO["table"], "max_on_demand": {"write": 5}},
+    {**SCENARIO["table"], "indexes": [INDEX] * 2},
+    on_demand(LOCAL),
+    on_demand(OTHER_LOCAL, sort_key="sk"),
+    on_demand(regions=["eu-west-1"]),
+    on_demand(regions=["eu-west-1"] * 2),
+    on_demand(regions=["Ireland", "eu-west-1"]),
+    on_demand(INDEX | {"include": ["b"]}),
+    on_demand(
+        {"name": "by-pk", "partition_key": "a", "sort_key": "pk", "sort_key_type": "N"},
+        {"name": "by-a", "partition_key": "a", "sort_key_type": "N"},
+    ),
+    on_demand(
+        {"name": "turned", "partition_key": "at", "sort_key": "id", "sort_key_type": "N"},
+        {"name": "other", "partition_key": "a", "partition_key_type": "C"}, **TWO_TYPES,
+    ),
+    {**SCENARIO["table"], "partition_key": ["id", "at"]},
+    {**SCENARIO["table"], "sort_key": ["id", "at"]},
+    keyed(["a", "b", "c", "d", "e"]),
+    keyed(["a", "b", "a"]),
+    keyed(["a"], ["a", "b"]),
+    keyed("id", ["a", "b"], local=True),
+    keyed("a", more_sort_keys=["a"]),
+]  # fmt: skip
+KEYS = [
+    {},
+    {"kind": "zipfian"},
+    {"kind": "hot_key"},
+    {"kind": "hot_key", "share": 0.5, "hot_keys": 2},
+    {"kind": "date", "share": 0.5},
+    {"kind": "date", "day_s": 5, "first_day": "2026-02-30"},
+    {"kind": "date", "day_s": 5, "first_day": "tomorrow"},
+    {"kind": "date", "day_s": 9, "rounded_to": "week"},
+    {"kind": "uniform", "share": 0.5},
+    {"kind": "uniform", "rounded_to": "day", "prefix": "a#b"},
+    {"values": {"ups": 0}, "keys": 7},
+    {"kind": "zipf", "exponent": 1, "values": {"ups": 1}},
+    {"kind": "zipf"},
+    {"kind": "zipf", "exponent": -1, "keys": 0},
+    {"kind": "hot_set", "share": 1.2},
+    {"kind": "hot_set", "share": 0.5, "hot_keys": 0, "shards": 0},
+    {"kind": "sequential", "keys": 5, "exponent": 1},
+    REPLAY | {"speed": 2},
+    REPLAY | {"speed": 0, "prefix": "a"},
+]
+SIZES = [
+    99, 409_601, "large",
+    {"kind": "normal"},
+    {"kind": "uniform", "low": 300, "high": 200},
+    {"kind": "uniform", "low": 3},
+    {"kind": "lognormal", "median": 900, "sigma": 0, "sizes": [200]},
+    {"kind": "lognormal", "median": 900, "sigma": 1, "max": 400},
+    {"kind": "choice", "sizes": []},
+    {"kind": "choice", "sizes": [200, 1], "weights": [1]},
+    {"kind": "choice", "sizes": [200], "weights": [0]},
+    {"kind": "choice", "sizes": [200, 300], "weights": [1, -1]},
+    {"kind": "choice", "sizes": [200], "shapes": 3},
+]  # fmt: skip
+SHAPES = [
+    {"kind": "wave"},
+    {"kind": ["ramp"]},
+    {"kind": "ramp"},
+    {"kind": "ramp", "from_per_s": 1, "to_per_s": 2, "period_s": 3},
+    {"kind": "ramp", "from_per_s": 0, "to_per_s": 0},
+    {"kind": "steps", "steps": []},
+    {"kind": "steps", "steps": [{"per_s": 1}, {"per_s": -2, "for_s": 0}]},
+    {"kind": "steps", "steps": STEPS},
+    {"kind": "spike", "peak_per_s": 9, "at_s": 45, "for_s": 10},
+    {"kind": "sine", "low_per_s": 9, "high_per_s": 1, "period_s": 0},
+]
+CLIENTS = [
+    {"attempts": 7},
+    {"mode": "adaptive"},
+    {"sdk": "js-v3", "mode": "legacy"},
+    {"sdk": "boto3-2025", "quota_tokens": 9},
+    {"sdk": "boto2"},
+    {"sdk": "go-v2", "attempts": 0},
+    {"sdk": "go-v2", "clients": 0, "attempts": "3"},
+    {"sdk": "go-v2", "attempts": True},
+]
+ATTRIBUTES = {
+    "tenant": {"count": 3},
+    "both": {"count": 3, "copy_of": "sort_key"},
+    "none": {},
+    "far": {"range": [3, 1]},
+    "exponent": {"values": {"a": 1}, "exponent": 2},
+    "event_type": {"timestamp": "second"},
+    "warm": {"count": 2, "exponent": 1.0, "hot": [0.8, 0.3]},
+}
+TASKS = [
+    {"operation": "put", "per_s": 300, "index": "by-type"},
+    {"operation": "query", "per_s": 30, "weight": 2},
+    {"operation": "query", "per_s": 5, "index": "by-tpye"},
+    {"operation": "get"},
+]
+MIX = [
+    {"operation": "put", "weight": 1},
+    {"operation": "scan", "weight": 2},
+    {"operation": "get", "weight": -1},
+]
+SETTINGS = [
+    "keys.shards", "=3", "keys..shards=3", "load.arrivals=poisson", "keys.shards=3 4", "keys.shards.many=3",
+    "table.indexes[3].name='x'", "table.indexes.name='x'", "table.indexes.by-nobody.provisioned.write=5",
+    "keys.shards=0", "keys.shrads=2", f"{'.'.join(['a'] * 50_000)}=1", f"keys.shards={'[' * 50_000}",
+]  # fmt: skip
+WHOLE = [
+    {"colour": "red"},
+    {"format": "keyheat.scenario/9"},
+    {"table": NAMELESS, "keys": {"kind": "date"}, "load": {"users": 0}, "thresholds": {"p99_ms_max": -1}},
+    {"table": 3, "keys": [], "load": "x"},
+    {"loadtest": "operations"},
+    {"tasks": []},
+    {"tasks": [{"operation": "put", "weight": 0}]},
+    {"tasks": MIX},
+    {"loadtest": "replay"},
+    {"loadtest": "replay", "keys": {"kind": "replay"}},
+    {"keys": REPLAY, "load": {"arrivals": "trace"}},
+    {
+        "loadtest": "replay", "keys": REPLAY,
+        "load": {"arrivals": "trace", "requests_per_s": 5, "shape": {"kind": "constant"}},
+    },
+]  # fmt: skip
+
+
+def wrong() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Scenarios with mistakes, each with what is wrong in it."""
+    sections = {"table": TABLES, "keys": KEYS, "client": CLIENTS}
+    for section, contents in sections.items():
+        yield from ((f"{section} = {one}", a_raw_scenario(**{section: one})) for one in contents)
+    yield from ((f"load.item_bytes = {one}", a_raw_scenario(load={"item_bytes": one})) for one in SIZES)
+    for shape in SHAPES:
+        yield f"load.shape = {shape}", a_raw_scenario(load={"shape": shape, "duration_s": 50})
+    yield from ((str(one), a_raw_scenario(**one)) for one in WHOLE)
+    yield f"attributes = {ATTRIBUTES}", a_scenario_of_tenants(attributes=ATTRIBUTES)
+    yield f"tasks = {TASKS}", a_scenario_of_tenants(tasks=TASKS) | {"loadtest": "hotkey"}
+    yield "nothing", {}
+
+
+def test_every_mistake_is_said_at_once_with_its_place(golden: Golden) -> None:
+    said = []
+    for setting in SETTINGS:
+        with pytest.raises(ScenarioError) as caught:
+            overridden(a_shipped("country-index"), ["keys.shards=2", setting], "it")
+        said += [f"== --set {setting[:50]}", *caught.value.errors]
+    for what, raw in wrong():
+        with pytest.raises(ScenarioError) as caught:
+            scenario_from_dict(raw, "test.toml")
+        assert str(caught.value).startswith(f"test.toml: {len(caught.value.errors)} error")
+        said += [f"== {what}", *caught.value.errors]
+    text = "".join(f"{line}\n" for line in said)
+    text = re.sub(r"\(not TOML: .*?\);", "(not TOML);", text)  # another version of Python has other words
+    golden(Path(__file__).parent / "golden" / "mistakes.txt", text)
