@@ -12,7 +12,7 @@ from tests.clients.programs import CLIENTS, GO, ROOT, ClientProgram, told_by, tw
 from tests.outside import a_readers_environment
 
 PAGE = ROOT / "docs" / "applications.md"
-WAITS_LONG = ("aioboto3",)  # ten attempts take half a minute, nearly all of it without work
+WAITS_LONG = ("aioboto3", "AWS CLI")  # ten attempts take half a minute, nearly all of it without work
 
 
 def marks_of(client: ClientProgram) -> list[pytest.MarkDecorator]:
