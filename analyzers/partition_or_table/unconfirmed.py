@@ -40,7 +40,8 @@ def accounts_for(track: EvidenceTrack, cells: set[int]) -> bool:
 def whose_words(consumption: Consumption, cell: int) -> str:
     """Explain why the throttled resource is unknown, and which resources are possible."""
     track = consumption.track
-    no_events = f"CloudWatch counts no throttled {track.direction} on {whose(track.resource)} itself"
+    then = " then" if any((track.events or {}).values()) else ""
+    no_events = f"CloudWatch counts no throttled {track.direction} on {whose(track.resource)} itself{then}"
     calm = indexes_are_calm(consumption.timeline, track.direction, (cell,))
     if cell not in consumption.throttled:
         if track.events is None:

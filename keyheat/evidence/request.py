@@ -15,7 +15,7 @@ from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import KEPT, sound
-from keyheat.runs.table_facts import TableFacts
+from keyheat.runs.table_facts import TableFacts, region_of_arn
 from keyheat.shipped import RUN_FILES, require
 from keyheat.validation import table_in
 
@@ -116,12 +116,11 @@ def _of_files(
             f"{there.start:%FT%RZ} to {there.end:%FT%RZ}"
         )
     table, missing = _described(request, facts, window)
+    region = request.region or table.region or region_of_arn(table.arn or "")
     if log is not None and table.arn is None:
-        table = table.model_copy(
-            update={"region": table.region or request.region or log.region_of(table.name)}
-        )
+        table = table.model_copy(update={"region": region or log.region_of(table.name)})
     evidence = collection.from_cli_output(
-        files.pages, table=table, window=window, records=_records(log, facts, request.region, window)
+        files.pages, table=table, window=window, records=_records(log, facts, region, window)
     )
     return evidence.model_copy(update={"missing": (*missing, *files.notes, *evidence.missing)})
 

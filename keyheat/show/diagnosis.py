@@ -178,7 +178,8 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
 def _assumed(diagnosed: DiagnosedTable) -> Iterator[str]:
     """What a cure takes for granted: one key, shards that share no partition, a known range of scaling."""
     diagnosis = diagnosed.run.diagnosis
-    cure = None if diagnosis.cure else first_cure(diagnosis)
+    by_formula = diagnosis.cure is None and cure_of(diagnosis) is not None
+    cure = first_cure(diagnosis) if by_formula else None
     if cure is not None and cure.action == "shard_writes" and not diagnosis.hot_keys:
         yield "Assumed: one key fills the partition. If several do, use a partition key with more values"
     if cure is not None and cure.shards and cure.foreseen is None:

@@ -78,7 +78,7 @@ def fix_answer(fix: Fix) -> Answer:
         title=fix.scenario.name,
         label=LABELS[proof.kind],
         tone=TONES.get(proof.kind, (proof.now or proof.limit)[0]),
-        sentence=" ".join(filter(None, (sentence_of(fix), _unlike_observed(fix)))),
+        sentence=" ".join(filter(None, (sentence_of(fix), _unlike_observed(fix), *_not_replayed(fix)))),
         context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
         tables=tuple(tables),
         notes=tuple(dict.fromkeys(warnings_of(fix))),
@@ -173,7 +173,7 @@ def _not_replayed(fix: Fix) -> Iterator[str]:
         limit = _limit(group)
         if limit not in replayed and group.constraint != "undetermined":
             count = whole(group.throttles)
-            yield f"Not replayed: {count} throttles by {limit_words(*limit)}; whether they end is not shown."
+            yield f"Not replayed: {count} throttles by {limit_words(*limit)}."
 
 
 def _limit(group: LabelGroup) -> Limit:
@@ -259,7 +259,6 @@ def warnings_of(fix: Fix) -> Iterator[str]:
         first, then = middle(before), middle(after)
         if first and abs(then / first - 1) > OTHER_DEMAND:
             yield f"The demand differs: {measured(first)} and {measured(then)} writes/s."
-    yield from _not_replayed(fix)
     if any(change.path.startswith("table.warm") for change in fix.changes):
         price = f"costs {dollars(fix.once_dollars)} once" if fix.once_dollars else "is charged once"
         yield f"Pre-warming {price}, and cannot be lowered afterwards."

@@ -1,5 +1,6 @@
 """Advice for a diagnosis: what to do about each constraint, with the simulated outcome."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -7,12 +8,13 @@ from typing import Final
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
-from keyheat.analysis.advice.schedule import Schedule, Scheduled, on_burst, stated_demands
+from keyheat.analysis.advice.schedule import Limit, Schedule, Scheduled, on_burst, stated_demands
 from keyheat.analysis.advice.search import billed, cured, step_of
 from keyheat.analysis.groups import LabelGroup, going_on, groups
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
 from keyheat.analysis.timeline import timeline
+from keyheat.analysis.verdict import NOTABLE
 from keyheat.numbers import percent, saying
 from keyheat.plan.prices import Billing
 from keyheat.plan.totals import total_load
@@ -87,11 +89,26 @@ def advise(
         advice = [billed(rerun, case, item) for case in cases for item in recommend(case)]
     else:
         limits = [excess.limit for excess in carried]
-        advice, cure = cured(cases, rerun, lambda limit: measured.case(limit, by_limit[0].labels), limits)
+        advice, cure = cured(
+            cases, rerun, lambda limit: measured.case(limit, by_limit[0].labels), limits, _notable(by_limit)
+        )
     if by_limit and cases and cure is None and not any(item.foreseen for item in advice):
         more, cure = _by_formula(cases[0], measured, by_limit[0].labels, rerun)
         advice += more
     return Advice(_in_order(advice), cure, tuple(stated_demands(demands, evidence.scale, carried)))
+
+
+def _notable(by_limit: Sequence[LabelGroup]) -> list[Limit]:
+    """The limits of a resource that throttle a notable part beside another limit of it."""
+    total = sum(group.throttles for group in by_limit)
+    sides = Counter((group.resource, group.direction) for group in by_limit)
+    return [
+        (group.constraint, group.resource, group.direction)
+        for group in by_limit
+        if group.constraint != "undetermined"
+        and group.throttles >= NOTABLE * total
+        and sides[group.resource, group.direction] > 1
+    ]
 
 
 def _by_formula(

@@ -192,7 +192,9 @@ def _slow_down(case: AdviceCase, what: str) -> Iterator[Recommendation]:
 
 
 def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
-    if case.rule == AT_CEILING:  # held at what is provisioned, and at what whole partitions serve
+    if (
+        case.rule == AT_CEILING and not case.raised_since
+    ):  # held at what is provisioned, and at what whole partitions serve
         hot = case.hottest is not None and case.hottest.units_per_s > case.ceiling
         stays = f"Only a key that asks for more than {case.sustained} by itself stays throttled."
         if hot:
@@ -205,10 +207,11 @@ def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
         )
         if hot:
             yield from (item for item in hot_partition(case) if item.kind == "cure")
+    since = case.raised_since if case.rule == AT_CEILING else ""
     what = f"whether {case.whose} refused them" if case.rule == WHOSE else f"what throttled {case.whose}"
     yield case.advise(
         "collect_evidence",
-        why=f"{case.only_for}{'this' if case.only_for else 'This'} evidence does not show {what}.",
+        why=f"{case.only_for}{'this' if case.only_for else 'This'} evidence does not show {what}.{since}",
         expected="A client with an AWS SDK of August 2025 or later keeps ThrottlingReasons, and `keyheat "
         "collect` asks CloudWatch for the cause-specific metrics and for what is provisioned.",
     )

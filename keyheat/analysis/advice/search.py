@@ -137,12 +137,16 @@ class CureSearch:
 
 
 def cured(
-    cases: Sequence[AdviceCase], rerun: Rerun, case_of: CaseOf, on_burst: Sequence[Limit] = ()
+    cases: Sequence[AdviceCase],
+    rerun: Rerun,
+    case_of: CaseOf,
+    on_burst: Sequence[Limit] = (),
+    notable: Collection[Limit] = (),
 ) -> tuple[list[Recommendation], Cure | None]:
     """Return the advice for each case with its simulated outcome and cost, and the cure, if found.
 
     A cure lasts: limits that only burst or a write buffer hides, `on_burst`, are cured with the others. If
-    the simulation does not reproduce the run, no simulated outcome is reported.
+    the simulation does not reproduce the run, or a `notable` limit of it, no simulated outcome is reported.
     """
     advice = [(case, item) for case in cases for item in recommend(case)]
     if not any(taken(rerun, case, [item]) for case, item in advice):
@@ -151,7 +155,7 @@ def cured(
     if rerun.measured is not None and max(rerun.measured, before.share()) <= HARDLY and not on_burst:
         return [billed(rerun, case, item) for case, item in advice if item.kind == "mitigation"], None
     by_limit = {case.at: case for case in cases}
-    if not (_believed(rerun, before) and (rerun.by_schedule or _as_labelled(before, by_limit))):
+    if not (_believed(rerun, before) and (rerun.by_schedule or _as_labelled(before, by_limit, notable))):
         return [billed(rerun, case, item) for case, item in advice], None
     search = CureSearch(rerun=rerun.brief(), cases=by_limit, case_of=case_of, on_burst=on_burst)
     search.search()
@@ -170,12 +174,15 @@ def _believed(rerun: Rerun, before: SimulationOutcome) -> bool:
     return NEAR_RATIO * max(measured, share) <= min(measured, share)
 
 
-def _as_labelled(before: SimulationOutcome, labelled: Collection[Limit]) -> bool:
+def _as_labelled(before: SimulationOutcome, labelled: Collection[Limit], notable: Collection[Limit]) -> bool:
     """Whether the limit that throttles the most in a replay has a label, or its resource an undetermined one.
 
-    A table may have more partitions than its capacity shows, and another limit than a replay of it.
+    A table may have more partitions than its capacity shows, and another limit than a replay of it. And a
+    replay whose hot key is not known lacks the limit that this key meets: `notable` ones have to show.
     """
     heaviest = next(iter(limits_of(before)), None)
+    if not set(notable) <= {*limits_of(before)}:
+        return False
     return heaviest is None or heaviest in labelled or ("undetermined", *heaviest[1:]) in labelled
 
 
