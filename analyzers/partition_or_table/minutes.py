@@ -10,6 +10,7 @@ consumption against provisioned capacity, and by the other throttled minutes:
     equal        -                                       the table
     above        the next throttled minute is, too       a partition: the table was still granting burst
     above        burst spent by estimate                 the table, from then on
+    above        since the last one, all that was saved  the table: a job that empties its burst each time
     below        little is provisioned                   the table: a partition needs burst to be full
     far below    much is provisioned                     a partition, most likely
     below        else                                    undetermined: burst may not have been granted
@@ -20,6 +21,7 @@ A minute's average hides what happened within it, so the client's seconds come f
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from keyheat.analysis.rules import AT_CEILING, CHANGED, NEITHER
@@ -37,6 +39,8 @@ AS_BEFORE: Final = 1.1  # times the load served before: up to here it is the sam
 LONG: Final = 0.7  # factor: an average of an hour hides minutes at the table's limit
 MOMENT: Final = 0.9  # factor: the moment of a change is unknown
 PINNED: Final = 0.3  # least share of throttled minutes at provisioned that shows the table's limit
+ALL_SAVED: Final = 0.02  # relative difference of what was consumed from what was provisioned meanwhile
+LEAST_TIMES: Final = 3  # throttled minutes that took all that was saved since the last: hardly by chance
 HALF: Final = 0.5  # of provisioned: below it, only a load with long pauses meets the table's limit
 MOVED: Final = 1.15  # times the refill: part of a minute may be counted in the next one
 FEW_PARTITIONS: Final = 2  # times one partition's ceiling: up to here the table may be the limit as well
@@ -70,6 +74,19 @@ class MinuteReading:
             at += minute.at and not minute.whole_partitions
             result[minute.capacity] = at > 0 and at >= PINNED * number
         return result
+
+    @cached_property
+    def emptied(self) -> frozenset[int]:
+        """The throttled cells, apart from each other, that took all that was saved since the one before."""
+        step_s, cells = self.track.step_s, sorted(filter(self.track.throttled, self.track.events or {}))
+        result: set[int] = set()
+        for before, cell in pairwise(cells):
+            between = range(before + step_s, cell + step_s, step_s)
+            minutes = [minute for each in between if (minute := self.minute(each)) is not None]
+            if 1 < len(minutes) == len(between):
+                used, saved = (sum(getattr(each, of) for each in minutes) for of in ("rate", "capacity"))
+                result |= {before, cell} if abs(used - saved) <= ALL_SAVED * saved else set()
+        return frozenset(result if len(result) >= LEAST_TIMES else ())
 
     def minute(self, cell: int) -> "Minute | None":
         """Return one cell; None if consumption or capacity is unknown."""
@@ -275,6 +292,9 @@ def _pinned(minute: Minute) -> Opinion | None:
 def _above(minute: Minute) -> Opinion | None:
     if minute.share < 1:
         return None
+    if minute.cell in minute.reading.emptied:
+        saved = f": with the calm {minute.track.cell_name}s since the one before, just what was provisioned"
+        return minute.says("minutes-burst-spent", f"{saved}, so all that was saved.")
     after = minute.near(1)
     ran_out = minute.spent_after or (after is not None and after.at and after.conclusive)
     if ran_out and _while_burst_lasted(minute) <= HALF * minute.events:

@@ -149,7 +149,7 @@ def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: f
     if calm is None or now_per_s <= (1 + NOTABLE) * (before_per_s := calm.demand_per_s or 0.0):
         return first_s
     risen = takewhile(lambda at: abs(at[1] - now_per_s) < abs(at[1] - before_per_s), rates)
-    return min([*(cell for cell, _ in risen), first_s])
+    return min([*alike, *(cell for cell, _ in risen), first_s])
 
 
 def _calm(evidence: Evidence, resource: Resource, first_s: float) -> Period | None:

@@ -230,3 +230,16 @@ def test_writes_whose_throttle_events_lack_are_not_said_to_lack_their_minutes() 
     reads = [a_series(metric, *[6_000] * 5) for metric in ("ConsumedReadCapacityUnits", "ReadThrottleEvents")]
     verdict = diagnosed(an_evidence(consumed(*[100] * 5), *reads), replay_s=0).verdict
     assert any(said.endswith("whose throttle events were not collected.") for said in verdict.because)
+
+
+def test_a_job_that_takes_all_that_its_table_saved_is_throttled_by_the_table() -> None:
+    """Every five minutes 2,100 WCU/s for a minute on 300: 1,100 are served, as the calm minutes left."""
+    diagnosis = diagnosed(
+        an_evidence(
+            consumed(*[100, 100, 100, 100, 1_100] * 5), throttle_events(*[0, 0, 0, 0, 60_000] * 5),
+            provisioned(300), minutes=25, table={"provisioned": {"read": 100, "write": 300}},
+        )
+    )  # fmt: skip
+    assert {(label.constraint, label.rule) for label in diagnosis.labels} == {
+        ("table", "minutes-burst-spent")
+    }
