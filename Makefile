@@ -148,18 +148,21 @@ clients: install-clients
 	$(BIN)/python -m tests.clients.kept
 	$(BIN)/python -m tools.pages
 
-# aioboto3 has an environment of its own, since it wants another botocore. Go's SDK is Debian's: there is nothing to
-# build where that is not installed.
+# Each Python client has an environment of its own, since each wants another botocore. Go's SDK is Debian's: there is
+# nothing to build where that is not installed.
 CLIENTS := .clients
+PYTHON_CLIENTS := aioboto3 awscli pynamodb
 NODE_CLIENTS := tests/clients tests/clients/js-2025
 GO_PATH := /usr/share/gocode
 GO_SDK := $(GO_PATH)/src/github.com/aws/aws-sdk-go-v2/service/dynamodb
 
 install-clients: $(CLIENTS)/.installed
 
-$(CLIENTS)/.installed: tests/clients/aioboto3.lock $(NODE_CLIENTS:%=%/package-lock.json) $(wildcard tests/clients/go-*/*.go) $(wildcard $(GO_SDK)) | dev
-	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(CLIENTS)/aioboto3
-	$(BIN)/uv pip sync --quiet --python $(CLIENTS)/aioboto3/bin/python tests/clients/aioboto3.lock
+$(CLIENTS)/.installed: $(PYTHON_CLIENTS:%=tests/clients/%.lock) $(NODE_CLIENTS:%=%/package-lock.json) $(wildcard tests/clients/go-*/*.go) $(wildcard $(GO_SDK)) | dev
+	for client in $(PYTHON_CLIENTS); do \
+		$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(CLIENTS)/$$client && \
+		$(BIN)/uv pip sync --quiet --python $(CLIENTS)/$$client/bin/python tests/clients/$$client.lock || exit; \
+	done
 	for folder in $(NODE_CLIENTS); do npm ci --silent --ignore-scripts --prefix $$folder || exit; done
 	test ! -d $(GO_SDK) || ! command -v go >/dev/null || for program in go-client go-retries; do \
 		GO111MODULE=off GOPATH=$(GO_PATH) GOFLAGS= GOCACHE=$(CURDIR)/$(CLIENTS)/go-cache \
@@ -176,8 +179,8 @@ lock: dev
 	$(LOCK) requirements.lock --group build --constraint requirements-dev.lock
 	$(subst --extra all,,$(LOCK)) deploy/local.lock --constraint requirements-dev.lock
 	$(subst --extra all,,$(LOCK)) deploy/build.lock --group build --group compiled --constraint requirements-dev.lock
-	echo aioboto3 | $(BIN)/uv pip compile - --universal --python-version 3.11 --no-header --no-emit-index-url \
-		--no-annotate --quiet --output-file tests/clients/aioboto3.lock
+	for client in $(PYTHON_CLIENTS); do echo $$client | $(BIN)/uv pip compile - --universal --python-version 3.11 \
+		--no-header --no-emit-index-url --no-annotate --quiet --output-file tests/clients/$$client.lock || exit; done
 
 schema: install
 	$(BIN)/keyheat schema > configs/scenario.schema.json

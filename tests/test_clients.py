@@ -3,17 +3,16 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from tests.clients.kept import kept
-from tests.clients.programs import CHECKS, CLIENTS, GO, ROOT, ClientProgram, told_by, two_endpoints
+from tests.clients.programs import CLIENTS, GO, ROOT, ClientProgram, told_by, two_endpoints
 from tests.outside import a_readers_environment
 
 PAGE = ROOT / "docs" / "applications.md"
-WAITS_LONG = ("aioboto3",)  # ten attempts take half a minute, nearly all of it without work
+WAITS_LONG = ("aioboto3", "AWS CLI")  # ten attempts take half a minute, nearly all of it without work
 
 
 def marks_of(client: ClientProgram) -> list[pytest.MarkDecorator]:
@@ -35,24 +34,6 @@ def test_a_client_does_what_the_page_says(client: ClientProgram) -> None:
     if client is GO and told[0] != said["client"]:
         pytest.skip(f"the page is of {said['client'].words}, here is {told[0].words}: `make clients`")
     assert {one.check: one for one in told} == said, "`make clients` keeps it"
-
-
-def test_every_check_of_every_client_is_kept() -> None:
-    told = kept()
-    assert list(told) == [one.name for one in CLIENTS]
-    assert all(list(of) == ["client", *CHECKS] for of in told.values())
-
-
-@pytest.mark.opens
-def test_the_makefile_installs_what_the_programs_need() -> None:
-    done = subprocess.run(
-        ["make", "--dry-run", "--always-make", "clients"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    needed = {client.needs for client in CLIENTS} - {Path(sys.executable)}
-    for path in needed:  # .clients/aioboto3/bin/python, tests/clients/node_modules
-        assert path.relative_to(ROOT).parts[1] in done.stdout, path
-    assert len(needed) == 3
 
 
 @pytest.mark.opens

@@ -60,7 +60,7 @@ def main() -> None:
             )
         )  # fmt: skip
         checks = LowLevel("aioboto3", fast, once, again, streams)
-        tell("aioboto3", "botocore", checks=checks.checks())
+        tell("aioboto3", "botocore", checks=checks.checks(), lacks={})
         runner.run(opened.aclose())
 
 

@@ -42,4 +42,4 @@ if __name__ == "__main__":
     checks = LowLevel(
         "boto3", Boto3(URL), Boto3(SLOW_URL), Boto3(SLOW_URL, again=True), Boto3(URL, "dynamodbstreams")
     )
-    tell("boto3", "botocore", checks=checks.checks())
+    tell("boto3", "botocore", checks=checks.checks(), lacks={})

@@ -168,7 +168,10 @@ class LowLevel:
             "TransactGetItems", TransactItems=[{"Get": {"TableName": self.table, "Key": key("dan", 1)}}]
         )
         assert ats([read["Responses"][0]["Item"]]) == [1]
-        reasons = error.answer["CancellationReasons"]
+        reasons = error.answer.get("CancellationReasons")
+        if reasons is None:
+            assert "[ConditionalCheckFailed, None]" in error.answer["message"]
+            return "reasons in the message"
         assert [reason["Code"] for reason in reasons] == ["ConditionalCheckFailed", "None"]
         return "`CancellationReasons`"
 
@@ -181,8 +184,9 @@ class LowLevel:
             ),
             "ConditionalCheckFailedException",
         )  # fmt: skip
-        assert ats([error.answer["Item"]]) == [1]
-        return error.shown
+        item = error.answer.get("Item")
+        assert item is None or ats([item]) == [1]
+        return error.shown if item else f"{error.shown}; the item is not shown"
 
     def ttl(self) -> None:
         said = {"Enabled": True, "AttributeName": "gone_after"}

@@ -65,6 +65,8 @@ GO = ClientProgram(
 CLIENTS = (
     _python("boto3", "boto3_client.py", Path(sys.executable)),
     _python("aioboto3", "aioboto3_client.py", ENVIRONMENTS / "aioboto3" / "bin" / "python"),
+    _python("PynamoDB", "pynamodb_models.py", ENVIRONMENTS / "pynamodb" / "bin" / "python"),
+    _python("AWS CLI", "awscli_client.py", ENVIRONMENTS / "awscli" / "bin" / "python"),
     _node("JavaScript SDK v3", "sdk_v3.mjs"),
     _node("dynamodb-toolbox", "dynamodb_toolbox.mjs"),
     _node("ElectroDB", "electrodb.mjs"),

@@ -24,10 +24,14 @@ class NotServed(Exception):
     """The local table says that it does not have the operation."""
 
 
-def tell(*packages: str, checks: Mapping[str, Callable[[], str | None]]) -> None:
-    """Run the checks in their order."""
+def tell(*packages: str, checks: Mapping[str, Callable[[], str | None]], lacks: Mapping[str, str]) -> None:
+    """Run the checks in their order. `lacks`: why a client has none of a kind, by the name of the check."""
+    assert sorted({*checks, *lacks}) == sorted(NAMES), "each check is made, or said to be missing"
     said("client", "yes", ", ".join(f"{package} {version(package)}" for package in packages))
     for name in NAMES:
+        if name in lacks:
+            said(name, "not in this client", lacks[name])
+            continue
         try:
             said(name, "yes", checks[name]() or "")
         except NotServed:
