@@ -3,7 +3,6 @@
 On a clock of the test's own. `took_s` is how long a request takes to fail: nothing, or its whole time limit.
 """
 
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from random import Random
 
@@ -12,27 +11,15 @@ import pytest
 from keyheat.load.pacer import ClosedLoop, ClosedPacer
 from keyheat.load.record.record import Record
 from keyheat.scenario import shape
+from tests.endpoint.clients import FakeClock
 
 PER_S, SECONDS, USERS = 50.0, 60.0, 10
 RATE = shape.constant(PER_S, duration_s=2 * SECONDS)
 
 
-@dataclass
-class Clock:
-    """The time of the test."""
-
-    now_s: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    def sleep(self, seconds: float) -> None:
-        self.now_s += seconds
-
-
 def closed_loop(took_s: float) -> tuple[list[float], Record]:
     """When requests were sent within the time, by users that all fail."""
-    clock, record, sent = Clock(), Record(), list[float]()
+    clock, record, sent = FakeClock(0.0), Record(), list[float]()
     loop = ClosedLoop(RATE, record, users=USERS, started_s=0.0, clock=clock)
     paces = [ClosedPacer(loop, Random(number)) for number in range(USERS)]
     due = [(pace.wait(), number) for number, pace in enumerate(paces)]

@@ -1,8 +1,6 @@
 """TLS is verified, always: by both transports, whatever the environment says, and no option turns it off."""
 
 import re
-import socket
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -89,23 +87,6 @@ def test_a_certificate_is_trusted_where_somebody_names_its_authority(
         answer = one_answer(make, server.url.replace("http://127.0.0.1", "https://localhost"))
     assert (answer.accepted, answer.failure) == ((True, None) if trusted else (False, "tls"))
     assert len(server.requests) == trusted, "not a byte of the request"
-
-
-@pytest.mark.opens
-@both
-def test_a_server_without_tls_is_refused(make: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def answer() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(65_536)
-                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        assert one_answer(make, f"https://localhost:{listener.getsockname()[1]}").failure == "tls"
-        thread.join()
 
 
 @pytest.mark.parametrize("named", ["", "/no/such/file.pem", __file__])

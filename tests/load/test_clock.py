@@ -21,6 +21,7 @@ from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs.manifest import Manifest
+from tests.endpoint.clients import FakeClock
 from tests.load.scripted import HANG_UP, answered, serving
 from tests.make import a_plan
 from tests.outside import PATIENCE_S, elsewhere, run_of
@@ -29,31 +30,18 @@ ROOT = Path(__file__).parents[2]
 NOON_S = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
 
 
-class Clock:
-    """A clock that only sleep, and answers, move."""
-
-    def __init__(self, now_s: float = NOON_S) -> None:
-        self.now_s = now_s
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    def sleep(self, seconds: float) -> None:
-        self.now_s += seconds
-
-
 class Service:
     """Answers after `takes_s`, dated by a clock that is `ahead_s` ahead of ours."""
 
     def __init__(
-        self, clock: Clock, ahead_s: float, *, takes_s: float = 0.03, code: str | None = None
+        self, clock: FakeClock, ahead_s: float, *, takes_s: float = 0.03, code: str | None = None
     ) -> None:
         self.clock, self.ahead_s, self.takes_s, self.code = clock, ahead_s, takes_s, code
 
     def describe_table(self, *, TableName: str) -> dict[str, Any]:
-        self.clock.sleep(self.takes_s / 2)
+        self.clock.advance(self.takes_s / 2)
         there = datetime.fromtimestamp(int(self.clock() + self.ahead_s), UTC)
-        self.clock.sleep(self.takes_s / 2)
+        self.clock.advance(self.takes_s / 2)
         metadata = {"HTTPHeaders": {"date": format_datetime(there, usegmt=True)}, "HTTPStatusCode": 200}
         if self.code:
             said: Any = {"Error": {"Code": self.code, "Message": "no"}, "ResponseMetadata": metadata}
@@ -62,7 +50,7 @@ class Service:
 
 
 def measured(ahead_s: float, **more: Any) -> float | None:
-    clock = Clock(NOON_S + 0.37)
+    clock = FakeClock(NOON_S + 0.37)
     return measure_ahead_s(Service(clock, ahead_s, **more), "orders", clock)
 
 
@@ -96,15 +84,15 @@ def test_a_refusal_for_another_reason_is_not_the_clocks_fault() -> None:
 def test_without_a_date_nothing_is_known(date: str | None) -> None:
     metadata = {"HTTPHeaders": {} if date is None else {"date": date}}
     odd = SimpleNamespace(describe_table=lambda TableName: {"ResponseMetadata": metadata})
-    assert measure_ahead_s(odd, "orders", Clock()) is None
+    assert measure_ahead_s(odd, "orders", FakeClock()) is None
 
 
 @pytest.mark.parametrize("ahead_s", [0.0, -75.2])
 def test_a_run_keeps_the_services_time_although_somebody_sets_the_wall_clock(ahead_s: float) -> None:
-    wall, monotonic = Clock(), Clock(7.0)
+    wall, monotonic = FakeClock(NOON_S), FakeClock(7.0)
     clock = SteadyClock(ahead_s, wall, monotonic)
-    monotonic.sleep(13.0)
-    wall.sleep(3_600.0)
+    monotonic.advance(13.0)
+    wall.advance(3_600.0)
     assert clock() == pytest.approx(NOON_S + ahead_s + 13.0, rel=0, abs=0.001)
 
 
@@ -148,9 +136,9 @@ KEYS = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret"}
     ],
 )
 def test_the_load_begins_with_a_minute_of_the_service(second: float, told: list[int]) -> None:
-    clock = Clock(NOON_S + second)
+    clock = FakeClock(NOON_S + second)
     heard: list[float] = []
-    align(clock=clock, sleep=clock.sleep, tell=heard.append)
+    align(clock=clock, sleep=clock.advance, tell=heard.append)
     assert clock() % 60 == pytest.approx(AFTER_S)
     assert clock() - NOON_S - second <= 60 + AFTER_S
     assert [int(left_s) for left_s in heard] == told

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from keyheat.heavyhitters import SKETCH_KEYS, HeavyHitters
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
-from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED, Latency, write_log
+from keyheat.load.record.rows import ATTEMPTS, Latency, write_log
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.run.finish import keys_of
 from keyheat.runs.folder import keys_json
@@ -127,19 +127,6 @@ def test_records_merged_in_any_order_are_the_record_of_all(
 @given(logs)
 def test_a_record_sent_in_pieces_is_the_record(log: list[Attempt]) -> None:
     assert view(cut_in_pieces(log)) == view(record_of(log))
-
-
-@pytest.mark.slow
-@settings(max_examples=15)
-@given(logs)
-def test_every_attempt_is_counted_once(log: list[Attempt]) -> None:
-    record = record_of(log)
-    counts = record.seconds.total()
-    assert counts[ATTEMPTS] == len(log)
-    assert counts[ATTEMPTS] == counts[ACCEPTED] + counts[THROTTLED] + counts[ERRORS]
-    assert counts[THROTTLED] == len(record.throttles)
-    assert sum(latency.counts().sum() for latency in record.latencies.values()) == len(log)
-    assert record.seconds.table().num_rows == len(record.seconds.rows)
 
 
 def test_what_a_table_beside_consumes_is_paid_for_too() -> None:

@@ -8,8 +8,6 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from keyheat.load.pacer import DROPPED, LATE, OpenLoop, OpenPacer, TraceSchedule
 from keyheat.load.record.record import Record
@@ -50,31 +48,6 @@ def test_random_arrivals_are_a_poisson_process_of_the_shapes_rate() -> None:
     assert mean == pytest.approx(1.0, rel=0.05)
     assert sum((gap - mean) ** 2 for gap in gaps) / len(gaps) == pytest.approx(1.0, rel=0.15)
     assert sum(gap > 1 for gap in gaps) / len(gaps) == pytest.approx(0.368, abs=0.02)  # 1 / e
-
-
-@pytest.mark.slow
-@settings(max_examples=40)
-@given(
-    seed=st.integers(0, 1_000),
-    costs=st.lists(st.integers(1, 40), min_size=1, max_size=4),
-    random=st.booleans(),
-)
-def test_units_spent_are_units_asked_for_whatever_the_sizes(
-    seed: int, costs: list[int], random: bool
-) -> None:
-    drawn, rng = Random(seed), Random(seed + 1)
-    spent = 0.0
-
-    def cost() -> float:
-        nonlocal spent
-        spent += (now := drawn.choice(costs))
-        return now
-
-    made = shape.constant(200.0, duration_s=MINUTE_S)
-    times = starts(Schedule(made, exponential(rng) if random else even), cost)
-    chance = 4 * (sum(costs) / len(costs)) * len(times) ** 0.5 if random else 3 * max(costs)
-    assert spent == pytest.approx(made.total(MINUTE_S), abs=chance)
-    assert times == sorted(times)
 
 
 def test_processes_share_the_arrivals_evenly() -> None:

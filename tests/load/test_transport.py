@@ -6,12 +6,10 @@ from zlib import crc32
 
 import orjson
 import pytest
-from botocore.exceptions import ReadTimeoutError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.load.transport.answer import Answer, Reason
-from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.failures import BadAnswer, NoCredentials, kind_of
 from keyheat.load.transport.signed import SignedTransport, receive
 from keyheat.load.transport.signer import AccessKeys
@@ -273,19 +271,6 @@ def test_credentials_that_cannot_be_refreshed_are_a_failure_of_the_request() -> 
 )
 def test_kinds_of_errors(error: Exception, kind: str) -> None:
     assert kind_of(error) == kind
-
-
-def test_it_is_said_whose_answer_a_control_call_waits_for(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("keyheat.answers.WORD_AFTER_S", 0.0)
-    with serving(HANG, HANG) as silent:
-        client = make_client(target_at(silent.url, region="us-east-1"), timeout_s=0.2)
-        with pytest.raises(ReadTimeoutError):
-            client.describe_table(TableName="t")
-        client.close()
-    host = silent.url.removeprefix("http://")
-    assert f"waiting for {host} to answer DynamoDB_20120810.DescribeTable" in capfd.readouterr().err
 
 
 @both

@@ -235,14 +235,3 @@ def test_a_piece_that_cannot_be_read_is_not_counted_and_the_run_says_nothing(
     assert after == before
     assert problem.startswith(f"what worker host_01234567 sends is not counted: {why}")
     assert capsys.readouterr().err == f"keyheat: {problem}\n", "it is said once"
-
-
-def test_no_long_wait_for_a_worker_that_locust_gave_up() -> None:
-    gatherer, worker, environment = connected(order())
-    worker.begin()
-    assert gatherer._awaited(workers.GONE_SILENCE_S, workers.SILENCE_S)
-    environment.runner.clients["a"].state = "missing"
-    assert not gatherer._awaited(workers.GONE_SILENCE_S, workers.SILENCE_S)
-    environment.runner.clients.clear()  # what Locust does a minute later
-    assert not gatherer._awaited(workers.GONE_SILENCE_S, workers.SILENCE_S)
-    worker.end()

@@ -47,13 +47,6 @@ def read(items: list[Item], query: Query = WHOLE, *, began_s: float = 10.0) -> R
     return judge(items, query, SHARDS, known(WRITTEN), began_s=began_s)
 
 
-@pytest.mark.parametrize(("limit", "required"), [(None, 6), (1, 0), (4, 3), (9, 6)])
-def test_of_a_limited_read_all_but_the_last_is_required(limit: int | None, required: int) -> None:
-    """The last item of a full answer may have equals beyond it."""
-    items = [order(*pair) for pair in WRITTEN][:limit]
-    assert read(items, replace(WHOLE, limit=limit)) == ReadCheck(required=required)
-
-
 def test_a_read_need_not_show_what_is_newer_than_its_beginning() -> None:
     shown = [order(*pair) for pair in WRITTEN[1:]]
     assert read(shown, began_s=9.9) == ReadCheck()

@@ -8,7 +8,7 @@ import pytest
 from keyheat.load.tables import cleaning
 from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, page_items
 from tests.endpoint.account import attributes, on_demand, schema
-from tests.endpoint.clients import service_app_at
+from tests.endpoint.clients import FakeClock, service_app_at
 from tests.load.tables.conftest import replacing
 
 MINE, OTHER = "a" * 12, "b" * 12
@@ -76,21 +76,20 @@ def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
 
 
 def test_units_per_second_are_kept() -> None:
-    slept: list[float] = []
-    now_s = [0.0]
+    slept, clock = list[float](), FakeClock(0.0)
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
-        now_s[0] += seconds
+        clock.advance(seconds)
 
-    pace = UnitPace(units_per_s=10.0, clock=lambda: now_s[0], sleep=sleep)
+    pace = UnitPace(units_per_s=10.0, clock=clock, sleep=sleep)
     pace.pay(25.0)
     for _ in range(2):
         pace.wait()
     pace.pay(1.0)
     pace.pay(1.0)
     pace.wait()
-    assert slept == [2.5, pytest.approx(0.2)]
+    assert slept == pytest.approx([2.5, 0.2])
 
 
 def test_a_page_reads_about_a_seconds_worth() -> None:

@@ -20,6 +20,7 @@ from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
 from keyheat.load.guard.signals import PASSED_ON
 from keyheat.load.guard.watch import MASTER_SILENT_S, watch_master
 from keyheat.words import INTERRUPTED
+from tests.endpoint.clients import FakeClock
 from tests.outside import PATIENCE_S
 
 CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, PASSED_ON)
@@ -154,16 +155,12 @@ def test_every_worker_is_told_and_one_that_is_gone_stops_nothing() -> None:
 @pytest.mark.parametrize("newest_s", [103.0, 103.0 + 3_600.0, 103.0 - 3_600.0])
 def test_a_worker_whose_master_is_silent_sends_no_more(newest_s: float) -> None:
     """Silent by this machine's monotonic clock: that of what was heard may have been set meanwhile."""
-    now, stopped = [100.0], []
-
-    def sleep(seconds: float) -> None:
-        now[0] += seconds
-
+    clock, stopped = FakeClock(100.0), list[float]()
     heard: list[Any] = [None, None, 102.0, newest_s]
     watch_master(
         lambda: heard.pop(0) if len(heard) > 1 else heard[0],
-        lambda: stopped.append(now[0]),
-        clock=lambda: now[0],
-        sleep=sleep,
+        lambda: stopped.append(clock()),
+        clock=clock,
+        sleep=clock.advance,
     )
     assert stopped == [pytest.approx(103.0 + MASTER_SILENT_S + 1.0)]

@@ -27,7 +27,6 @@ class World:
     consumed_by: Callable[[float], float]  # units of one worker, so many seconds after the start
     phases: tuple[float, ...] = (0.0,)
     every_s: float = 1.0
-    stops_s: float | None = None
     now_s: float = START_S
     record: Record = field(default_factory=Record)
 

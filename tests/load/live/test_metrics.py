@@ -50,12 +50,8 @@ def a_record() -> Record:
     for second in range(200):  # longer than the seconds that may still change
         record.add(an_attempt(second, units=3.0, by_index={"by-day": 1.0}))
         record.add(an_attempt(second, outcome="throttled", units=1.0, reason=PARTITION))
-    record.add(
-        an_attempt(
-            5, operation="UpdateItem", outcome="throttled", units=1.0, reason=INDEX, refused_by="by-day"
-        )
-    )
-    record.add(an_attempt(5, operation="UpdateItem", outcome="throttled", units=1.0))
+    record.add(an_attempt(5, outcome="throttled", units=1.0, reason=INDEX, refused_by="by-day"))
+    record.add(an_attempt(5, outcome="throttled", units=1.0))
     record.timed("PutItem.response", 2_500)
     record.health.demand, record.health.sent = 900.0, 800.0
     return record
@@ -66,13 +62,13 @@ def test_counts_by_resource_limit_and_process() -> None:
     shown, record = view(), a_record()
     found = measured(record, shown)
     throttles = {
-        tuple(dict(labels)[name] for name in ("operation", "resource", "reason", "constraint")): value
+        tuple(dict(labels)[name] for name in ("resource", "reason", "constraint")): value
         for labels, value in found["throttles_total"].items()
     }
     assert throttles == {
-        ("PutItem", "table", PARTITION, "partition"): 200,
-        ("UpdateItem", "by-day", INDEX, "table"): 1,
-        ("UpdateItem", "table", "unstated", "undetermined"): 1,
+        ("table", PARTITION, "partition"): 200,
+        ("by-day", INDEX, "table"): 1,
+        ("table", "unstated", "undetermined"): 1,
     }
     of_table, of_index = ((("direction", "write"), ("resource", one)) for one in ("table", "by-day"))
     assert found["consumed_units_total"] == {of_table: 400, of_index: 200}
@@ -88,8 +84,7 @@ def test_counts_by_resource_limit_and_process() -> None:
     assert (found["users"], found["users_asked"], found["workers_missing"]) == ({(): 7}, {(): 8}, {(): 1})
     assert found["cpu_ratio"] == {(("process", "a"),): 0.25, (("process", "b"),): 0.5}
     assert "requests.given_up" not in found, "what is not known is not there"
-    again = measured(record, shown)
-    assert again == found, "a look counts nothing twice"
+    assert measured(record, shown) == found, "a look counts nothing twice"
 
 
 def test_times_are_right_to_a_thousandth() -> None:

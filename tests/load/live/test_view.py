@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.live.readings import Refuser, RunTotals, ThrottleTally, of_requests
+from keyheat.load.live.readings import Refuser, ThrottleTally
 from keyheat.load.live.view import LiveView
 from keyheat.load.record.record import Record
-from keyheat.load.record.rows import ATTEMPTS, ERRORS
 from keyheat.load.record.sketch import SETTLED_S
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
@@ -147,20 +146,6 @@ def test_reading_on_counts_every_throttle_once_and_forgets_old_seconds() -> None
     assert tally.total[Refuser("by-day", "write", INDEX)] == 100
     assert len(tally.by_second) <= SETTLED_S / 5 + 2
     assert (tally.recent(START + 1_991).total(), tally.last) == (2, START + 1_990)
-
-
-def test_totals_settle_and_stay_right() -> None:
-    record, totals = Record(), RunTotals()
-    for second in range(1_000):
-        record.add(an_attempt(second, units=1.0))
-        if second % 10 == 0:
-            record.add(an_attempt(second, outcome="error", reason="timeout"))
-            found = totals.until(record.seconds, START, START + second + 1)
-    assert (of_requests(found, ATTEMPTS), of_requests(found, ERRORS)) == (991 + 100, 100)
-    assert totals.until(record.seconds, START, START + 1_000) == {
-        (None, "write", "PutItem"): [1_100, 1_000, 0, 100, 1_000.0, 100]
-    }
-    assert len(totals._open) == SETTLED_S
 
 
 @pytest.mark.parametrize("state", ["loading", "ended"])
