@@ -161,11 +161,3 @@ def test_an_on_demand_maximum_is_set_side_by_side_and_taken_away_with_minus_one(
     assert account.describe()["OnDemandThroughput"] == both
     account.update(OnDemandThroughput={"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": -1})
     assert "OnDemandThroughput" not in account.describe()
-
-
-def test_an_index_of_which_the_capacity_changes_is_updating():
-    account = Account(update_s=30.0)
-    account.create(**indexed(index("by_city"), index("by_day", "day")))
-    updating = account.update(**index_units(9, 9, "by_day"))
-    statuses = {index["IndexName"]: index["IndexStatus"] for index in updating["GlobalSecondaryIndexes"]}
-    assert statuses == {"by_city": "ACTIVE", "by_day": "UPDATING"}
