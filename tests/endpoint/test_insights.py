@@ -18,19 +18,14 @@ START = datetime.fromtimestamp(START_S, UTC)
 @pytest.fixture
 def app(service_app: ServiceApp) -> ServiceApp:
     """A table `orders` of customer and number, with an index by shop."""
-    create(service_app)
-    return service_app
-
-
-def create(app: ServiceApp) -> None:
-    app.ddb.create_table(
-        **table(
-            KeySchema=schema("customer", "number"),
-            AttributeDefinitions=[*attributes("customer", "shop"), *attributes("number", kind="N")],
-            ProvisionedThroughput=units(100, 100),
-            GlobalSecondaryIndexes=[index("by-shop", "shop", ProvisionedThroughput=units(100, 100))],
-        )
+    request = table(
+        KeySchema=schema("customer", "number"),
+        AttributeDefinitions=[*attributes("customer", "shop"), *attributes("number", kind="N")],
+        ProvisionedThroughput=units(100, 100),
+        GlobalSecondaryIndexes=[index("by-shop", "shop", ProvisionedThroughput=units(100, 100))],
     )
+    service_app.ddb.create_table(**request)
+    return service_app
 
 
 def turn(app: ServiceApp, action: str = "ENABLE", **more: str) -> Any:
