@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
+from tests.make import a_scenario_file
 from tests.outside import OR_TOO_SLOW
 
 ROOT = Path(__file__).parents[1]
-SCENARIOS = ROOT / "configs" / "scenarios"
 Verb = Callable[..., Any]
 Sample = Callable[..., Path]
 COMPARE = "keyheat compare reports/out/cures/hotkey reports/out/cures/sharded --out reports/out/two.html"
 MANY = "keyheat run hotkey sharded --out reports/out/cures"
+LOAD = ("requests_per_s=100", "item_bytes=1000", "users=5", "duration_s=6")
 
 
 def commands_in(page: str) -> list[str]:
@@ -26,26 +27,8 @@ def commands_in(page: str) -> list[str]:
     return [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
 
 
-def arguments(command: str) -> list[str]:
-    program, *rest = shlex.split(command)
-    assert program == "keyheat"
-    return rest
-
-
-def small(folder: Path, name: str = "sharded", **changes: object) -> Path:
-    """A shipped scenario at a fiftieth of its size, and so short that throttling just begins."""
-    text = (SCENARIOS / f"{name}.toml").read_text()
-    fields = {"requests_per_s": 100, "item_bytes": 1_000, "users": 5, "duration_s": 8} | changes
-    for field, value in fields.items():
-        text, found = re.subn(rf"(?m)^{field} = \S+", f"{field} = {value}", text)
-        assert found == 1, field
-    path = folder / f"{name}-small.toml"
-    path.write_text(f"{text}\n[local]\nscale = 0.05\n")
-    return path
-
-
 def test_several_scenarios_are_all_checked_before_the_first_starts(verb: Verb, tmp_path: Path) -> None:
-    wrong = small(tmp_path, users=0)
+    wrong = a_scenario_file(tmp_path, {"load": {"users": 0}})
     said = verb("run", "hotkey", wrong, "no-such", "hotkey", "--out", tmp_path / "runs")
     assert said.code == 2
     wanted = ("2 scenarios are named 'hotkey'", "@ $.load.users", "SCENARIO 'no-such' is neither")
@@ -78,13 +61,13 @@ def test_a_comparison_with_an_invalid_run_is_3(verb: Verb, sample: Sample, tmp_p
 def test_several_scenarios_are_one_page(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {COMPARE, MANY} <= set(commands_in("report.md"))
     monkeypatch.chdir(tmp_path)
-    files = {name: str(small(tmp_path, name, duration_s=6)) for name in ("hotkey", "sharded")}
-    said = verb(*(files.get(word, word) for word in arguments(MANY)), "--no-collect")
+    settings = [f"--set=load.{field}" for field in LOAD]
+    said = verb(*shlex.split(MANY)[1:], "--no-collect", "--set=local.scale=0.05", *settings)
     assert said.code in OR_TOO_SLOW, said.err
     folder = tmp_path / "reports" / "out" / "cures"
     assert {path.name for path in folder.iterdir()} == {"hotkey", "sharded", "index.html"}
     page = (folder / "index.html").read_text()
     assert re.findall(r'href="([^"]*)/report.html"', page) == ["hotkey", "sharded"]
     assert "Side by side: reports/out/cures/index.html" in said.out
-    assert verb(*arguments(COMPARE)).code in OR_TOO_SLOW
+    assert verb(*shlex.split(COMPARE)[1:]).code in OR_TOO_SLOW
     assert (tmp_path / "reports" / "out" / "two.html").read_text().count("<article") == 2

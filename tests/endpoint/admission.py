@@ -111,8 +111,6 @@ CASES = (
     Case(name="reads stop at the table's provisioned rate once the burst is spent",
      capacity=provisioned(32, 5, warm=ROOMY),
      steps=(spread(160, 150, "TableReadProvisionedThroughput", **READ),)),
-    Case(name="one key of a new on-demand table stops at its partition", capacity=on_demand(),
-     steps=(writes(30, 23, TABLE_WRITE_KEYS), writes(80, 70, TABLE_READ_KEYS, **READ))),
     Case(name="an on-demand table stops at the maximum set for it",
      capacity=on_demand(max_on_demand=Capacity(160, 544)),
      steps=(writes(12, 8, "TableWriteMaxOnDemandThroughput"),

@@ -44,23 +44,6 @@ def test_refused_writes_come_back_and_only_an_empty_batch_is_an_error(service_ap
     assert counted(service_app, "ThrottledRequests", Operation="BatchWriteItem") == 1
 
 
-def test_refused_reads_come_back_with_how_they_were_asked(service_app: Any) -> None:
-    ddb = small(service_app)
-    for number in range(4):
-        ddb.put_item(TableName="small", Item={"pk": {"S": str(number)}, "x": {"S": "x" * 200_000}})
-        service_app.clock.advance(600)
-    asked = {"Keys": [{"pk": {"S": str(number)}} for number in range(4)], "ConsistentRead": True}
-    answers: list[Any] = []
-    first_refused(lambda _: answers.append(ddb.batch_get_item(RequestItems={"small": asked})))
-    partial = [answer for answer in answers if answer["UnprocessedKeys"]]
-    assert partial
-    for answer in partial:
-        left = answer["UnprocessedKeys"]["small"]
-        assert left["ConsistentRead"] is True
-        assert len(left["Keys"]) + len(answer["Responses"]["small"]) == 4
-    assert counted(service_app, "ThrottledRequests", Operation="BatchGetItem") == 1
-
-
 def test_past_16_megabytes_keys_come_back(service_app: Any) -> None:
     service_app.service.scale = 1000.0
     ddb = ordered(service_app)

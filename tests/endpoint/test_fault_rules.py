@@ -67,14 +67,10 @@ def test_every_mistake_is_said_at_once() -> None:
     assert errors_of(*[{"error": 500}] * 1_001) == ["has 1,001, and may have 1,000 @ $.rules"]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [("[[rules]\n", "not TOML"), ("a = " + "[" * 40 + "]" * 40, "too deep"), ("\udcff", "not UTF-8")],
-)
-def test_what_is_no_toml_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_no_toml_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "faults.toml"
-    file.write_bytes(text.encode(errors="surrogateescape"))
-    with pytest.raises(FaultRulesError, match=said):
+    file.write_text("[[rules]\n")
+    with pytest.raises(FaultRulesError, match="not TOML"):
         load_rules(file)
     with pytest.raises(FaultRulesError, match="cannot be read: No such file"):
         load_rules(tmp_path / "none.toml")

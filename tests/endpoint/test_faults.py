@@ -130,8 +130,9 @@ def test_items_of_a_batch_are_left_unprocessed_one_by_one(app: ServiceApp) -> No
     assert answer["UnprocessedItems"] == {"orders": puts[1:]}
     assert header(answer) == "rule-1"
     keys = [{"pk": {"S": key}} for key in ("a", "b")]
-    answer = app.ddb.batch_get_item(RequestItems={"orders": {"Keys": keys}})
-    assert answer["UnprocessedKeys"] == {"orders": {"Keys": keys[:1]}}
+    reads = {"Keys": keys, "ConsistentRead": True}
+    answer = app.ddb.batch_get_item(RequestItems={"orders": reads})
+    assert answer["UnprocessedKeys"] == {"orders": {**reads, "Keys": keys[:1]}}
     assert [item["pk"]["S"] for item in answer["Responses"]["orders"]] == ["b"]
     refused(lambda: app.ddb.batch_write_item(RequestItems={"orders": puts[1:]}), "ThrottlingException")
     assert there(app, "cold")

@@ -18,19 +18,14 @@ START = datetime.fromtimestamp(START_S, UTC)
 @pytest.fixture
 def app(service_app: ServiceApp) -> ServiceApp:
     """A table `orders` of customer and number, with an index by shop."""
-    create(service_app)
-    return service_app
-
-
-def create(app: ServiceApp) -> None:
-    app.ddb.create_table(
-        **table(
-            KeySchema=schema("customer", "number"),
-            AttributeDefinitions=[*attributes("customer", "shop"), *attributes("number", kind="N")],
-            ProvisionedThroughput=units(100, 100),
-            GlobalSecondaryIndexes=[index("by-shop", "shop", ProvisionedThroughput=units(100, 100))],
-        )
+    request = table(
+        KeySchema=schema("customer", "number"),
+        AttributeDefinitions=[*attributes("customer", "shop"), *attributes("number", kind="N")],
+        ProvisionedThroughput=units(100, 100),
+        GlobalSecondaryIndexes=[index("by-shop", "shop", ProvisionedThroughput=units(100, 100))],
     )
+    service_app.ddb.create_table(**request)
+    return service_app
 
 
 def turn(app: ServiceApp, action: str = "ENABLE", **more: str) -> Any:
@@ -81,18 +76,16 @@ def refused(app: ServiceApp, operation: str, **request: Any) -> bool:
 
 def test_enabling_makes_the_rules_which_go_when_it_is_disabled(app: ServiceApp) -> None:
     assert described(app)["ContributorInsightsStatus"] == "DISABLED"
-    answer = app.ddb.update_contributor_insights(TableName="orders", ContributorInsightsAction="ENABLE")
+    answer = turn(app)
     assert answer["ContributorInsightsStatus"] == "ENABLING"
     assert answer["ContributorInsightsMode"] == "ACCESSED_AND_THROTTLED_KEYS"
     found = described(app)
-    assert found["ContributorInsightsStatus"] == "ENABLED"
-    assert found["LastUpdateDateTime"] == START
+    assert (found["ContributorInsightsStatus"], found["LastUpdateDateTime"]) == ("ENABLED", START)
     made = f"orders-{int(START_S)}000"
     assert found["ContributorInsightsRuleList"] == [
         f"DynamoDBContributorInsights-{kind}-{made}" for kind in ("PKC", "SKC", "PKT", "SKT")
     ]
-    answer = turn(app, "DISABLE", ContributorInsightsMode="THROTTLED_KEYS")
-    assert answer["ContributorInsightsStatus"] == "DISABLING"
+    assert turn(app, "DISABLE")["ContributorInsightsStatus"] == "DISABLING"
     gone = described(app)
     assert (gone["ContributorInsightsStatus"], gone["ContributorInsightsRuleList"]) == ("DISABLED", [])
     window = {"StartTime": START, "EndTime": START + timedelta(minutes=1), "Period": 60}

@@ -180,12 +180,6 @@ def test_a_wrong_request_is_refused_with_the_reason(
     assert len(refusing.service.catalog.get("orders").items) == 0
 
 
-def test_what_is_wrong_with_a_large_batch_is_said_in_a_line_that_one_can_read(refusing: ServiceApp) -> None:
-    _, message = refusal(refusing, "BatchWriteItem", batch(*(put(n, x=S("x" * 9_000)) for n in range(26))))
-    assert message.endswith("Member must have length less than or equal to 25")
-    assert len(message) < 1_500
-
-
 MALFORMED = "Statement wasn't well formed, can't be processed: "
 LEFT_OVER = f"{MALFORMED}Unexpected token after expression"
 FROM = "SELECT * FROM music"

@@ -36,12 +36,11 @@ def child() -> Iterator[tuple[subprocess.Popen[str], str]]:
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        *((("--region", name), "not a Region name; use one such as eu-west-1 or local")
-          for name in ("EU-WEST-1", "", "eu west")),
-        *(((flag, value), flag) for flag, value in (
-            ("--scale", "0"), ("--scale", "nan"), ("--port", "70000"), ("--what", "1"))),
+        (("--region", "EU-WEST-1"), "not a Region name; use one such as eu-west-1 or local"),
+        (("--scale", "nan"), "--scale"),
+        (("--port", "70000"), "--port"),
     ],
-)  # fmt: skip
+)
 def test_wrong_flags_are_refused(tool: Callable[..., Said], flags: tuple[str, str], words: str) -> None:
     said = tool(endpoint, *flags)
     assert (said.code, said.out) == (2, "")

@@ -47,10 +47,3 @@ def test_a_change_of_capacity_keeps_what_was_saved() -> None:
     assert bucket.take(1_000, 0)
     assert bucket.resized(rate=20, depth=6_000, now_s=10) == TokenBucket(20, 6_000, 2_100, 10)
     assert bucket.resized(rate=1, depth=300, now_s=10).tokens == 300
-
-
-def test_a_clock_that_steps_back_earns_nothing_and_loses_nothing() -> None:
-    bucket = TokenBucket.full(rate=10, depth=100, now_s=50)
-    assert bucket.take(100, 50)
-    assert not bucket.take(1, 40)
-    assert bucket.held(51) == 10

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from keyheat.model.resources import Cause
 from keyheat.scenario.keys import shard_keys
 from keyheat.sharding import (
     Metadata,
@@ -18,6 +19,7 @@ from keyheat.sharding import (
     empty_in,
     put_item,
 )
+from keyheat.sharding.client import Limit, Throttle
 from keyheat.sharding.metadata import Shards
 from tests.endpoint.account import BOTH, attributes, on_demand, table, units
 from tests.endpoint.clients import service_app_at
@@ -83,6 +85,17 @@ def test_a_key_grows_and_shrinks_and_every_item_stays_readable() -> None:
     assert bench.shards().to_read == 1
     assert bench.names() == left
     assert 0 < len(left) < len(names)
+
+
+def test_capacity_is_asked_for_step_by_step_within_the_bound() -> None:
+    bench, found = Bench(table(ITEMS, ProvisionedThroughput=units(7, 100), **KEYS)), []
+    ask = ProvisionedCapacity(bench.ddb, ITEMS, most_write_units=200, clock=bench.app.clock)
+    for pause_s in (0, 30, 31, 61):
+        bench.app.clock.advance(pause_s)
+        ask(Throttle(Limit.TABLE, Cause.PROVISIONED))
+        described = bench.ddb.describe_table(TableName=ITEMS)["Table"]["ProvisionedThroughput"]
+        found.append((described["ReadCapacityUnits"], described["WriteCapacityUnits"]))
+    assert found == [(7, 150), (7, 150), (7, 200), (7, 200)]
 
 
 def test_a_table_that_is_too_small_gets_capacity_and_no_shards() -> None:

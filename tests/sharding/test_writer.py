@@ -3,14 +3,12 @@
 from collections import Counter
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from keyheat.model.resources import Cause
-from keyheat.sharding import Metadata, Policy, ProvisionedCapacity, ShardWriter
-from keyheat.sharding.client import Limit, Throttle
+from keyheat.sharding import Metadata, Policy, ShardWriter
+from keyheat.sharding.client import Throttle
 from keyheat.sharding.metadata import Shards
 from tests.sharding.memory import PARTITION, TABLE, MemoryClient, client_error, throttled
 
@@ -150,42 +148,6 @@ def test_a_throttled_metadata_table_stops_nobody_who_knows_enough() -> None:
     bench.writer.write("k", bench.put)
     assert bench.counted["metadata.throttled"] == 10, "too old: it had to be read"
     assert bench.shards().number == 1, "and no shard is raised for the metadata's sake"
-
-
-class Control:
-    """A provisioned table that somebody may be changing."""
-
-    def __init__(self, units: int, status: str = "ACTIVE", error: str | None = None) -> None:
-        self.units, self.status, self.error = units, status, error
-        self.calls = 0
-
-    def describe_table(self, **request: Any) -> dict[str, Any]:
-        throughput = {"ReadCapacityUnits": 7, "WriteCapacityUnits": self.units}
-        return {"Table": {"TableStatus": self.status, "ProvisionedThroughput": throughput}}
-
-    def update_table(self, **request: Any) -> dict[str, Any]:
-        self.calls += 1
-        if self.error:
-            raise client_error(self.error)
-        assert request["ProvisionedThroughput"]["ReadCapacityUnits"] == 7
-        self.units = request["ProvisionedThroughput"]["WriteCapacityUnits"]
-        return {}
-
-
-PROVISIONED = Throttle(Limit.TABLE, Cause.PROVISIONED)
-
-
-def test_capacity_is_asked_for_step_by_step_within_the_bound() -> None:
-    control, now_s = Control(100), [0.0]
-    ask = ProvisionedCapacity(
-        control, "t", most_write_units=200, factor=1.5, every_s=60, clock=lambda: now_s[0]
-    )
-    units = []
-    for now_s[0] in (100.0, 130.0, 161.0, 222.0, 300.0):
-        ask(PROVISIONED)
-        units.append(control.units)
-    assert units == [150, 150, 200, 200, 200]
-    assert control.calls == 2
 
 
 def test_a_broken_metadata_table_is_the_callers_error() -> None:
