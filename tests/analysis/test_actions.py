@@ -189,6 +189,8 @@ def test_the_first_that_a_rerun_can_show_is_tried_and_another_where_it_is_asked_
 def test_what_lifts_the_verdicts_own_limit_comes_first(constraint: Constraint, first: str) -> None:
     """Some writes of the index met its capacity, and others a partition."""
     of = {"resource": "by-grid", "direction": "write"}
-    advised = [advice("change_index_key", shards=2, **of), advice("raise_capacity", units=1_226, **of)]
+    of_table = advice("raise_capacity", units=900, **of | {"resource": "table"})
+    of_index = [advice("change_index_key", shards=2, **of), advice("raise_capacity", units=1_226, **of)]
     verdict = SimpleNamespace(resource="by-grid", direction=WRITE, constraint=constraint)
-    assert in_order(advised, SimpleNamespace(verdict=verdict))[0].action == first
+    found = in_order([of_table, *of_index], SimpleNamespace(verdict=verdict))[0]
+    assert (found.resource, found.action) == ("by-grid", first)

@@ -108,6 +108,10 @@ BAD_OUTPUT: list[tuple[str, Any]] = [
     ),
     ("not one of `keyheat queries`", [{"Label": "my own", "Timestamps": [], "Values": []}]),
     (
+        "1 timestamps for 0 values",
+        [{"Label": "A/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00Z"], "Values": []}],
+    ),
+    (
         r"has 1 error\n  timestamp 2026-01-01T00:00:00 has no zone.* @ \S+Results\[0\]\.Timestamps\[0\]$",
         [
             {"Label": f"{name}/Sum/60/table", "Timestamps": ["2026-01-01T00:00:00"] * 2, "Values": [1, 1]}

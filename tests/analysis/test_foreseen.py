@@ -1,7 +1,6 @@
 """What advice would come to: the same demand on the simulator, believed only where it repeats the run."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -22,12 +21,6 @@ from keyheat.simulator.whatif import shards_enough
 from tests.analysis.conftest import advice_case
 from tests.make import START, a_scenario, an_evidence
 
-TOO_SMALL: dict[str, Any] = {
-    "table": {"name": "orders", "provisioned": {"read": 5, "write": 40}},
-    "keys": {"kind": "uniform"},
-    "load": {"requests_per_s": 2_000, "duration_s": 60},
-}
-
 
 def advice(diagnosis: Diagnosis, action: str) -> Recommendation:
     return next(one for one in diagnosis.recommendations if one.action == action)
@@ -43,7 +36,9 @@ def rerun_for(scenario: Scenario, *, by_schedule: bool = False) -> Rerun:
 @pytest.mark.slow
 def test_capacity_for_the_demand_ends_the_throttling(numbers: Thresholds) -> None:
     """By what the client of a simulated run saw, without a metric and without its scenario."""
-    evidence = evidence_of(simulate(a_scenario(**TOO_SMALL))).model_copy(update={"series": ()})
+    table = {"name": "orders", "provisioned": {"read": 5, "write": 40}}
+    scenario = a_scenario(table=table, load={"requests_per_s": 2_000, "duration_s": 60})
+    evidence = evidence_of(simulate(scenario)).model_copy(update={"series": ()})
     diagnosis = diagnose(evidence, client=None, thresholds=numbers, scenario=None)
     raised = advice(diagnosis, "raise_capacity")
     assert raised.foreseen.throttle_share_before > 0.5

@@ -7,36 +7,28 @@ import pytest
 
 from keyheat.analysis.loaded_step import beyond_provisioned, state_of
 from keyheat.analysis.run_result import most_provisioned, traffic_of
-from keyheat.runs.formats import SecondCount, Verdict
+from keyheat.runs.formats import SecondCount
 from keyheat.runs.frames import seconds_of
 from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.words import Capacity
 from tests.make import START, a_diagnosis, a_manifest
 
-
-def verdict(constraint: Any, *, valid: bool = True) -> Verdict:
-    limited = constraint != "none"
-    return Verdict(
-        constraint=constraint, resource="table" if limited else None, direction="write" if limited else None,
-        grade="reason" if limited else "none", confidence=0.9, valid=valid, because=("Because.",),
-    )  # fmt: skip
-
-
 STATES: dict[str, tuple[dict[str, Any], str]] = {
     "no throttles": ({}, "carried"),
-    "throttles": ({"judged": verdict("partition"), "throttles": True}, "limited"),
-    "without a reason": ({"judged": verdict("undetermined", valid=False), "throttles": True}, "limited"),
-    "too many errors": ({"judged": verdict("none", valid=False)}, "undecided"),
-    "a late generator": ({"bound": True, "judged": verdict("none", valid=False)}, "generator"),
-    "late, and throttled": ({"bound": True, "judged": verdict("table"), "throttles": True}, "limited"),
+    "throttles": ({"judged": ("partition", True), "throttles": True}, "limited"),
+    "without a reason": ({"judged": ("undetermined", False), "throttles": True}, "limited"),
+    "too many errors": ({"judged": ("none", False)}, "undecided"),
+    "a late generator": ({"bound": True, "judged": ("none", False)}, "generator"),
+    "late, and throttled": ({"bound": True, "judged": ("table", True), "throttles": True}, "limited"),
     "on burst": ({"on_burst": True}, "limited"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("facts", "state"), STATES.values(), ids=STATES)
 def test_what_a_run_says_of_its_table(facts: dict[str, Any], state: str) -> None:
-    known = {"judged": verdict("none"), "bound": False, "throttles": False, "on_burst": False, **facts}
-    diagnosis = a_diagnosis(verdict=known["judged"], generator={"bound": known["bound"]})
+    known = {"judged": ("none", True), "bound": False, "throttles": False, "on_burst": False, **facts}
+    constraint, valid = known["judged"]
+    diagnosis = a_diagnosis(constraint, valid=valid, generator={"bound": known["bound"]})
     assert state_of(diagnosis, throttles=known["throttles"], on_burst=known["on_burst"]) == state
 
 

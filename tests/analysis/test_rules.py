@@ -35,6 +35,10 @@ BURSTS = range(50, 900, 60)  # each spends what the 50 s before it saved
 
 SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
     # what happened, the evidence, then rule, constraint and resource of the label with most throttles
+    "The reason is an index's, the client lost which, and there is only one": (
+        evidence(indexes=1, throttles=throttled("IndexWriteKeyRangeThroughputExceeded", range(9))),
+        "reason-key-range", "partition", "by_0",
+    ),
     "Reads lie flat at 1,000 provisioned units, which is a ceiling of writes and not of reads": (
         evidence(
             a_series("ConsumedReadCapacityUnits", 60_000, 60_000),
@@ -57,6 +61,13 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
             indexes=1, throttles=throttled(None, range(61, 110)), minutes=2,
         ),
         "minutes-at-provisioned", "table", "by_0",
+    ),
+    "An on-demand table that consumed more than its maximum of today: it was set later": (
+        evidence(
+            consumed(1_300, 1_300), events(9_000, 9_000), minutes=2,
+            table={**ON_DEMAND, "max_on_demand": {"write": 800}},
+        ),
+        "on-demand-below-limits", "partition", "table",
     ),
     "The client consumes 1,000 units/s of 500 out of the burst, and is throttled meanwhile": (
         evidence(
@@ -147,12 +158,29 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
         ),
         "seconds-others-even", "partition", "table",
     ),
+    "With what somebody else consumed, the table may have been at its limit": (
+        evidence(
+            consumed(660), events(3_000), provisioned(950), minutes=1,
+            seconds=client_seconds((range(30), 700, 100)),
+        ),
+        "undetermined-others", "undetermined", "table",
+    ),
     "On demand, with what somebody else consumed, the maximum may have been reached": (
         evidence(
             consumed(540), events(900), minutes=1, table=MAXIMUM,
             seconds=client_seconds((range(10, 30), 1_100, 45)),
         ),
         "undetermined-others", "undetermined", "table",
+    ),
+    "A burst that ran out late in a minute in which it was a partition that throttled": (
+        evidence(
+            consumed(1_250, 1_500, 1_250, 500), events(0, 9_000, 9_500, 0), provisioned(500), minutes=4
+        ),
+        "undetermined-weak", "undetermined", "table",
+    ),
+    "A load of a minute and a half at the table's limit, when the window begins": (
+        evidence(consumed(1_300, 640), events(900, 9_000), provisioned(1_300), minutes=2),
+        "undetermined-weak", "undetermined", "table",
     ),
     "Bursts that empty what was saved since the last one, again and again": (
         evidence(
@@ -223,6 +251,10 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
         ),
         "on-demand-near-quota", "account", "table",
     ),
+    "The same beside the maximum": (
+        evidence(consumed(700, 1_990), events(9_000, 900), minutes=2, table=MAXIMUM),
+        "undetermined-weak", "undetermined", "table",
+    ),
     "Lowered at an unknown moment, and the load that was served until then is throttled": (
         evidence(
             consumed(400, 162), events(0, 14_300),
@@ -245,6 +277,13 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
             a_series("WriteProvisionedThroughputThrottleEvents", *[0] * 5),
         ),
         "undetermined-weak", "undetermined", "table",
+    ),
+    "The minute in which the burst runs out after that": (
+        evidence(
+            consumed(*[1_500] * 5, 1_300, *[1_000] * 4), events(*[None] * 5, 12_000, *[9] * 4),
+            *over_time(Average=(4_000, 1_000)), minutes=10,
+        ),
+        "table-scaled-down", "table", "table",
     ),
     "A third of each minute at what a partition serves, and the table: by what was saved, it had room": (
         evidence(

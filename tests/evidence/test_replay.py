@@ -272,6 +272,7 @@ def test_reads_of_an_incident_ask_for_the_units_that_were_measured_though_no_ite
     found = hot_reads(216_000.0, *operations)
     raw, text = replayed(verb, incident(tmp_path / "inc", found))
     assert raw["tasks"] == tasks
+    assert ("each request is assumed to take one unit" in text) is not bool(operations)
     on_its_partition = 1 - (3_600 - 3_000) / tasks[0]["per_s"]
     assert raw["keys"]["share"] == pytest.approx(without_the_even(on_its_partition, partitions=5), abs=1e-3)
     assert "NOT REPRODUCED" not in text
