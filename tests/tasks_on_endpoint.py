@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from keyheat.model.meter import LaneMeter
 from keyheat.model.table import TableModel
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation
@@ -40,15 +39,11 @@ def totals_of(models: Mapping[str, TableModel]) -> Totals:
         for index in (None, *model.index_names):
             resource = model.resource(index)
             for meter in (resource.read.meter, resource.write.meter):
-                _add(found, (name, index or "", meter.direction.value), meter)
+                whose = (name, index or "", meter.direction.value)
+                found[*whose, "units"] = sum(tally.sum for tally in meter.consumed_by_minute().values())
+                for cause, tallies in meter.throttles_by_minute().items():
+                    found[*whose, cause.value] = round(sum(tally.sum for tally in tallies.values()))
     return +found
-
-
-def _add(found: Totals, whose: tuple[str, ...], meter: LaneMeter) -> None:
-    units = sum(tally.sum for tally in meter.consumed_by_minute().values())
-    found[*whose, "units"] += units  # type: ignore[index, assignment]
-    for cause, tallies in meter.throttles_by_minute().items():
-        found[*whose, cause.value] += round(sum(tally.sum for tally in tallies.values()))  # type: ignore[index]
 
 
 def done_on_endpoint(path: Path, scenario: Scenario, folder: Path) -> Totals:

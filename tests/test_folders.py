@@ -6,13 +6,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.cli.run import launch
-from keyheat.load.run.launch import Launched
 from keyheat.runs.claims import hold
 from tests.load.conftest import SHORT
 from tests.make import a_scenario_file
-from tools.samples.cases import CASES
-from tools.samples.make import make_run
 
 Verb = Callable[..., Any]
 
@@ -37,22 +33,3 @@ def test_nothing_is_made_where_something_is_being_made(verb: Verb, scenario: Pat
     assert said.code == 2
     assert "runs: another run is being made there now; give another folder (--out)\n" in said.err
     assert not Path("runs").exists()
-
-
-def test_what_another_run_came_to_is_not_told(
-    verb: Verb, scenario: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On a file system without locks, say, where somebody else was quicker."""
-    folder = Path("run")
-
-    def somebody_else(*_arguments: object) -> Launched:
-        make_run(CASES[0], folder, seconds=40)
-        return Launched(0, "keyheat: what it said\n", "not-the-others")
-
-    monkeypatch.setattr(launch, "launch", somebody_else)
-    said = verb("run", scenario, "--out", folder)
-    assert said.code == 3
-    assert "keyheat: run holds the files of another run (hotkey-" in said.err
-    assert "), not of this one (not-the-others)" in said.err
-    assert "what it said" in said.err
-    assert said.out == ""

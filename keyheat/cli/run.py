@@ -86,7 +86,7 @@ def make_run(job: Job, how: How, *, of_series: tuple[int, int] | None = None) ->
 
     `of_series` is the run's number among how many, for the bar. A simulation replaces an earlier run in the
     folder, a load refuses it. After DONE, BROKEN and INVALID the folder holds a diagnosis, if there is
-    evidence at all (`is_done(job)`). Raises `FileProblem` if the files there are another run's.
+    evidence at all (`is_done(job)`). Raises `FileProblem` if the load did not write its end.
     """
     if how.target == SIMULATED:
         return exit_code_of(simulated(job, how))
@@ -139,7 +139,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     if ended.run_id is None:
         return _not_begun(job, code, output)
     if code in (DONE, BROKEN) or (code == INVALID and is_done(job)):
-        _check_is_of(ended.run_id, job.folder, output)
+        _check_ended(job.folder, output)
     if how.quick and code in (DONE, BROKEN):
         code = exit_code_of(diagnosed(job.folder)) or code
         if how.report:
@@ -187,18 +187,12 @@ def _last_words(output: str) -> str:
     return masked("\n".join(output.rstrip().splitlines()[-LAST_LINES:]))
 
 
-def _check_is_of(run_id: str, folder: Path, output: str) -> None:
-    """Check that the files are those of this run. Raises `FileProblem` after printing what it `said`."""
+def _check_ended(folder: Path, output: str) -> None:
+    """Check that the run was written to its end. Raises `FileProblem` after the load's last words."""
     from keyheat.runs.manifest import read_manifest
 
     try:
-        manifest = read_manifest(folder)
-        if manifest.run_id != run_id:
-            raise FileProblem(
-                f"{folder} holds the files of another run ({manifest.run_id}), not of this one ({run_id}): "
-                "run it again with another folder (--out)"
-            )
-        if manifest.status == "running":
+        if read_manifest(folder).status == "running":
             raise FileProblem(f"{folder}: the load failed during the run, so there is no result")
     except FileProblem:
         err.print(_last_words(output))

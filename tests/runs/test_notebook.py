@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pandas as pd
@@ -25,15 +24,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def frames_of(run: Any) -> dict[str, pd.DataFrame]:
-    return {name: getattr(run, name) for name in FRAMES}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["", "evidence.json"])
 def test_frames_have_the_columns_and_dtypes_that_are_declared(project: Path, source: str) -> None:
     run = keyheat.load_run(project / "reports" / "out" / "hotkey" / source)
-    for name, frame in frames_of(run).items():
+    for name in FRAMES:
+        frame = getattr(run, name)
         declared = {one.name: one.dtype for one in FRAMES[name]}
         assert {column: str(dtype) for column, dtype in frame.dtypes.items()} == declared, name
 
