@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from keyheat.cli.main import cli, main
 from keyheat.load.run import launch
 from keyheat.show.console import be_quiet, speak_json
+from keyheat.words import DONE
 from tests.browsing import browser, new_page, opener, visit  # noqa: F401  # fixtures of every folder below
 from tests.load.forked import Load, LocustServer, clean_environment
 from tools.samples.cases import CASES
@@ -143,6 +145,15 @@ class Said:
         lines = [text for text in self.err.splitlines() if text and not text.startswith(("Usage:", "Try "))]
         assert len(lines) == 1, self.err
         return lines[0]
+
+
+def done(verb: Callable[..., Said], command: str) -> Said:
+    """What a command as it is typed answered; it is done."""
+    program, *words = shlex.split(command)
+    assert program == "keyheat"
+    said = verb(*words)
+    assert said.code == DONE, said.err
+    return said
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import pytest
 from keyheat.intake.schedules import SCHEDULES as KINDS
 from keyheat.regression.suite import find_suite
 from keyheat.words import BROKEN, DONE, WRONG_USE
-from tests.conftest import Golden
+from tests.conftest import Golden, done
 from tests.outside import a_readers_environment
 from tests.test_schedules import (
     PAGE,
@@ -50,14 +49,6 @@ def repository(no_history: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (root / "orders.json").write_text(json.dumps({"Table": ORDERS}), encoding="utf-8")
     monkeypatch.chdir(root)
     return root
-
-
-def done(verb: Verb, command: str) -> Any:
-    program, *words = shlex.split(command)
-    assert program == "keyheat"
-    said = verb(*words)
-    assert said.code == DONE, said.err
-    return said
 
 
 @pytest.fixture

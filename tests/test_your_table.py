@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.words import DONE, INVALID, WRONG_USE
-from tests.conftest import Golden
+from tests.conftest import Golden, done
 from tests.endpoint.clients import unasked_client
 
 ROOT = Path(__file__).parents[1]
@@ -34,14 +33,6 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(file, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def done(verb: Verb, command: str) -> Any:
-    program, *arguments = shlex.split(command)
-    assert program == "keyheat"
-    said = verb(*arguments)
-    assert said.code == DONE, said.err
-    return said
 
 
 def made(name: str) -> Scenario:

@@ -37,6 +37,13 @@ def test_one_outlier_or_two_are_no_change(far: float) -> None:
     assert found(series) == []
 
 
+def test_an_outlier_hides_no_step() -> None:
+    series = [*drawn(100, 15, 10), *drawn(90, 15, 11)]
+    series[5] *= 100
+    series[20] *= 0.01
+    assert found(series) == [15]
+
+
 def test_noise_has_no_changes() -> None:
     """One series in a hundred may; of 40 heavy-tailed ones more than 3 would be one time in 1,000."""
     rng = np.random.default_rng(12)

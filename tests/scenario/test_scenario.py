@@ -23,12 +23,6 @@ from tests.make import a_raw_scenario
 ROOT = Path(__file__).parents[2]
 
 
-def errors_of(raw: dict[str, Any]) -> list[str]:
-    with pytest.raises(ScenarioError) as caught:
-        scenario_from_dict(raw, "test.toml")
-    return caught.value.errors
-
-
 def test_a_right_scenario_has_defaults_and_survives_its_own_json() -> None:
     scenario = scenario_from_dict(a_raw_scenario(), "x")
     assert scenario.load.users == 50
@@ -78,7 +72,9 @@ def test_shipped_scenarios_are_right(path: Path) -> None:
 )
 def test_whatever_a_file_holds_the_answer_is_a_list_of_mistakes(content: Any) -> None:
     raw = content if isinstance(content, dict) else {"table": content, "keys": content}
-    assert all(" @ $" in error for error in errors_of(raw))
+    with pytest.raises(ScenarioError) as caught:
+        scenario_from_dict(raw, "test.toml")
+    assert all(" @ $" in error for error in caught.value.errors)
 
 
 def test_the_schema_names_every_part_and_forbids_others() -> None:

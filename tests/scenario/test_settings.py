@@ -1,18 +1,15 @@
 """Fields of a scenario set to other values, as a person types them."""
 
-from pathlib import Path
-
 import pytest
 
-from keyheat.scenario.scenario import Scenario, load_scenario
+from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import overridden
-
-ROOT = Path(__file__).parents[2]
+from tests.make import a_shipped
 
 
 @pytest.fixture
 def scenario() -> Scenario:
-    return load_scenario(ROOT / "configs" / "scenarios" / "country-index.toml")
+    return a_shipped("country-index")
 
 
 def test_any_field_is_set_by_its_path(scenario: Scenario) -> None:
