@@ -86,7 +86,7 @@ def test_demand_that_rose_is_said_with_its_time_and_that_capacity_did_not_change
 @pytest.mark.parametrize("risen", [1_150, 730])
 def test_retries_of_what_throttles_are_not_the_rise(risen: int) -> None:
     spent = evidence([250] * 6 + [risen] * 7 + [700] * 5, [0] * 13 + [54_000] * 5, has=700)
-    assert words(spent, first=13).startswith("Writes rose at 02:06, from 250 WCU/s (median) in the 6 min ")
+    assert words(spent, first=13).startswith("Writes rose at 12:06, from 250 WCU/s (median) in the 6 min ")
 
 
 def without(now: Evidence, metric: str, *minutes: int) -> Evidence:
