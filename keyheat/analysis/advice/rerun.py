@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Alteration, Applied
 from keyheat.analysis.advice.replay import (
@@ -145,6 +145,15 @@ class Rerun:
         now = self.table_now and provisioned_month(self.table_now, self.billing.prices)
         return now or self.dollars(outcome)
 
+    def dollars_with(self, then: "Rerun", outcome: SimulationOutcome | None) -> float | None:
+        """A month of the table as it is by now, but for what `then` changes."""
+        becomes = then.scenario.table
+        if self.table_now is None or becomes.billing_mode != self.table_now.billing_mode:
+            return then.dollars(outcome)
+        tables = (table.model_dump(mode="json") for table in (self.table_now, self.scenario.table, becomes))
+        table = TableSpec.model_validate(_changed(*tables))
+        return provisioned_month(table, self.billing.prices) or then.dollars(outcome)
+
     def brief(self) -> "Rerun":
         """Shorten a constant load to the time in which bursts are spent and hot partitions split."""
         scenario = self.scenario
@@ -218,6 +227,17 @@ def rerun_of(
         and any(track.consumed is None and track.seconds is None for track in arranged.tracks),
         assumed=tuple(assumptions(arranged, heats, heaviest, first_s, seconds)),
     )  # fmt: skip
+
+
+def _changed(now: Any, was: Any, becomes: Any) -> Any:
+    """The fields of now with what differs between two others."""
+    if becomes == was:
+        return now
+    if isinstance(becomes, dict) and isinstance(was, dict) and isinstance(now, dict):
+        return {name: _changed(now.get(name), was.get(name), value) for name, value in becomes.items()}
+    if isinstance(becomes, list) and len(becomes) == len(was or ()) == len(now or ()):
+        return [_changed(*values) for values in zip(now, was, becomes, strict=True)]
+    return becomes
 
 
 def _retried(client: ClientFiles | None) -> int:

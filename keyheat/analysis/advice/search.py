@@ -278,7 +278,7 @@ def _bill(
 
     Without the outcomes of both, only provisioned capacity has a price.
     """
-    was, becomes = rerun.dollars_now(before), then.dollars(after)
+    was, becomes = rerun.dollars_now(before), rerun.dollars_with(then, after)
     if was is None or becomes is None:
         return None
     return MonthlyBill(
