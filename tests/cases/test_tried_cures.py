@@ -209,3 +209,20 @@ def test_conflicts_of_a_table_that_nothing_throttles_are_told() -> None:
     )  # fmt: skip
     answer = diagnosis_answer(diagnosed_alone(seen, "eu-central-1", Billing(load_prices())))
     assert any(note.startswith("5,000 transaction conflicts: ") for note in answer.notes)
+
+
+def test_a_changed_index_costs_as_much_more_as_the_table_of_now_with_it() -> None:
+    """The table was raised from 1,000 to 3,000 WCU in vain: its index has too little."""
+    index = {"name": "by_day", "provisioned": {"read": 5, "write": 400}}
+    seen = an_evidence(
+        consumed(*[400] * 10), consumed(*[400] * 10, index="by_day"), throttle_events(*[0] * 10),
+        throttle_events(*[18_000] * 10, index="by_day"), minutes=10,
+        table={
+            "provisioned": {"read": 5, "write": 1_000}, "provisioned_now": {"read": 5, "write": 3_000},
+            "indexes": [index | {"provisioned_now": index["provisioned"]}],
+        },
+    )  # fmt: skip
+    bill = next(
+        item.bill for item in diagnosed(seen, replay_s=0).recommendations if item.action == "raise_capacity"
+    )
+    assert bill.after_dollars_per_month > bill.before_dollars_per_month
