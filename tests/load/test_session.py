@@ -26,7 +26,8 @@ def test_the_record_is_what_the_endpoint_decided(
     load_run: Loaded, scenario_file: Path, endpoint: EndpointProcess, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    load_run("hotkey.py", scenario_file, "--host", endpoint.url, "--run-time", "4s")
+    other_scale = ("--set", "local.scale=0.5")
+    load_run("hotkey.py", scenario_file, "--host", endpoint.url, "--run-time", "4s", *other_scale)
     totals = check_whole(folder)
     # A machine too slow to get that far says so.
     assert totals["throttled"] > 0 or run_of(folder)["generator"]["bound"]
@@ -43,6 +44,7 @@ def test_the_record_is_what_the_endpoint_decided(
     assert hottest["share"] == pytest.approx(0.9, abs=0.1)
     assert hottest["throttles"] == pytest.approx(totals["throttled"], rel=0.2)
     assert (run_of(folder)["status"], run_of(folder)["transport"]) == ("finished", "signed")
+    assert (run_of(folder)["scale"], run_of(folder)["scenario"]["local"]["scale"]) == (1, 1)
     assert "shared_with" not in run_of(folder)
 
 

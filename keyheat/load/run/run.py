@@ -158,18 +158,23 @@ class LoadRun:
         self.folder.begin()
 
     def _manifest(self, description: dict[str, Any], processes: int) -> dict[str, Any]:
-        """What was asked, of which table, with which versions; `description` is DescribeTable's answer."""
-        plan, scenario, scale = self.plan, self.plan.scenario, scale_at(self.target)
+        """What was asked, of which table, with which versions; `description` is DescribeTable's answer.
+
+        Its scenario has the scale of the target, which may be an endpoint of others.
+        """
+        plan, scenario, own_scale = self.plan, self.plan.scenario, scale_at(self.target)
+        scale = 1.0 if own_scale is None else own_scale
+        local = scenario.local.model_copy(update={"scale": scale})
         return {
             "run_id": self.run_id,
-            "scenario": scenario.model_dump(mode="json"),
+            "scenario": scenario.model_copy(update={"local": local}).model_dump(mode="json"),
             "scenario_path": plan.scenario_shown,
             "seed": scenario.seed,
-            "target": self.target.url if scale is None else LOCAL,
+            "target": self.target.url if own_scale is None else LOCAL,
             "endpoint_url": self.target.url,
             **({"endpoint": plan.endpoint} if plan.endpoint else {}),
             "region": self.target.region,
-            "scale": 1.0 if scale is None else scale,
+            "scale": scale,
             "transport": plan.transport,
             "retries": plan.retries,
             "started_at": time_of(self.started_s),
