@@ -83,6 +83,11 @@ def test_a_local_index_has_its_own_order_and_reads_the_table_for_the_rest(orders
     assert whole["ConsumedCapacity"]["Table"] == {"CapacityUnits": 3.0}
 
 
+def test_a_filter_counts_what_it_looked_at(orders: Any) -> None:
+    answer = query(orders, "pk = :p", {**A, ":x": {"N": "8"}}, FilterExpression="x >= :x")
+    assert (sorts(answer), answer["Count"], answer["ScannedCount"]) == ([8, 9, 10, 11], 4, 12)
+
+
 def test_a_page_ends_before_one_megabyte(service_app: Any) -> None:
     ddb = ordered(service_app)
     for number in range(4):
