@@ -146,6 +146,7 @@ BY_HAND: list[tuple[Case, str]] = [
         (asked("hotkey", action), word)
         for action, word in {
             "back_off": "keyheat whatif NAME retries",
+            "read_eventually_consistent": "load test",
             "cache_reads": "cannot read through a cache",
             "replicate_reads": "cannot read from copies",
             "shard_writes": "how many shards",
