@@ -8,7 +8,7 @@ import pytest
 from keyheat.analysis.thresholds import NoiseThresholds
 from keyheat.runs.formats import Label
 from keyheat.words import Constraint
-from tools.accuracy.score import answers, is_sprinkle, judged
+from tools.accuracy.score import MISSED, answers, is_sprinkle, judged
 from tools.accuracy.truth import Refused, TrueRecord, true_spans
 
 START = 1_800_000_000
@@ -43,6 +43,8 @@ AT_ONCE = refused((0, 100, {"partition": 6, "table": 4}))
 ANSWERS: dict[str, tuple[Refused, list[Label], list[tuple[str, str]]]] = {
     "right": (PARTITION, [label("partition", 0, 100, 1_000)], [("partition", "partition")]),
     "wrong": (PARTITION, [label("table", 0, 100, 1_000)], [("partition", "table")]),
+    "no label at all": (PARTITION, [], [("partition", MISSED)]),
+    "undecided": (PARTITION, [label("undetermined", 0, 100, 1_000)], [("partition", "undetermined")]),
     "one label over two spans is right of one": (BOTH, [label("partition", 0, 200, 2_000)],
      [("partition", "partition"), ("table", "partition")]),
     "the label over most throttles counts": (PARTITION,

@@ -53,6 +53,7 @@ CHANGES: list[tuple[Case, dict[str, tuple[str, str]]]] = [
         asked("audit-log", "shard_writes", shards=3),  # it has its reader
         {"loadtest": ("audit_log", "audit_log_random"), "keys.shards": ("1", "3")},
     ),
+    (asked("sharded", "shard_writes", shards=40), {"keys.shards": ("20", "40")}),
     (
         asked("aggregate-transaction", "shard_writes", shards=3, simulated=True),
         {"keys.shards": ("1", "3")},
@@ -145,6 +146,7 @@ BY_HAND: list[tuple[Case, str]] = [
         (asked("hotkey", action), word)
         for action, word in {
             "back_off": "keyheat whatif NAME retries",
+            "read_eventually_consistent": "load test",
             "cache_reads": "cannot read through a cache",
             "replicate_reads": "cannot read from copies",
             "shard_writes": "how many shards",
@@ -152,6 +154,7 @@ BY_HAND: list[tuple[Case, str]] = [
         }.items()
     ),
     (asked("too-small", "raise_capacity", units=10_000_000.5), "has 10,000,000 WCU/s at most"),
+    (asked("too-small", "auto_scaling", units=1_143), "sets up no auto scaling"),
     (asked("too-small", "auto_scaling", units=1_143, simulated=True), "acts after minutes"),
     (asked("dynamic-sharding", "shard_writes", shards=3), "add shards by themselves"),
     (asked("aggregate-transaction", "shard_writes", shards=3), "--target simulated"),

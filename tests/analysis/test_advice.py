@@ -84,6 +84,10 @@ CASES: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"direction": "read", "heat": hot(9_000), "ceiling": 3_000},
         {"back_off", "read_eventually_consistent", "cache_reads", "replicate_reads"},
     ),
+    "reads of one key, unnamed": (
+        {"direction": "read", "heat": None, "one_key_per_s": 3_630, "ceiling": 3_000},
+        {"back_off", "read_eventually_consistent", "cache_reads", "replicate_reads"},
+    ),
     "a hot index": ({"resource": "by_country", "heat": hot(1_800)}, {"back_off", "change_index_key"}),
     "on-demand, not grown": ({"rule": "on-demand-not-grown"}, {"ramp", "pre_warm"}),
     "too small": ({"constraint": "table"}, {"raise_capacity", "auto_scaling", "on_demand"}),
@@ -127,6 +131,10 @@ STORIES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], tuple[str, ...]]]
         {"constraint": "table", "rule": "auto-scaling-late", "limit": 100, "scaled_by_hand": True},
         "raise_minimum",
         ("only after the load was there", "minimum capacity", "2,858 WCU/s before the peak"), ("scaling",),
+    ),
+    "auto scaling is known to be on": (
+        {"constraint": "table", "scaled_most": 9_000, "limit": 100}, "raise_minimum",
+        ("reacts after minutes", "minimum of at least 2,858 WCU/s"), (),
     ),
     "auto scaling may go no higher": (
         {"constraint": "table", "scaled_most": 400, "limit": 400}, "raise_maximum",
@@ -173,8 +181,10 @@ WAITING: dict[str, tuple[dict[str, Any], str | None]] = {
     # what is known of the client, and what it is told of waiting
     "nobody says whether it retries": ({}, "back_off"),
     "it retries, and nothing is given up": ({"retries": True, "given_up": 0.0}, None),
+    "it retries, and nobody counted": ({"retries": True}, None),
     "it gives up all the same": ({"retries": True, "given_up": 0.4}, "queue_writes"),
     "it gives up at the quota": ({"retries": True, "given_up": 0.4, "constraint": "account"}, "queue_writes"),
+    "it gives up reads": ({"retries": True, "given_up": 0.4, **OF_READS}, None),
     "it gives up reads at a maximum": ({"retries": True, "given_up": 0.4, **OF_READS, **AT_MAXIMUM}, None),
 }
 

@@ -33,6 +33,8 @@ BAD: dict[str, tuple[str, str]] = {
         "x = 1\ndef analyse(run):\n    return []\n",
         f"{NONE}; did you mean analyse in line 2?",
     ),
+    "it has functions of other names": ("def rate():\n    return 1\n", f"{NONE}; it has rate"),
+    "it has no function": ("analyze = 3\n", f"{NONE}; it has no functions"),
     "it takes nothing": (
         "def analyze():\n    return []\n",
         ", line 1: analyze() has the wrong parameters; accepted: the run, or the run and the thresholds",
@@ -41,7 +43,12 @@ BAD: dict[str, tuple[str, str]] = {
         "def analyze(run):\n    x = 1\n    return x / 0\n",
         ", line 3: ZeroDivisionError: division by zero",
     ),
+    "it raises as it goes on": (
+        "def analyze(run):\n    yield from ()\n    raise KeyError('x')\n",
+        ", line 3: KeyError: 'x'",
+    ),
     "it ends the program": ("import sys\ndef analyze(run):\n    sys.exit(4)\n", ", line 3: SystemExit: 4"),
+    "it gives nothing": ("def analyze(run):\n    pass\n", f", line 1: analyze returned None; {ACCEPTED}"),
     "it gives words": (
         "def analyze(run):\n    return ['a']\n",
         f", line 1: analyze returned 'a'; {ACCEPTED}",

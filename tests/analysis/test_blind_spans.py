@@ -65,6 +65,7 @@ def hot_key(units: float) -> Keys:
         (run(load({range(64, 120): 1.0})), Keys(), "the load ended in it"),
         (run(load({range(20): 1.0})), Keys(), "the load began in it"),
         (run(load({range(50, 70): 1.0}, rate=lambda at: 50 + at)), Keys(), "the load was not level"),
+        (run(load({range(50, 70): 1.0}, rate=lambda at: 400 if 50 <= at < 70 else 100)), Keys(), "not level"),
         (run(load({range(50, 70): 1.0}), capacity=90), Keys(), "the table ran on burst capacity"),
         (run(load({range(50, 70): 1.0})), hot_key(1_050), "the hottest key ran on burst capacity"),
         (

@@ -30,6 +30,8 @@ ROWS: list[tuple[dict[str, Any], ClientFiles | None, str, bool]] = [
     ({"error_share_max": 0.01}, ClientFiles(manifest=RUN), "1 %", False),
     ({"error_share_max": 0.5}, None, "not measured", True),
     ({"p99_ms_max": 10}, ClientFiles(p99_ms=12.0), "12.0 ms", True),
+    ({"p99_ms_max": 10}, ClientFiles(), "not measured", True),
+    ({"wrong_reads_max": 0}, ClientFiles(manifest=RUN), "not measured", True),
     ({"wrong_reads_max": 6}, ClientFiles(manifest=READS), "6", False),
     ({"constraint": "partition"}, None, "partition", False),
     ({"constraint": "none"}, None, "partition", True),

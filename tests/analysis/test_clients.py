@@ -15,6 +15,7 @@ IN_AWS = "https://dynamodb.eu-west-1.amazonaws.com"
     [
         (IN_AWS, "dynamodb", IN_AWS),
         (IN_AWS, "cloudwatch", "https://monitoring.eu-west-1.amazonaws.com"),
+        (None, "cloudwatch", "https://monitoring.eu-west-1.amazonaws.com"),
         ("http://db.example:8000", "cloudwatch", "http://db.example:8000"),
     ],
 )

@@ -180,6 +180,7 @@ def test_pages_in_any_order_and_twice_over_do_no_harm_and_none_is_followed_in_a_
 
 KINDS: list[tuple[Exception, str]] = [
     (error("Throttling"), "throttled"),
+    (error("com.amazonaws.cloudwatch#ThrottlingException"), "throttled"),
     (error("Any", 429), "throttled"),
     (error("InternalServiceFault", 500), "failed"),
     (error("InvalidNextToken"), "failed"),

@@ -198,6 +198,7 @@ SWITCHED = {"BillingModeSummary": on_demand_since(AFTER)}
     [
         ({}, "billing_mode", "PROVISIONED", ""),
         ({"CreationDateTime": at(AFTER)}, "provisioned", None, "this one was created at"),
+        ({"CreationDateTime": AFTER.timestamp()}, "billing_mode", None, "this one was created at"),
         (SWITCHED, "billing_mode", None, "the billing mode: it was changed"),
         (SWITCHED, "on_demand_since", AFTER, "the billing mode: it was changed"),
         ({"BillingModeSummary": on_demand_since(BEFORE)}, "billing_mode", "PAY_PER_REQUEST", ""),

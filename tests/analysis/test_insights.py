@@ -143,6 +143,7 @@ EVEN = {f"k{n}": 10.0 for n in range(25)}
         (EVEN, 1000.0, "even"),
         (EVEN, 250.0, "few_keys"),
         ({"hot": 19.0}, 19.0, None),
+        ({}, 0.0, None),
     ],
 )
 def test_throttles_on_one_key_or_on_many(values: dict[str, float], total: float, spread: str | None) -> None:

@@ -199,6 +199,7 @@ WITHOUT_THROTTLES: dict[str, tuple[Evidence, str]] = {
     "one minute was never published": (evidence(*COMPLETE, minutes=3), "undetermined"),
     "throttle events were never asked for": (evidence(*COMPLETE[::2], minutes=2), "undetermined"),
     "nothing is known of an index": (evidence(*COMPLETE, minutes=2, indexes=1), "undetermined"),
+    "there is nothing at all": (evidence(), "undetermined"),
     "the client sent nothing": (evidence(seconds=[], throttles=[]), "undetermined"),
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ STATES: dict[str, tuple[dict[str, Any], str]] = {
     "throttles": ({"judged": ("partition", True), "throttles": True}, "limited"),
     "without a reason": ({"judged": ("undetermined", False), "throttles": True}, "limited"),
     "too many errors": ({"judged": ("none", False)}, "undecided"),
+    "errors, and throttles": ({"judged": ("table", False), "throttles": True}, "undecided"),
     "a late generator": ({"bound": True, "judged": ("none", False)}, "generator"),
     "late, and throttled": ({"bound": True, "judged": ("table", True), "throttles": True}, "limited"),
     "on burst": ({"on_burst": True}, "limited"),

@@ -74,6 +74,7 @@ def of_others(aws: Others, *, minutes: int = 5, later_s: float = 3_600) -> colle
     ("prefix", "window", "splits"),
     [
         ("shardId-", {}, (SPLIT,)),
+        ("shardId-", {"minutes": 2}, ()),  # before it
         ("shardId-", {"later_s": 90_000}, None),  # shards of then are not kept
         ("shard/", {}, None),  # shards whose names tell no time
     ],

@@ -79,6 +79,7 @@ def test_units_are_those_of_the_table_and_its_indexes_and_attempts_are_the_table
     [
         ({"reads.units": 60.0, "reads.checked": 20.0}, 3.0),
         ({"simulated.read_units": 60.0, "simulated.reads": 20.0}, 3.0),
+        ({"reads.units": 60.0, "reads.checked": 0.0}, None),
         ({}, None),
     ],
 )
@@ -99,6 +100,7 @@ def test_a_run_that_sent_nothing_has_no_second_before_it_began(ended_s: int | No
     [
         ("............", "no_throttles", "no_throttles"),
         ("..x..........", 2, 1),  # ten quiet seconds follow
+        ("..........x", 10, "not_recovered"),
         ("x..x..........", 0, 4),
         ("x.........x..........", 0, 11),  # nine quiet seconds are no recovery
         ("x__________..", 0, "not_recovered"),  # a second without attempts proves nothing

@@ -167,9 +167,10 @@ def test_times_as_programs_print_them(text: object) -> None:
         (gzip.compress(b"x" * 99)[:-9], "compressed by gzip, and damaged"),
         (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "not a log: it is not text"),
         (b'{\n "Table": {}\n}', "without a list of events"),
+        (b'{\n "events": [', "not whole JSON"),
         (b"a" * (1 << 20) + b"aa", "more than 1,048,576 characters"),
     ],
-    ids=["empty", "cut off", "picture", "no events", "one line"],
+    ids=["empty", "cut off", "picture", "no events", "half", "one line"],
 )
 def test_a_log_that_is_none_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "app.log"

@@ -289,6 +289,7 @@ OF_CARTS = {"Label": f"carts:{WRITES}/Sum/60/table", "Timestamps": [at(0)], "Val
         ({"MetricDataResults": []}, "have no points: give the time they are of with --start A --end B"),
         ({"MetricDataResults": [OF_CARTS]}, r"the metrics are of carts \(1\), not of orders"),
         ('{"Metric', "is not whole JSON"),
+        ([1, 2], "has no list of MetricDataResults"),
         ({"Table": {"TableName": "orders"}},
          "describes a table, and has no metrics; use --describe-json"),
         (csv(*((at(minute), 61_000, "Count/Second") for minute in range(60))),

@@ -44,8 +44,11 @@ def test_a_parameter_shows_where_it_is_said_to_and_nowhere_else() -> None:
     [
         ("bursts=1", "unknown behaviour parameter 'bursts'"),
         ("burst_s", "burst_s takes a number"),
+        ("burst_s=nan", "burst_s takes a number"),
         ("burst_s=-1", "burst_s takes a number"),
+        ("nodes=0", "nodes takes a whole number"),
         ("nodes=1.5", "nodes takes a whole number"),
+        ("node_grant_s=3", "node_grant_s takes two numbers"),
         ("node_grant_s=9,2", "node_grant_s takes two numbers"),
     ],
 )
