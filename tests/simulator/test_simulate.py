@@ -136,6 +136,12 @@ def test_what_is_not_ours_is_not_in_the_clients_record() -> None:
     assert run.client.beside == {("beside", "accepted"): 250.0, ("beside", "write_units"): 250.0}
 
 
+@pytest.mark.parametrize("poisson", [True, False])
+def test_only_arrivals_at_random_vary_from_second_to_second(poisson: bool) -> None:
+    seen = rows(simulate(scenario(10), traffic=Script(put(100, poisson=poisson))))
+    assert (len({row["attempts"] for row in seen}) > 3) is poisson
+
+
 def test_items_of_a_batch_have_no_reason() -> None:
     run = simulate(scenario(10), traffic=Script(put(100, items=25, operation="BatchWriteItem")))
     assert {row["attempts"] for row in rows(run)} == {2_500}
