@@ -1,5 +1,6 @@
 """Cures of a table that others load: their number is tried on a replay of the demand."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -226,3 +227,26 @@ def test_a_changed_index_costs_as_much_more_as_the_table_of_now_with_it() -> Non
         item.bill for item in diagnosed(seen, replay_s=0).recommendations if item.action == "raise_capacity"
     )
     assert bill.after_dollars_per_month > bill.before_dollars_per_month
+
+
+def test_a_key_and_a_table_that_both_ask_for_more_are_cured_together() -> None:
+    """A key asks for 1,400 of 2,000 WCU/s, and 1,200 are provisioned: shards alone are not enough."""
+    throttles = [0] * 4 + [36_000] * 16
+    keys = [
+        {
+            "key": "sha256:7cc4eaaf2313b304",
+            "value": 31_500 * 16,
+            "points": [[START + timedelta(minutes=minute), 31_500] for minute in range(4, 20)],
+        }
+    ]
+    seen = an_evidence(
+        consumed(*[500] * 4, *[1_400] * 16), throttle_events(*throttles), provisioned(1_200),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *throttles), minutes=20,
+        table={"provisioned": {"read": 5, "write": 1_200}},
+        contributors=[{
+            "rule": "DynamoDBContributorInsights-PKT-orders-1", "counts": "throttled", "period_s": 60,
+            "total": sum(throttles), "keys": keys,
+        }],
+    )  # fmt: skip
+    cure = cure_of(diagnosed(seen))
+    assert re.fullmatch(r"shard the hot key \(\d shards\) and raise the capacity to [\d,]+ WCU/s", cure or "")

@@ -18,6 +18,7 @@ from keyheat.scenario.scenario import (
     scenario_from_dict,
 )
 from keyheat.scenario.sizes import ChoiceSize, ItemSize, LognormalSize, UniformSize
+from tests.agreement import MOST_PER_S
 from tests.make import a_raw_scenario
 
 ROOT = Path(__file__).parents[2]
@@ -132,3 +133,20 @@ def test_a_replay_says_which_trace_and_nothing_of_how_much() -> None:
     assert scenario.keys.trace_path(Path("configs/scenarios")) == Path("configs/scenarios/traces/shop.csv")
     assert scenario.load.open_loop
     assert scenario_from_dict(scenario.model_dump(mode="json"), "run.json") == scenario
+
+
+ABOUT_REQUESTS = {  # how often a view or an order changes one item, however large it is
+    "aggregate-scan", "aggregate-stream", "aggregate-transaction", "leaderboard", "leaderboard-sharded",
+}  # fmt: skip
+
+
+def test_a_scenario_asks_for_units_and_not_for_requests_that_a_small_machine_cannot_send() -> None:
+    loads = {path.stem: load_scenario(path).load for path in (ROOT / "configs/scenarios").glob("*.toml")}
+    many = {
+        name
+        for name, load in loads.items()
+        if load.arrivals != "trace"
+        and load.rate_shape().highest_per_s / (load.mean_write_units if load.write_units_per_s else 1)
+        > MOST_PER_S
+    }
+    assert many == ABOUT_REQUESTS

@@ -92,7 +92,8 @@ def advise(
         advice, cure = cured(
             cases, rerun, lambda limit: measured.case(limit, by_limit[0].labels), limits, _notable(by_limit)
         )
-    if by_limit and cases and cure is None and not any(item.foreseen for item in advice):
+    shown = any(item.foreseen and item.kind == "cure" for item in advice)
+    if by_limit and cases and cure is None and not shown:
         more, cure = _by_formula(cases[0], measured, by_limit[0].labels, rerun)
         advice += more
     return Advice(_in_order(advice), cure, tuple(stated_demands(demands, evidence.scale, carried)))

@@ -83,7 +83,7 @@ def _more_capacity(case: AdviceCase) -> str:
     """What more capacity would do for a hot partition: nothing for one key that is above its ceiling."""
     pinned = case.heat is not None and case.heat.pinned is not None
     if pinned or (case.hottest is not None and case.hottest.units_per_s > case.ceiling):
-        return "more capacity would change nothing."
+        return "more capacity alone would change nothing."
     return "more capacity helps only if it adds partitions and the hot keys land on different ones."
 
 
