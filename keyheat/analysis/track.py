@@ -52,7 +52,8 @@ class EvidenceTrack:
     described: bool = False  # by DescribeTable: it has no maximum and no index but those that are named
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
     units_per_refused: float | None = None  # of an index: by its share of the table's writes
-    buffered: Cells = field(default_factory=dict)  # units that an index was asked for and did not consume yet
+    # Units that an index was asked for and did not consume yet; below zero where it catches up after a raise.
+    buffered: Cells = field(default_factory=dict)
     scans: Cells = field(default_factory=dict)  # accepted ones of the table and its indexes, for reads
     throttled_request_units: Cells = field(default_factory=dict)
     """Units by cell of all throttled requests, where transactions, throttled as a whole, are among them."""
@@ -259,15 +260,26 @@ def _with_share(index: EvidenceTrack, table: EvidenceTrack, refused: Cells) -> E
     asked_units = {cell: share * (of_table[cell] + refused[cell] * table.units_of_refused) for cell in cells}
     throttled = [cell for cell in cells if index.refused(cell)]
     lacking = sum(asked_units[cell] - consumed[cell] for cell in throttled)
-    return replace(
-        index,
-        units_per_refused=lacking / sum(map(index.refused, throttled)) if throttled else None,
-        buffered={
-            cell: asked_units[cell] - consumed[cell]
-            for cell in quiet
-            if index.share_used(cell) >= 1 - NEAR and asked_units[cell] > (1 + NEAR) * consumed[cell]
-        },
+    index = replace(
+        index, units_per_refused=lacking / sum(map(index.refused, throttled)) if throttled else None
     )
+    waiting = {
+        cell: asked_units[cell] - consumed[cell]
+        for cell in quiet
+        if index.share_used(cell) >= 1 - NEAR and asked_units[cell] > (1 + NEAR) * consumed[cell]
+    }
+    caught_up = {
+        cell: asked_units[cell] - consumed[cell] - index.refused_units(cell)
+        for cell in cells
+        if _was_raised(index, cell) and consumed[cell] > (1 + NEAR) * asked_units[cell]
+    }
+    return replace(index, buffered=waiting | caught_up)
+
+
+def _was_raised(index: EvidenceTrack, cell: int) -> bool:
+    """Whether an index has more capacity than a cell before, and takes what waited in its write buffer."""
+    before, now = (index.provisioned.at(at) for at in (cell - index.step_s, cell))
+    return before is not None and now is not None and now > before
 
 
 def _is_held(index: EvidenceTrack, cell: int) -> bool:

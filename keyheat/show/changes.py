@@ -66,9 +66,13 @@ def _what_stayed(changes: Changes, reference: Period) -> str:
 def _capacity(changes: Changes, reference: Period) -> Iterator[str]:
     """What is different of capacity, mode and maximum, as far as both are known."""
     unit, now = UNITS[changes.resource.direction], changes.now
+    while_throttled = now.provisioned_first_per_s, now.provisioned_last_per_s
     if now.provisioned_per_s is None and reference.provisioned_per_s is not None:
         yield f"It is on demand now, and had {whole(reference.provisioned_per_s)} {unit} provisioned."
-    elif reference.provisioned_per_s not in (None, now.provisioned_per_s):
+    elif (
+        reference.provisioned_per_s not in (None, now.provisioned_per_s)
+        and (reference.provisioned_per_s, now.provisioned_per_s) != while_throttled
+    ):
         yield _moved("Capacity", reference.provisioned_per_s, now.provisioned_per_s, unit)
     for period, when in ((reference, reference.name), (now, "while it throttled")):
         first, last = period.provisioned_first_per_s, period.provisioned_last_per_s

@@ -23,7 +23,16 @@ from keyheat.runs.plausibility import read_evidence
 from keyheat.show.advice import cure_of, cures_elsewhere, now_of, other_cures, simulated_words
 from keyheat.show.diagnosis import diagnosis_answer
 from keyheat.words import Capacity
-from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, provisioned, throttle_events
+from tests.make import (
+    START,
+    a_diagnosis,
+    a_series,
+    an_evidence,
+    consumed,
+    provisioned,
+    provisioned_over_time,
+    throttle_events,
+)
 
 EVIDENCE = Path(__file__).parent / "hot-key-of-1620.json"
 
@@ -250,3 +259,23 @@ def test_a_key_and_a_table_that_both_ask_for_more_are_cured_together() -> None:
     )  # fmt: skip
     cure = cure_of(diagnosed(seen))
     assert re.fullmatch(r"shard the hot key \(\d shards\) and raise the capacity to [\d,]+ WCU/s", cure or "")
+
+
+def test_an_index_that_catches_up_after_a_raise_asks_for_no_more_than_its_writes() -> None:
+    """600 WCU/s on an index of 300, raised to 900: it then takes what waited in its write buffer."""
+    of_table = [200] * 5 + [600] * 2 + [318] * 8 + [515] + [600] * 9
+    throttles = [0] * 7 + [18_800] * 8 + [5_760] + [0] * 9
+    seen = an_evidence(
+        consumed(*of_table), throttle_events(*[0] * 25),
+        consumed(*[200] * 5, *[600] * 2, *[300] * 8, 900, 667, *[600] * 8, index="by_voice"),
+        throttle_events(*throttles, index="by_voice"),
+        *provisioned_over_time(Average=[1_500] * 5),
+        *(one | {"index": "by_voice"} for one in provisioned_over_time(Average=[300, 300, 300, 900, 900])),
+        a_series("WriteProvisionedThroughputThrottleEvents", *throttles, index="by_voice"), minutes=25,
+        table={
+            "provisioned": {"read": 5, "write": 1_500},
+            "indexes": [{"name": "by_voice", "provisioned": {"read": 5, "write": 900}}],
+        },
+    )  # fmt: skip
+    diagnosis = diagnosed(seen, replay_s=0)
+    assert cure_of(diagnosis) == "keep a higher minimum capacity of index by_voice (877 WCU/s)"
