@@ -28,11 +28,11 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
     """Read the tables that a plan creates or keeps, or that a state has."""
     planned = "planned_values" in raw
     root = (raw.get("planned_values") if planned else raw.get("values")) or {}
-    resources = list(_resources(root.get("root_module") or {}))
+    regions, copied = Regions.of_file(raw), set[str]()
+    resources = _with_tables(list(_resources(root.get("root_module") or {})), regions)
     tables, notes = list[SourceTable](), list(_list_unread(resources))
     others = [*_list_deleted(raw), *_list_skipped(resources)]
     unknown, policies = dict(_unknown(raw)), dict(_policies(resources))
-    regions, copied = Regions.of_file(raw), set[str]()
     replicas = [resource for resource in resources if resource.get("type") == REPLICA]
     for resource in resources:
         if resource.get("type") != TABLE:
@@ -106,10 +106,14 @@ class Regions:
         """Whether a replica copies a table, by its name or, before apply, by reference."""
         if (arn := (replica.get("values") or {}).get("global_table_arn")) is not None:
             return bool(arn.rpartition("/")[2] == (table.get("values") or {}).get("name"))
-        address = _without_keys(replica)
+        return self.refers(replica, "global_table_arn", table)
+
+    def refers(self, resource: Mapping[str, Any], field: str, table: Mapping[str, Any]) -> bool:
+        """Whether a field of a resource is of a table, by reference: its value is known only after apply."""
+        address = _without_keys(resource)
         expressions = self.configured.get(address, {}).get("expressions") or {}
-        module = address.rpartition(f"{REPLICA}.")[0]
-        referred = (expressions.get("global_table_arn") or {}).get("references") or ()
+        module = address.rpartition(f"{resource.get('type')}.")[0]
+        referred = (expressions.get(field) or {}).get("references") or ()
         return _without_keys(table) in {f"{module}{name}" for name in referred}
 
     def arn_of(self, table: Mapping[str, Any], copies: list[Mapping[str, Any]]) -> str | None:
@@ -120,6 +124,20 @@ class Regions:
             return str(arn)
         region = self.of(table)
         return f"arn:aws:dynamodb:{region}:000000000000:table/{values.get('name')}" if region else None
+
+
+def _with_tables(resources: list[Mapping[str, Any]], regions: Regions) -> list[Mapping[str, Any]]:
+    """The resources; an index whose table is named only after apply has the name of the one it refers to."""
+    tables = [resource for resource in resources if resource.get("type") == TABLE]
+
+    def named(resource: Mapping[str, Any]) -> Mapping[str, Any]:
+        values = resource.get("values") or {}
+        if resource.get("type") != INDEX or values.get("table_name") is not None:
+            return resource
+        of = next((table for table in tables if regions.refers(resource, "table_name", table)), {})
+        return {**resource, "values": {**values, "table_name": (of.get("values") or {}).get("name")}}
+
+    return [named(resource) for resource in resources]
 
 
 def _configured(module: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -67,6 +67,13 @@ def test_an_index_that_is_a_resource_of_its_own_is_taken_like_one_inside_the_tab
     (elsewhere := tmp_path / "plan.json").write_text(json.dumps(plan))
     (note,) = read_source(elsewhere).notes
     assert "its table, elsewhere, is not in this file" in note
+    values["table_name"] = None  # known only after apply, and the configuration says whose it is
+    referred = {"table_name": {"references": ["aws_dynamodb_table.this[0].id", "aws_dynamodb_table.this"]}}
+    address = "aws_dynamodb_global_secondary_index.this"
+    module = {"resources": [{"address": address, "expressions": referred}]}
+    plan["configuration"] = {"root_module": {"module_calls": {"dynamodb_table": {"module": module}}}}
+    elsewhere.write_text(json.dumps(plan))
+    assert [one.name for one in spec_of(elsewhere, tmp_path).indexes] == ["TitleIndex"]
 
 
 def test_scale_in_that_is_off_is_taken_and_simulated(tmp_path: Path) -> None:
