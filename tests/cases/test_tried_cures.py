@@ -279,3 +279,16 @@ def test_an_index_that_catches_up_after_a_raise_asks_for_no_more_than_its_writes
     )  # fmt: skip
     diagnosis = diagnosed(seen, replay_s=0)
     assert cure_of(diagnosis) == "keep a higher minimum capacity of index by_voice (877 WCU/s)"
+
+
+def test_a_global_table_is_paid_in_every_region() -> None:
+    def before(**facts: object) -> float:
+        seen = an_evidence(
+            consumed(*[900] * 10), provisioned(900), throttle_events(*[30_000] * 10), minutes=10,
+            table={"provisioned": {"read": 100, "write": 900}, **facts},
+        )  # fmt: skip
+        bills = (item.bill for item in diagnosed(seen, replay_s=0).recommendations if item.bill)
+        return next(bills).before_dollars_per_month
+
+    replicas = {"region": "eu-central-1", "replicas": ["us-west-2", "ap-southeast-2"]}
+    assert before(**replicas) == pytest.approx(3 * before())

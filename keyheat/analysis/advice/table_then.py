@@ -6,7 +6,7 @@ from typing import Any, Final
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.model.resources import BillingMode
 from keyheat.runs.formats import Label
-from keyheat.runs.table_facts import IndexFacts, TableFacts
+from keyheat.runs.table_facts import IndexFacts, TableFacts, region_of_arn
 from keyheat.scenario.scenario import RECORDED, Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.part import name_from
 from keyheat.words import READ, WRITE, Capacity
@@ -114,6 +114,8 @@ def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) ->
         {"name": index.name, "partition_key": f"of_{number}", **_capacities(index)}
         for number, index in enumerate(table.indexes)
     ]
+    if table.replicas and (here := table.region or region_of_arn(table.arn or "")):
+        raw["table"]["regions"] = [here, *table.replicas]  # type: ignore[index]
     try:
         return scenario_from_dict(raw, "evidence")
     except ScenarioError:
