@@ -86,7 +86,8 @@ def logged_table(log: ThrottleLog | None) -> str:
     if len(tables) == 1:
         return next(iter(tables))
     if log is not None and not log.counts:
-        raise ValueError(f"no throttle in {some(log.records, 'record')} of the logs")
+        read = some(log.records, "record")
+        raise ValueError(f"no throttle in {read} of the logs; are they an application's exceptions?")
     if log is None:
         raise ValueError(
             "name a run or table: --run DIR, --table T --last 3h, or --table T --start A --end B"

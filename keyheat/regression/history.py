@@ -77,6 +77,10 @@ class Session(Part):
     pins: Json[tuple[str, ...]]  # names, for --baseline
 
     @property
+    def took_s(self) -> float | None:
+        return None if self.ended_at is None else (self.ended_at - self.started_at).total_seconds()
+
+    @property
     def good(self) -> bool:
         """Whether it can be the default baseline."""
         return self.verdict in GOOD

@@ -25,7 +25,7 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
         {
             "session": str(session.id), "suite": session.suite,
             "started, UTC": f"{session.started_at:%Y-%m-%d %H:%M}",
-            "took": span((session.ended_at - session.started_at).seconds) if session.ended_at else NOTHING,
+            "took": NOTHING if session.took_s is None else span(session.took_s),
             "runs": str(session.runs), "verdict": session.verdict or "not ended",
             "": ", ".join(_marks(session, good)),
         }
