@@ -292,3 +292,12 @@ def test_a_global_table_is_paid_in_every_region() -> None:
 
     replicas = {"region": "eu-central-1", "replicas": ["us-west-2", "ap-southeast-2"]}
     assert before(**replicas) == pytest.approx(3 * before())
+
+
+def test_an_index_that_cloudwatch_was_not_asked_about_is_named() -> None:
+    seen = an_evidence(
+        consumed(*[400] * 5), provisioned(3_000), throttle_events(*[18_000] * 5), indexes=1,
+        table={"provisioned": {"read": 100, "write": 3_000}},
+    )  # fmt: skip
+    answer = diagnosis_answer(diagnosed_alone(seen, "eu-central-1", Billing(load_prices())))
+    assert "Writes of index by_0: not collected." in answer.notes
