@@ -192,11 +192,16 @@ def _meant(item: Any, model: type[BaseModel] | None) -> str:
     """The field of a model that is most like an unknown one, as a question."""
     if model is None or item["type"] != "extra_forbidden":
         return ""
+    near = get_close_matches(str(item["loc"][-1]), _fields_of(model), n=1)
+    return f", did you mean {near[0]}?" if near else ""
+
+
+@lru_cache
+def _fields_of(model: type[BaseModel]) -> list[str]:
+    """The names of all fields of a model and of its parts."""
     schema = model.model_json_schema()
     parts = (schema, *schema.get("$defs", {}).values())
-    fields = {field for part in parts for field in part.get("properties", ())}
-    near = get_close_matches(str(item["loc"][-1]), sorted(fields), n=1)
-    return f", did you mean {near[0]}?" if near else ""
+    return sorted({field for part in parts for field in part.get("properties", ())})
 
 
 def _message(item: Any, patterns: Mapping[str, str]) -> str:

@@ -78,6 +78,7 @@ class Session(Part):
 
     @property
     def took_s(self) -> float | None:
+        """Seconds from its start to its end; None while it runs, or if it was killed."""
         return None if self.ended_at is None else (self.ended_at - self.started_at).total_seconds()
 
     @property

@@ -192,9 +192,9 @@ def _slow_down(case: AdviceCase, what: str) -> Iterator[Recommendation]:
 
 
 def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
-    if (
-        case.rule == AT_CEILING and not case.raised_since
-    ):  # held at what is provisioned, and at what whole partitions serve
+    # Held at what is provisioned, and at what whole partitions serve.
+    at_ceiling = case.rule == AT_CEILING
+    if at_ceiling and not case.raised_since:
         hot = case.hottest is not None and case.hottest.units_per_s > case.ceiling
         stays = f"Only a key that asks for more than {case.sustained} by itself stays throttled."
         if hot:
@@ -207,7 +207,7 @@ def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
         )
         if hot:
             yield from (item for item in hot_partition(case) if item.kind == "cure")
-    since = case.raised_since if case.rule == AT_CEILING else ""
+    since = case.raised_since if at_ceiling else ""
     what = f"whether {case.whose} refused them" if case.rule == WHOSE else f"what throttled {case.whose}"
     yield case.advise(
         "collect_evidence",
