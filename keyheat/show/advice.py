@@ -158,7 +158,7 @@ def carried_words(diagnosis: Diagnosis) -> Iterator[str]:
             else "burst and write buffer"
         )
         yield (
-            f"{saved} carried {whose(demand.resource)}, for {span(demand.carried_s)} at most: a longer load "
+            f"{saved} carried {demand.direction}s of {whose(demand.resource)}, for {span(demand.carried_s)} at most: a longer load "
             "will be throttled"
         )
 

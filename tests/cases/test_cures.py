@@ -43,7 +43,7 @@ def test_a_cure_of_one_minute_names_the_index_and_holds_for_ten(name: str) -> No
     assert {label.resource for label in diagnosis.labels} == {"table"}
     assert [step.resource for step in diagnosis.cure.steps] == ["table", "by_a"]
     assert list(carried_words(diagnosis)) == [
-        "burst and write buffer carried index by_a, for 3 min 19 s at most: a longer load will be throttled"
+        "burst and write buffer carried writes of index by_a, for 3 min 19 s at most: a longer load will be throttled"
     ]
     cured = lasting(scenario, TEN_MINUTES_S)
     for step in diagnosis.cure.steps:
@@ -87,7 +87,7 @@ def test_a_hot_value_that_a_write_buffer_hides_for_the_whole_run_is_advised_abou
     assert (diagnosis.verdict.constraint, diagnosis.labels) == ("none", ())
     assert "change_index_key" in {one.action for one in diagnosis.recommendations if one.resource == "by_a"}
     (carried,) = carried_words(diagnosis)
-    assert carried.startswith("burst and write buffer carried index by_a, for 39 s at most")
+    assert carried.startswith("burst and write buffer carried writes of index by_a, for 39 s at most")
     assert run_answer(evidence_alone(evidence, diagnosis)).label == "On saved burst", "not a calm green"
 
 
