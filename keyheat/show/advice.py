@@ -157,9 +157,10 @@ def carried_words(diagnosis: Diagnosis) -> Iterator[str]:
             if demand.resource == TABLE or demand.direction == READ
             else "burst and write buffer"
         )
+        side_in_words = f"{demand.direction}s of {whose(demand.resource)}"
         yield (
-            f"{saved} carried {demand.direction}s of {whose(demand.resource)}, for {span(demand.carried_s)} at most: a longer load "
-            "will be throttled"
+            f"{saved} carried {side_in_words}, for {span(demand.carried_s)} at most: a longer load will be "
+            "throttled"
         )
 
 

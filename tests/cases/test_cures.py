@@ -43,7 +43,8 @@ def test_a_cure_of_one_minute_names_the_index_and_holds_for_ten(name: str) -> No
     assert {label.resource for label in diagnosis.labels} == {"table"}
     assert [step.resource for step in diagnosis.cure.steps] == ["table", "by_a"]
     assert list(carried_words(diagnosis)) == [
-        "burst and write buffer carried writes of index by_a, for 3 min 19 s at most: a longer load will be throttled"
+        "burst and write buffer carried writes of index by_a, for 3 min 19 s at most: "
+        "a longer load will be throttled"
     ]
     cured = lasting(scenario, TEN_MINUTES_S)
     for step in diagnosis.cure.steps:
