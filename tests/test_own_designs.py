@@ -138,7 +138,7 @@ def test_labelled_throttles_of_a_mix_with_batches_are_a_part(verb: Verb, tmp_pat
     because = found["verdict"]["because"]
     assert because[0].startswith(f"All {labelled:,} labelled throttles were reads of the table")
     told = verb("analyze", tmp_path / "out")
-    assert told.says(f"{labelled:,} of them labelled: all partition limit")
+    assert told.says(f"{labelled:,} of them have a label: all partition limit")
 
 
 def test_keys_that_share_a_partition_are_sharded_though_none_is_too_hot(verb: Verb, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def _assumed(diagnosed: DiagnosedTable) -> Iterator[str]:
     actions = [step.action for step in diagnosis.cure.steps] if diagnosis.cure else []
     actions += [cure.action] if cure is not None else []  # by formula
     if any(_needs_scaling(diagnosed, action) for action in actions):
-        yield "Its auto scaling was not looked up: this shows whether it is on; raise a lower maximum too"
+        yield "Its auto scaling was not looked up; this shows it. If its maximum is lower, raise that as well"
 
 
 def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:

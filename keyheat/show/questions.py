@@ -200,7 +200,7 @@ def _of_constraint(facts: Facts, diagnosis: Diagnosis) -> Iterator[str]:
     if facts.logged and facts.logged < facts.run_throttles:
         yield f"{whole(facts.logged)} of them in the client's log"
     elif not facts.all_labelled:
-        yield f"{whole(facts.labelled)} of them labelled: {share} {name}"
+        yield f"{whole(facts.labelled)} of them have a label: {share} {name}"
     elif not every:
         yield f"{share} of them: {name}, the rest: {enumerated(rest)}"
 
