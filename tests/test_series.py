@@ -71,3 +71,12 @@ def test_several_scenarios_are_one_page(verb: Verb, tmp_path: Path, monkeypatch:
     assert "Side by side: reports/out/cures/index.html" in said.out
     assert verb(*shlex.split(COMPARE)[1:]).code in OR_TOO_SLOW
     assert (tmp_path / "reports" / "out" / "two.html").read_text().count("<article") == 2
+
+
+def test_a_survey_is_told_to_be_compared_by_its_tables(verb: Verb, home: Path) -> None:
+    for table in ("orders", "carts"):
+        (home / "seen" / table).mkdir(parents=True)
+        (home / "seen" / table / "evidence.json").touch()
+    said = verb("compare", "seen")
+    assert (said.code, (home / "reports").exists()) == (2, False)
+    assert "seen holds runs in folders of their own: seen/carts seen/orders" in said.err

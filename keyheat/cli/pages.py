@@ -11,6 +11,7 @@ from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import OUT, a_folder, a_path, in_json
 from keyheat.masking import short_path
 from keyheat.numbers import some
+from keyheat.runfiles import EVIDENCE, FILES, RUN
 from keyheat.show.answer import Answer
 from keyheat.show.console import bars, in_words
 from keyheat.show.progress import counted, working
@@ -47,6 +48,11 @@ def compare(folders: tuple[Path, ...], file: Path) -> int:
     """Write one page over several runs: verdicts, throughput, throttling and latency side by side."""
     from keyheat.show.compare import write_comparison
 
+    for folder in folders:
+        within = sorted(path.parent for path in folder.glob(f"*/{FILES[EVIDENCE]}"))
+        if within and not any((folder / FILES[kind]).exists() for kind in (RUN, EVIDENCE)):
+            named = " ".join(short_path(path) for path in within)
+            raise click.UsageError(f"{short_path(folder)} holds runs in folders of their own: {named}")
     with working(f"drawing {len(folders)} runs", bars):
         compared, valid = write_comparison(file, folders, datetime.now(UTC))
     brief = replace(compared, parts=(), sections=(), data={"valid": valid})
