@@ -32,7 +32,7 @@ PUT = {
 CALM_S, LOAD_S = 300, 300
 LARGE_BYTES, SMALL_BYTES = 300_000, 30_000  # 293 and 30 units
 Verb = Callable[..., Any]
-pytestmark = pytest.mark.xdist_group("diagnose")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("diagnose")]
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,8 @@ from keyheat.show.diagnosis import _only_step
 from tests.endpoint.account import index, indexed, table
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[1] / "docs" / "diagnose.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 _SURVEY, _TABLE, LIVE, DELETED, ASKED, FILES, BY_HAND = [block.splitlines() for block in BLOCKS]

@@ -72,6 +72,7 @@ def test_a_person_is_asked_and_no_is_the_default(
     assert ("--yes" in started[0]) if started else ("nothing was started" in text)
 
 
+@pytest.mark.slow
 def test_a_search_asks_once_for_the_sum(
     verb: Verb, started: list[list[str]], terminal: Callable[[str], None], tmp_path: Path
 ) -> None:

@@ -65,6 +65,7 @@ def modules_of(room: str) -> list[Path]:
     return sorted((ROOT / "keyheat" / room).rglob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", MAY_IMPORT)
 def test_imports_point_upstream(room: str) -> None:
     modules = modules_of(room)
@@ -96,6 +97,7 @@ def needs_of_all(*, types: bool) -> dict[str, set[str]]:
     return needs
 
 
+@pytest.mark.slow
 def test_no_module_imports_itself_by_way_of_others() -> None:
     """Not even inside a function, or for its types alone."""
     needs = needs_of_all(types=True)

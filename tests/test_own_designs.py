@@ -12,7 +12,7 @@ from keyheat.runs.formats import HARDLY
 from keyheat.words import DONE
 from tests.make import a_scenario_file
 
-pytestmark = pytest.mark.usefixtures("no_page")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_page")]
 
 Verb = Callable[..., Any]
 
@@ -88,7 +88,6 @@ TWO_HOT_KEYS = {
 
 @pytest.mark.nightly
 @pytest.mark.long
-@pytest.mark.slow
 def test_two_keys_that_are_hot_at_once_are_both_cured(verb: Verb, tmp_path: Path) -> None:
     found = simulated(verb, tmp_path, **TWO_HOT_KEYS)
     assert {("change_index_key", "by-status"), ("shard_writes", "table")} <= cure_of(found).keys()
@@ -98,7 +97,6 @@ def test_two_keys_that_are_hot_at_once_are_both_cured(verb: Verb, tmp_path: Path
     assert not said.says("Reading all shards back takes"), "no read is added"
 
 
-@pytest.mark.slow
 def test_a_mix_with_transactions_is_cured(verb: Verb, tmp_path: Path) -> None:
     small = {"name": "own", "provisioned": {"read": 10, "write": 50}}
     tasks = [{"operation": "put", "per_s": 100}, {"operation": "transact_write", "per_s": 50}]
@@ -116,7 +114,6 @@ def test_a_mix_with_transactions_is_cured(verb: Verb, tmp_path: Path) -> None:
     assert found["cure"]["throttle_share_after"] <= HARDLY
 
 
-@pytest.mark.slow
 def test_labelled_throttles_of_a_mix_with_batches_are_a_part(verb: Verb, tmp_path: Path) -> None:
     """What a batch leaves unprocessed has no reason, so that the limit of most throttles is not told."""
     found = simulated(
@@ -163,7 +160,6 @@ READ_HOT = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_eventual_reads_have_one_ceiling_and_copies_are_paid(verb: Verb, tmp_path: Path) -> None:
     """Three replicas answer them: a partition sustains 4,500 of their units a second."""

@@ -70,6 +70,7 @@ def test_a_wrong_target_is_exit_2(verb: Verb, no_account: None, options: tuple[s
     assert words in said.err
 
 
+@pytest.mark.slow
 def test_the_workflow_of_ones_own_repository_plans_and_simulates_ones_own_scenario(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,6 +146,7 @@ def the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "designs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "words"), COMMANDS, ids=[f"{where}-{n}" for n, (where, _) in enumerate(COMMANDS)]
 )

@@ -133,6 +133,7 @@ def test_copies_are_indexes_with_the_tables_own_keys() -> None:
     assert made.scenario.loadtest == "read_spread"
 
 
+@pytest.mark.slow
 def test_the_reader_gets_the_capacity_that_it_takes() -> None:
     made = apply(*asked("hotkey", "shard_writes", "table.provisioned.read=5", shards=4))
     assert isinstance(made, Applied)
@@ -165,6 +166,7 @@ BY_HAND: list[tuple[Case, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("found", "word"), BY_HAND, ids=[f"{one[1].name}-{one[0].action}" for one, _ in BY_HAND]
 )

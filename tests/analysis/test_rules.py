@@ -338,6 +338,7 @@ def test_a_situation_is_decided_by_its_rule(
     assert any(character.isdigit() for line in heaviest.because for character in line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_of_each_rule_in_a_terminal(path: Path, golden: Golden) -> None:
     found = read_evidence(path)

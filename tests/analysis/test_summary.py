@@ -53,6 +53,7 @@ def test_a_simulated_run_in_a_few_numbers(run: Path) -> None:
     assert found.setup.target == "simulated"
 
 
+@pytest.mark.slow
 def test_nothing_in_it_names_an_account_or_a_key(run: Path) -> None:
     manifest = read_json(run / "run.json", RUN)
     manifest.pop("format")

@@ -16,6 +16,8 @@ from keyheat.show.questions import first_facts
 from keyheat.words import WRITE
 from tests.make import a_series, an_evidence, consumed, provisioned_over_time, throttle_events
 
+pytestmark = pytest.mark.slow
+
 RAISED, MINUTES = 12, 25
 CAUSES = (
     a_series("WriteProvisionedThroughputThrottleEvents", *[66_000] * RAISED, *[0] * (MINUTES - RAISED)),

@@ -16,6 +16,8 @@ from tests.make import a_series, an_evidence, consumed, provisioned, throttle_ev
 from tests.make import provisioned_over_time as over_time
 from tests.pages.conftest import on_screen, trimmed
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 
 

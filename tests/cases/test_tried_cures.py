@@ -34,6 +34,8 @@ from tests.make import (
     throttle_events,
 )
 
+pytestmark = pytest.mark.slow
+
 EVIDENCE = Path(__file__).parent / "hot-key-of-1620.json"
 
 
@@ -49,7 +51,6 @@ def of_writes(
     )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_the_shards_of_a_diagnosis_are_those_that_a_replay_needs() -> None:
     """3 by formula leave 4 % throttled: two of them meet in one partition."""
     evidence = read_evidence(EVIDENCE)
@@ -63,7 +64,6 @@ def test_the_shards_of_a_diagnosis_are_those_that_a_replay_needs() -> None:
     assert cure_of(found) == cure_of(diagnosed(evidence, replay_s=MOST_S)) == "shard the hot key (4 shards)"
 
 
-@pytest.mark.slow
 def test_a_number_by_formula_is_raised_where_shards_meet_in_one_partition(tmp_path: Path) -> None:
     seen = read_evidence(EVIDENCE)
     write_evidence(tmp_path / "evidence.json", seen)
@@ -83,7 +83,6 @@ def test_a_replay_does_not_split_what_throttled_for_longer_than_a_split_takes() 
     assert as_it_behaved(arranged, brief, 0) == DEFAULT
 
 
-@pytest.mark.slow
 def test_a_cure_of_an_incident_has_the_capacity_for_what_it_lets_through() -> None:
     """A key asks for 1,750 of 2,050 WCU/s: on 2,000 burst would serve its shards for hours."""
     minutes, throttles = range(5, 11), [0] * 5 + [45_000] * 6
@@ -142,7 +141,6 @@ def test_a_cure_costs_more_than_what_is_paid_today_and_not_than_what_was_paid_th
     assert raised.bill.before_dollars_per_month == pytest.approx(reserved)
 
 
-@pytest.mark.slow
 def test_a_higher_minimum_is_no_command_while_auto_scaling_is_not_known() -> None:
     """Raised from 300 to 800 within the throttles: a maximum of 800 would undo any capacity."""
     capacity = a_series("ProvisionedWriteCapacityUnits", *[300] * 7, *[800] * 8, statistic="Average")

@@ -115,6 +115,7 @@ def metric_of(reason: str) -> tuple[str, dict[str, str]]:
     return name, {"GlobalSecondaryIndexName": INDEX} if of_index else {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_endpoint_conforms_and_counts(case: Case) -> None:
     target = Endpoint(case.capacity)

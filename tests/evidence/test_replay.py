@@ -24,6 +24,8 @@ from tests.make import a_series as series
 from tests.make import an_evidence as evidence
 from tests.make import throttle_events as events
 
+pytestmark = pytest.mark.slow
+
 Verb = Callable[..., Any]
 UNKNOWN = {"billing_mode": None}
 CALM, HOT = 300.0, 1_100.0

@@ -39,6 +39,7 @@ def test_a_phone_has_every_column_of_a_wide_table_under_its_name(visit, tmp_path
     assert set(page.evaluate(LABELS)) == {"none"}
 
 
+@pytest.mark.slow
 def test_a_limit_that_hardly_throttles_is_not_called_nothing(fix: Fix) -> None:
     def throttled_by(after: Tried) -> str:
         (table, *_others) = fix_answer(replace(fix, proof=replace(fix.proof, after=(after,)))).tables
@@ -52,6 +53,7 @@ def test_a_limit_that_hardly_throttles_is_not_called_nothing(fix: Fix) -> None:
     assert throttled_by(after) == "nothing"
 
 
+@pytest.mark.slow
 def test_a_limit_of_an_incident_that_the_replay_does_not_show_is_told(fix: Fix) -> None:
     (replayed,) = (label for label in fix.sides[0][0].diagnosis.labels if label.constraint == "partition")
     other = replayed.model_copy(update={"constraint": "table", "throttles": 18_598})

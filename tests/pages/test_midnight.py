@@ -9,6 +9,8 @@ from keyheat.runs.formats import write_evidence
 from keyheat.show.charts.base import time_axis
 from tests.make import a_series, an_evidence, consumed, throttle_events
 
+pytestmark = pytest.mark.slow
+
 BEGAN = datetime(2026, 11, 20, 18, tzinfo=UTC)
 MINUTES = 2_160
 HOT = {*range(660, 720), *range(1_860, 1_920)}  # minutes: 23:00 to 24:00, and 19:00 to 20:00 of the next day

@@ -63,6 +63,7 @@ PLANS: dict[str, Callable[[], ScenarioPlan]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_what_a_plan_says_within_80_columns_as_json_and_as_markdown(name: str, golden: Golden) -> None:
     answer = plan_answer(PLANS[name]())

@@ -53,6 +53,7 @@ def test_capacity_follows_the_timeline_and_ends_with_a_switch() -> None:
     assert rates[0] > rates[119]
 
 
+@pytest.mark.slow
 def test_the_quota_of_a_table_counts_its_indexes() -> None:
     scenario = shipped_on_demand("country-index-sharded")
     quotas = Quotas(table=Capacity(40_000, 5_000), account=Capacity(), source="account")

@@ -34,6 +34,7 @@ def test_frames_have_the_columns_and_dtypes_that_are_declared(project: Path, sou
         assert {column: str(dtype) for column, dtype in frame.dtypes.items()} == declared, name
 
 
+@pytest.mark.slow
 def test_an_evidence_file_alone_says_the_same_of_what_it_has_and_na_of_the_rest(project: Path) -> None:
     folder = project / "reports" / "out" / "hotkey"
     whole, alone = keyheat.load_run(folder), keyheat.load_run(folder / "evidence.json")

@@ -19,6 +19,7 @@ SIZES: list[ItemSize] = [
 DRAWS = 60_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=repr)
 def test_the_means_and_the_part_above_a_size_are_those_of_what_is_drawn(size: ItemSize) -> None:
     rng = Random(1)

@@ -12,6 +12,8 @@ from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import simulate
 from tests.make import SCENARIOS, a_scenario, a_shipped
 
+pytestmark = pytest.mark.slow
+
 TASKS: dict[str, Any] = {
     "table": {"name": "orders", "sort_key": "sk", "provisioned": {"read": 1_000, "write": 4_000}},
     "keys": {"kind": "hot_key", "share": 0.9},

@@ -10,6 +10,7 @@ from keyheat.simulator.simulate import simulate
 from tests.make import a_shipped
 
 
+@pytest.mark.slow
 def test_a_hot_total_is_contention_and_no_throttle() -> None:
     done = simulate(
         a_shipped("aggregate-transaction", f"local.transaction_s={TRANSACTION_S}", "load.duration_s=20")

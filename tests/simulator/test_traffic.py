@@ -14,6 +14,8 @@ from keyheat.simulator.flow import Flow, FlowAnswer, Traffic, sent_together
 from keyheat.simulator.traffic import traffic_of
 from tests.make import SAMPLED, SCENARIOS, a_shipped
 
+pytestmark = pytest.mark.slow
+
 Refuse = Callable[[Flow], FlowAnswer]
 
 

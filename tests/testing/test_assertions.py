@@ -14,6 +14,8 @@ from keyheat.scenario.spec.load import LoadSpec
 from keyheat.testing.subject import CheckedLoad, asked_of
 from tests.make import SCENARIOS
 
+pytestmark = pytest.mark.slow
+
 HOT, SHARDED, SMALL = (SCENARIOS / f"{name}.toml" for name in ("hotkey", "sharded", "too-small"))
 INDEXED = SCENARIOS / "country-index.toml"
 SHORT = ["load.duration_s=5"]
@@ -94,7 +96,6 @@ def test_units_of_an_operation_count_those_of_its_indexes() -> None:
     assert text.startswith("No read was accepted, so what one costs is not known.")
 
 
-@pytest.mark.slow
 def test_headroom_says_how_much_there_is() -> None:
     keyheat.assert_headroom(SHARDED, times=1.3, set=SHORT)
     text = said(lambda: keyheat.assert_headroom(SHARDED, times=3, set=SHORT))
@@ -154,7 +155,6 @@ def test_no_check_replaces_sockets_or_asks_the_network() -> None:
         assert not {"locust", "gevent", "boto3"} & vars(module).keys()
 
 
-@pytest.mark.slow
 def test_a_scenario_has_the_name_that_the_command_line_knows() -> None:
     with pytest.raises(keyheat.CheckFailed):
         keyheat.assert_no_hot_partition("hotkey", set=SHORT)
