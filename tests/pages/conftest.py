@@ -50,6 +50,13 @@ def page_of(run: ReportRun, at: datetime = GENERATED_AT) -> str:
     return html_of(report_answer(run), at, library="/* plotly.js */").replace("\u00a0", " ")
 
 
+def skeleton(page: str) -> str:
+    """The outline of a page: its parts, headings, facts and columns."""
+    body = page[page.index("<body") : page.index("<noscript>")]
+    outline = re.findall(r'<(section id="\w+"|h[1-6]|dt|th|summary|li)(?: [^>]*)?>(.*?)(?:<|\n)', body)
+    return "".join(f"{tag} {words}".rstrip() + "\n" for tag, words in outline)
+
+
 BLOCKS = "article|aside|dd|dt|div|footer|h[1-6]|header|li|main|p|section|summary|table|tr"
 
 

@@ -4,14 +4,17 @@ The pages and the pictures are those of `make gallery`; here nothing is compared
 """
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tests.browsing import CONTRASTS, drawn
 from tests.make import with_nights
 from tests.pages.axe import violations
+from tests.pages.conftest import skeleton
 from tools.gallery import MADE_UP, WIDE_PX, shots_of, take
 
+GOLDEN = Path(__file__).parent / "golden"
 PHONE_PX = 360
 AT_NIGHT = {
     "run-datekey",
@@ -60,6 +63,13 @@ def test_pictures_are_taken(browser, samples, tmp_path):
     shots = [shot for shot in shots_of(["regression-good"]) if shot.width_px != WIDE_PX]
     take(browser, MADE_UP["regression-good"](tmp_path, samples), shots, tmp_path)
     assert {path.name for path in tmp_path.glob("*.png")} == {shot.file for shot in shots}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in MADE_UP if name not in ("live", "trial")])
+def test_the_outline_of_a_page_is_that_of_last_time(samples, tmp_path, golden, name):
+    page = MADE_UP[name](tmp_path, samples).read_text(encoding="utf-8")
+    golden(GOLDEN / f"page-{name}.txt", skeleton(page).replace(str(tmp_path), "FOLDER"))
 
 
 @pytest.mark.browser

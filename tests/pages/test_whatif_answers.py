@@ -1,7 +1,6 @@
 """The answers of whatif: their words from made-up numbers, and how each renderer shows them."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from keyheat.simulator.whatif import Search
 from keyheat.words import WRITE, Direction
 from tests.conftest import Golden
 from tests.make import SCENARIOS
-from tests.pages.conftest import GENERATED_AT, on_screen, trimmed
+from tests.pages.conftest import GENERATED_AT, on_screen, skeleton, trimmed
 from tests.pages.made_answers import (
     BUSY,
     HOTKEY,
@@ -42,13 +41,6 @@ from tests.pages.made_answers import (
 
 GOLDEN = Path(__file__).parent / "golden"
 QUESTIONS = ("shards", "capacity", "load", "retries")
-
-
-def skeleton(page: str) -> str:
-    """The outline of a page: its parts, headings, facts and columns."""
-    body = page[page.index("<body") : page.index("<noscript>")]
-    outline = re.findall(r'<(section id="\w+"|h[1-6]|dt|th|summary|li)(?: [^>]*)?>(.*?)(?:<|\n)', body)
-    return "".join(f"{tag} {words}".rstrip() + "\n" for tag, words in outline)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
