@@ -299,3 +299,19 @@ def test_an_index_that_cloudwatch_was_not_asked_about_is_named() -> None:
     )  # fmt: skip
     answer = diagnosis_answer(diagnosed_alone(seen, "eu-central-1", Billing(load_prices())))
     assert "Writes of index by_0: not collected." in answer.notes
+
+
+def test_a_cure_is_not_believed_whose_replay_lacks_a_labelled_limit() -> None:
+    """The maximum has 64 % of the throttles, and a key that nobody names the rest: one change is no cure."""
+    by_maximum, by_partition = ([0] * 5 + [each] * 15 for each in (27_000, 15_000))
+    seen = an_evidence(
+        consumed(*[300] * 5, *[1_500] * 15), throttle_events(*[0] * 5, *[42_000] * 15),
+        a_series("WriteMaxOnDemandThroughputThrottleEvents", *by_maximum),
+        a_series("WriteKeyRangeThroughputThrottleEvents", *by_partition), minutes=20,
+        table={"billing_mode": "PAY_PER_REQUEST", "max_on_demand": {"write": 1_500}},
+    )  # fmt: skip
+    diagnosis = diagnosed(seen, replay_s=MOST_S)
+    assert (diagnosis.verdict.constraint, diagnosis.cure) == ("max_on_demand", None)
+    assert [line.partition(": ")[0] for line in cures_elsewhere(diagnosis)] == [
+        "for writes of the table, with 36 % of the throttles, by a partition limit"
+    ]

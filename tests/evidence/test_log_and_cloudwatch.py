@@ -56,3 +56,26 @@ def test_a_scaled_local_table_is_judged_by_what_it_admits(verb: Verb, app_at: Ma
     said = verb("diagnose", "orders", "--log", "app.log", "--out", "found")
     assert json.loads(Path("found/evidence.json").read_text())["scale"] == 0.05
     assert said.says("One partition of the table sustains 1,000 WCU/s")
+
+
+def test_a_log_of_another_region_counts_for_no_table_of_the_description(verb: Verb, home: Path) -> None:
+    """The log is of us-east-1; table and metrics, with a measured zero, are of eu-central-1."""
+    start = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    log(start + timedelta(minutes=5), seconds=90)
+    at = [f"{start + timedelta(minutes=minute):%FT%TZ}" for minute in range(20)]
+    metrics = []
+    for name, value in (("ConsumedWriteCapacityUnits", 15_600.0), ("WriteThrottleEvents", 0.0)):
+        points = [{"Timestamp": time, "Sum": value, "Unit": "Count"} for time in at]
+        Path(f"orders-{name}.json").write_text(json.dumps({"Label": name, "Datapoints": points}))
+        metrics += ["--metrics", f"orders-{name}.json"]
+    arn = "arn:aws:dynamodb:eu-central-1:000000000000:table/orders"
+    table = {
+        "TableName": "orders", "TableArn": arn, "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "ProvisionedThroughput": {"ReadCapacityUnits": 100, "WriteCapacityUnits": 900},
+    }  # fmt: skip
+    Path("table.json").write_text(json.dumps({"Table": table}))
+    files = ("--log", "app.log", *metrics, "--describe-json", "table.json")
+    said = verb("diagnose", "orders", *files, "--out", "found")
+    assert said.code == 0, said.err
+    assert said.says("90 throttles left out: of us-east-1, not eu-central-1")
