@@ -29,6 +29,11 @@ class LabelGroup:
     labels: tuple[Label, ...]
 
     @property
+    def limit(self) -> tuple[Constraint, str, Direction]:
+        """The constraint with the resource and direction that it limits."""
+        return self.constraint, self.resource, self.direction
+
+    @property
     def throttles(self) -> int:
         return sum(label.throttles for label in self.labels)
 

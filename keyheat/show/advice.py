@@ -116,11 +116,10 @@ def cures_elsewhere(diagnosis: Diagnosis) -> Iterator[str]:
         return
     total = sum(label.throttles for label in diagnosis.labels)
     for group in groups(diagnosis.labels):
-        limit = group.resource, group.direction, group.constraint
-        cure = next((option for option in _cures(diagnosis) if _limit(option) == limit), None)
-        beside_first = limit[:2] == _limit(first)[:2]
+        cure = next((option for option in _cures(diagnosis) if _limit(option) == group.limit), None)
+        beside_first = group.limit[1:] == _limit(first)[1:]
         least = NOTABLE_BESIDE if beside_first else NOTABLE
-        if cure is None or limit == _limit(first) or group.throttles < least * total:
+        if cure is None or group.limit == _limit(first) or group.throttles < least * total:
             continue
         whose_share = f"for {side_words(cure)}, with {percent(group.throttles / total)} of the throttles"
         by = f", by {LIMITS[group.constraint]}" if beside_first else ""
@@ -131,8 +130,8 @@ def _cures(diagnosis: Diagnosis) -> list[Recommendation]:
     return [option for option in diagnosis.recommendations if option.kind == "cure" and _may_cure(option)]
 
 
-def _limit(advice: Recommendation) -> tuple[str, Direction | None, Constraint | None]:
-    return advice.resource or TABLE, advice.direction, advice.constraint
+def _limit(advice: Recommendation) -> tuple[Constraint | None, str, Direction | None]:
+    return advice.constraint, advice.resource or TABLE, advice.direction
 
 
 def in_short(advice: Recommendation) -> str:

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
-from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.advice.search import NEAR_RATIO
-from keyheat.analysis.groups import LabelGroup, groups
+from keyheat.analysis.groups import groups
 from keyheat.numbers import (
     NOTHING,
     UNITS,
@@ -168,16 +167,11 @@ def _unlike_observed(fix: Fix) -> str:
 
 def _not_replayed(fix: Fix) -> Iterator[str]:
     """The limits of an incident that throttle nothing in its replay."""
-    replayed = {_limit(group) for run in fix.proof.before for group in groups(run.diagnosis.labels)}
+    replayed = {group.limit for run in fix.proof.before for group in groups(run.diagnosis.labels)}
     for group in groups(fix.incident):
-        limit = _limit(group)
-        if limit not in replayed and group.constraint != "undetermined":
+        if group.limit not in replayed and group.constraint != "undetermined":
             count = whole(group.throttles)
-            yield f"Not replayed: {count} throttles by {limit_words(*limit)}."
-
-
-def _limit(group: LabelGroup) -> Limit:
-    return group.constraint, group.resource, group.direction
+            yield f"Not replayed: {count} throttles by {limit_words(*group.limit)}."
 
 
 def _accepted(fix: Fix) -> str:

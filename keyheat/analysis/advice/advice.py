@@ -76,7 +76,7 @@ def advise(
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, demands, cost, scaling)
     cases = [
         replace(
-            measured.case((group.constraint, group.resource, group.direction), group.labels),
+            measured.case(group.limit, group.labels),
             only_for=_only_for(group, by_limit),
         )
         for group in _certain(by_limit)
@@ -104,7 +104,7 @@ def _notable(by_limit: Sequence[LabelGroup]) -> list[Limit]:
     total = sum(group.throttles for group in by_limit)
     sides = Counter((group.resource, group.direction) for group in by_limit)
     return [
-        (group.constraint, group.resource, group.direction)
+        group.limit
         for group in by_limit
         if group.constraint != "undetermined"
         and group.throttles >= NOTABLE * total
