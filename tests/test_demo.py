@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.cli import demo
+from keyheat.cli import run as demo
 from keyheat.cli.simulate import How
 from keyheat.runs.formats import write_diagnosis
 from keyheat.simulator.jobs import Job

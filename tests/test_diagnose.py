@@ -170,7 +170,7 @@ def refused(codes: list[str]) -> Any:
 
 @pytest.mark.usefixtures("app")
 def test_a_survey_finds_what_throttles_as_the_page_shows_and_leads_to_each_report(verb: Verb) -> None:
-    survey = diagnose(verb, "--all")
+    survey = diagnose(verb)
     assert survey.code == 1
     assert "Requesting 8 metrics" in survey.err
     assert "Requesting 116 metrics" in diagnose(verb, "orders").err, "which the page says, too"

@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "keyheat whatif too-small capacity": (0, "803 WCU are enough; with"),
     "keyheat whatif hotkey capacity": (1, "ask keyheat whatif hotkey shards"),
     "keyheat whatif hotkey load": (0, SHOWN[1]),
-    "keyheat whatif country-index load --from 25 --to 1250 --precision 0.02": (
+    "keyheat whatif country-index load --from 25 --to 1250": (
         0, "a partition limit of index by-country (writes)",
     ),
     "keyheat whatif sharded shards --target local --out reports/out/shards": (0, "are enough"),
@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "keyheat whatif too-small load --json": (0, '"format": "keyheat.answer/1"'),
 }  # fmt: skip
 """Each command of the page, its exit code, and what it says."""
-AT_NIGHT = {command for command in COMMANDS if "--precision" in command or "--target local" in command}
+AT_NIGHT = {command for command in COMMANDS if "country-index" in command or "--target local" in command}
 """Those that simulate for a quarter of a minute each."""
 
 
@@ -89,8 +89,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
         (("nobody", "shards"), "neither a file nor one of"),
         (("hotkey", "users"), "is not one of"),
         (("hotkey", "shards", "--index", "by-day"), "has no global index 'by-day'; it has none"),
-        (("hotkey", "shards", "--to", "2.5"), "--to 2.5 is not a whole number"),
-        (("hotkey", "shards", "--throttle-share", "nan"), "nan is not a number"),
+        (("hotkey", "shards", "--to", "nan"), "nan is not a number"),
         (("hotkey", "shards", "--sdk", "go-v2"), "--sdk is for retries, not for shards"),
         (("hotkey", "load", "--from", "500", "--to", "400"), "--from 500 is not below --to 400"),
         (("hotkey", "load", "--target", "local", "--table", "mine"), "leave out --table"),
@@ -117,11 +116,11 @@ def test_wrong_questions_are_exit_code_2(verb: Verb, home: Path, asked: tuple[st
 
 def test_the_answer_for_programs_and_as_a_page(verb: Verb, home: Path) -> None:
     """What is in it: tests/pages."""
-    said = verb("whatif", "hotkey", "shards", "--throttle-share", "0.2", "--json", "--out", "mine")
+    said = verb("whatif", "hotkey", "shards", "--json", "--out", "mine")
     assert said.code == 0
     content = json.loads(said.out)
     assert (content["format"], content["link"]) == ("keyheat.answer/1", "mine/whatif.html")
-    assert (content["data"]["answer"], content["data"]["exit_code"]) == (2, 0)
+    assert (content["data"]["answer"], content["data"]["exit_code"]) == (4, 0)
     assert {path.name for path in (home / "mine").iterdir()} == {"whatif.html", "whatif.json"}
     assert json.loads((home / "mine" / "whatif.json").read_text())["data"] == content["data"]
     page = (home / "mine" / "whatif.html").read_text().replace("\u00a0", " ")

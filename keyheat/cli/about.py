@@ -5,9 +5,7 @@ from pathlib import Path
 
 import click
 
-from keyheat.cli.answers import give
-from keyheat.cli.mistakes import CheckedCommand
-from keyheat.cli.options import in_json
+from keyheat.cli.options import give, in_json
 from keyheat.intake.loadtests import find_load_test, load_tests
 from keyheat.numbers import some
 from keyheat.runfiles import write_text
@@ -15,7 +13,7 @@ from keyheat.show.answer import Answer
 from keyheat.words import DONE
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.argument(
     "what",
     metavar="[scenario|suite|regression|faults|answer]",
@@ -64,7 +62,7 @@ def loadtests(context: click.Context) -> int:
     return give(listed, DONE)
 
 
-@loadtests.command(cls=CheckedCommand)
+@loadtests.command()
 @click.argument("name")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("."))
 @in_json("the copies")

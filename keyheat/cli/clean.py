@@ -1,29 +1,36 @@
 """The verb clean: delete items that a run wrote to an existing table, or expired tables of earlier runs."""
 
+import os
+import time
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.answers import give
 from keyheat.cli.guards import at_known_endpoint
-from keyheat.cli.mistakes import CheckedCommand
-from keyheat.cli.options import Account, Priced, a_folder, in_json, price_list, says_yes
-from keyheat.flags import Within, option, options_of, takes
+from keyheat.cli.options import Account, Priced, a_folder, give, in_json, price_list
+from keyheat.flags import Within, option, options_of, takes, values_of
+from keyheat.load.guard.consent import is_interactive
 from keyheat.masking import short_path
-from keyheat.plan.prices import Prices
-from keyheat.show.answer import Answer
-from keyheat.show.console import bars, err
+from keyheat.numbers import some
+from keyheat.runfiles import FileProblem
+from keyheat.show.answer import Answer, Table
+from keyheat.show.console import bars, confirmed, err
+from keyheat.show.progress import Bar, Countdown, counted
+from keyheat.show.text import text_of
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
-    from keyheat.load.tables.cleaning import Cleaned
+    from keyheat.load.tables.cleaning import Cleaned, Cleaner
+    from keyheat.load.tables.orphans import Orphan, OrphanSearch, OrphanSearchResult
     from keyheat.load.transport.target import Target
     from keyheat.runs.manifest import Manifest
 
 ATTEMPTS = 10
+NAMED = 5  # tables that one problem names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +48,7 @@ class CleanOptions:
     priced: Priced = options_of(Priced)
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @takes("options", CleanOptions)
 @in_json("what was found and deleted")
@@ -56,27 +63,56 @@ def clean(folder: Path | None, options: CleanOptions) -> int:
     account = options.account
     if options.orphans == (folder is not None):
         raise click.UsageError("name a run directory, or use --orphans")
-    listed = price_list(options.priced.prices)
     if folder is None:
-        from keyheat.cli.orphans import sweep
-
-        return sweep(account, listed, yes=options.yes, dry_run=options.dry_run)
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    from keyheat.load.tables.cleaning import loaded_run, without_marks
-    from keyheat.load.transport.boto import make_client
-
+        return _clean_tables(options)
     if options.dry_run or account.region or account.profile:
         raise click.UsageError("--dry-run, --region and --profile go with --orphans")
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from keyheat.load.tables.cleaning import loaded_run
+
     run, target = at_known_endpoint(lambda url: loaded_run(folder, url), account.endpoint_url)
-    if not run.items_marked:
-        return _nothing(run.table.name, without_marks(run, target))
     try:
-        with closing(make_client(target, attempts=ATTEMPTS)) as client:
-            return _clean(client, folder, run, target, listed, options)
+        return _clean_items(folder, run, target, options)
     except (ClientError, BotoCoreError) as error:
         err.print(f"table {run.table.name} at {target.url}: {error}. {_how_to_go_on(folder)}")
         return INVALID
+
+
+# Items of a run
+
+
+def _clean_items(folder: Path, run: "Manifest", target: "Target", options: CleanOptions) -> int:
+    from keyheat.load.tables.cleaning import (
+        Cleaned,
+        Cleaner,
+        UnitPace,
+        cost_in_words,
+        usual_pace,
+        without_marks,
+    )
+    from keyheat.load.tables.description import describe_table
+    from keyheat.load.transport.boto import make_client
+
+    table = run.table.name
+    if not run.items_marked:
+        return _nothing(table, without_marks(run, target))
+    with closing(make_client(target, attempts=ATTEMPTS)) as client:
+        if (description := describe_table(client, table)) is None:
+            return _nothing(table, f"nothing to clean: table {table} no longer exists")
+        pace = options.most_per_s or usual_pace(description, local=target.local)
+        err.print(cost_in_words(run, target, description, price_list(options.priced.prices), pace))
+        if run.status == "running":
+            err.print("The run is marked as running; if it is, wait until it ends.")
+        if not (target.local or options.yes or (is_interactive() and confirmed("Delete them?"))):
+            err.print("keyheat: refused: add --yes to delete them")
+            return REFUSED
+        cleaner = Cleaner(
+            client=client, description=description, cleaned=Cleaned(str(run.run_id), table),
+            pace=UnitPace(units_per_s=pace),
+        )  # fmt: skip
+        code = _delete_items(cleaner)
+    return give(_items_answer(cleaner.cleaned, folder), code)
 
 
 def _nothing(table: str, why: str) -> int:
@@ -85,42 +121,20 @@ def _nothing(table: str, why: str) -> int:
     return give(Answer(title=table, label="Nothing deleted", sentence=why, data=data), DONE)
 
 
-def _clean(
-    client: Any, folder: Path, run: "Manifest", target: "Target", prices: Prices, options: CleanOptions
-) -> int:
-    from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
-    from keyheat.load.tables.description import describe_table
-    from keyheat.show.progress import Bar
-
-    table = run.table.name
-    description = describe_table(client, table)
-    if description is None:
-        return _nothing(table, f"nothing to clean: table {table} no longer exists")
-    pace = options.most_per_s or usual_pace(description, local=target.local)
-    err.print(cost_in_words(run, target, description, prices, pace))
-    if run.status == "running":
-        err.print("The run is marked as running; if it is, wait until it ends.")
-    if not (target.local or options.yes or says_yes("Delete them?")):
-        err.print("keyheat: refused: add --yes to delete them")
-        return REFUSED
-    cleaned, code = Cleaned(str(run.run_id), table), DONE
-    items = max(1, description.get("ItemCount", 0))
-    pages = Cleaner(
-        client=client, description=description, cleaned=cleaned, pace=UnitPace(units_per_s=pace)
-    ).clean()
-    what = f"cleaning table {cleaned.table}"
-    with Bar(bars, what, total=items, line=what) as bar:
+def _delete_items(cleaner: "Cleaner") -> int:
+    """Look through the table with a bar; gives the exit code."""
+    cleaned, pages = cleaner.cleaned, cleaner.clean()
+    items, what = max(1, cleaner.description.get("ItemCount", 0)), f"cleaning table {cleaned.table}"
+    with Bar(bars, what, total=items, line=what) as bar, closing(pages):
         try:
             for _page in pages:
                 bar.show(min(items, cleaned.looked_at), f"{cleaned.deleted:,} items deleted")
         except KeyboardInterrupt:
-            code = INTERRUPTED
-        finally:
-            pages.close()
-    return give(_answer(cleaned, folder), code)
+            return INTERRUPTED
+    return DONE
 
 
-def _answer(cleaned: "Cleaned", folder: Path) -> Answer:
+def _items_answer(cleaned: "Cleaned", folder: Path) -> Answer:
     notes = []
     if cleaned.rewritten:
         notes.append(f"{cleaned.rewritten:,} were rewritten by other clients meanwhile and are kept.")
@@ -139,3 +153,106 @@ def _answer(cleaned: "Cleaned", folder: Path) -> Answer:
 
 def _how_to_go_on(folder: Path) -> str:
     return f"To go on: keyheat clean {short_path(folder)}"
+
+
+# Tables of earlier runs
+
+
+def _clean_tables(options: CleanOptions) -> int:
+    """Find tables of earlier runs and delete expired ones after consent; return the exit code."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from keyheat.load.tables.ownership import why_unread
+
+    search = _search(options)
+    try:
+        names = search.names()
+    except (ClientError, BotoCoreError) as error:
+        raise FileProblem(f"the tables cannot be listed: {why_unread(error)}") from error
+    result, code = search.find(counted(names, len(names), "tables looked at", bars)), DONE
+    fates = dict.fromkeys((orphan.name for orphan in result.not_over), "not expired")
+    fates |= {
+        orphan.name: "expired" if orphan.kept is None else f"not deleted, {orphan.kept}"
+        for orphan in result.orphans
+    }
+    if result.removable and not options.dry_run:
+        agreed = options.yes or _agreed(result, fates)
+        if agreed:
+            fates |= _delete_tables(search, result.removable)
+        elif not is_interactive():
+            code = REFUSED
+    failed = any(fate.startswith("not deleted: ") for fate in fates.values())
+    return give(_tables_answer(result, fates), code or (INVALID if failed or result.problems else DONE))
+
+
+def _search(options: CleanOptions) -> "OrphanSearch":
+    from keyheat.evidence.target import connect
+    from keyheat.load.tables.orphans import PACE_S, OrphanSearch
+
+    account = options.account
+    region = account.region or (None if account.profile else os.environ.get("AWS_REGION"))
+    target = connect(None, clock=time.time, **values_of(replace(account, region=region)))
+    return OrphanSearch(
+        client=target.factory("dynamodb"), now=target.now, prices=price_list(options.priced.prices),
+        sleep=time.sleep, pace_s=0.0 if target.local else PACE_S,
+    )  # fmt: skip
+
+
+def _agreed(result: "OrphanSearchResult", fates: Mapping[str, str]) -> bool:
+    """Show the tables and ask."""
+    tables = some(len(result.removable), "table")
+    err.print(text_of(_tables_answer(result, fates)))
+    if is_interactive():
+        return confirmed(f"Delete {tables}?")
+    err.print(f"keyheat: {tables} not deleted: without a terminal, add --yes or --dry-run")
+    return False
+
+
+def _delete_tables(search: "OrphanSearch", orphans: "list[Orphan]") -> dict[str, str]:
+    """Delete the tables and wait until they are gone; gives what became of each."""
+    from keyheat.load.tables.description import TablePatience
+
+    why = {orphan.name: search.delete(orphan) for orphan in orphans}
+    with Countdown(bars, "deleting") as countdown:
+        patience = TablePatience(sleep=search.sleep, show=countdown.count)
+        for orphan in orphans:
+            why[orphan.name] = why[orphan.name] or search.see_gone(orphan, patience)
+    return {
+        name: "deleted" if problem is None else f"not deleted: {problem}" for name, problem in why.items()
+    }
+
+
+def _tables_answer(result: "OrphanSearchResult", fates: Mapping[str, str]) -> Answer:
+    """All tables of earlier runs, and what was done with each."""
+    from keyheat.load.tables.ownership import as_text
+
+    orphans = (*result.orphans, *result.not_over)
+    rows = tuple(
+        {
+            "table": orphan.name, "fate": fates[orphan.name], "owner": orphan.owner,
+            "expires, UTC": "unknown" if orphan.expires is None else f"{orphan.expires:%F %R}",
+            "bytes": f"{orphan.size_bytes:,}", "a day": f"${orphan.dollars_per_day:.2f}",
+        }
+        for orphan in orphans
+    )  # fmt: skip
+    found, deleted = some(len(result.removable), "expired table"), [*fates.values()].count("deleted")
+    problems = tuple(
+        f"Not looked at: {', '.join(names[:NAMED])}"
+        f"{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}: {why}"
+        for why, names in result.problems.items()
+    )
+    return Answer(
+        title="Tables of earlier runs",
+        sentence=f"{found} found, {deleted} deleted." if orphans else "No table is left behind.",
+        tone="invalid" if problems or any("not deleted: " in fate for fate in fates.values()) else "none",
+        tables=(Table(title="Tables", rows=rows),) if rows else (),
+        notes=problems,
+        data={
+            "tables": [
+                asdict(orphan)
+                | {"expires": orphan.expires and as_text(orphan.expires), "fate": fates[orphan.name]}
+                for orphan in orphans
+            ],
+            "problems": result.problems,
+        },
+    )

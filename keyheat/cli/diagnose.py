@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.answers import AS_MARKDOWN, give
-from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import (
+    AS_MARKDOWN,
     Account,
     EvidenceFiles,
     Priced,
     TimeWindow,
     a_path,
+    give,
     in_json,
     run_place,
 )
@@ -46,9 +46,6 @@ INDEX = "index.html"
 class How:
     """Where to look, over which time, and in which form to answer."""
 
-    all_tables: bool = option(
-        "survey every table of the Region, as without TABLE", default=False, flag="--all"
-    )
     all_regions: bool = option("survey every table of every Region", default=False)
     window: TimeWindow = options_of(TimeWindow)
     account: Account = options_of(Account)
@@ -79,24 +76,24 @@ class How:
         return window_of(start, end or minute, now)
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.argument("table", required=False)
 @takes("how", How)
 @in_json("the answer")
 def diagnose(table: str | None, how: How) -> int:
     """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
 
-    It reads CloudWatch and descriptions only, by default of the last 3 hours. Exit code 0: nothing throttled;
+    Without TABLE it surveys every table of the Region. It reads CloudWatch and descriptions only, by default
+    of the last 3 hours. Exit code 0: nothing throttled;
     1: something did, or failed inside DynamoDB; 3: something did, and the evidence does not decide.
     """
-    files, window, mistakes = how.files, how.window, Mistakes()
-    if (table is not None or files.logs or files.metrics) and (how.all_tables or how.all_regions):
-        mistakes.add("name a TABLE, or survey all of them with --all or --all-regions")
-    elif files.metrics and table is None and not files.logs:
-        mistakes.add("name the TABLE that the files are of")
+    files, window = how.files, how.window
+    if how.all_regions and (table is not None or files.logs or files.metrics):
+        raise click.UsageError("name a TABLE, or survey all of them with --all-regions")
+    if files.metrics and table is None and not files.logs:
+        raise click.UsageError("name the TABLE that the files are of")
     if window.last is not None and (window.start or window.end):
-        mistakes.add("--last is the time up to now: leave out --start and --end")
-    mistakes.refuse()
+        raise click.UsageError("--last is the time up to now: leave out --start and --end")
     if files.metrics:
         return _answered(_by_metrics(table, how), how)
     if files.logs:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.answers import give
-from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
@@ -20,6 +18,7 @@ from keyheat.cli.options import (
     a_path,
     a_time,
     further_analyzers,
+    give,
     in_json,
     in_utc,
 )
@@ -45,7 +44,7 @@ class Resources:
     replicas: tuple[str, ...] = option("other Region of a global table", default=(), flag="--replica")
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.option("--table", required=True)
 @takes("of", Resources)
 @click.option(
@@ -96,7 +95,7 @@ class Collected:
     file: Path | None = option("write to this file  [default: DIR/evidence.json]", flag="--out", type=a_path)
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @takes("options", Collected)
 @in_json("where the evidence is and what it lacks")
 def collect(options: Collected) -> int:
@@ -161,7 +160,7 @@ class Analyzed:
     priced: PricedByDay = options_of(PricedByDay)
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @takes("options", Analyzed)
 @in_json("the diagnosis")

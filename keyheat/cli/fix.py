@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keyheat.cli.answers import give, write_answer
 from keyheat.cli.guards import Guards, agreed, at_known_endpoint
-from keyheat.cli.mistakes import CheckedCommand, Mistakes
-from keyheat.cli.options import PricedByDay, a_folder, a_path, in_json, series_place
+from keyheat.cli.options import PricedByDay, a_folder, a_path, give, in_json, series_place, write_answer
 from keyheat.cli.run import NO_COLLECT, make_run
 from keyheat.cli.simulate import NOT_STARTED, How, exit_code_of, simulated
 from keyheat.flags import option, options_of, takes
@@ -50,7 +48,7 @@ class FixOptions:
     priced: PricedByDay = options_of(PricedByDay)
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.argument("folder", metavar="RUN", type=a_folder)
 @takes("options", FixOptions)
 @in_json("the answer")
@@ -63,13 +61,10 @@ def fix(folder: Path, options: FixOptions) -> int:
     from keyheat.analysis.advice.fix import BEFORE, remedy_of, turns
     from keyheat.analysis.advice.start import start_of
 
-    mistakes = Mistakes()
     if options.guards.table is not None:
-        mistakes.add("each side creates its own table: leave out --table")
-    with mistakes.noted():
-        start = at_known_endpoint(lambda url: start_of(folder, url), options.target)
-        remedy = remedy_of(start, options.action)
-    mistakes.refuse()
+        raise click.UsageError("each side creates its own table: leave out --table")
+    start = at_known_endpoint(lambda url: start_of(folder, url), options.target)
+    remedy = remedy_of(start, options.action)
     scenario, target, billing = start.scenario, start.target, options.priced.billing
     out_dir = series_place(options.out_dir, f"{scenario.name}-fix")
     jobs = turns(scenario, remedy.scenario, options.repetitions, out_dir)

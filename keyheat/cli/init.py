@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from keyheat.cli.answers import give
-from keyheat.cli.mistakes import CheckedCommand, Mistakes
-from keyheat.cli.options import Account, a_folder, a_path, in_json, typed_options
+from keyheat.cli.options import Account, a_folder, a_path, give, in_json, typed_options
 from keyheat.flags import option, options_of, takes, values_of
+from keyheat.intake.scenario import Demand, scenario_text, with_locustfile
 from keyheat.intake.schedules import SCHEDULES
 from keyheat.masking import short_path
 from keyheat.numbers import some
@@ -20,29 +19,8 @@ from keyheat.show.answer import Answer
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
-    from keyheat.intake.scenario import Demand
     from keyheat.intake.tables import Source, SourceTable
     from keyheat.words import Constraint
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedDemand:
-    """Demand, which a table's description does not state."""
-
-    writes_per_s: float | None = option("items written per second, at the peak", type=click.FloatRange(min=0))
-    reads_per_s: float | None = option("reads per second, at the peak", type=click.FloatRange(min=0))
-    item_bytes: int | None = option("mean size of an item", type=click.IntRange(1, 409_600))
-    keys: int | None = option("number of partition keys", type=click.IntRange(1, 1_000_000_000))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteRequest:
-    """A suite to write, in place of a scenario."""
-
-    suite: str | None = option("write a suite of scenarios with this name", metavar="NAME")
-    schedules: tuple[str, ...] = option(
-        "add files that run the --suite", default=(), flag="--schedule", type=click.Choice(list(SCHEDULES))
-    )
 
 
 FIRST_SESSION: Final = (
@@ -64,15 +42,18 @@ class InitOptions:
     )
     days: int = option("number of days of metrics to read", default=14, type=click.IntRange(1, 60))
     locustfile: Path | None = option("write a load test in Python, too", type=a_path)
-    stated: StatedDemand = options_of(StatedDemand)
-    of_suite: SuiteRequest = options_of(SuiteRequest)
+    demand: Demand = options_of(Demand)
+    suite: str | None = option("write a suite of scenarios with this name", metavar="NAME")
+    schedules: tuple[str, ...] = option(
+        "add files that run the --suite", default=(), flag="--schedule", type=click.Choice(list(SCHEDULES))
+    )
     file: Path | None = option(
         "write to this file  [default: TABLE.toml, or NAME.toml]", flag="--out", type=a_path
     )
     force: bool = option("write over a file that is there", default=False)
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.argument("sources", metavar="[SOURCE]...", type=click.Path(exists=True, path_type=Path), nargs=-1)
 @takes("options", InitOptions)
 @in_json("the file and what it assumes")
@@ -87,35 +68,30 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     has a simulated case for each, beside it are the files of each --schedule. An existing suite stays as
     it is.
     """
-    if options.of_suite.suite is not None:
+    if options.suite is not None:
         if wrong := [flag for name, flag in typed_options().items() if name not in OF_A_SUITE]:
             raise click.UsageError(f"{', '.join(wrong)} cannot be used with --suite")
         return give(_write_suite(options, sources), DONE)
     from keyheat.analysis.own_table import measured_demand, replayed_table
-    from keyheat.intake.scenario import Demand
     from keyheat.intake.sources import read_source
 
-    mistakes = Mistakes()
-    if options.of_suite.schedules:
-        mistakes.add("--schedule runs a suite: add --suite NAME")
+    if options.schedules:
+        raise click.UsageError("--schedule runs a suite: add --suite NAME")
     replayed = replayed_table(options.diagnosis) if options.diagnosis else None
-    target, table, account, locustfile = options.file, options.table, options.account, options.locustfile
-    with mistakes.noted():
-        if replayed and not sources and table is None:
-            path, source = options.diagnosis, replayed.source
-        else:
-            path = _described_in(sources, table, live=account.given, metrics=options.from_metrics)
-            source = read_source(path) if path else _live(table or "", account)
-        chosen = source.choose(options.only)
-        target = options.file or Path(f"{Path(chosen.name).name}.toml")
-    if target is not None and target.exists() and not options.force:
-        mistakes.add(f"{target} exists: add --force to write over it, or another --out")
+    table, account, locustfile = options.table, options.account, options.locustfile
+    if replayed and not sources and table is None:
+        path, source = options.diagnosis, replayed.source
+    else:
+        path = _described_in(sources, options)
+        source = read_source(path) if path else _live(table or "", account)
+    chosen = source.choose(options.only)
+    target = options.file or Path(f"{Path(chosen.name).name}.toml")
+    if target.exists() and not options.force:
+        raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
     if locustfile is not None and locustfile.exists():
-        mistakes.add(f"{locustfile} exists and is never written over: choose another name")
-    mistakes.refuse()
-    assert target is not None, "the table or the person names it"
+        raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
     left_out = source.notes if options.only is not None else (*source.notes, *source.others)
-    demand, notes = Demand(**values_of(options.stated)), [f"Not taken: {note}" for note in left_out]
+    demand, notes = options.demand, [f"Not taken: {note}" for note in left_out]
     if options.from_metrics:
         measured, assumed = measured_demand(chosen, options.days, values_of(account))
         demand = replace(demand, measured=measured)
@@ -130,24 +106,24 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     return give(_answer(chosen, target, text, locustfile, notes), DONE)
 
 
-def _described_in(sources: tuple[Path, ...], table: str | None, *, live: bool, metrics: bool) -> Path | None:
+def _described_in(sources: tuple[Path, ...], options: InitOptions) -> Path | None:
     """The file that describes the table; None of a live one, which alone has an account and metrics."""
-    wrong, source = [], sources[0] if sources else None
+    wrong = ""
     if len(sources) > 1:
-        wrong.append("name one file that describes the table; several are the scenarios of a --suite")
-    if (source is None) == (table is None):
-        wrong.append("name a file that describes the table, or a live one with --table NAME")
-    if table is None and live:
-        wrong.append("--region, --profile and --endpoint-url go with a live --table")
-    if table is None and metrics:
-        wrong.append("--from-metrics reads CloudWatch, and needs a live --table")
+        wrong = "name one file that describes the table; several are the scenarios of a --suite"
+    elif bool(sources) == (options.table is not None):
+        wrong = "name a file that describes the table, or a live one with --table NAME"
+    elif options.table is None and options.account.given:
+        wrong = "--region, --profile and --endpoint-url go with a live --table"
+    elif options.table is None and options.from_metrics:
+        wrong = "--from-metrics reads CloudWatch, and needs a live --table"
     if wrong:
-        raise click.UsageError("; ".join(wrong))
-    return source
+        raise click.UsageError(wrong)
+    return sources[0] if sources else None
 
 
 def _write(
-    table: "SourceTable", demand: "Demand", origin: str, target: Path, locustfile: Path | None,
+    table: "SourceTable", demand: Demand, origin: str, target: Path, locustfile: Path | None,
     throttled_by: "Constraint | None",
 ) -> tuple[str, list[str]]:  # fmt: skip
     """Write the scenario, and the Locust file that was asked for.
@@ -157,7 +133,6 @@ def _write(
     """
     from keyheat.bounds import parsed_toml
     from keyheat.intake.locustfile import locustfile_text
-    from keyheat.intake.scenario import scenario_text, with_locustfile
     from keyheat.plan.plan import differences_of_replay
     from keyheat.runfiles import write_text
     from keyheat.scenario.scenario import scenario_from_dict
@@ -184,7 +159,7 @@ def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
     """Write a suite with its schedules; tells what was written, and the next command."""
     from keyheat.regression.own_suite import write_suite
 
-    name, schedules = options.of_suite.suite or "", options.of_suite.schedules
+    name, schedules = options.suite or "", options.schedules
     if name.endswith(".toml"):
         bare = name.removesuffix(".toml")
         raise click.UsageError(f"--suite {name}: give it a name, such as {bare}; --out takes the file")

@@ -19,14 +19,12 @@ import click
 
 from keyheat.inputs import is_text
 from keyheat.masking import masked, speak_plainly
-from keyheat.shipped import require, sentence, shipped
+from keyheat.shipped import require, sentence
 from keyheat.words import DEFECT, DONE, INTERRUPTED, INVALID, WRONG_USE
 
 Menu = Mapping[str, Mapping[str, tuple[str, str]]]
 """Sections of verbs: title -> name -> (module in `keyheat.cli`, what it does in a line)."""
-QUIET = "quiet"
 DEFECT_FOUND = "this is a defect of Keyheat; please report it with these lines:"
-CONSOLE = "keyheat.show.console"
 HELP = ["-h", "--help"]
 
 
@@ -47,8 +45,7 @@ class Verbs(click.Group):
         if cmd_name not in self._module_of:
             return None
         module = import_module(f"keyheat.cli.{self._module_of[cmd_name]}")
-        verb: click.Command = getattr(module, cmd_name.replace("-", "_"))
-        _add_quiet(verb)
+        verb: click.Command = getattr(module, cmd_name)
         return verb
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -62,42 +59,20 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the verb of the command line. Raises `UsageError` with similar names."""
         if args and args[0] not in self._module_of and not args[0].startswith("-"):
-            raise click.UsageError(f"no command {args[0]!r}. {self._hint(args[0])}", ctx)
+            from difflib import get_close_matches
+
+            near = " or ".join(get_close_matches(args[0], self._module_of, n=2))
+            hint = f"Did you mean {near}?" if near else "keyheat --help lists them."
+            raise click.UsageError(f"no command {args[0]!r}. {hint}", ctx)
         if not (ctx.resilient_parsing or set(HELP) & set(args)):  # help and completion need nothing
             for extra in self._needs.get(args[0] if args else "", ()):
                 require(extra)  # before its module, which may import it
         return super().resolve_command(ctx, args)
 
-    def _hint(self, word: str) -> str:
-        """Suggest what an unknown verb may mean."""
-        if word in {file.stem for file in (shipped("configs") / "scenarios").glob("*.toml")}:
-            return f"It is a scenario: `keyheat simulate {word}` runs it."
-        from difflib import get_close_matches
-
-        near = " or ".join(get_close_matches(word, list(self._module_of), n=2))
-        return f"Did you mean {near}?" if near else "keyheat --help lists them."
-
-
-def _add_quiet(verb: click.Command) -> None:
-    """Give a verb, or each verb of a group, the option --quiet, unless it passes its options on."""
-    if isinstance(verb, click.Group):
-        for each in verb.commands.values():
-            _add_quiet(each)
-    elif not verb.ignore_unknown_options and all(option.name != QUIET for option in verb.params):
-        verb.params.append(
-            click.Option(
-                ["-q", "--quiet"],
-                is_flag=True,
-                expose_value=False,
-                callback=lambda _context, _option, quiet: _speak("be_quiet", quiet),
-                help="print problems only",
-            )
-        )
-
 
 MENU: Menu = {
     "Run and diagnose": {
-        "demo": ("demo", "run four scenarios locally, with four reports (2 minutes)"),
+        "demo": ("run", "run four scenarios locally, with four reports (2 minutes)"),
         "run": ("run", "load a table as a scenario says, then label and report"),
         "simulate": ("simulate", "run a scenario on a virtual clock, in seconds"),
         "local": ("local", "serve a local DynamoDB that throttles like AWS"),
@@ -147,7 +122,6 @@ click.version_option(package_name="keyheat", prog_name="keyheat")(cli)
 def main(arguments: Sequence[str] | None = None, command: click.Command = cli) -> int:
     """Run one verb; gives its exit code. What a person can fix is one message, not a traceback."""
     speak_plainly()
-    _speak("speak_json", False)
     if (name := _not_text(sys.argv[1:] if arguments is None else arguments)) is not None:
         return _complain(f"{name} is not UTF-8: rename the file or folder", WRONG_USE)
     try:
@@ -161,10 +135,13 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = cli) -
             raise
         return _complain(message, WRONG_USE)
     except Exception as error:  # noqa: BLE001 (a crash is reported, with its own code)
-        code = _code_of(error)
-        if code is None:
-            return _complain(f"{DEFECT_FOUND}\n{format_exc().rstrip()}", DEFECT)
-        return _complain(str(error), code)
+        from keyheat.runfiles import CannotWrite, FileProblem
+
+        if isinstance(error, FileProblem) and not isinstance(error, CannotWrite):
+            return _complain(str(error), INVALID)
+        if isinstance(error, (CannotWrite, ValueError, OSError)):  # what a person can fix
+            return _complain(str(error), WRONG_USE)
+        return _complain(f"{DEFECT_FOUND}\n{format_exc().rstrip()}", DEFECT)
 
 
 def _not_text(arguments: Sequence[str]) -> str | None:
@@ -172,24 +149,6 @@ def _not_text(arguments: Sequence[str]) -> str | None:
     with suppress(OSError):  # the working folder was deleted
         arguments = [*arguments, os.getcwd()]
     return next((name for name in arguments if not is_text(name)), None)
-
-
-def _speak(how: str, differently: bool) -> None:
-    """Set the console's mode; the default does not load the console.
-
-    The console takes longer to load than everything else that `keyheat local` needs of the command line.
-    """
-    if differently or CONSOLE in sys.modules:
-        getattr(import_module(CONSOLE), how)(differently)
-
-
-def _code_of(error: Exception) -> int | None:
-    """The exit code of what a person can fix; None for a defect."""
-    from keyheat.runfiles import CannotWrite, FileProblem
-
-    if isinstance(error, FileProblem) and not isinstance(error, CannotWrite):
-        return INVALID
-    return WRONG_USE if isinstance(error, (CannotWrite, ValueError, OSError)) else None
 
 
 def _show(error: click.ClickException) -> int:

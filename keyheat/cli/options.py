@@ -1,7 +1,7 @@
-"""Options shared by several verbs, and the folders of runs."""
+"""What verbs share: options, the folders of runs, and how an answer is printed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Final
@@ -13,10 +13,19 @@ from click.shell_completion import CompletionItem
 from keyheat.flags import NamedSeries, TimeSpan, TimeZone, Within, option, values_of
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Billing, Prices, load_prices
-from keyheat.runfiles import FileProblem
-from keyheat.runs.claims import Claim, claim, hold
+from keyheat.runfiles import FileProblem, write_json
+from keyheat.runs.claims import claim
 from keyheat.scenario.scenario import SCENARIOS
-from keyheat.show.console import confirmed, speak_json
+from keyheat.show.answer import FORMAT, Answer, json_of
+from keyheat.show.console import (
+    be_quiet,
+    in_words,
+    out,
+    print_json,
+    print_lines,
+    speak_json,
+    strong,
+)
 from keyheat.simulator.jobs import new_folder
 
 REPORTS = Path("reports")
@@ -29,18 +38,15 @@ NO_YEAR: Final = 1900  # of a time of day alone, as strptime has it
 
 
 class Time(click.DateTime):
-    """A time of day, or of a date; a length of time is pointed to `--last`."""
+    """A time of day, or of a date."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         """Return the time. Raises `click.BadParameter`."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            try:
-                TimeSpan().convert(value, param, ctx)
-            except click.BadParameter:
-                self.fail(f"{value!r} is not a time such as 07:36 or 2026-11-20T12:00:00Z", param, ctx)
-            self.fail(f"{value!r} is a length of time: --last {value} is the time up to now", param, ctx)
+            accepted = "a time such as 07:36 or 2026-11-20T12:00:00Z; a length of time goes with --last"
+            self.fail(f"{value!r} is not {accepted}", param, ctx)
 
 
 _DATED = "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"
@@ -87,10 +93,7 @@ class EvidenceFiles:
     )
     metrics: tuple[Path, ...] = option("read metrics from AWS CLI or CSV files", default=(), type=a_file)
     named: tuple[tuple[str, str], ...] = option(
-        "name the series of a --metrics file",
-        default=(),
-        flag="--metric",
-        type=NamedSeries(),
+        "name the series of a --metrics file", default=(), flag="--metric", type=NamedSeries()
     )
     zone: tzinfo | None = option("zone of times without one, such as Europe/Berlin", type=TimeZone())
     described: Path | None = option(
@@ -127,14 +130,59 @@ def typed_options() -> dict[str, str]:
 
 
 def in_json(what: str, *, always: bool = False) -> Callable[[Verb], Verb]:
-    """The option --json of a verb, which prints `what` on stdout, and nothing else there (`answer`).
+    """The options --json, which prints `what` on stdout and nothing else there, and --quiet.
 
-    Some verbs `always` do: their answer is a file for another program.
+    Some verbs `always` print JSON: their answer is a file for another program.
     """
-    return click.option(
-        "--json", is_flag=True, expose_value=False, help=f"print {what} as JSON",
-        callback=lambda _context, _option, as_json: speak_json(as_json or always),
-    )  # fmt: skip
+
+    def with_options(verb: Verb) -> Verb:
+        as_json = click.option(
+            "--json", is_flag=True, expose_value=False, help=f"print {what} as JSON",
+            callback=lambda _context, _option, as_json: speak_json(as_json or always),
+        )  # fmt: skip
+        quiet = click.option(
+            "-q", "--quiet", is_flag=True, expose_value=False, help="print problems only",
+            callback=lambda _context, _option, quiet: be_quiet(quiet),
+        )  # fmt: skip
+        return as_json(quiet(verb))
+
+    return with_options
+
+
+AS_MARKDOWN: Final = "print Markdown, for a ticket or a chat"
+
+
+def give(
+    answer: Answer, code: int, *, page: Path | None = None, markdown: bool = False, data_alone: bool = False
+) -> int:
+    """Print the answer as text, Markdown or JSON, and where its page is; return the exit code.
+
+    `data_alone`: as JSON its data, which has a format of its own.
+    """
+    link = str(page) if page else None
+    if not in_words():
+        whole = replace(answer, data={**answer.data, "exit_code": code}, link=link)
+        print_json(answer.data if data_alone else json_of(whole))
+    elif markdown:
+        from keyheat.show.markdown import markdown_of
+
+        print_lines([markdown_of(replace(answer, link=link))], to_stderr=False)
+    else:
+        from keyheat.show.text import text_of
+
+        out.print(text_of(answer))
+        if page is not None:
+            out.print(strong("\nPage: ", page))
+    return code
+
+
+def write_answer(folder: Path, name: str, answer: Answer, code: int) -> Path:
+    """Write an answer as a page and as JSON; gives the page."""
+    from keyheat.show.html import html_of, save
+
+    answer = replace(answer, data={**answer.data, "exit_code": code})
+    write_json(folder / f"{name}.json", FORMAT, json_of(answer))
+    return save(folder / f"{name}.html", html_of(answer, datetime.now(UTC)))
 
 
 class PriceList(click.Path):
@@ -176,19 +224,10 @@ class PricedByDay(Priced):
         return Billing(price_list(self.prices), self.hours_per_day)
 
 
-SETTINGS = "settings"
-
-
 some_settings = click.option(
-    "--set",
-    SETTINGS,
-    metavar="PATH=VALUE",
-    multiple=True,
-    is_eager=True,  # so that --duration is one more of them
+    "--set", "settings", metavar="PATH=VALUE", multiple=True, is_eager=True,  # --duration is one more of them
     help="set a field, such as keys.shards=20; repeatable",
-)
-
-
+)  # fmt: skip
 the_history = click.option(
     "--history", "file", type=a_path, default=REPORTS / "history.sqlite", show_default=True,
     envvar="KEYHEAT_HISTORY", show_envvar=True, help="file of all sessions",
@@ -198,7 +237,7 @@ the_history = click.option(
 def _as_settings(context: click.Context, _option: click.Parameter, duration_s: float | None) -> None:
     """Turn --duration into a setting of `load.duration_s`."""
     if duration_s is not None:
-        context.params[SETTINGS] = (*context.params.get(SETTINGS, ()), f"load.duration_s={duration_s!r}")
+        context.params["settings"] += (f"load.duration_s={duration_s!r}",)
 
 
 def changed(verb: Callable[..., int]) -> Callable[..., int]:
@@ -214,25 +253,15 @@ def run_place(given: Path | None, name: str) -> Path:
     """The folder of one run: the given one, or a new one, which is removed if it stays empty."""
     if given is not None:
         return given
-    new = new_folder(OUT, name)
+    new = click.get_current_context().with_resource(new_folder(OUT, name))
     new.unlock()  # who makes the run claims it
-    return _until_the_end(new)
+    return new.folder
 
 
 def series_place(given: Path | None, name: str) -> Path:
     """The folder of several runs, claimed until the verb ends. Raises `Taken`."""
-    return _until_the_end(new_folder(OUT, name) if given is None else claim(given))
-
-
-def same_place(folder: Path) -> Path:
-    """A folder whose earlier runs are replaced, locked meanwhile. Raises `Taken`."""
-    return _until_the_end(hold(folder))
-
-
-def _until_the_end(claimed: Claim) -> Path:
-    """Keep a claim for as long as the verb goes on."""
-    click.get_current_context().call_on_close(claimed.release)
-    return claimed.folder
+    claimed = new_folder(OUT, name) if given is None else claim(given)
+    return click.get_current_context().with_resource(claimed).folder
 
 
 def further_analyzers() -> Any:
@@ -248,13 +277,6 @@ def price_list(path: Path) -> Prices:
         return load_prices(path)
     except FileProblem as problem:
         raise click.UsageError(str(problem)) from problem
-
-
-def says_yes(question: str) -> bool | None:
-    """Ask at the terminal for a yes; None without a terminal."""
-    from keyheat.load.guard.consent import is_interactive
-
-    return confirmed(question) if is_interactive() else None
 
 
 def in_utc(moment: datetime | None, now: datetime, *, after: datetime | None = None) -> datetime | None:

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import click
 
-from keyheat.cli.answers import give
-from keyheat.cli.mistakes import CheckedCommand, Mistakes
-from keyheat.cli.options import a_path, in_json, the_history
+from keyheat.cli.options import a_path, give, in_json, the_history
 from keyheat.cli.suite import SessionOptions, SuiteSession
 from keyheat.flags import takes
 from keyheat.load.guard.options import Consent
@@ -21,7 +19,7 @@ GITHUB = Path("github")
 """Named among the files to write: annotations of GitHub Actions."""
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.argument("suite", envvar="KEYHEAT_SUITE", required=False)
 @the_history
 @takes("options", SessionOptions)
@@ -56,14 +54,10 @@ def regress(
     from keyheat.show.session_files import check_exports
 
     files = tuple(file for file in exports if file != GITHUB)
-    mistakes = Mistakes()
     if options.new_baseline and options.baseline:
-        mistakes.add("use either --new-baseline or --baseline")
-    with mistakes.noted():
-        loaded = find_suite(suite or "")
-    with mistakes.noted():
-        check_exports(files)
-    mistakes.refuse()
+        raise click.UsageError("use either --new-baseline or --baseline")
+    loaded = find_suite(suite or "")
+    check_exports(files)
     with History(file) as kept:
         session = SuiteSession(suite=loaded, options=options, consent=consent, history=kept)
         return tell(session.compared(), files, github=GITHUB in exports)

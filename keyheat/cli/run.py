@@ -1,4 +1,4 @@
-"""The verb run, and how every other verb loads a table: in a process of its own, to a report."""
+"""The verbs run and demo, and how every other verb loads a table: in a process of its own, to a report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ from typing import Final
 import click
 
 from keyheat.cli.guards import Guards, agreed
-from keyheat.cli.mistakes import CheckedCommand
-from keyheat.cli.options import Priced, a_path, a_scenario, changed, in_json
+from keyheat.cli.options import OUT, Priced, a_path, a_scenario, changed, in_json
 from keyheat.cli.simulate import (
     NOT_STARTED,
     How,
@@ -26,11 +25,13 @@ from keyheat.flags import option, options_of, takes
 from keyheat.load.run import launch
 from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
 from keyheat.masking import masked
-from keyheat.runfiles import SIMULATED, FileProblem
-from keyheat.show.console import bars, err
+from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem
+from keyheat.runs.claims import hold
+from keyheat.scenario.variants import at_scale, write_scenario
+from keyheat.show.console import bars, err, out, strong
 from keyheat.simulator.alterations import check_shards
-from keyheat.simulator.jobs import Job, find_scenarios, is_done
-from keyheat.words import BROKEN, DONE, INVALID, WRONG_USE
+from keyheat.simulator.jobs import Job, clear, find_scenario, find_scenarios, is_done
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
 
 SAID = "keyheat: "  # begins what a load says to a person
 LAST_LINES = 40  # of what a child printed: more than a traceback has
@@ -57,7 +58,7 @@ class LoadOptions:
     priced: Priced = options_of(Priced)
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @changed
 @takes("load", LoadOptions)
@@ -90,11 +91,7 @@ def make_run(job: Job, how: How, *, of_series: tuple[int, int] | None = None) ->
     """
     if how.target == SIMULATED:
         return exit_code_of(simulated(job, how))
-    from keyheat.show.progress import LoadBar
-
-    with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=of_series) as bar:
-        ended = launch.launch(_command(job, how), bar.load)
-    return _concluded(job, how, ended)
+    return loaded_together([job], how, of_series=of_series)[0]
 
 
 def in_turn(jobs: Sequence[Job], how: How) -> list[int]:
@@ -107,14 +104,14 @@ def in_turn(jobs: Sequence[Job], how: How) -> list[int]:
     return codes
 
 
-def loaded_together(jobs: Sequence[Job], how: How) -> list[int]:
+def loaded_together(jobs: Sequence[Job], how: How, *, of_series: tuple[int, int] | None = None) -> list[int]:
     """Load all scenarios at the same time, each to its report; return the exit codes."""
     from keyheat.show.progress import LoadBar
 
     rows: list[LoadBar] = []
     for job in jobs:
-        lasts_s = job.scenario.load.duration_s
-        rows.append(LoadBar(job.scenario.name, lasts_s, bars, beside=rows[0] if rows else None))
+        lasts_s, beside = job.scenario.load.duration_s, rows[0] if rows else None
+        rows.append(LoadBar(job.scenario.name, lasts_s, bars, place=of_series, beside=beside))
     with rows[0]:
         loads = [(_command(job, how), row.load) for job, row in zip(jobs, rows, strict=True)]
         ended = launch.launch_together(loads)
@@ -197,3 +194,71 @@ def _check_ended(folder: Path, output: str) -> None:
     except FileProblem:
         err.print(_last_words(output))
         raise
+
+
+# demo
+
+DEMO: Final = ("hotkey", "datekey", "sharded", "too-small")
+LEAST_SCALE: Final = 1 / 16
+"""About 16 requests/s for a scenario."""
+
+
+@click.command()
+@click.option("--out", "folder", type=a_path, default=OUT / "demo", show_default=True)
+@click.option(
+    "--scale", type=click.FloatRange(LEAST_SCALE, 1), default=1.0, show_default=True,
+    help="start at this share of demand and tables",
+)  # fmt: skip
+@in_json("the runs and what came out")
+def demo(folder: Path, scale: float) -> int:
+    """Run four scenarios on the local endpoint: four reports and one index page (about 2 minutes).
+
+    They run at the same time on two cores or more. If the machine cannot send a load evenly, demand and table
+    are halved, and it runs again.
+    """
+    from keyheat.load.record.generator import machine
+    from keyheat.show.compare import INDEX, write_comparison
+
+    click.get_current_context().with_resource(hold(folder))
+    cores, how = int(machine()["cores"]), How(show_keys=True, brief=True)
+    jobs, codes, spoiled = dict[str, Job](), dict[str, int](), [*DEMO]
+    while True:
+        again = {name: _scaled(name, folder / name, scale) for name in spoiled}
+        load = loaded_together if cores > 1 and len(again) > 1 else in_turn
+        jobs |= again
+        codes |= zip(again, load([*again.values()], how), strict=False)  # those that began
+        if INTERRUPTED in codes.values():
+            return INTERRUPTED
+        spoiled = [name for name in codes if _spoiled(jobs[name])]
+        if not spoiled or scale / 2 < LEAST_SCALE:
+            break
+        scale /= 2
+        busy = f"this machine was too busy for {', '.join(spoiled)}"
+        err.print(f"{SAID}{busy}: demand and tables are halved, to scale {scale:g}")
+    # A slow machine is no failure of the demo: an invalid verdict says so itself.
+    code = max(DONE if name in spoiled and ended == INVALID else ended for name, ended in codes.items())
+    write_comparison(folder / INDEX, [folder / name for name in DEMO], datetime.now(UTC))
+    tell_runs([*jobs.values()], [*codes.values()], code, page=str(folder / INDEX))
+    out.print(strong("\nAll four side by side: ", folder / INDEX))
+    return code
+
+
+def _scaled(name: str, folder: Path, scale: float) -> Job:
+    """A scenario at a share of its size; an earlier run in its folder is cleared."""
+    scenario, path = find_scenario(name)
+    clear(folder)
+    if scale != 1:
+        scenario = at_scale(scenario, scale)
+        path = write_scenario(folder.with_suffix(".json"), scenario)
+    return Job(scenario, path, folder)
+
+
+def _spoiled(job: Job) -> bool:
+    """Whether the verdict is not the expected one: the generator was the limit, or late requests met."""
+    from keyheat.runs.formats import read_diagnosis
+    from keyheat.show.verdict import is_as_expected
+
+    if not is_done(job):
+        return False
+    verdict = read_diagnosis(job.folder / FILES[DIAGNOSIS]).verdict
+    return not is_as_expected(job.scenario.expects or "", verdict)

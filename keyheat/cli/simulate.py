@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import (
     PricedByDay,
     a_path,
@@ -217,7 +216,7 @@ class SimulateOptions:
     priced: PricedByDay = options_of(PricedByDay)
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @changed
 @takes("options", SimulateOptions)

@@ -2,23 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from keyheat.cli.answers import AS_MARKDOWN, give, write_answer
 from keyheat.cli.guards import Guards, agreed
-from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import (
+    AS_MARKDOWN,
     Priced,
     a_path,
     a_scenario,
+    give,
     in_json,
     price_list,
     series_place,
     some_settings,
     typed_options,
+    write_answer,
 )
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
@@ -28,7 +30,7 @@ from keyheat.runfiles import SIMULATED
 from keyheat.shipped import require
 from keyheat.show.console import bars, err
 from keyheat.simulator.jobs import Job, find_scenario, is_done
-from keyheat.words import INVALID, WRITE, Direction
+from keyheat.words import INVALID, WRITE
 
 if TYPE_CHECKING:
     from keyheat.scenario.scenario import Scenario
@@ -42,9 +44,7 @@ RETRIES: Final = "retries"
 SEARCHES: Final = ("shards", "capacity", "load")
 ONLY_FOR: Final = {
     "index": ("shards", "capacity"),
-    "direction": ("capacity",),
-    "precision": ("capacity", "load"),
-    **dict.fromkeys(("start", "most", "share_most", "burst", "target"), SEARCHES),
+    **dict.fromkeys(("start", "most", "burst", "target"), SEARCHES),
     **dict.fromkeys(("sdks", "clients"), (RETRIES,)),
 }
 """The questions that an option is for; the other options are for all of them."""
@@ -53,7 +53,7 @@ ABOVE_ZERO: Final = Within(0, min_open=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """Options of a search: range, precision and target."""
+    """Options of a search: range and target."""
 
     step_s: float | None = option(
         "seconds of each run  [default: the scenario's; of load 60 or more]",
@@ -61,18 +61,10 @@ class SearchOptions:
     )  # fmt: skip
     target: str = option("simulated, local, aws, or the URL of an endpoint", default=SIMULATED)
     index: str | None = option("search the keys, or the capacity, of this global index")
-    direction: str | None = option("search only this capacity", type=click.Choice(("write", "read")))
     start: float | None = option(
         "first number to try; none below it", flag="--from", type=ABOVE_ZERO, metavar="N"
     )
     most: float | None = option("largest number to try", flag="--to", type=ABOVE_ZERO, metavar="N")
-    precision: float | None = option(
-        "relative distance at which the search stops  [default: 0.01, of load 0.05]", type=Within(0.01, 0.5)
-    )
-    share_most: float = option(
-        "largest share of the attempts that may be throttled",
-        default=0.001, flag="--throttle-share", type=Within(0, 1),
-    )  # fmt: skip
     burst: bool = option("count capacity that the table has saved up", default=False, flag="--with-burst")
     sdks: tuple[str, ...] = option(
         f"try this retry policy  [default: {', '.join(USUAL)}]",
@@ -88,7 +80,7 @@ class SearchOptions:
     priced: Priced = options_of(Priced)
 
 
-@click.command(cls=CheckedCommand)
+@click.command()
 @click.argument("scenario", type=a_scenario)
 @click.argument("question", type=click.Choice((*SEARCHES, RETRIES)))
 @some_settings
@@ -105,13 +97,11 @@ def whatif(scenario: str, question: str, settings: tuple[str, ...], search: Sear
 
     Exit code 1: not even the largest number is enough; 3: the load generator was the limit.
     """
-    target, folder, mistakes = search.target, search.folder, Mistakes()
-    _check_options(question, search, mistakes)
+    target, folder = search.target, search.folder
+    _check_options(question, search)
     if search.step_s is not None and question != "load":
         settings = (*settings, f"load.duration_s={search.step_s!r}")
-    with mistakes.noted():
-        loaded, path = find_scenario(scenario, settings)
-    mistakes.refuse()
+    loaded, path = find_scenario(scenario, settings)
     loads = target != SIMULATED
     for extra in ["load", "report"] if loads else ["report"] if folder is not None else []:
         require(extra)
@@ -131,41 +121,35 @@ def whatif(scenario: str, question: str, settings: tuple[str, ...], search: Sear
     return give(answer, code, page=page, markdown=search.markdown)
 
 
-def _check_options(question: str, search: SearchOptions, mistakes: Mistakes) -> None:
-    """Note options that are for other questions, and ranges that are empty."""
+def _check_options(question: str, search: SearchOptions) -> None:
+    """Raise `UsageError` for an option of another question, and for a range that is empty."""
     for name, flag in typed_options().items():
-        kinds = ONLY_FOR.get(name, (question,))
-        if question not in kinds:
-            mistakes.add(f"{flag} is for {' and '.join(kinds)}, not for {question}")
-    start, most = search.start, search.most
-    if start is not None and most is not None and start >= most:
-        mistakes.add(f"--from {start:g} is not below --to {most:g}")
-    for name, value in (("--from", start), ("--to", most)):
-        if question in ("shards", "capacity") and value is not None and value != int(value):
-            mistakes.add(f"{name} {value:g} is not a whole number")
+        if question not in (kinds := ONLY_FOR.get(name, (question,))):
+            raise click.UsageError(f"{flag} is for {' and '.join(kinds)}, not for {question}")
+    if search.start is not None and search.most is not None and search.start >= search.most:
+        raise click.UsageError(f"--from {search.start:g} is not below --to {search.most:g}")
 
 
 def _questions(scenario: "Scenario", path: Path, kind: str, options: SearchOptions) -> "Iterator[Question]":
     """One question, or one for each direction with too little capacity."""
-    from keyheat.simulator.questions import capacity_question, load_question, shards_question
+    from keyheat.simulator.questions import SHARDS_MOST, capacity_question, load_question, shards_question
     from keyheat.simulator.whatif import throttled_directions
 
-    start, most = options.start, options.most
-    settings: dict[str, Any] = {"share_most": options.share_most, "burst": options.burst}
-    settings |= {"precision": options.precision} if options.precision else {}
+    start, most = (int(number) if number else None for number in (options.start, options.most))
     if kind == "load":
-        yield load_question(scenario, start=start, most=most, step_s=options.step_s, **settings)
-        return
-    settings |= {"index": options.index, "start": start and int(start), "most": most and int(most)}
-    if kind == "shards":
-        usual = 100 if options.target == SIMULATED else LOADED_SHARDS_MOST
-        yield shards_question(
-            scenario, **settings | {"start": settings["start"] or 1, "most": settings["most"] or usual}
+        yield load_question(
+            scenario, start=options.start, most=options.most, step_s=options.step_s, burst=options.burst
         )
-        return
-    sides = [Direction(options.direction)] if options.direction else None
-    for side in sides or throttled_directions(capacity_question(scenario, WRITE, **settings), path.parent):
-        yield capacity_question(scenario, side, **settings)
+    elif kind == "shards":
+        usual = SHARDS_MOST if options.target == SIMULATED else LOADED_SHARDS_MOST
+        yield shards_question(
+            scenario, index=options.index, start=start or 1, most=most or usual, burst=options.burst
+        )
+    else:
+        capacity = partial(
+            capacity_question, scenario, index=options.index, start=start, most=most, burst=options.burst
+        )
+        yield from map(capacity, throttled_directions(capacity(WRITE), path.parent))
 
 
 def _searched(question: "Question", path: Path, options: SearchOptions, folder: Path | None) -> "Search":

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
 
+from click import FloatRange, IntRange
+
+from keyheat.flags import option
 from keyheat.intake.description import table_of
 from keyheat.intake.measured import DAY_S, MINUTE_S, SINGLE, TASKS, MeasuredTraffic
 from keyheat.intake.reads import PUTS, ReadTask, read_of
@@ -42,12 +45,12 @@ SPLIT: Final = f"{ASSUMED}: reads are split evenly between the table and its ind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """Demand on the table; None if unknown."""
+    """Demand on the table, which its description does not state; None if unknown."""
 
-    writes_per_s: float | None = None
-    reads_per_s: float | None = None
-    item_bytes: int | None = None
-    keys: int | None = None
+    writes_per_s: float | None = option("items written per second, at the peak", type=FloatRange(min=0))
+    reads_per_s: float | None = option("reads per second, at the peak", type=FloatRange(min=0))
+    item_bytes: int | None = option("mean size of an item", type=IntRange(1, 409_600))
+    keys: int | None = option("number of partition keys", type=IntRange(1, 1_000_000_000))
     measured: MeasuredTraffic | None = None  # by CloudWatch, of a live table
 
     @property

@@ -46,13 +46,13 @@ def test_one_that_breaks_broke_no_threshold(
 ) -> None:
     place = tmp_path / "run"
 
-    def breaks(*_arguments: object) -> Launched:
+    def breaks(*_arguments: object) -> list[Launched]:
         manifest = make_run(CASES[0], place, seconds=40) / FILES[RUN]
         content = json.loads(manifest.read_bytes())
         manifest.write_text(json.dumps({**content, "status": "running"}))
-        return Launched(1, "MemoryError of something\n", content["run_id"])
+        return [Launched(1, "MemoryError of something\n", content["run_id"])]
 
-    monkeypatch.setattr(launch, "launch", breaks)
+    monkeypatch.setattr(launch, "launch_together", breaks)
     said = verb("run", "hotkey", "--out", place)
     assert said.code == 3
     assert "MemoryError of something" in said.err
@@ -79,7 +79,7 @@ sys.exit(5)
         if "keyheat: waiting for something" in now.lines:
             (tmp_path / "seen").touch()
 
-    ended = launch.launch([sys.executable, "-c", script, str(tmp_path / "seen")], show)
+    (ended,) = launch.launch_together([([sys.executable, "-c", script, str(tmp_path / "seen")], show)])
     assert (ended.code, ended.run_id, {one.phase for one in seen}) == (5, None, {"preparing"})
     lines = [line for one in seen for line in one.lines]
     assert sorted(lines) == ["hello", "keyheat: waiting for something"]

@@ -56,11 +56,6 @@ class Launched:
 Watch = Callable[[LaunchProgress], None]
 
 
-def launch(command_line: list[str], watch: Watch) -> Launched:
-    """Run a load test to its end; `watch` gets its progress."""
-    return launch_together([(command_line, watch)])[0]
-
-
 def launch_together(loads: Sequence[tuple[list[str], Watch]]) -> list[Launched]:
     """Run load tests beside each other to their ends, each with a `watch` of its own.
 
