@@ -23,8 +23,7 @@ import orjson
 
 from benchmarks._nights import LOCAL, MONTH, Night, Plan, nights_of
 from benchmarks._table import Row, show
-from keyheat.cli.suite import SessionOptions, SuiteSession
-from keyheat.load.guard.options import Consent
+from keyheat.cli.regress import SessionOptions, run_session
 from keyheat.regression.history import History
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.suite_spec import RunSpec
@@ -86,9 +85,8 @@ def _session(night: Night, folder: Path, history: History) -> SessionOutcome:
         folder=folder / f"night-{night.day:02}",
     )
     suite = replace(night.suite, run=RunSpec(collect=False))
-    work = SuiteSession(suite=suite, options=options, consent=Consent(), history=history)
     with click.Context(click.Command("month")):
-        return work.compared()
+        return run_session(suite, options, history)
 
 
 def _of(number: int, night: Night, outcome: SessionOutcome) -> NightSaid:

@@ -33,7 +33,7 @@ RUN_FILES: Final = ("pyarrow", "pandas", "hdrh")
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "load": ("locust", "gevent", "geventhttpclient", "msgpack", "zmq"),
     "report": ("plotly", "jinja2", "markupsafe", *RUN_FILES),
-    "regress": ("scipy", "junitparser"),
+    "regress": ("scipy",),
 }
 """Optional modules by extra; the first one is its purpose."""
 

@@ -145,7 +145,7 @@ def test_only_evidence_talks_to_cloudwatch() -> None:
 
 NOT_TO_START = [
     "annotated_types", "boto3", "botocore", "numpy", "prometheus_client", "pydantic", "rich", "urllib3",
-    "yaml", "flask", "gevent", "geventhttpclient", "hdrh", "jinja2", "junitparser", "locust", "msgpack",
+    "yaml", "flask", "gevent", "geventhttpclient", "hdrh", "jinja2", "locust", "msgpack",
     "pandas", "plotly", "pyarrow", "scipy", "uvloop", "zmq",
 ]  # fmt: skip
 SENDERS = sorted(path.stem for path in (ROOT / "loadtests").glob("[!_]*.py"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import keyheat.cli.suite
+import keyheat.cli.regress
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import How, diagnosed
 from keyheat.endpoint.process import EndpointProcess
@@ -52,7 +52,7 @@ def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callabl
         def load(job: Job, how: How, *, of_series: tuple[int, int] | None = None) -> int:
             return loaded(job, there, table)
 
-        monkeypatch.setattr(keyheat.cli.suite, "make_run", load)
+        monkeypatch.setattr(keyheat.cli.regress, "make_run", load)
         of_table, target = f'[run]\ntable = "{table}"\n', f'target = "{there.url}"'
         suite = a_suite("nightly", "load.duration_s=3", head=target, more=of_table)
         Path("nightly.toml").write_text(suite)

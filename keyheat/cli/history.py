@@ -80,7 +80,7 @@ def trend(file: Path, suite: str, case: str | None, measure: str | None, last: i
 
     A change is a session from which on a measure stays at another level.
     """
-    from keyheat.regression.trend import trends_of
+    from keyheat.regression.history import trends_of
 
     with _opened(file) as kept:
         answer = trends_answer(

@@ -29,7 +29,7 @@ from keyheat.show.console import (
 from keyheat.simulator.jobs import new_folder
 
 REPORTS = Path("reports")
-OUT = REPORTS / "out"
+OUT, HISTORY = REPORTS / "out", REPORTS / "history.sqlite"
 
 a_folder = click.Path(exists=True, file_okay=False, path_type=Path)
 a_file = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -229,7 +229,7 @@ some_settings = click.option(
     help="set a field, such as keys.shards=20; repeatable",
 )  # fmt: skip
 the_history = click.option(
-    "--history", "file", type=a_path, default=REPORTS / "history.sqlite", show_default=True,
+    "--history", "file", type=a_path, default=HISTORY, show_default=True,
     envvar="KEYHEAT_HISTORY", show_envvar=True, help="file of all sessions",
 )  # fmt: skip
 

@@ -23,10 +23,10 @@ from keyheat.addresses import on_this_machine
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence, Measure
 from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import percent, some
-from keyheat.regression.interval import LEAST_RUNS, Interval, interval_of, repetitions_to_tell
 from keyheat.regression.labels import judge_labels, labels_of
 from keyheat.regression.outcome import LABELS, Decision, Gate, GateFinding, is_noisy
 from keyheat.regression.phrases import between, points, relative, step, value
+from keyheat.regression.statistics import LEAST_RUNS, Interval, interval_of, repetitions_to_tell
 from keyheat.runfiles import SIMULATED
 
 Runs = Mapping[str, Sequence[RunSummary]]

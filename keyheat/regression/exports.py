@@ -1,12 +1,14 @@
-"""Export a regress outcome: JSON, and annotations of GitHub Actions."""
+"""Export a regress outcome: JSON, annotations of GitHub Actions, JUnit XML."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
+from xml.etree.ElementTree import Element, ElementTree, SubElement
 
-from keyheat.regression.outcome import SessionOutcome
-from keyheat.regression.phrases import headline
-from keyheat.runfiles import write_json
+from keyheat.regression.outcome import CaseMade, GateFinding, SessionOutcome
+from keyheat.regression.phrases import baseline_phrase, change_phrase, headline, value
+from keyheat.runfiles import write_atomically, write_json
 
 FORMAT: Final = "keyheat.regression/1"
 
@@ -48,7 +50,6 @@ def annotations(outcome: SessionOutcome) -> tuple[str, ...]:
     warnings = [
         (f"{finding.case}: {finding.gate.measure}", finding.because) for finding in outcome.of("undecided")
     ]
-    warnings += [("compared by force", "the setups of the two sessions differ")] if outcome.forced else []
     title = f"keyheat regress {outcome.suite}"
     if outcome.exit_code and not notes:
         differ = (f"{difference.sentence}." for difference in outcome.differences)
@@ -77,3 +78,75 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# JUnit, by Jenkins' schema: https://github.com/jenkinsci/xunit-plugin, junit-10.xsd
+
+COUNTED: Final = {"testcase": "tests", "error": "errors", "failure": "failures"}
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write_junit(path: Path, outcome: SessionOutcome) -> None:
+    """Write the JUnit file atomically: a test suite for each case, a test for each gate.
+
+    A failed gate is a failure, an undecided one is skipped, an invalid run is an error. Raises `CannotWrite`.
+    """
+    root = Element("testsuites", name=outcome.suite)
+    if outcome.differences:
+        text = "\n".join(difference.sentence for difference in outcome.differences)
+        result = None if outcome.paired else ("error", "setup", "the setups differ")
+        _test(_suite(root, outcome, "setup"), "same as baseline", result, text)
+    for case in outcome.cases:
+        suite = _suite(root, outcome, case.name)
+        facts = {"session": outcome.session, "baseline": baseline_phrase(outcome), "target": case.target}
+        properties = SubElement(suite, "properties")
+        for name, text in (facts | {f"run {run.repetition}": run.url for run in case.after}).items():
+            SubElement(properties, "property", name=name, value=text)
+        _runs(suite, outcome, case)
+        for finding in outcome.findings:
+            if finding.case == case.name:
+                _gate(suite, finding)
+    for element in (*root, root):
+        for tag, name in COUNTED.items():
+            element.set(name, str(len(element.findall(f".//{tag}"))))
+    for element in root.iter():
+        element.text = element.text and _NOT_IN_XML.sub("\ufffd", element.text)
+        element.attrib = {name: _NOT_IN_XML.sub("\ufffd", text) for name, text in element.attrib.items()}
+    write_atomically(path, lambda file: ElementTree(root).write(file, "utf-8", xml_declaration=True))
+
+
+def _suite(root: Element, outcome: SessionOutcome, name: str) -> Element:
+    at = outcome.started_at.isoformat(timespec="seconds")
+    return SubElement(root, "testsuite", name=f"{outcome.suite}.{name}", timestamp=at)
+
+
+def _test(suite: Element, name: str, result: tuple[str, str, str] | None, text: str, **more: str) -> None:
+    """Add a test with its result: tag, kind and message; None if it passed."""
+    test = SubElement(suite, "testcase", {"name": name, "classname": suite.attrib["name"], **more})
+    tag, kind, message = result or ("system-out", "", "")
+    said: dict[str, str] = {"message": message, "type": kind} if result else {}
+    SubElement(test, tag, said).text = text
+
+
+def _runs(suite: Element, outcome: SessionOutcome, case: CaseMade) -> None:
+    """Check that a case's runs are valid and within their scenario's thresholds."""
+    runs = (*case.before, *case.after) if outcome.paired else case.after
+    invalid = [f"{run.name}: {run.problem or 'not valid'}" for run in runs if not run.valid]
+    broken = [f"{run.name}: {line}" for run in case.after for line in run.broken]
+    result = None
+    if not case.after:
+        result = ("skipped", "none", "the case did not run")
+    elif invalid:
+        result = ("error", "invalid", "a run is invalid")
+    elif broken:
+        result = ("failure", "threshold", "a threshold is broken")
+    took_s = f"{sum(run.took_s or 0.0 for run in runs):.3f}"
+    _test(suite, "runs are valid", result, "\n".join(invalid or broken), time=took_s)
+
+
+def _gate(suite: Element, finding: GateFinding) -> None:
+    measure = finding.gate.measure
+    before, after = value(finding.before, measure), value(finding.after, measure)
+    tag = "failure" if finding.failed else "skipped" if finding.decision == "undecided" else ""
+    result = (tag, finding.decision, f"{before} before, {after} now, {change_phrase(finding)}")
+    _test(suite, measure, result if tag else None, finding.because)

@@ -7,14 +7,18 @@ running, or was killed; it is never a baseline.
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from pydantic import Json
 
+from keyheat.analysis.measures import MEASURES, Measure
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.outcome import GOOD, SessionOutcome, Side, Verdict
+from keyheat.regression.statistics import ChangePoint, change_points
 from keyheat.runfiles import FileProblem
 from keyheat.validation import Part, Time
 
@@ -37,7 +41,6 @@ CREATE TABLE IF NOT EXISTS runs (
     folder_url TEXT NOT NULL, at TEXT NOT NULL, summary TEXT NOT NULL,
     UNIQUE (session, side, case_name, repetition)
 );
-CREATE INDEX IF NOT EXISTS runs_by_folder ON runs (folder_url);
 CREATE TABLE IF NOT EXISTS pins (name TEXT PRIMARY KEY, session INTEGER NOT NULL REFERENCES sessions);
 PRAGMA application_id = {APPLICATION_ID};
 COMMIT;
@@ -48,11 +51,16 @@ SESSIONS: Final = """
         (SELECT json_group_array(name) FROM pins WHERE session = id) AS pins
     FROM sessions"""
 RUNS: Final = 'SELECT case_name AS "case", repetition, side, summary, folder_url, at FROM runs'
-MEASURES: Final = """
+VALUES: Final = """
     SELECT runs.session, case_name AS "case", taken.key AS measure, taken.value
     FROM runs JOIN sessions ON sessions.id = runs.session, json_each(summary, '$.measures') AS taken
     WHERE suite = ? AND verdict IS NOT NULL AND side = 'after' AND json_extract(summary, '$.valid')
         AND NOT json_extract(summary, '$.generator_bound')"""
+WORSE: Final = """
+    SELECT sessions.id AS session, json_extract(finding.value, '$.case') AS "case",
+        json_extract(finding.value, '$.gate.measure') AS measure
+    FROM sessions, json_each(outcome, '$.findings') AS finding
+    WHERE suite = ? AND json_extract(finding.value, '$.decision') = 'worse' ORDER BY sessions.id"""
 Row = TypeVar("Row", bound=Part)
 
 
@@ -201,12 +209,12 @@ class History:
             outcomes = map(SessionOutcome.model_validate_json, self._column(query, session.id))
             return next(outcomes, None)
 
-    def measures(self, suite: str) -> "pd.DataFrame":
-        """Every measure of every valid run of a suite: `session`, `case`, `measure`, `value`."""
+    def frame(self, query: str, suite: str) -> "pd.DataFrame":
+        """The rows of a query about a suite."""
         import pandas as pd
 
         with _problems(self.path):
-            return pd.read_sql_query(MEASURES, self._db, params=(suite,))
+            return pd.read_sql_query(query, self._db, params=(suite,))
 
     # named baselines
 
@@ -299,3 +307,63 @@ def _damaged(path: Path, why: str) -> Damaged:
         f"{path} is damaged ({why}). Restore a copy, or recover what can be read: "
         f"sqlite3 {path} .recover | sqlite3 recovered.sqlite"
     )
+
+
+# Trends
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trend:
+    """One measure of a case over sessions, oldest first: the median of its valid runs."""
+
+    case: str
+    measure: Measure
+    sessions: tuple[int, ...]
+    values: tuple[float, ...]
+    regressed: tuple[int, ...]  # sessions where a gate failed as worse
+
+    @cached_property
+    def changes(self) -> tuple[ChangePoint, ...]:
+        return change_points(self.values)
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is equal in every session."""
+        return len(set(self.values)) == 1
+
+    def is_worse(self, change: ChangePoint) -> bool:
+        """Whether a change is for the worse."""
+        sign = {"higher": -1, "lower": 1, "same": 0}[self.measure.better]
+        return sign * (change.after - change.before) > 0
+
+
+def trends_of(
+    history: History, suite: str, last: int, case: str | None = None, measure: str | None = None
+) -> tuple[Trend, ...]:
+    """Trends of a suite over its `last` sessions, for all or the named cases and measures.
+
+    Raises `HistoryProblem` with the existing names for an unknown one.
+    """
+    values, worse = history.frame(VALUES, suite), history.frame(WORSE, suite)
+    numbers = [session.id for session in history.sessions(suite, last) if session.verdict is not None]
+    values = values[values["session"].isin(numbers) & values["measure"].isin(list(MEASURES))]
+    if values.empty:
+        suites = ", ".join(sorted({session.suite for session in history.sessions()})) or "none"
+        raise HistoryProblem(f"suite {suite!r} has no measures in {history.path}; suites there: {suites}")
+    for column, name in (("case", case), ("measure", measure)):
+        if name is not None and name not in (there := sorted(values[column].unique())):
+            named = ", ".join(there)
+            raise HistoryProblem(f"no {column} {name!r} in the newest sessions; there are: {named}")
+        values = values if name is None else values[values[column] == name]
+    worse = worse[worse["session"].isin(numbers)]
+    medians = values.groupby(["case", "measure", "session"])["value"].median()
+    trends = [
+        Trend(
+            case=of_case, measure=MEASURES[name],
+            regressed=tuple(worse[(worse["case"] == of_case) & (worse["measure"] == name)]["session"]),
+            sessions=tuple(map(int, medians[of_case, name].index)), values=tuple(medians[of_case, name]),
+        )
+        for of_case, name in dict.fromkeys(zip(values["case"], values["measure"], strict=True))
+    ]  # fmt: skip
+    order = list(MEASURES)
+    return tuple(sorted(trends, key=lambda trend: (trend.case, order.index(trend.measure.name))))

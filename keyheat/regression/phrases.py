@@ -40,10 +40,8 @@ def headline(outcome: SessionOutcome) -> str:
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
         case "unaccepted" if outcome.baseline is None:
             return f"{outcome.suite} has no baseline yet: review this session, then accept it."
-        case "unaccepted" if outcome.baseline is not None and outcome.baseline.accepted:
-            return f"{outcome.suite} shows no regression: review what is new, then accept it."
         case "unaccepted":
-            return f"{outcome.suite} shows no regression, but no session is accepted yet: review this one."
+            return f"{outcome.suite} shows no regression: review what is new, then accept it."
         case "regressed":
             return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
         case "invalid" if outcome.invalid:
@@ -91,12 +89,11 @@ def _run_count(outcome: SessionOutcome) -> int:
 
 
 def baseline_phrase(outcome: SessionOutcome) -> str:
-    """The baseline as text, and whether the comparison was forced."""
+    """The baseline as text."""
     if outcome.baseline is None:
         return "compared with nothing"
     how = ", whose scenarios were rerun next to the new ones" if outcome.paired else ""
-    forced = "; FORCED: the setups differ" if outcome.forced else ""
-    return f"compared with {outcome.baseline.title}{how}{forced}"
+    return f"compared with {outcome.baseline.title}{how}"
 
 
 def value(of: float | str | None, measure: str) -> str:

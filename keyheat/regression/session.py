@@ -1,6 +1,6 @@
 """One session of a suite: its baseline, the order of its runs, and their records."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
 from keyheat.runs.formats import read_diagnosis
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.variants import with_files_of, write_scenario
-from keyheat.words import INTERRUPTED, sentence
+from keyheat.words import sentence
 
 BOUND: Final = "The load generator was the limit"
 
@@ -29,34 +29,27 @@ class Baseline:
 
     used: BaselineUsed
     kept: Mapping[str, tuple[StoredRun, ...]]
-    tentative: frozenset[str] = frozenset()  # cases with runs of an unaccepted session
 
     @property
     def runs(self) -> dict[str, list[RunSummary]]:
         return {case: [run.summary for run in kept] for case, kept in self.kept.items()}
 
 
-def baseline_of(
-    history: History, suite: Suite, named: str | None, *, settled: bool = False
-) -> Baseline | None:
-    """The named or pinned session, else the last good one; None if there is no session.
+def baseline_of(history: History, suite: Suite, named: str | None) -> Baseline | None:
+    """The named or pinned session, else the last good one; None if there is none.
 
-    Cases without a good session use the last session that is not accepted yet, unless `settled`. Raises
-    `ValueError` if the name is not a session to compare with.
+    Raises `ValueError` if the name is not a session to compare with.
     """
     session = history.last_good(suite.name) if named is None else _named_session(history, suite, named)
-    later = None if settled or named is not None else _unaccepted(history, suite, session)
-    if (main := session or later) is None:
+    if session is None:
         return None
-    kept, tentative = (
-        _runs_by_case(history, source) if source is not None else {} for source in (session, later)
-    )
     used = BaselineUsed(
-        session=str(main.id), started_at=main.started_at, label=main.label, chosen=named is not None,
-        pin=named if named in main.pins else None, accepted=session is not None,
+        session=str(session.id), started_at=session.started_at, label=session.label,
+        chosen=named is not None, pin=named if named in session.pins else None,
     )  # fmt: skip
-    new = frozenset(tentative.keys() - kept.keys())
-    return Baseline(used=used, kept={**tentative, **kept}, tentative=new)
+    runs = history.runs(session)
+    cases = dict.fromkeys(run.case for run in runs)
+    return Baseline(used=used, kept={case: tuple(run for run in runs if run.case == case) for case in cases})
 
 
 def _named_session(history: History, suite: Suite, named: str) -> Session:
@@ -70,26 +63,9 @@ def _named_session(history: History, suite: Suite, named: str) -> Session:
     raise ValueError(f"--baseline {named!r} {why}; good sessions of {suite.name}: {good}")
 
 
-def _unaccepted(history: History, suite: Suite, good: Session | None) -> Session | None:
-    """The last session to review since the good one; without a good one, also a regressed one."""
-    latest = history.latest(suite.name, "unaccepted")
-    if good is None:
-        return latest or history.latest(suite.name, "regressed")
-    return latest if latest is not None and latest.id > good.id else None
-
-
-def _runs_by_case(history: History, session: Session) -> dict[str, tuple[StoredRun, ...]]:
-    kept: dict[str, tuple[StoredRun, ...]] = {}
-    for run in history.runs(session):
-        kept[run.case] = (*kept.get(run.case, ()), run)
-    return kept
-
-
 def early_differences(baseline: Baseline, suite: Suite, machine: Mapping[str, Any]) -> tuple[Difference, ...]:
     """Differences known before the first run that will forbid the comparison."""
-    cases = [
-        case for case in suite.cases if case.name in baseline.kept and case.name not in baseline.tentative
-    ]
+    cases = [case for case in suite.cases if case.name in baseline.kept]
     before = {case.name: [baseline.kept[case.name][0].summary] for case in cases}
     after = {case.name: [expected_summary(before[case.name][0], case, machine)] for case in cases}
     return differences(suite, before, after)[0]
@@ -102,7 +78,7 @@ def refusal_reasons(baseline: Baseline, differing: Sequence[Difference]) -> tupl
         f"The baseline, {baseline.used.title}, was measured on another setup: {count}.",
         'Restore the setup; or set compare = "always" for a case whose design is meant to change; or start a '
         "new baseline with --new-baseline; or run the baseline's scenarios beside the new ones with paired = "
-        "true in the suite's [run]; or compare anyway with --force.",
+        "true in the suite's [run].",
     )
 
 
@@ -178,6 +154,20 @@ class SessionRuns:
     summaries: list[tuple[PlannedRun, RunSummary]] = field(default_factory=list)
     code: int | None = None
 
+    def add(self, planned: PlannedRun, took_s: float, *, diagnosed: bool) -> RunSummary | None:
+        """Add a run that ended; return its summary, None without a diagnosis."""
+        summary = read_summary(planned.folder) if diagnosed else None
+        if summary is not None:
+            self.summaries.append((planned, summary))
+        report = planned.folder / REPORT
+        made = RunMade(
+            case=planned.case.name, repetition=planned.repetition + 1, side=planned.side,
+            url=planned.folder.absolute().as_uri(), took_s=took_s, problem=_problem(planned, summary),
+            report=report.absolute().as_uri() if report.exists() else None, **_numbers(summary),
+        )  # fmt: skip
+        self.runs.append(made)
+        return summary
+
     def of(self, side: Side) -> Runs:
         """Summaries of one side, by case, of runs with a diagnosis."""
         by_case: dict[str, list[RunSummary]] = {}
@@ -190,51 +180,6 @@ class SessionRuns:
         """The runs of a case on one side, by repetition."""
         results = [run for run in self.runs if (run.case, run.side) == (case, side)]
         return tuple(sorted(results, key=lambda run: run.repetition))
-
-
-def make_runs(
-    plan: Sequence[PlannedRun],
-    make: Callable[[PlannedRun, int], tuple[bool, float]],
-    keep: Callable[[PlannedRun, RunSummary], None],
-    tell: Callable[[int, RunMade], None],
-) -> SessionRuns:
-    """Make the runs in order, until one cannot start, or an interrupt.
-
-    `make` gets a run and its number from 1; it returns whether there is a diagnosis, and the seconds. It
-    raises `NotStarted` to stop the session. Runs before an interrupt are kept.
-    """
-    all_made = SessionRuns()
-    try:
-        for number, run in enumerate(plan, start=1):
-            diagnosed, took_s = make(run, number)
-            summary = read_summary(run.folder) if diagnosed else None
-            if summary is not None:
-                keep(run, summary)
-                all_made.summaries.append((run, summary))
-            all_made.runs.append(_run_made(run, summary, took_s))
-            tell(number, all_made.runs[-1])
-    except NotStarted as stop:
-        all_made.code = stop.code
-    except KeyboardInterrupt:
-        all_made.code = INTERRUPTED
-    return all_made
-
-
-class NotStarted(Exception):
-    """A run could not start, which ends the session; `code` is its exit code."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-def _run_made(planned: PlannedRun, summary: RunSummary | None, took_s: float) -> RunMade:
-    report = planned.folder / REPORT
-    return RunMade(
-        case=planned.case.name, repetition=planned.repetition + 1, side=planned.side,
-        url=planned.folder.absolute().as_uri(), took_s=took_s, problem=_problem(planned, summary),
-        report=report.absolute().as_uri() if report.exists() else None, **_numbers(summary),
-    )  # fmt: skip
 
 
 def kept_results(kept: Sequence[StoredRun]) -> tuple[RunMade, ...]:

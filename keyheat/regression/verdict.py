@@ -1,14 +1,13 @@
 """Compare a session with its baseline: verdict, reasons and outcome."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from keyheat.analysis.measures import CAPACITY_USED, MEASURES
 from keyheat.numbers import some
-from keyheat.regression.compare import Runs, judge
+from keyheat.regression.compare import judge
 from keyheat.regression.history import Session
 from keyheat.regression.outcome import (
     LABELS,
@@ -28,78 +27,54 @@ from keyheat.regression.suite import Suite
 from keyheat.words import INTERRUPTED, REFUSED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionComparison:
-    """A session's baseline and how to compare: `paired` reran it, `force` ignores another setup."""
+def compared(
+    suite: Suite, baseline: Baseline | None, results: SessionRuns, *, paired: bool = False,
+    accept: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Verdict, reasons, findings and differences, as fields of an outcome.
 
-    suite: Suite
-    baseline: Baseline | None
-    paired: bool = False
-    force: bool = False
-    accept: bool = False  # accept a first session despite throttles
-    to_accept: str = "add --accept"  # or the whole command
+    `paired`: the baseline was rerun beside the new runs. `accept`: a first session, or a new case, may
+    throttle.
+    """
+    if results.code is not None:
+        return _ended_early(results)
+    kept = baseline.runs if baseline is not None else {}
+    before, after = results.of("before") if paired else kept, results.of("after")
+    forbidding, suspects = differences(suite, before, after)
+    findings: tuple[GateFinding, ...] = ()
+    if paired or not forbidding:
+        gates = {case: gates for case, gates in suite.gates.items() if case in before}
+        changed = {difference.case for difference in suspects}
+        findings = judge(gates, before, after, in_turns=paired, changed=changed)
+    new = [case for case in suite.gates if baseline is not None and case not in before]
+    cases = cases_of(suite, baseline, results, paired=paired)
+    at_first = [case for case in cases if baseline is None or case.name in new]
+    verdict, because = verdict_of(
+        results.runs, findings, compared=baseline is not None, new_cases=new, changed=suspects,
+        forbidden=() if paired else forbidding, accept=accept,
+        doubts=doubts_of(at_first, {case.name: case.expects for case in suite.cases}),
+        gone=[case for case in before if case not in suite.gates],
+    )  # fmt: skip
+    return {
+        "verdict": verdict, "because": because, "findings": findings, "differences": forbidding,
+        "suspects": suspects,
+    }  # fmt: skip
 
-    def judge(self, results: SessionRuns) -> dict[str, Any]:
-        """Verdict, reasons, findings and differences, as fields of an outcome."""
-        if results.code is not None:
-            return _ended_early(results)
-        before, after = self._before(results), results.of("after")
-        forbidding, suspects = differences(self.suite, before, after)
-        tentative = self.baseline.tentative if self.baseline is not None else frozenset()
-        # Differences from a tentative baseline do not forbid the session.
-        unlike = tuple(difference for difference in forbidding if difference.case in tentative)
-        forbidding = tuple(difference for difference in forbidding if difference.case not in tentative)
-        suspects += unlike
-        findings: tuple[GateFinding, ...] = ()
-        if self.force or self.paired or not forbidding:
-            compared = before.keys() - {difference.case for difference in unlike}
-            gates = {case: gates for case, gates in self.suite.gates.items() if case in compared}
-            changed = {difference.case for difference in suspects}
-            findings = judge(gates, before, after, in_turns=self.paired, changed=changed)
-        has_baseline = self.baseline is not None and self.baseline.used.accepted
-        new = [case for case in self.suite.gates if has_baseline and case not in before]
-        unknown = {*new, *tentative}
-        expects = {case.name: case.expects for case in self.suite.cases}
-        at_first = [case for case in self.cases(results) if not has_baseline or case.name in unknown]
-        verdict, because = verdict_of(
-            results.runs, findings, compared=has_baseline, new_cases=new, changed=suspects,
-            forbidden=() if self.force or self.paired else forbidding,
-            doubts=doubts_of(at_first, expects), accept=self.accept,
-            gone=[case for case in before if case not in self.suite.gates],
-        )  # fmt: skip
-        if self._may_be_accepted(verdict, results, findings, tentative):
-            because += (f"If this is as intended: {self.to_accept}",)
-        return {
-            "verdict": verdict, "because": because, "findings": findings, "differences": forbidding,
-            "suspects": suspects, "forced": self.force and bool(forbidding),
-        }  # fmt: skip
 
-    def cases(self, results: SessionRuns) -> tuple[CaseMade, ...]:
-        """Every case of the suite, with the runs of both sides."""
-        kept = {} if self.paired or self.baseline is None else self.baseline.kept
-        return tuple(
-            CaseMade(
-                name=case.name, scenario=case.scenario.name, target=case.target,
-                question=case.scenario.question,
-                before=results.results_of(case.name, "before") or kept_results(kept.get(case.name, ())),
-                after=results.results_of(case.name, "after"),
-            )
-            for case in self.suite.cases
-        )  # fmt: skip
-
-    def _before(self, results: SessionRuns) -> Runs:
-        if self.paired:
-            return results.of("before")
-        return self.baseline.runs if self.baseline is not None else {}
-
-    @staticmethod
-    def _may_be_accepted(
-        verdict: Verdict, results: SessionRuns, findings: Sequence[GateFinding], tentative: frozenset[str]
-    ) -> bool:
-        """Whether nothing is worse than an accepted session."""
-        worse = any(finding.failed and finding.case not in tentative for finding in findings)
-        broken = any(run.broken for run in results.runs)
-        return verdict == "unaccepted" or (verdict == "regressed" and not worse and not broken)
+def cases_of(
+    suite: Suite, baseline: Baseline | None, results: SessionRuns, *, paired: bool = False
+) -> tuple[CaseMade, ...]:
+    """Every case of the suite, with the runs of both sides."""
+    kept = {} if paired or baseline is None else baseline.kept
+    return tuple(
+        CaseMade(
+            name=case.name, scenario=case.scenario.name, target=case.target,
+            question=case.scenario.question,
+            before=results.results_of(case.name, "before") or kept_results(kept.get(case.name, ())),
+            after=results.results_of(case.name, "after"),
+        )
+        for case in suite.cases
+    )  # fmt: skip
 
 
 def _ended_early(results: SessionRuns) -> dict[str, Any]:
@@ -157,7 +132,10 @@ def _invalid(runs: Sequence[RunMade]) -> Iterator[str]:
 def _forbidden(forbidden: Sequence[Difference]) -> Iterator[str]:
     if forbidden:
         count = some(len(forbidden), "thing differs", "things differ")
-        yield f"The baseline was measured on another setup: {count}. --force compares anyway."
+        yield (
+            f"The baseline was measured on another setup: {count}. Restore it, or start a new baseline with "
+            "--new-baseline."
+        )
 
 
 def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> tuple[str, ...]:
@@ -248,17 +226,19 @@ def _undecided(findings: Sequence[GateFinding]) -> Iterator[str]:
 
 
 def outcome_of(
-    comparison: SessionComparison, results: SessionRuns, session: Session, *, history: Path, folder: Path,
-    ended_at: datetime,
+    suite: Suite, baseline: Baseline | None, results: SessionRuns, session: Session, *, history: Path,
+    folder: Path, paired: bool, accept: bool, to_accept: str,
 ) -> SessionOutcome:  # fmt: skip
-    """The outcome of a session after its runs."""
-    suite, baseline = comparison.suite, comparison.baseline
+    """The outcome of a session after its runs; `to_accept` is the command that accepts it."""
+    fields = compared(suite, baseline, results, paired=paired, accept=accept)
+    if fields["verdict"] == "unaccepted":
+        fields["because"] += (f"If this is as intended: {to_accept}",)
     return SessionOutcome(
         suite=suite.name, suite_path=str(suite.path), question=suite.question,
         session=str(session.id), label=session.label, history=str(history), folder=str(folder),
-        started_at=session.started_at, ended_at=ended_at, paired=comparison.paired,
-        cases=comparison.cases(results), baseline=baseline.used if baseline is not None else None,
-        **comparison.judge(results),
+        started_at=session.started_at, ended_at=datetime.now(UTC), paired=paired,
+        cases=cases_of(suite, baseline, results, paired=paired),
+        baseline=baseline.used if baseline is not None else None, **fields,
     )  # fmt: skip
 
 

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from keyheat.masking import short_path
 from keyheat.numbers import NOTHING, measured, percent, some, span
-from keyheat.regression.history import Session, StoredRun
+from keyheat.regression.history import Session, StoredRun, Trend
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.phrases import relative, value
-from keyheat.regression.trend import Trend
 from keyheat.show.answer import Answer, Fact, Figure, Table
 from keyheat.show.regression import outcome_answer
 from keyheat.show.verdict import in_two_words

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from keyheat.regression.exports import write_summary
-from keyheat.regression.junit import write_junit
+from keyheat.regression.exports import write_junit, write_summary
 from keyheat.regression.outcome import RunMade, SessionOutcome
 from keyheat.runfiles import DIAGNOSIS, FILES, CannotWrite, FileProblem, write_text
 from keyheat.show.html import html_of, save

@@ -117,7 +117,6 @@ INVALID = an_outcome(
     because=("hotkey, repetition 1: the load generator was the limit.",),
 )
 OTHER_SETUP = an_outcome("invalid", differences=(OTHER,), findings=(), because=("The setups differ.",))
-FORCED = an_outcome(differences=(OTHER,), forced=True)
 PAIRED = an_outcome(differences=(OTHER,), paired=True)
 BROKEN = an_outcome("regressed", cases=(a_case(broken=("p99: 12 ms, where 5 ms is allowed",)),))
 REFUSED = an_outcome("refused", cases=(), findings=(), because=("The table is not ours.",))
@@ -134,7 +133,7 @@ HOSTILE_WORDS = an_outcome(
 
 OUTCOMES = {
     "good": GOOD, "regressed": REGRESSED, "first": FIRST, "invalid": INVALID, "other setup": OTHER_SETUP,
-    "forced": FORCED, "paired": PAIRED, "broken": BROKEN, "refused": REFUSED, "interrupted": INTERRUPTED,
+    "paired": PAIRED, "broken": BROKEN, "refused": REFUSED, "interrupted": INTERRUPTED,
     "hostile": HOSTILE_WORDS,
 }  # fmt: skip
 

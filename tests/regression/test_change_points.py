@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyheat.regression.trend import change_points
+from keyheat.regression.statistics import change_points
 
 STEADY = [100.0, 101, 99, 100, 102, 98, 100, 101, 99, 100]
 

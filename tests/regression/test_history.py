@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.regression.history import Damaged, History, HistoryProblem, Session
+from keyheat.regression.history import VALUES, Damaged, History, HistoryProblem, Session
 from keyheat.regression.outcome import Verdict
 from keyheat.regression.session import baseline_of
 from tests.make import a_summary
@@ -89,25 +89,15 @@ def test_the_last_good_session_is_the_newest_that_ended_well(history: History) -
     assert [one.id for one in history.sessions("nightly", 2)] == [7, 6], "the newest first"
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "settled", "session", "accepted"),
-    [
-        (["unaccepted", "unaccepted", "regressed"], False, 2, False),
-        (["regressed", "invalid"], False, 1, False),
-        (["unaccepted"], True, None, None),
-        (["unaccepted", "baseline", "regressed"], False, 2, True),
-        (["baseline", "unaccepted"], False, 1, True),
-    ],
-)
-def test_what_waits_for_a_review_is_compared_with_until_a_session_is_good(
-    history: History, verdicts: list[Verdict], settled: bool, session: int | None, accepted: bool | None
-) -> None:
-    for verdict in verdicts:
-        a_session(history, verdict)
+def test_a_session_that_nobody_accepted_is_no_baseline(history: History) -> None:
     suite: Any = SimpleNamespace(name="nightly")
-    found = baseline_of(history, suite, None, settled=settled)
-    assert (found and int(found.used.session), found and found.used.accepted) == (session, accepted)
-    assert found is None or found.tentative == (frozenset() if accepted else {"hotkey"})
+    a_session(history, "unaccepted")
+    assert baseline_of(history, suite, None) is None
+    good = a_session(history, "baseline")
+    a_session(history, "unaccepted")
+    found = baseline_of(history, suite, None)
+    assert found is not None
+    assert found.used.session == str(good.id)
 
 
 def test_nothing_is_added_twice_or_to_a_session_that_is_over(history: History) -> None:
@@ -145,10 +135,10 @@ def test_measures_are_those_of_valid_runs_of_sessions_that_are_over(history: His
     for place, summary in enumerate((a_summary(1), a_summary(2), a_summary(3, valid=False), bound)):
         history.add(session, "hotkey", place, summary, "file:///x")
     history.add(session, "hotkey", 0, a_summary(5), "file:///x", side="before")
-    assert history.measures("nightly").empty, "it goes on"
+    assert history.frame(VALUES, "nightly").empty, "it goes on"
     history.end(session, "good")
     a_session(history, suite="weekly")
-    taken = history.measures("nightly")
+    taken = history.frame(VALUES, "nightly")
     shares = taken[(taken["case"] == "hotkey") & (taken["measure"] == "throttle_share")]
     assert list(shares["value"]) == [0.2, 0.2]
 

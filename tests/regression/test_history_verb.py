@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.measures import MEASURES
-from keyheat.regression.history import History
-from keyheat.regression.trend import Trend
+from keyheat.regression.history import History, Trend
 from keyheat.show.history import trends_answer
 from tests.conftest import Golden
 from tests.pages.conftest import trimmed

@@ -9,9 +9,9 @@ import pytest
 
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.compare import judge
-from keyheat.regression.interval import interval_of
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.regression.phrases import change_phrase
+from keyheat.regression.statistics import interval_of
 from tests.conftest import Golden
 from tests.make import PARTITION, SETUP, SIMULATED, a_summary, summaries
 

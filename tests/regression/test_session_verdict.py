@@ -1,6 +1,5 @@
 """A session held against its baseline: what is compared with what, and what is left alone."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from keyheat.analysis.summary import RunSummary
 from keyheat.regression.history import StoredRun
 from keyheat.regression.outcome import BaselineUsed, Gate, Side
 from keyheat.regression.session import Baseline, SessionRuns, plan_runs
-from keyheat.regression.verdict import SessionComparison
+from keyheat.regression.verdict import cases_of, compared
 from tests.conftest import Golden
 from tests.make import SETUP, a_summary
 from tests.regression.outcomes import a_run, a_suite_case, a_suite_of
@@ -64,12 +63,6 @@ def after(hotkey: list[float] = LIKE, sharded: list[float] = LIKE) -> dict[str, 
     return {"hotkey": {"after": hotkey}, "sharded": {"after": sharded}}
 
 
-def unaccepted(kept: Baseline, *, first: bool) -> Baseline:
-    """The same where nobody has accepted yet what `sharded` is like, or the `first` session as a whole."""
-    used = kept.used.model_copy(update={"accepted": not first})
-    return replace(kept, used=used, tentative=frozenset(kept.kept if first else ["sharded"]))
-
-
 def pairs(before: list[float], after: list[float]) -> SessionRuns:
     return made({name: {"before": before, "after": after} for name in BOTH})
 
@@ -77,35 +70,26 @@ def pairs(before: list[float], after: list[float]) -> SessionRuns:
 def test_a_session_is_held_against_its_baseline(golden: Golden) -> None:
     both, elsewhere = baseline(BOTH), baseline(BOTH, machine="another")
     one, three = baseline({"hotkey": LIKE}), baseline(BOTH | {"queue": LIKE})
-    accept = {"to_accept": "keyheat regress two.toml --accept"}
-    like, less, other_less = made(after()), made(after(LESS)), made(after(sharded=LESS))
+    like, less = made(after()), made(after(LESS))
     sessions: dict[str, tuple[Baseline, SessionRuns, dict[str, Any]]] = {
         "as before": (both, like, {}),
         "a case got worse": (three, less, {}),
         "a case left the suite": (three, like, {}),
         "a case is new": (one, like, {}),
         "a case is new and accepted": (one, like, {"accept": True}),
-        "the first session was never accepted": (unaccepted(both, first=True), like, accept),
-        "the first session was never accepted, and worse now": (
-            unaccepted(both, first=True), other_less, accept,
-        ),
-        "a case was never accepted": (unaccepted(both, first=False), like, accept),
-        "a case was never accepted, and worse now": (unaccepted(both, first=False), other_less, accept),
-        "never accepted, of another machine": (unaccepted(elsewhere, first=True), less, {}),
         "another machine": (elsewhere, like, {}),
-        "another machine, forced": (elsewhere, like, {"force": True}),
-        "the same machine, forced": (both, like, {"force": True}),
         "in pairs, both less than what was kept": (both, pairs(LESS, LESS), {"paired": True}),
         "in pairs, a run without its partner": (both, pairs(LIKE, LIKE[:2]), {"paired": True}),
     }  # fmt: skip
     text = ""
     for name, (kept, runs, how) in sessions.items():
-        comparison = SessionComparison(suite=SUITE, baseline=kept, **how)
-        result: dict[str, Any] = dict(comparison.judge(runs))
+        result = compared(SUITE, kept, runs, **how)
         findings = ", ".join(f"{finding.case} {finding.decision}" for finding in result["findings"])
         differences = ", ".join(one.change for one in result["differences"])
-        before = " ".join(str(len(case.before)) for case in comparison.cases(runs))
-        text += f"== {name}\n{result['verdict']}{', forced' if result['forced'] else ''}: {findings}\n"
+        before = " ".join(
+            str(len(case.before)) for case in cases_of(SUITE, kept, runs, paired="paired" in how)
+        )
+        text += f"== {name}\n{result['verdict']}: {findings}\n"
         text += f"runs before: {before}; differences: {differences or 'none'}\n"
         text += "".join(f"- {line}\n" for line in result["because"])
     golden(Path(__file__).parent / "golden" / "sessions.txt", text)
