@@ -14,7 +14,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import Scenario, load_scenario
-from keyheat.words import DONE, INVALID, WRONG_USE
+from keyheat.words import DONE, WRONG_USE
 from tests.conftest import Golden, done
 from tests.endpoint.clients import unasked_client
 
@@ -145,29 +145,6 @@ def test_a_live_table_that_is_not_there_is_said_with_its_region(
     assert gone.code == refused.code == WRONG_USE
     assert gone.line == ("keyheat: no table 'events' in eu-west-1; tables in eu-west-1: event, orders")
     assert refused.line == "keyheat: table events in eu-west-1: AccessDeniedException: not you"
-
-
-@pytest.mark.slow
-@pytest.mark.opens
-@pytest.mark.nightly
-def test_a_locust_file_sends_what_the_tasks_would(verb: Verb, empty_folder: Path) -> None:
-    """The same demand, as methods that can be changed; and it runs."""
-    rates = ("--writes-per-s", "60", "--reads-per-s", "20")
-    said = verb("init", EXAMPLES / "events.json", *rates, "--locustfile", "events.py")
-    assert said.code == 0, said.err
-    assert "locust -f events.py --scenario events.toml" in said.out
-    assert 'loadtest = "./events.py"' in (empty_folder / "events.toml").read_text()
-    planned = verb("plan", "events.toml")
-    assert planned.code == 0, planned.err
-    assert planned.says("PutItem 60/s, 3 WCU each; Query 10/s")
-    run = verb("run", "events.toml", "--duration", "2", "--no-collect", "--out", "run")
-    assert run.code in (DONE, INVALID), run.err  # a busy machine's generator may have been the limit
-    totals = json.loads(Path("run/run.json").read_text(encoding="utf-8"))["totals"]
-    assert totals["attempts"] > 0
-    assert totals["errors"] == 0
-    again = verb("init", EXAMPLES / "events.json", "--out", "other.toml", "--locustfile", "events.py")
-    assert again.code == 2
-    assert "events.py exists" in again.err
 
 
 PLAIN = {

@@ -5,7 +5,7 @@ that cannot be read is reported, and the search goes on.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -53,17 +53,12 @@ class FoundRun:
     report: bool = False
 
 
-def find_runs(
-    folders: Sequence[Path], tell: Callable[[Sequence[Path]], Iterable[Path]] = iter
-) -> tuple[list[FoundRun], list[UnreadPlace]]:
-    """Return every run below the folders once, and what could not be read.
-
-    `tell` iterates over the paths and shows progress.
-    """
+def find_runs(folders: Sequence[Path]) -> tuple[list[FoundRun], list[UnreadPlace]]:
+    """Return every run below the folders once, and what could not be read."""
     problems: list[UnreadPlace] = []
     runs: list[FoundRun] = []
     run_folders = dict.fromkeys(run for folder in folders for run in _runs_below(folder, DEPTH, problems))
-    for folder in tell([*run_folders]):
+    for folder in run_folders:
         try:
             runs.append(_read(folder))
         except (FileProblem, OSError) as problem:

@@ -1,6 +1,5 @@
 """The verb init: write a scenario of a table of one's own, or a suite of such scenarios."""
 
-import os
 import time
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +10,7 @@ import click
 
 from keyheat.cli.options import Account, a_folder, a_path, give, in_json, typed_options
 from keyheat.flags import option, options_of, takes, values_of
-from keyheat.intake.scenario import Demand, scenario_text, with_locustfile
+from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.schedules import SCHEDULES
 from keyheat.masking import short_path
 from keyheat.numbers import some
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from keyheat.words import Constraint
 
 
+DAYS: Final = 14
+"""Days of metrics that --from-metrics reads."""
 FIRST_SESSION: Final = (
     "The first session becomes the baseline; if a case throttles unexpectedly, review it, then accept it."
 )
@@ -40,8 +41,6 @@ class InitOptions:
     diagnosis: Path | None = option(
         "take demand (and table, without SOURCE) of an incident", flag="--from-diagnosis", type=a_folder
     )
-    days: int = option("number of days of metrics to read", default=14, type=click.IntRange(1, 60))
-    locustfile: Path | None = option("write a load test in Python, too", type=a_path)
     demand: Demand = options_of(Demand)
     suite: str | None = option("write a suite of scenarios with this name", metavar="NAME")
     schedules: tuple[str, ...] = option(
@@ -78,7 +77,7 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     if options.schedules:
         raise click.UsageError("--schedule runs a suite: add --suite NAME")
     replayed = replayed_table(options.diagnosis) if options.diagnosis else None
-    table, account, locustfile = options.table, options.account, options.locustfile
+    table, account = options.table, options.account
     if replayed and not sources and table is None:
         path, source = options.diagnosis, replayed.source
     else:
@@ -88,22 +87,20 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     target = options.file or Path(f"{Path(chosen.name).name}.toml")
     if target.exists() and not options.force:
         raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
-    if locustfile is not None and locustfile.exists():
-        raise click.UsageError(f"{locustfile} exists and is never written over: choose another name")
     left_out = source.notes if options.only is not None else (*source.notes, *source.others)
     demand, notes = options.demand, [f"Not taken: {note}" for note in left_out]
     if options.from_metrics:
-        measured, assumed = measured_demand(chosen, options.days, values_of(account))
+        measured, assumed = measured_demand(chosen, DAYS, values_of(account))
         demand = replace(demand, measured=measured)
         notes += [assumed] if assumed else []
     if replayed:
         demand = replace(demand, measured=replayed.traffic)
     origin = f"{path.name} ({source.format})" if path else "the live table"
     constraint = replayed.verdict.constraint if replayed else None
-    text, differences = _write(chosen, demand, origin, target, locustfile, constraint)
+    text, differences = _write(chosen, demand, origin, target, constraint)
     notes += [f"Not taken: {note}" for note in (demand.measured.notes if demand.measured else ())]
     notes += [f"Warning: {difference}" for difference in differences]
-    return give(_answer(chosen, target, text, locustfile, notes), DONE)
+    return give(_answer(chosen, target, text, notes), DONE)
 
 
 def _described_in(sources: tuple[Path, ...], options: InitOptions) -> Path | None:
@@ -123,34 +120,24 @@ def _described_in(sources: tuple[Path, ...], options: InitOptions) -> Path | Non
 
 
 def _write(
-    table: "SourceTable", demand: Demand, origin: str, target: Path, locustfile: Path | None,
-    throttled_by: "Constraint | None",
-) -> tuple[str, list[str]]:  # fmt: skip
-    """Write the scenario, and the Locust file that was asked for.
+    table: "SourceTable", demand: Demand, origin: str, target: Path, throttled_by: "Constraint | None"
+) -> tuple[str, list[str]]:
+    """Write the scenario; give its text, and how its load differs from the measured one.
 
-    Gives the scenario's text, and how its load differs from the measured one. Nothing is written that the
-    next verb refuses.
+    Nothing is written that the next verb refuses.
     """
     from keyheat.bounds import parsed_toml
-    from keyheat.intake.locustfile import locustfile_text
     from keyheat.plan.plan import differences_of_replay
     from keyheat.runfiles import write_text
     from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import schema_beside
 
     text = scenario_text(table, demand, origin, schema_beside("scenario", target))
-    raw = parsed_toml(text)
-    scenario = scenario_from_dict(raw, str(target))
-    differences = []
+    scenario, differences = scenario_from_dict(parsed_toml(text), str(target)), list[str]()
     if demand.measured is not None:
         measured = demand.measured.asked_per_s
         differences = list(differences_of_replay(scenario, target.parent, throttled_by, measured))
         text = "".join(f"# {difference}\n" for difference in differences) + text
-    if locustfile is not None:
-        text = with_locustfile(text, os.path.relpath(locustfile, target.parent), raw["tasks"])
-        code = locustfile_text(table.name, target.name, raw["tasks"])
-        scenario_from_dict(parsed_toml(text), str(target))
-        write_text(locustfile, code)
     write_text(target, text)
     return text, differences
 
@@ -201,22 +188,17 @@ def _live(table: str, account: Account) -> "Source":
     return replace(source, tables=(scaled,))
 
 
-def _answer(
-    table: "SourceTable", target: Path, text: str, locustfile: Path | None, notes: list[str]
-) -> Answer:
+def _answer(table: "SourceTable", target: Path, text: str, notes: list[str]) -> Answer:
     """What was written, what it assumes, what was not taken, and the next commands."""
     from keyheat.scenario.scenario import ASSUMED
 
     assumed = [line.partition("  # ")[0].strip() for line in text.splitlines() if f"# {ASSUMED}" in line]
     lines = f"; {some(len(assumed), 'line')} assumed: look for {ASSUMED} in it" if assumed else ""
-    real = (
-        () if locustfile is None else (f"locust -f {short_path(locustfile)} --scenario {short_path(target)}",)
-    )
     return Answer(
         title=table.name,
         sentence=f"Scenario {short_path(target)}{lines}.",
         notes=(*notes, *table.remarks, *(f"Not taken: {note}" for note in table.notes)),
-        commands=(f"keyheat plan {short_path(target)}", f"keyheat simulate {short_path(target)}", *real),
+        commands=(f"keyheat plan {short_path(target)}", f"keyheat simulate {short_path(target)}"),
         data={
             "file": str(target), "table": table.name, "assumed": assumed, "not_taken": table.notes,
             "notes": table.remarks,

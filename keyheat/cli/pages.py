@@ -12,7 +12,7 @@ from keyheat.numbers import some
 from keyheat.runfiles import EVIDENCE, FILES, RUN
 from keyheat.show.answer import Answer
 from keyheat.show.console import bars, in_words
-from keyheat.show.progress import counted, working
+from keyheat.show.progress import working
 from keyheat.words import DONE, INVALID
 
 
@@ -72,9 +72,6 @@ def _write_csv(folder: Path, csv_dir: Path, *, show_keys: bool) -> int:
     return give(Answer(title="Frames", sentence=f"{files}.", notes=notes, data={"files": rows}), DONE)
 
 
-MANY = 30  # runs from which on it is shown how many are read
-
-
 @click.command()
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=a_path)
 @click.option("--out", "file", type=a_path, help="page  [default: runs.html in FOLDER]")
@@ -88,9 +85,7 @@ def runs(folders: tuple[Path, ...], file: Path | None) -> int:
     if absent := [str(folder) for folder in folders if not folder.is_dir()]:
         raise click.UsageError(f"no such folder: {', '.join(absent)}; the default is {OUT}")
     searched = folders or (OUT,)
-    runs_found, problems = find_runs(
-        searched, lambda runs: counted(runs, len(runs), "runs are read", bars) if len(runs) > MANY else runs
-    )
+    runs_found, problems = find_runs(searched)
     written = file or searched[0] / NAME
     answer = runs_answer(runs_found, problems, searched, written.parent)
     code = INVALID if problems else DONE

@@ -58,12 +58,11 @@ def _limits_of(target: str, region: str | None, profile: str | None) -> dict[str
     from keyheat.load.transport.endpoint_pages import scale_at
     from keyheat.load.transport.target import target_at
 
-    if target == "aws":
-        clients = boto3_clients(region=region or os.environ.get("AWS_REGION"), profile=profile)
-        region = region_of(clients)
-        return {"quotas": account_quotas(clients), "region": region, "scale": 1.0}
-    there = target_at(target, region=region)
-    clients = boto3_clients(region=there.region, profile=profile, endpoint_url=there.url, local=there.local)
-    if there.local:
-        return {"quotas": account_quotas(clients), "scale": scale_at(there)}
-    return {"quotas": account_quotas(clients), "region": there.region, "scale": 1.0}
+    there = None if target == "aws" else target_at(target, region=region)
+    region = (region or os.environ.get("AWS_REGION")) if there is None else there.region
+    url, local = (None, False) if there is None else (there.url, there.local)
+    clients = boto3_clients(region=region, profile=profile, endpoint_url=url, local=local)
+    limits: dict[str, Any] = {"quotas": account_quotas(clients)}
+    if there is not None and local:
+        return limits | {"scale": scale_at(there)}
+    return limits | {"region": region_of(clients), "scale": 1.0}

@@ -14,12 +14,11 @@ from keyheat.cli.simulate import (
     NOT_STARTED,
     How,
     diagnosed,
+    end_series,
     exit_code_of,
     jobs_in,
     say_outcome,
-    side_by_side,
     simulated,
-    tell_runs,
 )
 from keyheat.flags import option, options_of, takes
 from keyheat.load.run import launch
@@ -28,7 +27,7 @@ from keyheat.masking import masked
 from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem
 from keyheat.runs.claims import hold
 from keyheat.scenario.variants import at_scale, write_scenario
-from keyheat.show.console import bars, err, out, strong
+from keyheat.show.console import bars, err
 from keyheat.simulator.alterations import check_shards
 from keyheat.simulator.jobs import Job, clear, find_scenario, find_scenarios, is_done
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
@@ -77,9 +76,7 @@ def run(scenarios: tuple[str, ...], settings: tuple[str, ...], load: LoadOptions
     options += agreed(jobs, load.target, load.guards, prices=load.priced.prices)
     how = How(target=load.target, options=tuple(options), quick=load.quick, brief=len(jobs) > 1)
     codes = in_turn(jobs, how)
-    code = codes[-1] if codes[-1] in NOT_STARTED else max(codes)
-    tell_runs(jobs, codes, code, page=side_by_side(jobs))
-    return code
+    return end_series(jobs, codes, codes[-1] if codes[-1] in NOT_STARTED else max(codes))
 
 
 def make_run(job: Job, how: How, *, of_series: tuple[int, int] | None = None) -> int:
@@ -199,28 +196,23 @@ def _check_ended(folder: Path, output: str) -> None:
 # demo
 
 DEMO: Final = ("hotkey", "datekey", "sharded", "too-small")
-LEAST_SCALE: Final = 1 / 16
-"""About 16 requests/s for a scenario."""
+LEAST_SCALE, MOST_SCALE = 1 / 16, 1.0
+"""Shares of demand and tables; the least is about 16 requests/s for a scenario."""
 
 
 @click.command()
 @click.option("--out", "folder", type=a_path, default=OUT / "demo", show_default=True)
-@click.option(
-    "--scale", type=click.FloatRange(LEAST_SCALE, 1), default=1.0, show_default=True,
-    help="start at this share of demand and tables",
-)  # fmt: skip
 @in_json("the runs and what came out")
-def demo(folder: Path, scale: float) -> int:
+def demo(folder: Path) -> int:
     """Run four scenarios on the local endpoint: four reports and one index page (about 2 minutes).
 
     They run at the same time on two cores or more. If the machine cannot send a load evenly, demand and table
     are halved, and it runs again.
     """
     from keyheat.load.record.generator import machine
-    from keyheat.show.compare import INDEX, write_comparison
 
     click.get_current_context().with_resource(hold(folder))
-    cores, how = int(machine()["cores"]), How(show_keys=True, brief=True)
+    cores, how, scale = int(machine()["cores"]), How(show_keys=True, brief=True), MOST_SCALE
     jobs, codes, spoiled = dict[str, Job](), dict[str, int](), [*DEMO]
     while True:
         again = {name: _scaled(name, folder / name, scale) for name in spoiled}
@@ -237,10 +229,7 @@ def demo(folder: Path, scale: float) -> int:
         err.print(f"{SAID}{busy}: demand and tables are halved, to scale {scale:g}")
     # A slow machine is no failure of the demo: an invalid verdict says so itself.
     code = max(DONE if name in spoiled and ended == INVALID else ended for name, ended in codes.items())
-    write_comparison(folder / INDEX, [folder / name for name in DEMO], datetime.now(UTC))
-    tell_runs([*jobs.values()], [*codes.values()], code, page=str(folder / INDEX))
-    out.print(strong("\nAll four side by side: ", folder / INDEX))
-    return code
+    return end_series([*jobs.values()], [*codes.values()], code)
 
 
 def _scaled(name: str, folder: Path, scale: float) -> Job:

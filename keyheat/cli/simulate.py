@@ -101,15 +101,23 @@ def say_outcome(run: "ReportRun", folder: Path, how: How) -> None:
     out.print(strong("\nReport: ", report) if report.exists() else strong("\nFiles: ", folder), end="\n\n")
 
 
-def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: object) -> None:
-    """Print the runs in order as one JSON value, if --json was given.
+def end_series(jobs: Sequence[Job], codes: Sequence[int], code: int) -> int:
+    """Write the page of several runs, print them in order as JSON if --json was given; return `code`.
 
-    `codes` are their exit codes; a run that was not begun has none. `more` is added as it is.
+    `codes` are their exit codes; a run that was not begun has none.
     """
+    page, done = None, [job.folder for job in jobs if is_done(job)]
+    if len(jobs) > 1 and done:
+        from keyheat.show.compare import INDEX, write_comparison  # half a second, once the runs are over
+
+        page = jobs[0].folder.parent / INDEX
+        write_comparison(page, done, datetime.now(UTC))
+        out.print(strong("Side by side: ", page))
     if not in_words():
         ended = [*codes, *[None] * (len(jobs) - len(codes))]
         runs = [_run_data(job, ended[number]) for number, job in enumerate(jobs)]
-        print_json({"format": FORMAT, "exit_code": code, "runs": runs, **more})
+        print_json({"format": FORMAT, "exit_code": code, "runs": runs, "page": page})
+    return code
 
 
 def _run_data(job: Job, code: int | None) -> dict[str, object]:
@@ -125,19 +133,6 @@ def _run_data(job: Job, code: int | None) -> dict[str, object]:
         "summary": read_summary(job.folder) if there else None,
         "diagnosis": read_diagnosis(job.folder / FILES[DIAGNOSIS]) if there else None,
     }
-
-
-def side_by_side(jobs: Sequence[Job]) -> str | None:
-    """Write the page of several runs; gives its path, None if there are not several."""
-    runs = [job.folder for job in jobs if is_done(job)]
-    if len(jobs) == 1 or not runs:
-        return None
-    from keyheat.show.compare import INDEX, write_comparison  # half a second, once the runs are over
-
-    page = jobs[0].folder.parent / INDEX
-    write_comparison(page, runs, datetime.now(UTC))
-    out.print(strong("Side by side: ", page))
-    return str(page)
 
 
 def jobs_in(
@@ -235,7 +230,7 @@ def simulate(scenarios: tuple[str, ...], settings: tuple[str, ...], options: Sim
     )  # fmt: skip
     diagnoses = [simulated(job, how, seed=options.seed) for job in jobs]
     codes = list(map(exit_code_of, diagnoses))
-    tell_runs(jobs, codes, max(codes), page=side_by_side(jobs))
+    code = end_series(jobs, codes, max(codes))
     for diagnosis in diagnoses:
         say_problems(diagnosis)
-    return max(codes)
+    return code

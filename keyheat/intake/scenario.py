@@ -67,15 +67,6 @@ def scenario_text(table: SourceTable, demand: Demand, source: str, schema: str |
     return "\n".join(_lines(table, demand, source, schema)) + "\n"
 
 
-def with_locustfile(text: str, path: str, tasks: Sequence[Mapping[str, Any]]) -> str:
-    """Replace a scenario's tasks by the Locust file at a relative `path`."""
-    head = text.partition("\n[[tasks]]")[0].rstrip("\n")
-    total = sum(task["per_s"] for task in tasks)
-    loadtest = f"loadtest = {_quoted(path if path.startswith('.') else f'./{path}')}"
-    head = re.sub(r"(?m)^(question = .*)$", lambda match: f"{match[1]}\n{loadtest}", head, count=1)
-    return f"{head}\nrequests_per_s = {_number(round(total, 3))}  # of all tasks together\n"
-
-
 def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) -> Iterator[str]:
     spec = table_of(table.description)
     if schema:
