@@ -109,7 +109,7 @@ def test_a_gate_that_fails_is_exit_code_1_and_its_runs_have_reports(verb: Verb) 
     said = verb("regress", suite(DEARER), "--out", "dear")
     assert said.code == 1
     assert said.says("short regressed: 1 of 2 gates failed.")
-    assert said.says("too-small, units_per_operation.write 8 units before, 16 units now (100 % more")
+    assert said.says("too-small, units_per_operation.write 8 units before, 16 units now (+100 %")
     assert said.says("too-small fails 1 gate: units of one write: 8 units, now 16 units.")
     assert said.says("Changed: load.item_bytes 8,000 → 16,000 (too-small).")
     assert [one.verdict for one in sessions()] == ["regressed", "baseline"]

@@ -144,7 +144,7 @@ def _write(
 
 def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
     """Write a suite with its schedules; tells what was written, and the next command."""
-    from keyheat.regression.own_suite import write_suite
+    from keyheat.regression.suite import write_suite
 
     name, schedules = options.suite or "", options.schedules
     if name.endswith(".toml"):

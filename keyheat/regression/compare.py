@@ -12,7 +12,8 @@ The confidence applies to the whole suite: with 99 % and ten intervals, each has
 number for a reason better than any number (nothing throttled) is infinitely better, or worse.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isclose, isfinite
 from statistics import fmean, geometric_mean, median
@@ -23,9 +24,8 @@ from keyheat.addresses import on_this_machine
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence, Measure
 from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import percent, some
-from keyheat.regression.labels import judge_labels, labels_of
-from keyheat.regression.outcome import LABELS, Decision, Gate, GateFinding, is_noisy
-from keyheat.regression.phrases import between, points, relative, step, value
+from keyheat.regression.outcome import LABELS, WORST_FIRST, Decision, Gate, GateFinding, is_noisy
+from keyheat.regression.phrases import between, label_words, relative, step, value
 from keyheat.regression.statistics import LEAST_RUNS, Interval, interval_of, repetitions_to_tell
 from keyheat.runfiles import SIMULATED
 
@@ -39,9 +39,6 @@ LEAST_DRAWN: Final = 0.02
 LEAST_CHANGED: Final = 0.05
 """The same after a change of table or design, which changes the accepted items."""
 LEAST_SHARE: Final = 0.01  # a ratio to a smaller share is useless
-OF_THE_MACHINE: Final = (
-    "a local endpoint may differ by its machine; paired = true reruns the baseline beside it"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,19 +107,15 @@ class Comparison:
 
     def finding(self, decision: Decision, because: str, **numbers: Any) -> GateFinding:
         """Build the finding; both numbers are unknown if not given."""
-        counts = (len(self.before), len(self.after))
+        counts = (len(self.first or self.before), len(self.last or self.after))
         fields = {"before": None, "after": None, "repetitions": counts} | numbers
         return GateFinding(case=self.case, gate=self.gate, decision=decision, because=f"{because}.", **fields)
 
 
 def judge(
-    gates_by_case: Mapping[str, Sequence[Gate]],
-    before: Runs,
-    after: Runs,
-    *,
-    in_turns: bool = False,
+    gates_by_case: Mapping[str, Sequence[Gate]], before: Runs, after: Runs, *, in_turns: bool = False,
     changed: Collection[str] = (),
-) -> tuple[GateFinding, ...]:
+) -> tuple[GateFinding, ...]:  # fmt: skip
     """Decide each gate of each case, in order.
 
     `in_turns`: the runs of both sides alternated, on the same machine. `changed`: cases with a changed table
@@ -175,8 +168,8 @@ def _finding(sides: Comparison, tests: int) -> GateFinding:
         return sides.finding("missing", f"There is no valid run {' and none '.join(lacking)}")
     if sides.gate.measure == LABELS:
         pairs = _pairs(sides.before, sides.after) if sides.simulated else []
-        decision, words = judge_labels(pairs or [(sides.before, sides.after)])
-        return sides.finding(decision, words, before=labels_of(sides.before), after=labels_of(sides.after))
+        decision, words = _judge_labels(pairs or [(sides.before, sides.after)])
+        return sides.finding(decision, words, before=_labels_of(sides.before), after=_labels_of(sides.after))
     if not sides.first or not sides.last:
         return _without_values(sides)
     if exact := sides.exact:
@@ -194,13 +187,12 @@ def _without_values(sides: Comparison) -> GateFinding:
     if not sides.first and not sides.last:
         return sides.finding("undecided", f"Neither side has {name}{reason}")
     if sides.last and any(name not in run.measures and name not in run.absent for run in sides.before):
-        return sides.finding(
-            "undecided",
-            f"The baseline is older than {name}; now it is {_middle_text(sides, sides.last)}",
-            after=_middle(sides.last),
-        )  # fmt: skip
+        because = (
+            f"The baseline is older than {name}; now it is {value(_middle(sides.last), sides.gate.measure)}"
+        )
+        return sides.finding("undecided", because, after=_middle(sides.last))
     lacking, there, side = ("before", "after", sides.last) if sides.last else ("after", "before", sides.first)
-    because = f"No run {lacking} has {name}{reason}; {there} it was {_middle_text(sides, side)}"
+    because = f"No run {lacking} has {name}{reason}; {there} it was {value(_middle(side), name)}"
     return sides.finding("missing", because, **{there: _middle(side)})
 
 
@@ -253,30 +245,51 @@ def _change(sides: Comparison, before: Value, after: Value) -> str:
     first, last = (value(side.text, sides.gate.measure) for side in (before, after))
     if _all_equal((before, after)):
         return f"{last} as before"
-    words = f"{first} before, {last} now"
-    if by := _by(sides, before, after):
-        words += f" ({by})"
+    words, finite = f"{first} before, {last} now", isfinite(before.number + after.number)
+    if finite:
+        ratio = relative(after.number / before.number - 1) if before.number else ""
+        words += f" ({step(before.number, after.number, sides.gate.measure) or ratio})"
     least, floor = sides.gate.least_effect, sides.measure.floor
-    if isfinite(before.number + after.number) and max(before.number, after.number) <= floor:
+    if finite and max(before.number, after.number) <= floor:
         return f"{words}, and nothing up to {value(floor, sides.gate.measure)} counts"
     return f"{words}, and changes up to {percent(least)} do not count" if least else words
 
 
-def _by(sides: Comparison, before: Value, after: Value) -> str:
-    """By how much a measure changed, relative to what it was; of a share in percentage points as well.
+# Labels
 
-    A ratio to hardly anything is useless, and left out.
-    """
-    by = step(before.text, after.text, sides.gate.measure)
-    if not (isfinite(before.number) and isfinite(after.number) and before.number):
-        return by
-    more = "more" if after.number > before.number else "less"
-    ratio = f"{percent(abs(after.number / before.number - 1))} {more}"
-    if sides.measure.unit != "share":
-        return by or ratio
-    by = points(after.number - before.number)
-    hardly = min(before.number, after.number) < min(sides.measure.floor, LEAST_SHARE)
-    return by if hardly else f"{by}, {ratio}"
+
+def _judge_labels(pairs: Sequence[tuple[Sequence[RunSummary], Sequence[RunSummary]]]) -> tuple[Decision, str]:
+    """Decide worse for a new label, better for a lost one, in any pair of sides; explain."""
+    changes = [change for before, after in pairs for change in _label_changes(before, after)]
+    decision: Decision = min((kind for kind, _ in changes), key=WORST_FIRST.index, default="same")
+    words = "; ".join(dict.fromkeys(words for kind, words in changes if kind == decision))
+    return decision, words[:1].upper() + words[1:] or "The same labels as before"
+
+
+def _label_changes(
+    before: Sequence[RunSummary], after: Sequence[RunSummary]
+) -> Iterator[tuple[Decision, str]]:
+    """Labels that most runs of one side have, and most of the other lack."""
+    had, has = (Counter(label for run in side for label in run.labels) for side in (before, after))
+    for label in sorted({*had, *has}):
+        was, now = 2 * had[label] > len(before), 2 * has[label] > len(after)
+        if now and not had[label]:
+            yield "worse", f"{label_words(label)} is new, in {_of_runs(has[label], after)}"
+        elif was and not has[label]:
+            yield "better", f"{label_words(label)} is gone; it was in {_of_runs(had[label], before)}"
+        elif was != now:
+            counts = f"{had[label]} of {len(before)} before, {has[label]} of {len(after)} now"
+            yield "undecided", f"{label_words(label)} comes and goes: {counts}"
+
+
+def _of_runs(count: int, runs: Sequence[RunSummary]) -> str:
+    return "the only run" if len(runs) == 1 else f"{count} of {len(runs)} repetitions"
+
+
+def _labels_of(runs: Sequence[RunSummary]) -> str:
+    """Labels that most runs have, else `none`."""
+    counts = Counter(label for run in runs for label in run.labels)
+    return ", ".join(sorted(label for label, count in counts.items() if 2 * count > len(runs))) or "none"
 
 
 # With noise
@@ -284,7 +297,7 @@ def _by(sides: Comparison, before: Value, after: Value) -> str:
 
 def _by_kind(sides: Comparison) -> GateFinding:
     """Decide by whether runs have a number, if all runs of each side agree."""
-    numbers = {"before": _middle(sides.first), "after": _middle(sides.last), **_counts(sides)}
+    numbers = {"before": _middle(sides.first), "after": _middle(sides.last)}
     both = (sides.first, sides.last)
     first, last = ({0.0 if isfinite(run.number) else run.number for run in side} for side in both)
     words = f"{_kinds(sides, sides.first)} before, {_kinds(sides, sides.last)} now"
@@ -303,15 +316,15 @@ def _kinds(sides: Comparison, side: Side) -> str:
     """A side as text: no throttles in 2 of 5 runs, else 12 s."""
     lacking = [run for run in side if run.why]
     if not lacking:
-        return _middle_text(sides, side)
+        return value(_middle(side), sides.gate.measure)
     finite = [run for run in side if not run.why]
-    numbers = f", else {_middle_text(sides, finite)}" if finite else ""
+    numbers = f", else {value(_middle(finite), sides.gate.measure)}" if finite else ""
     return f"{lacking[0].text} in {len(lacking)} of {some(len(side), 'run')}{numbers}"
 
 
 def _by_interval(sides: Comparison, tests: int) -> GateFinding:
-    first, last = (_raise_to_floor(sides.measure, side) for side in (sides.first, sides.last))
-    numbers = {"before": _typical(sides, sides.first), "after": _typical(sides, sides.last), **_counts(sides)}
+    first, last = (_raised(sides, side) for side in (sides.first, sides.last))
+    numbers = {"before": _typical(sides, sides.first), "after": _typical(sides, sides.last)}
     before, after = (value(numbers[side], sides.gate.measure) for side in ("before", "after"))
     values = f"{before} before, {after} now"
     if min(len(first), len(last)) < LEAST_RUNS:
@@ -320,7 +333,7 @@ def _by_interval(sides: Comparison, tests: int) -> GateFinding:
     level = 1 - (1 - sides.gate.confidence) / max(1, tests)
     floor = sides.measure.floor if sides.measure.unit == "s" else 0.0
     unsure = max(floor / 2 / fmean(side) for side in (first, last))
-    interval = _interval(first, last, level, unsure, paired=sides.paired)
+    interval = interval_of(first, last, level, least_spread=unsure, paired=sides.paired)
     within = between(interval.low, interval.high)
     change = f"{relative(interval.change)} ({within})" if within else "the size of the change is unknown"
     change = relative(interval.change) if interval.low == interval.high else change
@@ -328,24 +341,12 @@ def _by_interval(sides: Comparison, tests: int) -> GateFinding:
     decision = _decided_by(interval, sides)
     why = _why(sides, decision, interval, level)
     if sides.of_the_machine:
-        decision, why = "undecided", f"; {OF_THE_MACHINE}"
+        decision = "undecided"
+        why = "; a local endpoint may differ by its machine; paired = true reruns the baseline beside it"
     return sides.finding(
         decision, f"{values}: {change}{why}", change=interval.change, low=interval.low, high=interval.high,
         **numbers,
     )  # fmt: skip
-
-
-def _interval(
-    first: Sequence[float], last: Sequence[float], level: float, unsure: float, *, paired: bool
-) -> Interval:
-    """Interval by groups; for pairs, the narrower of groups and pairs, each with half of the error."""
-    if not paired:
-        return interval_of(first, last, level, least_spread=unsure)
-    both = [
-        interval_of(first, last, (1 + level) / 2, least_spread=unsure, paired=pairs)
-        for pairs in (False, True)
-    ]
-    return min(both, key=lambda x: (1 + x.high) / (1 + x.low) if x.low > -1 else inf)
 
 
 def _decided_by(interval: Interval, sides: Comparison) -> Decision:
@@ -372,19 +373,16 @@ def _why(sides: Comparison, decision: Decision, interval: Interval, level: float
     return f"; too noisy to tell {percent(least)} with {some(runs, 'repetition')}: {enough} are enough"
 
 
-def _counts(sides: Comparison) -> dict[str, Any]:
-    return {"repetitions": (len(sides.first), len(sides.last))}
-
-
-def _raise_to_floor(measure: Measure, side: Side) -> list[float]:
-    return [max(run.number, measure.floor) for run in side]
+def _raised(sides: Comparison, side: Side) -> list[float]:
+    """The numbers, at least the measure's floor, since 0 has no logarithm."""
+    return [max(run.number, sides.measure.floor) for run in side]
 
 
 def _typical(sides: Comparison, side: Side) -> float:
     """The number for a side: the geometric mean, or the median if that is below the floor."""
     middle = median(run.number for run in side)
     whole = middle and middle >= sides.measure.floor
-    return geometric_mean(_raise_to_floor(sides.measure, side)) if whole else middle
+    return geometric_mean(_raised(sides, side)) if whole else middle
 
 
 def _middle(side: Side) -> float | str:
@@ -393,7 +391,3 @@ def _middle(side: Side) -> float | str:
     if 2 * len(finite) >= len(side):
         return median(finite)
     return next(run.text for run in side if run.why)
-
-
-def _middle_text(sides: Comparison, side: Side) -> str:
-    return value(_middle(side), sides.gate.measure)

@@ -134,13 +134,8 @@ def step(before: float | str | None, after: float | str | None, measure: str) ->
     if min(before, after) >= floor and before:
         return ""
     if measure in MEASURES and MEASURES[measure].unit == "share":
-        return points(after - before)
+        return f"{'+' if after > before else '-'}{measured(abs(after - before) * 100)} percentage points"
     return f"{'+' if after > before else '-'}{value(abs(after - before), measure)}"
-
-
-def points(by: float) -> str:
-    """A difference of shares: +1.06 percentage points."""
-    return f"{'+' if by > 0 else '-'}{measured(abs(by) * 100)} percentage points"
 
 
 def between(low: float, high: float) -> str:

@@ -35,9 +35,20 @@ def interval_of(
 ) -> Interval:  # fmt: skip
     """Interval of the change between two groups of positive numbers, by Student's t on logarithms.
 
-    Groups are compared by Welch's t, pairs by their differences. `least_spread`, the resolution of a clock,
-    is the minimum spread of a number. Each side has `LEAST_RUNS` or more.
+    For pairs it is the narrower one of groups and of differences, each with half of the error.
+    `least_spread`, the resolution of a clock, is the minimum spread of a number. Each side has `LEAST_RUNS`
+    or more.
     """
+    if paired:
+        both = [_interval(before, after, (1 + level) / 2, least_spread, paired=way) for way in (False, True)]
+        return min(both, key=lambda x: (1 + x.high) / (1 + x.low) if x.low > -1 else inf)
+    return _interval(before, after, level, least_spread, paired=False)
+
+
+def _interval(
+    before: Sequence[float], after: Sequence[float], level: float, least_spread: float, *, paired: bool
+) -> Interval:
+    """Welch's t for groups, Student's t of the differences for pairs."""
     from scipy.special import stdtrit  # an extra, and slow to load
 
     first, last = ([log(number) for number in side] for side in (before, after))
@@ -61,7 +72,6 @@ def _change_of(apart: float) -> float:
 
 def repetitions_to_tell(effect: float, spread: float, level: float) -> int | None:
     """Fewest runs per side whose interval usually extends no further than the effect."""
-    import numpy as np
     from scipy.special import stdtrit
 
     runs = np.arange(LEAST_RUNS, MOST_RUNS + 1)

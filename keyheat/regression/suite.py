@@ -1,4 +1,4 @@
-"""Suites: cases, each a scenario on a target, and their gates.
+"""Suites: cases, each a scenario on a target, and their gates; and a suite of a user's own scenarios.
 
 `load_suite` returns a frozen `Suite` with every scenario loaded, or raises `SuiteError` with the mistakes in
 the file, or else those in its scenarios.
@@ -6,7 +6,6 @@ the file, or else those in its scenarios.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,14 +14,16 @@ from pydantic import ValidationError
 
 from keyheat.analysis.measures import CAPACITY_USED, MEASURES
 from keyheat.bounds import NotAccepted, parsed_toml, text_of
+from keyheat.intake.schedules import repository_of, schedule_files
+from keyheat.intake.suite import scenarios_among, states_format, suite_text
 from keyheat.masking import short_path
 from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate, is_noisy
 from keyheat.regression.suite_spec import PATTERNS, CaseSpec, RunSpec, SuiteSpec
-from keyheat.runfiles import SIMULATED
+from keyheat.runfiles import SIMULATED, write_text
 from keyheat.scenario.scenario import FORMAT as SCENARIO_FORMAT
-from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
+from keyheat.scenario.scenario import SCENARIOS, SUITE_FORMAT, Scenario, ScenarioError, load_scenario
 from keyheat.scenario.variants import overridden
-from keyheat.shipped import shipped
+from keyheat.shipped import schema_beside, shipped
 from keyheat.simulator.dryrun.ask import check_file
 from keyheat.validation import mistakes
 from keyheat.words import Constraint
@@ -34,6 +35,15 @@ REPETITIONS: Final = 5  # default for statistical gates
 LEAST_REPETITIONS: Final = 2  # one run has no spread
 A_SCENARIO: Final = (
     "this is a scenario, not a suite: `keyheat init {path} --suite NAME` writes a suite of it @ $.format"
+)
+USUAL: Final = Path("keyheat")
+"""Default folder of a user's scenarios; else the current one."""
+NOT_IN_IT: Final = (
+    "{scenario} is not in {suite}, which is kept: add a case there, or delete the suite to "
+    "start again @ SOURCE"
+)
+NO_SCENARIO: Final = (
+    "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABLE.toml` writes one @ SOURCE"
 )
 OF_LIMITS: Final = (THROTTLE_SHARE, *CAPACITY_USED)  # also gates of simulated cases
 DEFAULT_GATES: Final = tuple(Gate(measure=name) for name in (LABELS, *MEASURES))
@@ -126,68 +136,38 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
     try:
         spec = SuiteSpec.model_validate(raw)
     except ValidationError as error:
-        errors = mistakes(error, PATTERNS, SuiteSpec)
-        for number, case in _valid_cases(raw):
-            _scenario_of(case, path, number, errors)
-        raise SuiteError(str(path), errors) from error
-    errors = []
-    scenarios = [_scenario_of(case, path, number, errors) for number, case in enumerate(spec.cases)]
-    cases = [
-        _case(case, spec, scenario, file)
-        for case, (scenario, file) in zip(spec.cases, scenarios, strict=True)
-        if scenario is not None
-    ]
-    errors += _check_fields(cases, spec) if len(cases) == len(spec.cases) else []
+        raise SuiteError(str(path), mistakes(error, PATTERNS, SuiteSpec)) from error
+    errors: list[str] = []
+    cases = [_case(case, spec, path, number, errors) for number, case in enumerate(spec.cases)]
+    known = tuple(case for case in cases if case is not None)
+    errors += _check_fields(known, spec) if len(known) == len(cases) else []
     if errors:
         raise SuiteError(str(path), errors)
-    return Suite(name=spec.name, question=spec.question, path=path, cases=tuple(cases), run=spec.run)
+    return Suite(name=spec.name, question=spec.question, path=path, cases=known, run=spec.run)
 
 
-def _valid_cases(raw: dict[str, Any]) -> Iterator[tuple[int, CaseSpec]]:
-    """The cases of a suite with mistakes that have none themselves, by their number."""
-    content = raw.get("cases")
-    for number, case in enumerate(content if isinstance(content, list) else ()):
-        with suppress(ValidationError):
-            yield number, CaseSpec.model_validate(case)
-
-
-def _scenario_of(case: CaseSpec, suite: Path, number: int, errors: list[str]) -> tuple[Scenario | None, Path]:
-    """The scenario of a case with its settings, and its file; mistakes go to `errors`."""
-    named, location = case.scenario, f"$.cases[{number}]"
+def _case(case: CaseSpec, spec: SuiteSpec, suite: Path, number: int, errors: list[str]) -> SuiteCase | None:
+    """A case with its scenario; None if that has mistakes, which go to `errors`."""
+    named, location, field = case.scenario, f"$.cases[{number}]", "scenario"
     is_path = named.endswith(FILES) or "/" in named
     path = suite.parent / named if is_path else SCENARIOS / f"{named}.toml"
     try:
-        if not path.is_file():
-            errors.append(f"{_missing_message(named, path, is_path=is_path)} @ {location}.scenario")
-            return None, path
+        path.stat()
         scenario = load_scenario(path)
+        field = "set"
+        scenario = overridden(scenario, case.set, str(path))
     except ScenarioError as error:
-        errors += [_locate(line, path, f"{location}.scenario") for line in error.errors]
-        return None, path
-    except (OSError, ValueError):  # a name that no file can have
-        errors.append(f"{_missing_message(named, path, is_path=is_path)} @ {location}.scenario")
-        return None, path
-    try:
-        return overridden(scenario, case.set, str(path)), path
-    except ScenarioError as error:
-        errors += [_locate(line, path, f"{location}.set") for line in error.errors]
-        return None, path
-
-
-def _locate(mistake: str, path: Path, location: str) -> str:
-    """A scenario's mistake, with its location in the suite."""
-    message, _, where = mistake.rpartition(" @ ")
-    return f"{message} @ {location}" if where == "--set" else f"in {path.name}: {mistake} of {location}"
-
-
-def _missing_message(named: str, path: Path, *, is_path: bool) -> str:
-    if is_path:
-        return f"no file {path}: a scenario's path is relative to the suite's folder"
-    names = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
-    return f"no scenario {named!r}; use one of {names}, or a path such as ./mine.toml"
-
-
-def _case(case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> SuiteCase:
+        errors += [_locate(line, path, f"{location}.{field}") for line in error.errors]
+        return None
+    except (OSError, ValueError):  # among them a name that no file can have
+        ours = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
+        missing = (
+            f"no file {path}: a scenario's path is relative to the suite's folder"
+            if is_path
+            else f"no scenario {named!r}; use one of {ours}, or a path such as ./mine.toml"
+        )
+        errors.append(f"{missing} @ {location}.scenario")
+        return None
     target = case.target or spec.target
     stated = spec.repetitions if case.repetitions is None else case.repetitions
     gates = spec.gates if case.gates is None else case.gates
@@ -200,11 +180,16 @@ def _case(case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> Su
     )  # fmt: skip
 
 
+def _locate(mistake: str, path: Path, location: str) -> str:
+    """A scenario's mistake, with its location in the suite."""
+    message, _, where = mistake.rpartition(" @ ")
+    return f"{message} @ {location}" if where == "--set" else f"in {path.name}: {mistake} of {location}"
+
+
 def _check_fields(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
     """Check rules across fields."""
     if spec.run.table is not None and all(case.simulated for case in cases):
         yield "every case is simulated, on its scenario's own table: add a target or drop table @ $.run.table"
-    yield from _check_timed_gates(cases, spec)
     often = Counter(case.name for case in cases)
     for number, case in enumerate(cases):
         here = f"$.cases[{number}]"
@@ -234,16 +219,55 @@ def _check_runnable(case: SuiteCase, here: str) -> Iterator[str]:
         yield from (f"in {case.path.name}: {line} of {here}.scenario" for line in error.errors)
 
 
-def _check_timed_gates(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
-    """Reject gates on service times whose cases are all simulated: a simulated run takes no time."""
-    common = [case for case, stated in zip(cases, spec.cases, strict=True) if stated.gates is None]
-    places = [("$", spec.gates, common)]
-    places += [(f"$.cases[{n}]", case_spec.gates, [cases[n]]) for n, case_spec in enumerate(spec.cases)]
-    for location, gates, cases_with_gates in places:
-        for number, gate in enumerate(gates or ()):
-            timed = gate.measure != LABELS and MEASURES[gate.measure].unit == "ms"
-            if timed and cases_with_gates and all(case.simulated for case in cases_with_gates):
-                yield (
-                    f"{gate.measure} is measured of real loads only, but all its cases are simulated: change "
-                    f"the target, or remove the gate @ {location}.gates[{number}].measure"
-                )
+# A suite of a user's own scenarios
+
+
+def write_suite(
+    name: str, places: Sequence[Path], schedules: Sequence[str], file: Path | None, *, force: bool
+) -> tuple[Suite, list[Path]]:
+    """Write the suite and its schedules; return it and the files. Raises `SuiteError` before writing.
+
+    `force` overwrites schedules, but never a suite.
+    """
+    sources = list(places) or [USUAL if USUAL.is_dir() else Path()]
+    folder = sources[0] if sources[0].is_dir() else sources[0].parent
+    target = file or folder / f"{name}.toml"
+    kept = states_format(target, SUITE_FORMAT)
+    scenarios = scenarios_among(sources) if places or not kept else []
+    if not kept and not scenarios:
+        raise SuiteError(short_path(target), [NO_SCENARIO.format(folder=sources[0])])
+    if not kept and target.exists():
+        raise SuiteError(
+            short_path(target), [f"{short_path(target)} exists and is not a suite: choose another --out"]
+        )
+    text = "" if kept else suite_text(name, scenarios, target, schema_beside("suite", target))
+    suite = load_suite(target) if kept else suite_from_dict(_from_here(text, target), target)
+    inside = {case.path.resolve() for case in suite.cases}
+    errors = [
+        NOT_IN_IT.format(scenario=short_path(scenario), suite=short_path(target))
+        for scenario in scenarios
+        if kept and scenario.resolve() not in inside
+    ]
+    files = {} if kept else {target: text}
+    for schedule in schedules:
+        try:
+            for path, content in schedule_files(schedule, target, repository_of(Path.cwd())).items():
+                if path.exists() and path.read_bytes() != content.encode() and not force:
+                    errors.append(f"{short_path(path)} exists: add --force to write over it")
+                elif not path.exists() or path.read_bytes() != content.encode():
+                    files[path] = content
+        except ValueError as error:
+            errors.append(f"{error} @ --schedule {schedule}")
+    if errors:
+        raise SuiteError(short_path(target), errors)
+    for path, content in files.items():
+        write_text(path, content)
+    return suite, list(files)
+
+
+def _from_here(text: str, target: Path) -> dict[str, Any]:
+    """The suite's content with paths from the current folder: the suite's folder may not exist yet."""
+    raw = parsed_toml(text)
+    for case in raw["cases"]:
+        case["scenario"] = str((target.parent / case["scenario"]).resolve())
+    return raw

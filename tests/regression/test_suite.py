@@ -103,12 +103,6 @@ def test_a_scenario_is_a_name_of_ours_or_a_file_beside_the_suite(tmp_path: Path)
     assert found.cases[0].path == tmp_path / "down" / "own.toml"
 
 
-def test_mistakes_of_scenarios_are_said_beside_those_of_the_file(tmp_path: Path) -> None:
-    mistake, other = mistakes(tmp_path, f"repetition = 3\n{case('hotkeys')}")
-    assert mistake == "unknown field, did you mean repetitions? @ $.repetition"
-    assert other.endswith(" @ $.cases[0].scenario")
-
-
 def gate(measure: str, of: str = "") -> str:
     return f'[[{of}gates]]\nmeasure = "{measure}"\n'
 
@@ -132,8 +126,6 @@ MISTAKES = {
     "auto scaling that is loaded": case("auto-scaling-late", target="local"),
     "no such load test": case(set=['loadtest="nothing"']),
     "no such file": case("./none.toml"),
-    "a latency of simulations": gate("p99_ms") + case() + case("sharded", target="local", gates=[]),
-    "a latency of one simulation": 'target = "local"\n' + case(target="simulated") + gate("p99_ms", "cases."),
     "a number of cases": "cases = 3\n",
     "no cases": "",
     # A file agrees to nothing in place of a person, and a table is loaded by cases that load one only.
