@@ -59,7 +59,6 @@ OF_OPTIONS = {
     "simulate hotkey --prices there.toml": "missing @ $.as_of",
     "diagnose a --last 3x": "'3x' is not a length",
     "diagnose a --end 2026-11-31": "'2026-11-31' is not a time",
-    "diagnose a --all-regions": "name a TABLE, or",
     "diagnose --last 3h --start 07:36": "leave out --start and --end",
     "regress nowhere --new-baseline --baseline 3": "either --new-baseline or --baseline",
     "regress nowhere": "nowhere",

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from keyheat.evidence.target import Target
     from keyheat.runs.client import Records
     from keyheat.runs.formats import Window
-    from keyheat.show.survey import SurveyedRegion
 
 DEFAULT_LAST = timedelta(hours=3)
 MINUTE = timedelta(minutes=1)
@@ -46,7 +45,6 @@ INDEX = "index.html"
 class How:
     """Where to look, over which time, and in which form to answer."""
 
-    all_regions: bool = option("survey every table of every Region", default=False)
     window: TimeWindow = options_of(TimeWindow)
     account: Account = options_of(Account)
     files: EvidenceFiles = options_of(EvidenceFiles)
@@ -84,12 +82,10 @@ def diagnose(table: str | None, how: How) -> int:
     """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
 
     Without TABLE it surveys every table of the Region. It reads CloudWatch and descriptions only, by default
-    of the last 3 hours. Exit code 0: nothing throttled;
-    1: something did, or failed inside DynamoDB; 3: something did, and the evidence does not decide.
+    of the last 3 hours. Exit code 0: nothing throttled; 1: something did, or failed inside DynamoDB; 3:
+    something did, and the evidence does not decide.
     """
     files, window = how.files, how.window
-    if how.all_regions and (table is not None or files.logs or files.metrics):
-        raise click.UsageError("name a TABLE, or survey all of them with --all-regions")
     if files.metrics and table is None and not files.logs:
         raise click.UsageError("name the TABLE that the files are of")
     if window.last is not None and (window.start or window.end):
@@ -122,10 +118,8 @@ def _answered(table: "DiagnosedTable", how: How) -> int:
     from keyheat.analysis.table_diagnosis import exit_code_of
     from keyheat.show.diagnosis import diagnosis_answer
 
-    folder = run_place(how.out_dir, f"diagnose-{_file_name(table.table.name)}")
-    page = _write(folder, table)
-    answer = diagnosis_answer(replace(table, folder=folder))
-    return give(answer, exit_code_of(table.run), page=page, markdown=how.markdown)
+    written, page = _written(table, run_place(how.out_dir, f"diagnose-{_file_name(table.table.name)}"))
+    return give(diagnosis_answer(written), exit_code_of(table.run), page=page, markdown=how.markdown)
 
 
 def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
@@ -178,7 +172,6 @@ def _logged(
 def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
     """Diagnose every table that the logs name, the one with most throttles first; gives the exit code."""
     from keyheat.evidence.survey import Survey, SurveyedTable
-    from keyheat.show.survey import SurveyedRegion
 
     timed = {name: minutes for name in log.tables if (minutes := log.by_minute(name))}
     missing = [f"log: throttles of {name} left out: no time" for name in log.tables if name not in timed]
@@ -189,89 +182,52 @@ def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
     tables = tuple(SurveyedTable(name, throttles=minutes) for name, minutes in timed.items())
     survey = Survey(window=window, tables=tables, period_s=60, missing=tuple(missing))
     folder = run_place(how.out_dir, "diagnose")
-    diagnosed = tuple(
-        _written(_logged(name, log, window, how, first=number == 0), folder, "")
-        for number, name in enumerate(timed)
-    )
-    regions = [SurveyedRegion(region=how.account.region or "the logs", survey=survey, diagnosed=diagnosed)]
-    return _surveyed(regions, (), window, folder, how, up_to_now=False)
+    diagnosed = (_logged(name, log, window, how, first=number == 0) for number, name in enumerate(timed))
+    region = how.account.region or "the logs"
+    return _surveyed(region, survey, diagnosed, window, folder, how, up_to_now=False)
 
 
 def _survey(how: How) -> int:
-    """Diagnose every table that throttled, of one Region or of all; gives the exit code."""
+    """Diagnose every table of the Region with throttles or errors, worst first; gives the exit code."""
+    from keyheat.evidence.cloudwatch import unannounced
+    from keyheat.evidence.earlier import most_requested
     from keyheat.evidence.survey import survey
 
-    regions, missing = _regions(how)
-    window, surveyed = how.window_until(regions[0].now), []
+    target = how.reach()
+    window, announce = how.window_until(target.now), announced(target, how.priced.billing)
 
     def wait(pause_s: float) -> None:
         bars.print(f"AWS throttles the survey's calls: it waits {pause_s:g} s")
         time.sleep(pause_s)
 
-    for target in regions:
-        with working(f"surveying {target.region}", bars):
-            tables = survey(target, window, sleep=wait, announce=announced(target, how.priced.billing))
-        surveyed.append((target, tables))
-    if not any(tables.tables for _target, tables in surveyed):
-        names = ", ".join(target.region for target in regions)
-        raise ValueError(f"no tables in {names}: choose another --region or --profile")
-    folder = run_place(how.out_dir, "diagnose")
-    looks = [
-        _close_look(target, tables, window, how, folder, target.region if len(regions) > 1 else "")
-        for target, tables in surveyed
-    ]
-    return _surveyed(looks, missing, window, folder, how, up_to_now=window.end > regions[0].now - MINUTE)
+    with working(f"surveying {target.region}", bars):
+        surveyed = survey(target, window, sleep=wait, announce=announce)
+    if not surveyed.tables:
+        raise ValueError(f"no tables in {target.region}: choose another --region or --profile")
+    if tables := surveyed.troubled:
+        announce(sum(most_requested(table.indexes, window, target.now) for table in tables))
+    diagnosed = (
+        _live(table.name, window, target, how, announce=unannounced, first=table is tables[0])
+        for table in counted(tables, len(tables), "tables to diagnose", bars)
+    )
+    folder, up_to_now = run_place(how.out_dir, "diagnose"), window.end > target.now - MINUTE
+    return _surveyed(target.region, surveyed, diagnosed, window, folder, how, up_to_now=up_to_now)
 
 
 def _surveyed(
-    regions: Sequence["SurveyedRegion"], missing: Sequence[str], window: "Window", folder: Path, how: How, *,
-    up_to_now: bool,
+    region: str, survey: "Survey", diagnosed: "Iterable[DiagnosedTable]", window: "Window", folder: Path,
+    how: How, *, up_to_now: bool,
 ) -> int:  # fmt: skip
-    """Write the page of a survey and print its answer; gives the exit code."""
+    """Write the pages of a survey and print its answer; gives the exit code."""
     from keyheat.show.html import html_of, save
-    from keyheat.show.survey import survey_answer, survey_exit_code
+    from keyheat.show.survey import SurveyedRegion, survey_answer, survey_exit_code
 
-    answer = survey_answer(regions, window, up_to_now=up_to_now, missing=missing)
+    pages = [_written(table, folder / _file_name(table.table.name)) for table in diagnosed]
+    links = tuple((table, page.relative_to(folder).as_posix()) for table, page in pages)
+    regions = [SurveyedRegion(region=region, survey=survey, diagnosed=links)]
+    answer = survey_answer(regions, window, up_to_now=up_to_now)
     page = save(folder / INDEX, html_of(answer, datetime.now(UTC)))
-    return give(answer, survey_exit_code(regions, missing), page=page, markdown=how.markdown)
-
-
-def _regions(how: How) -> tuple[list["Target"], list[str]]:
-    """The Regions that answer, and why others do not. Raises `ValueError` where none does."""
-    from keyheat.evidence.clients import region_names
-
-    if not how.all_regions:
-        return [how.reach()], []
-    targets, missing = [], []
-    for region in region_names(how.account.profile):
-        try:
-            targets.append(how.reach(region=region))
-        except ValueError as problem:
-            missing.append(f"{region}: {problem}")
-    if not targets:
-        raise ValueError(missing[0])
-    return targets, missing
-
-
-def _close_look(
-    target: "Target", surveyed: "Survey", window: "Window", how: How, top: Path, below: str
-) -> "SurveyedRegion":
-    """Diagnose the tables of a Region with throttles or errors, worst first, each into its own folder."""
-    from keyheat.evidence.cloudwatch import unannounced
-    from keyheat.evidence.earlier import most_requested
-    from keyheat.show.survey import SurveyedRegion
-
-    tables = surveyed.troubled
-    if tables:
-        metrics = sum(most_requested(table.indexes, window, target.now) for table in tables)
-        announced(target, how.priced.billing)(metrics)
-    diagnosed = tuple(
-        _written(
-            _live(table.name, window, target, how, announce=unannounced, first=table is tables[0]), top, below
-        )
-        for table in counted(tables, len(tables), "tables to diagnose", bars)
-    )
-    return SurveyedRegion(region=target.region, survey=surveyed, diagnosed=diagnosed)
+    return give(answer, survey_exit_code(regions), page=page, markdown=how.markdown)
 
 
 def announced(target: "Target", billing: Billing) -> Callable[[int], None]:
@@ -292,15 +248,8 @@ def _file_name(table: str) -> str:
     return re.sub(r"[^\w.-]", "_", table).lstrip(".") or "_"
 
 
-def _written(table: "DiagnosedTable", top: Path, below: str) -> tuple["DiagnosedTable", str]:
-    """Write the files of a table below the folder of a survey; gives the link to its page, too."""
-    folder = top / below / _file_name(table.table.name)
-    page = _write(folder, table)
-    return replace(table, folder=folder), page.relative_to(top).as_posix()
-
-
-def _write(folder: Path, table: "DiagnosedTable") -> Path:
-    """Write evidence, diagnosis and page of a table into a folder; gives the page."""
+def _written(table: "DiagnosedTable", folder: Path) -> tuple["DiagnosedTable", Path]:
+    """Write evidence, diagnosis and page of a table into a folder; gives the page, too."""
     from keyheat.runs.formats import write_diagnosis, write_evidence
     from keyheat.show.diagnosis import page_of
     from keyheat.show.html import save
@@ -308,4 +257,5 @@ def _write(folder: Path, table: "DiagnosedTable") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     write_evidence(folder / FILES[EVIDENCE], table.evidence)
     write_diagnosis(folder / FILES[DIAGNOSIS], table.run.diagnosis)
-    return save(folder / REPORT, page_of(replace(table, folder=folder), datetime.now(UTC)))
+    table = replace(table, folder=folder)
+    return table, save(folder / REPORT, page_of(table, datetime.now(UTC)))
