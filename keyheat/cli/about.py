@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -12,14 +13,18 @@ from keyheat.runfiles import write_text
 from keyheat.show.answer import Answer
 from keyheat.words import DONE
 
+SCHEMAS: Final = {
+    "scenario": "scenario.scenario",
+    "suite": "regression.suite_spec",
+    "regression": "regression.exports",
+    "faults": "endpoint.faults.rules",
+    "answer": "show.answer",
+}
+"""The module of each format; only one is imported, since that of a scenario needs no extra."""
+
 
 @click.command()
-@click.argument(
-    "what",
-    metavar="[scenario|suite|regression|faults|answer]",
-    type=click.Choice(["scenario", "suite", "regression", "faults", "answer"]),
-    default="scenario",
-)
+@click.argument("what", type=click.Choice(list(SCHEMAS)), default="scenario")
 @in_json("the schema (always)", always=True)
 def schema(what: str) -> int:
     """Print the JSON Schema of a file format, for editors and checks.
@@ -27,16 +32,8 @@ def schema(what: str) -> int:
     Formats: a scenario, a suite, the JSON of `keyheat regress` (regression) and of `keyheat diagnose`
     (answer), and rules of faults.
     """
-    modules = {
-        "scenario": "scenario.scenario",
-        "suite": "regression.suite_spec",
-        "regression": "regression.exports",
-        "faults": "endpoint.faults.rules",
-        "answer": "show.answer",
-    }
-    # One is imported and not all: that of a scenario needs no extra.
-    content = import_module(f"keyheat.{modules[what]}").json_schema()
-    printed = Answer(title=f"Schema of {what}", sentence=f"keyheat.{modules[what]} reads it.", data=content)
+    content = import_module(f"keyheat.{SCHEMAS[what]}").json_schema()
+    printed = Answer(title=f"Schema of {what}", sentence=f"keyheat.{SCHEMAS[what]} reads it.", data=content)
     return give(printed, DONE, data_alone=True)
 
 

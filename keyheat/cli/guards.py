@@ -12,13 +12,11 @@ from keyheat.cli.options import price_list
 from keyheat.load.guard.budget import budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
 from keyheat.load.guard.options import Guards as Guards
-from keyheat.load.guard.options import InputError
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import Prices
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.show.console import err
 from keyheat.simulator.jobs import Job
 from keyheat.words import REFUSED
@@ -42,21 +40,20 @@ def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) ->
     """Options for the processes that load, once all runs may start; local runs always may.
 
     Elsewhere each run has to be within its budget, and a person agrees once to all of them. Raises
-    `SafetyRefusal`, and `UsageError` for invalid caps.
+    `SafetyRefusal`, and `InputError` for invalid caps.
     """
     destination, priced = target_of(target), ["--prices", str(prices)]
-    for job in jobs:
-        _budget(job.scenario, guards)
+    budgets = [budget_of(job.scenario.budget, guards) for job in jobs]
     if destination is None or destination.local:
         return [*guards.arguments(agreed=False), *priced]
     credentials_for(destination)  # without credentials there is nothing to agree to
     plans = [plan_of(job, destination, guards, prices) for job in jobs]
     undertakings = [
         Undertaking(
-            scenario=plan.scenario, target=destination, bill=plan.bill, budget=_budget(plan.scenario, guards),
+            scenario=plan.scenario, target=destination, bill=plan.bill, budget=budget,
             duration_s=plan.scenario.load.duration_s, guards=guards,
         )
-        for plan in plans
+        for plan, budget in zip(plans, budgets, strict=True)
     ]  # fmt: skip
     reasons = [
         (f"{undertaking.scenario.name}: " if len(jobs) > 1 else "") + line
@@ -157,11 +154,3 @@ def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Sce
         return on_table(scenario, target, guards.table)
     except TableError as error:
         raise click.UsageError("\n".join(error.errors)) from error
-
-
-def _budget(scenario: Scenario, guards: Guards) -> BudgetSpec:
-    """The scenario's budget with the caps of the guards. Raises `UsageError` for invalid caps."""
-    try:
-        return budget_of(scenario.budget, guards)
-    except InputError as wrong:
-        raise click.UsageError("; ".join(wrong.errors)) from wrong

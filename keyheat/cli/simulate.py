@@ -152,17 +152,9 @@ def jobs_in(
 
 
 def simulated(
-    job: Job,
-    how: How,
-    *,
-    seed: int | None = None,
-    sent: "Traffic | None" = None,
-    behaviour: Behaviour = DEFAULT,
+    job: Job, how: How, *, sent: "Traffic | None" = None, behaviour: Behaviour = DEFAULT
 ) -> "Diagnosis":
-    """Simulate a scenario to its report; the seed is the scenario's unless another is given.
-
-    `sent` takes the place of what the scenario's load test sends.
-    """
+    """Simulate a scenario to its report; `sent` takes the place of what its load test sends."""
     from keyheat.analysis.report import load_run
     from keyheat.evidence.simulated import evidence_of
     from keyheat.runs.formats import write_evidence
@@ -174,7 +166,7 @@ def simulated(
     from keyheat.simulator.simulate import simulate
 
     scenario, folder, path = job.scenario, job.path.parent, str(job.path)
-    seed = scenario.seed if seed is None else seed
+    seed = scenario.seed
     traffic, notes = (sent, ()) if sent is not None else spread_traffic(scenario, seed, folder)
     notes = (*notes, *assumptions_of(scenario, folder))
     with hold(job.folder), Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
@@ -205,7 +197,6 @@ class SimulateOptions:
     folder: Path | None = option(
         "run directory  [default: reports/out/NAME-simulated-TIME]", flag="--out", type=a_path
     )
-    seed: int | None = option("seed of all random draws  [default: the scenario's]", type=click.IntRange(0))
     show_keys: bool = option("write keys instead of their digests", default=False)
     further: tuple[Path, ...] = further_analyzers()
     priced: PricedByDay = options_of(PricedByDay)
@@ -228,7 +219,7 @@ def simulate(scenarios: tuple[str, ...], settings: tuple[str, ...], options: Sim
         target=SIMULATED, show_keys=options.show_keys, further=options.further,
         billing=options.priced.billing, brief=len(jobs) > 1,
     )  # fmt: skip
-    diagnoses = [simulated(job, how, seed=options.seed) for job in jobs]
+    diagnoses = [simulated(job, how) for job in jobs]
     codes = list(map(exit_code_of, diagnoses))
     code = end_series(jobs, codes, max(codes))
     for diagnosis in diagnoses:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -61,6 +61,7 @@ WORSE: Final = """
         json_extract(finding.value, '$.gate.measure') AS measure
     FROM sessions, json_each(outcome, '$.findings') AS finding
     WHERE suite = ? AND json_extract(finding.value, '$.decision') = 'worse' ORDER BY sessions.id"""
+utc_now = partial(datetime.now, UTC)
 Row = TypeVar("Row", bound=Part)
 
 
@@ -104,11 +105,6 @@ class StoredRun(Part):
     summary: Json[RunSummary]
     folder_url: str
     at: Time
-
-
-def utc_now() -> datetime:
-    """Current time in UTC."""
-    return datetime.now(UTC)
 
 
 class History:
@@ -191,11 +187,7 @@ class History:
 
     def last_good(self, suite: str) -> Session | None:
         """The default baseline of a suite's next session."""
-        return self.latest(suite, *GOOD)
-
-    def latest(self, suite: str, *verdicts: Verdict) -> Session | None:
-        """The newest session of a suite with one of the verdicts."""
-        return next((session for session in self.sessions(suite) if session.verdict in verdicts), None)
+        return next((session for session in self.sessions(suite) if session.good), None)
 
     def runs(self, session: Session, side: Side | None = "after") -> tuple[StoredRun, ...]:
         """The runs of a session in order; both sides if `side` is None."""
@@ -254,7 +246,8 @@ class History:
             return [row[0] for row in self._db.execute(query, values)]
 
     def _at(self) -> str:
-        return _text(self._now())
+        """The time as it is stored: UTC with microseconds, so that text sorts as time does."""
+        return self._now().astimezone(UTC).isoformat(timespec="microseconds")
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -262,11 +255,6 @@ class History:
         with _problems(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             yield
-
-
-def _text(moment: datetime) -> str:
-    """A stored time: UTC with microseconds, so that text sorts as time does."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 @contextmanager

@@ -71,11 +71,11 @@ def early_differences(baseline: Baseline, suite: Suite, machine: Mapping[str, An
     return differences(suite, before, after)[0]
 
 
-def refusal_reasons(baseline: Baseline, differing: Sequence[Difference]) -> tuple[str, ...]:
-    """Why a session does not start, and what to do; one sentence each."""
+def refusal_reasons(differing: Sequence[Difference], baseline: str = "The baseline") -> tuple[str, ...]:
+    """Why a session cannot be compared, and what to do; one sentence each."""
     count = some(len(differing), "thing differs", "things differ")
     return (
-        f"The baseline, {baseline.used.title}, was measured on another setup: {count}.",
+        f"{baseline} was measured on another setup: {count}.",
         'Restore the setup; or set compare = "always" for a case whose design is meant to change; or start a '
         "new baseline with --new-baseline; or run the baseline's scenarios beside the new ones with paired = "
         "true in the suite's [run].",

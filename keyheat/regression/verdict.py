@@ -105,7 +105,8 @@ def verdict_of(
     """
     after = [run for run in runs if run.side == "after"]
     because = (
-        *_invalid(runs), *_forbidden(forbidden), *_failed(findings), *_changed(changed),
+        *_invalid(runs), *(refusal_reasons(forbidden) if forbidden else ()), *_failed(findings),
+        *_changed(changed),
         *(f"{run.name}: {line}." for run in after for line in run.broken), *_undecided(findings),
         *(f"{case} is new: there is nothing to compare it with." for case in new_cases),
         *(f"{case} left the suite and is no longer checked." for case in gone),
@@ -127,15 +128,6 @@ def _invalid(runs: Sequence[RunMade]) -> Iterator[str]:
         if not run.valid:
             side = " (the rerun baseline)" if run.side == "before" else ""
             yield f"{run.name}{side} is invalid: {run.problem or 'its evidence is missing.'}"
-
-
-def _forbidden(forbidden: Sequence[Difference]) -> Iterator[str]:
-    if forbidden:
-        count = some(len(forbidden), "thing differs", "things differ")
-        yield (
-            f"The baseline was measured on another setup: {count}. Restore it, or start a new baseline with "
-            "--new-baseline."
-        )
 
 
 def doubts_of(cases: Sequence[CaseMade], expects: Mapping[str, str | None]) -> tuple[str, ...]:
@@ -250,5 +242,6 @@ def not_compared(
     return SessionOutcome(
         suite=suite.name, suite_path=str(suite.path), question=suite.question, session="none", label=label,
         history=str(history), folder="", started_at=now, ended_at=now, verdict="not_compared",
-        because=refusal_reasons(baseline, differing), baseline=baseline.used, differences=tuple(differing),
+        because=refusal_reasons(differing, f"The baseline, {baseline.used.title},"),
+        baseline=baseline.used, differences=tuple(differing),
     )  # fmt: skip
