@@ -11,16 +11,15 @@ import click
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
+    Period,
     PricedByDay,
     TimeWindow,
     a_file,
     a_folder,
     a_path,
-    a_time,
     further_analyzers,
     give,
     in_json,
-    in_utc,
 )
 from keyheat.cli.simulate import diagnosed, exit_code_of, say_problems
 from keyheat.flags import option, options_of, takes, values_of
@@ -47,12 +46,9 @@ class Resources:
 @click.command()
 @click.option("--table", required=True)
 @takes("of", Resources)
-@click.option(
-    "--start", type=a_time, metavar="TIME", help="start of the window, UTC; an old one has longer periods"
-)
-@click.option("--end", type=a_time, metavar="TIME", help="end of the window; with it the request has times")
+@takes("period", Period)
 @in_json("the request (always)", always=True)
-def queries(table: str, of: Resources, start: datetime | None, end: datetime | None) -> int:
+def queries(table: str, of: Resources, period: Period) -> int:
     """Print a GetMetricData request as JSON, for a colleague who runs the AWS CLI.
 
     `aws cloudwatch get-metric-data --cli-input-json file://FILE` takes it; without --end, add the times.
@@ -61,8 +57,7 @@ def queries(table: str, of: Resources, start: datetime | None, end: datetime | N
     from keyheat.runs.metrics import QUERIES_PER_CALL, request_for, series_keys
 
     now = datetime.fromtimestamp(time.time(), UTC)
-    start = in_utc(start, now)
-    end = in_utc(end, now, after=start)
+    start, end = period.at(now)
     if start is None and end is not None:
         raise click.UsageError("--end needs --start")
     if (number := len(series_keys(of.indexes, replicas=of.replicas))) > QUERIES_PER_CALL:

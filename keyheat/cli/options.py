@@ -71,17 +71,23 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeWindow:
-    """The window of time, as typed."""
+class Period:
+    """A window of time by its ends, as typed."""
 
-    last: timedelta | None = option("time up to now, such as 90m, 24h or 2d", type=TimeSpan())
     start: datetime | None = option("UTC, such as 07:36 or 2026-11-20T12:00:00Z", type=a_time, metavar="TIME")
-    end: datetime | None = option("UTC, exclusive  [default: now]", type=a_time, metavar="TIME")
+    end: datetime | None = option("UTC, exclusive", type=a_time, metavar="TIME")
 
     def at(self, now: datetime) -> tuple[datetime | None, datetime | None]:
         """Start and end with their days, None if not given."""
         start = in_utc(self.start, now)
         return start, in_utc(self.end, now, after=start)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeWindow(Period):
+    """A window of time by its ends, or up to now."""
+
+    last: timedelta | None = option("time up to now, such as 90m, 24h or 2d", type=TimeSpan())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
