@@ -110,7 +110,7 @@ def _described_in(sources: tuple[Path, ...], options: InitOptions) -> Path | Non
         wrong = "name one file that describes the table; several are the scenarios of a --suite"
     elif bool(sources) == (options.table is not None):
         wrong = "name a file that describes the table, or a live one with --table NAME"
-    elif options.table is None and options.account.given:
+    elif options.table is None and any(values_of(options.account).values()):
         wrong = "--region, --profile and --endpoint-url go with a live --table"
     elif options.table is None and options.from_metrics:
         wrong = "--from-metrics reads CloudWatch, and needs a live --table"

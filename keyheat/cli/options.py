@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from keyheat.flags import NamedSeries, TimeSpan, TimeZone, Within, option, values_of
+from keyheat.flags import NamedSeries, TimeSpan, TimeZone, Within, option
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Billing, Prices, load_prices
 from keyheat.runfiles import FileProblem, write_json
@@ -64,11 +64,6 @@ class Account:
     profile: str | None = option("profile of the AWS configuration  [default: as the AWS SDK finds it]")
     endpoint_url: str | None = option("URL of a local table, such as http://127.0.0.1:8000")
 
-    @property
-    def given(self) -> bool:
-        """Whether any option was given."""
-        return any(values_of(self).values())
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
@@ -107,18 +102,15 @@ class EvidenceFiles:
     )
 
 
-class ScenarioName(click.ParamType[str]):
+class ScenarioName(click.Path):
     """A scenario: a name in configs/scenarios, which a shell completes, or a file."""
-
-    name = "scenario"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Names with this beginning; without any the shell completes files."""
-        names = sorted(file.stem for file in SCENARIOS.glob("*.toml"))
-        items = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-        return items or [CompletionItem(incomplete, type="file")]
+        names = sorted(file.stem for file in SCENARIOS.glob("*.toml") if file.stem.startswith(incomplete))
+        return [CompletionItem(name) for name in names] or super().shell_complete(ctx, param, incomplete)
 
 
 a_scenario = ScenarioName()
