@@ -14,6 +14,7 @@ from contextlib import suppress
 from importlib import import_module
 from io import StringIO
 from traceback import format_exc
+from typing import Final
 
 import click
 
@@ -22,55 +23,11 @@ from keyheat.masking import masked, speak_plainly
 from keyheat.shipped import require, sentence
 from keyheat.words import DEFECT, DONE, INTERRUPTED, INVALID, WRONG_USE
 
-Menu = Mapping[str, Mapping[str, tuple[str, str]]]
-"""Sections of verbs: title -> name -> (module in `keyheat.cli`, what it does in a line)."""
 DEFECT_FOUND = "this is a defect of Keyheat; please report it with these lines:"
 HELP = ["-h", "--help"]
 
 
-class Verbs(click.Group):
-    """Find a verb in the module that the menu names; its function has the name of the verb."""
-
-    def __init__(self, menu: Menu, needs: Mapping[str, Sequence[str]], *, help: str, epilog: str) -> None:
-        super().__init__(help=help, epilog=epilog, context_settings={"help_option_names": HELP})
-        self._menu, self._needs = menu, needs
-        self._module_of = {name: module for verbs in menu.values() for name, (module, _line) in verbs.items()}
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every verb, in the order of the menu."""
-        return list(self._module_of)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb; None if there is no verb of that name."""
-        if cmd_name not in self._module_of:
-            return None
-        module = import_module(f"keyheat.cli.{self._module_of[cmd_name]}")
-        verb: click.Command = getattr(module, cmd_name)
-        return verb
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The menu, section by section, without loading any verb."""
-        for title, verbs in self._menu.items():
-            with formatter.section(title):
-                formatter.write_dl([(name, line) for name, (_module, line) in verbs.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the verb of the command line. Raises `UsageError` with similar names."""
-        if args and args[0] not in self._module_of and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = " or ".join(get_close_matches(args[0], self._module_of, n=2))
-            hint = f"Did you mean {near}?" if near else "keyheat --help lists them."
-            raise click.UsageError(f"no command {args[0]!r}. {hint}", ctx)
-        if not (ctx.resilient_parsing or set(HELP) & set(args)):  # help and completion need nothing
-            for extra in self._needs.get(args[0] if args else "", ()):
-                require(extra)  # before its module, which may import it
-        return super().resolve_command(ctx, args)
-
-
-MENU: Menu = {
+MENU: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Run and diagnose": {
         "demo": ("run", "run four scenarios locally, with four reports (2 minutes)"),
         "run": ("run", "load a table as a scenario says, then label and report"),
@@ -102,17 +59,56 @@ MENU: Menu = {
         "schema": ("about", "print the JSON Schema of a file format"),
     },
 }
-
-NEEDS = {
+"""Sections of verbs: title -> name -> (module in `keyheat.cli`, what it does in a line)."""
+NEEDS: Final[Mapping[str, Sequence[str]]] = {
     **dict.fromkeys(("demo", "run"), ("load", "report")),
     **dict.fromkeys(("diagnose", "simulate", "report", "compare", "runs", "fix"), ("report",)),
     "regress": ("regress", "report"),
 }
 """The extras that a verb needs, which is checked before it begins."""
 
+MODULE_OF: Final = {name: module for verbs in MENU.values() for name, (module, _line) in verbs.items()}
+
+
+class Verbs(click.Group):
+    """Find a verb in the module that the menu names; its function has the name of the verb."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every verb, in the order of the menu."""
+        return list(MODULE_OF)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb; None if there is no verb of that name."""
+        if cmd_name not in MODULE_OF:
+            return None
+        module = import_module(f"keyheat.cli.{MODULE_OF[cmd_name]}")
+        verb: click.Command = getattr(module, cmd_name)
+        return verb
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The menu, section by section, without loading any verb."""
+        for title, verbs in MENU.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, line) for name, (_module, line) in verbs.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the verb of the command line. Raises `UsageError` with similar names."""
+        if args and args[0] not in MODULE_OF and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = " or ".join(get_close_matches(args[0], MODULE_OF, n=2))
+            hint = f"Did you mean {near}?" if near else "keyheat --help lists them."
+            raise click.UsageError(f"no command {args[0]!r}. {hint}", ctx)
+        if not (ctx.resilient_parsing or set(HELP) & set(args)):  # help and completion need nothing
+            for extra in NEEDS.get(args[0] if args else "", ()):
+                require(extra)  # before its module, which may import it
+        return super().resolve_command(ctx, args)
+
+
 cli = Verbs(
-    MENU,
-    NEEDS,
+    context_settings={"help_option_names": HELP},
     help="Load test DynamoDB tables, and find out which limit throttles them.",
     epilog="Start here, without a table or an account: keyheat simulate hotkey",
 )

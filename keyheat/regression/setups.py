@@ -88,16 +88,13 @@ def _document(setup: Setup) -> dict[str, Any]:
     raw = setup.scenario or {}
     with suppress(ScenarioError):  # of another version: compare it unparsed
         raw = scenario_from_dict(dict(raw), "summary.json").model_dump(mode="json")
-    sent = {name: value for name, value in raw.items() if name not in NOT_SENT}
-    table = {name: value for name, value in (raw.get("table") or {}).items() if name not in OF_NO_EFFECT}
-    table = {name: value for name, value in table.items() if name not in ("name", WARM)} | dict(
-        setup.existing or {WARM: table.get(WARM)}
-    )
+    stated = raw.get("table") or {}
+    table = _without(stated, {"name", WARM, *OF_NO_EFFECT}) | dict(setup.existing or {WARM: stated.get(WARM)})
     companions = [_without(companion, {"name", *OF_NO_EFFECT}) for companion in raw.get("companions") or ()]
     keys = dict(raw.get("keys") or {})
     if isinstance(keys.get("trace"), str):
         keys["trace"] = PurePath(keys["trace"]).name  # the folder does not matter
-    return {**whole, **sent, "table": table, "companions": companions, "keys": keys}
+    return {**whole, **_without(raw, NOT_SENT), "table": table, "companions": companions, "keys": keys}
 
 
 def _without(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
