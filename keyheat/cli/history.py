@@ -31,6 +31,7 @@ def history(context: click.Context, file: Path, suite: str | None, last: int) ->
     A session without a verdict is running, or was killed.
     """
     if context.invoked_subcommand is not None:
+        context.default_map = {context.invoked_subcommand: {"file": file}}
         return DONE
     if not file.exists():
         return give(sessions_answer(file, (), set()), DONE, data_alone=True)

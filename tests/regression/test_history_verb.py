@@ -45,6 +45,12 @@ def test_sessions_are_listed_shown_named_and_charted(kept: Path, run: Run, golde
     assert page.count('class="chart"') == len(charts)
 
 
+def test_a_file_that_is_named_before_a_command_is_that_of_the_command(kept: Path, run: Run) -> None:
+    elsewhere = kept.rename("elsewhere.sqlite")
+    assert run("show 7").code == 2
+    assert run(f"--history {elsewhere} show 7").code == 0
+
+
 def test_what_is_no_session_or_name_is_refused(kept: Path, run: Run) -> None:
     for wrong in ("pin 12 6", "pin '' 6", "show nothing", f"show {2**63}"):
         assert run(wrong).code == 2
