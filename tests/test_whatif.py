@@ -89,6 +89,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
         (("nobody", "shards"), "neither a file nor one of"),
         (("hotkey", "users"), "is not one of"),
         (("hotkey", "shards", "--index", "by-day"), "has no global index 'by-day'; it has none"),
+        (("hotkey", "shards", "--to", "2.5"), "are whole numbers, not 2.5"),
         (("hotkey", "shards", "--to", "nan"), "nan is not a number"),
         (("hotkey", "shards", "--sdk", "go-v2"), "--sdk is for retries, not for shards"),
         (("hotkey", "load", "--from", "500", "--to", "400"), "--from 500 is not below --to 400"),

@@ -128,6 +128,9 @@ def _check_options(question: str, search: SearchOptions) -> None:
             raise click.UsageError(f"{flag} is for {' and '.join(kinds)}, not for {question}")
     if search.start is not None and search.most is not None and search.start >= search.most:
         raise click.UsageError(f"--from {search.start:g} is not below --to {search.most:g}")
+    for number in (search.start, search.most):
+        if question != "load" and number is not None and number != int(number):
+            raise click.UsageError(f"--from and --to of {question} are whole numbers, not {number:g}")
 
 
 def _questions(scenario: "Scenario", path: Path, kind: str, options: SearchOptions) -> "Iterator[Question]":
