@@ -3,7 +3,7 @@
 import os
 import pty
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,11 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The Locust commands that would have been started; each of them is said to be interrupted."""
     commands: list[list[str]] = []
 
-    def no_launch(command: list[str], watch: Any) -> launch.Launched:
-        commands.append(command)
-        return launch.Launched(code=launch.INTERRUPTED, output="", run_id=None)
+    def no_launch(loads: Sequence[tuple[list[str], Any]]) -> list[launch.Launched]:
+        commands.extend(command for command, _watch in loads)
+        return [launch.Launched(code=launch.INTERRUPTED, output="", run_id=None) for _load in loads]
 
-    monkeypatch.setattr(launch, "launch", no_launch)
+    monkeypatch.setattr(launch, "launch_together", no_launch)
     return commands
 
 
