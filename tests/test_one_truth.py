@@ -20,7 +20,7 @@ from keyheat.analysis.advice.proof import tried
 from keyheat.analysis.diagnosis import analyze_run, load_run
 from keyheat.analysis.loaded_step import loaded_step
 from keyheat.analysis.report import load_run as load_page
-from keyheat.analysis.summarize import read_summary
+from keyheat.analysis.summary import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
 from keyheat.plan.prices import Billing, load_prices

@@ -63,7 +63,7 @@ class How:
 def diagnosed(folder: Path, further: Sequence[Path] = (), billing: Billing | None = None) -> "Diagnosis":
     """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
     from keyheat.analysis.diagnosis import analyze_run
-    from keyheat.analysis.summarize import keep_summary
+    from keyheat.analysis.summary import keep_summary
     from keyheat.runs.formats import write_diagnosis
 
     diagnosis = analyze_run(folder, further=further, billing=billing)
@@ -114,7 +114,7 @@ def tell_runs(jobs: Sequence[Job], codes: Sequence[int], code: int, **more: obje
 
 
 def _run_data(job: Job, code: int | None) -> dict[str, object]:
-    from keyheat.analysis.summarize import read_summary
+    from keyheat.analysis.summary import read_summary
     from keyheat.runs.formats import read_diagnosis
 
     there, files = is_done(job), {"report": job.folder / REPORT, "evidence": job.folder / FILES[EVIDENCE]}

@@ -10,8 +10,7 @@ from typing import Final
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.measures import ABSENCES, MEASURES
 from keyheat.analysis.report import ReportRun, load_run
-from keyheat.analysis.summarize import read_summary
-from keyheat.analysis.summary import RunSummary
+from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.numbers import NOTHING, percent, some
 from keyheat.regression.phrases import value
 from keyheat.runfiles import REPORT, SIMULATED, FileProblem

@@ -26,7 +26,7 @@ from keyheat.numbers import percent, span, units
 from keyheat.plan.hot_key import shards_needed
 from keyheat.runs.formats import HotKey, Label, Recommendation
 from keyheat.runs.manifest import RetryCost
-from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.runs.table_facts import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import Constraint, Direction, Resource, index_of, whose
 

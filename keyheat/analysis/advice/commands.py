@@ -9,8 +9,7 @@ from math import ceil
 from typing import Any, Final
 
 from keyheat.runs.formats import Recommendation
-from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.runs.table_facts import IndexFacts, TableFacts
+from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, IndexFacts, TableFacts
 from keyheat.words import READ, WRITE, Direction, Resource, index_of
 
 RAISED: Final = ("raise_capacity", "raise_maximum", "raise_minimum")

@@ -22,7 +22,7 @@ import psutil
 from keyheat.load.record.rows import Latency
 from keyheat.load.schedule import HELD_TO
 from keyheat.runs.manifest import GeneratorHealth
-from keyheat.scenario.spec.load import LoadSpec
+from keyheat.scenario.spec.tasks import LoadSpec
 from keyheat.terms import CPU_WAIT, DEMAND, P99
 
 LAG_EVERY_S = 0.1

@@ -34,7 +34,7 @@ from keyheat.load.users.statistics import LocustStatistics
 from keyheat.load.users.writes import IndexEntries
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
-from keyheat.scenario.spec.load import TargetUnit
+from keyheat.scenario.spec.tasks import TargetUnit
 from keyheat.scenario.trace import read_trace
 from keyheat.sharding.knowledge import Knowledge
 from keyheat.words import Direction, DirectionName

@@ -31,7 +31,7 @@ from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.claims import Claim, claim, claim_new, claim_numbered
-from keyheat.runs.scaling import AutoScaling
+from keyheat.runs.table_facts import AutoScaling
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.spec.tables import IN_WORDS, TableSpec

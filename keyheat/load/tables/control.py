@@ -12,7 +12,7 @@ from keyheat.load.tables.ownership import DENIED, Standing, TableError, look_at
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import capacities_to_aws
-from keyheat.runs.scaling import AutoScaling
+from keyheat.runs.table_facts import AutoScaling
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 
 Connect = Callable[[Target], Any]
