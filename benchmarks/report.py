@@ -20,7 +20,7 @@ from tools.samples.make import make_run
 HOUR_S = 3_600
 THROTTLES = 1_000_000
 COLLECT = (  # the client's part: the rows to counts per second
-    "import sys; from pathlib import Path; from keyheat.runs.run import read_records;"
+    "import sys; from pathlib import Path; from keyheat.runs.client import read_records;"
     "assert read_records(Path(sys.argv[1])).throttles"
 )
 ANALYZE = (

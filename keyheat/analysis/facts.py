@@ -60,7 +60,8 @@ class Facts:
     throttles: int  # of the resource, in the whole run, whatever the constraint
     run_throttles: int  # of the table and its indexes, in both directions
     labelled: int  # those with a label: parts of batches and transactions carry no reason
-    of_constraint: int  # those whose label is the verdict's constraint
+    of_constraint: int  # those whose label is the verdict's constraint ...
+    of_verdict: int = 0  # ... and of these, those of this resource in this direction
     run_attempts: int | None
     throttled_s: float  # how long anything was throttled: the client's seconds, else the spans of the labels
     ceiling_per_s: float  # what one partition admits
@@ -146,6 +147,7 @@ def facts_of(run: ReportRun) -> Facts:
         run_throttles=max(throttled, labelled, sum(published.values())),
         labelled=labelled,
         of_constraint=sum(each.throttles for each in run.diagnosis.labels if each.constraint == constraint),
+        of_verdict=sum(label.throttles for label in decisive),
         run_attempts=attempts,
         throttled_s=_throttled_s(run),
         ceiling_per_s=ceiling_of(run, resource),

@@ -194,7 +194,7 @@ def _used(facts: Facts) -> str:
 def _undetermined(facts: Facts) -> str:
     if facts.whose_unknown:
         who = "The client" if facts.by_client else "ThrottledRequests"
-        counts = f"{who} counts {some(facts.of_constraint, 'throttle')} of {facts.resource.direction}s"
+        counts = f"{who} counts {some(facts.of_verdict, 'throttle')} of {facts.resource.direction}s"
         if not facts.by_client:
             return f"{counts}, and no throttle event says that {facts.resource.name} refused them."
         look = "look at Streams, Kinesis and KMS, the retry quota of the SDK, and other Regions and accounts"
