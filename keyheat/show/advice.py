@@ -110,10 +110,14 @@ def other_cures(diagnosis: Diagnosis) -> str:
 
 
 def cures_elsewhere(diagnosis: Diagnosis) -> Iterator[str]:
-    """What cures other limits that throttle a notable part, where no cure of all was simulated."""
+    """What else has to be cured, where no cure of all was simulated: a key that asks for more than a
+    partition under a whole resource's limit, and other limits that throttle a notable part."""
     first = first_cure(diagnosis)
     if diagnosis.cure is not None or first is None:
         return
+    if diagnosis.verdict.constraint == "table" and first.action in ("raise_capacity", "raise_minimum"):
+        of_key = (option for option in _cures(diagnosis) if option.shards)
+        yield from (f"and {in_short(option)}" for option in of_key if _limit(option) == _limit(first))
     total = sum(label.throttles for label in diagnosis.labels)
     for group in groups(diagnosis.labels):
         cure = next((option for option in _cures(diagnosis) if _limit(option) == group.limit), None)

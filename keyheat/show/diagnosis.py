@@ -11,12 +11,12 @@ from keyheat.analysis.advice.commands import (
     scaling_command,
 )  # fmt: skip
 from keyheat.analysis.advice.more_evidence import account_command, file_commands
-from keyheat.analysis.facts import Facts, facts_of
+from keyheat.analysis.facts import Facts, facts_of, indexes_beyond
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.table import CREATED_LATER
 from keyheat.masking import typed
-from keyheat.numbers import a_month, some, units
+from keyheat.numbers import a_month, some, units, whole
 from keyheat.runs.formats import Cure, Recommendation, Verdict, Window, diagnosis_json
 from keyheat.show.advice import (
     BY_FORMULA,
@@ -127,15 +127,15 @@ def _answers(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
             yield fact
         if fact.id == "bad":
             yield from _which_key(diagnosed, facts)
-            yield from _indexes(diagnosed)
+            yield from _indexes(diagnosed, facts)
             if (changes := diagnosed.changes) is not None:
                 unknown = tuple(filter(None, [not_held(changes)]))
                 value = changed_words(changes)
                 yield Fact(id="changed", name="What changed", value=value, beside=unknown)
 
 
-def _indexes(diagnosed: DiagnosedTable) -> Iterator[Fact]:
-    """The indexes that are no part of the trouble, where CloudWatch counts no throttle of theirs."""
+def _indexes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
+    """The indexes of which CloudWatch counts no throttle, and those that will throttle after a cure."""
     tracks = diagnosed.run.arranged.tracks if diagnosed.run.arranged else ()
     counted = {track.index: 0.0 for track in tracks if track.index and track.events is not None}
     for track in tracks:
@@ -143,7 +143,13 @@ def _indexes(diagnosed: DiagnosedTable) -> Iterator[Fact]:
             counted[track.index] += sum((track.events or {}).values())
     calm = [index for index, events in counted.items() if not events]
     if calm and diagnosed.run.diagnosis.labels:
-        yield Fact(id="indexes", name="Indexes", value=f"No throttle events of {', '.join(map(str, calm))}")
+        beyond = tuple(
+            f"{name} has {whole(has)} WCU/s, and takes {whole(takes)} of that demand: once its burst and "
+            "write buffer are spent, it throttles every write, so raise it as well"
+            for name, takes, has in indexes_beyond(diagnosed.run, facts)
+        )
+        value = f"No throttle events of {', '.join(map(str, calm))}"
+        yield Fact(id="indexes", name="Indexes", value=value, beside=beyond)
 
 
 def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator[Fact]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.elsewhere import usual_latency_ms
-from keyheat.analysis.facts import Facts, throttled_spans
+from keyheat.analysis.facts import Facts, throttled_seconds, throttled_spans
 from keyheat.analysis.groups import going_on, groups
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.run_result import STILL_S
@@ -115,6 +115,9 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
         unknown = facts.run_throttles or _throttles_unknown(run, facts)
         return answer(value=NOTHING if unknown else "Never")
     first_s, last_s = spans[0][0], spans[-1][1]
+    seen = throttled_seconds(run)  # of batches, labels are by CloudWatch's minutes
+    if (seen := seen[(first_s <= seen) & (seen < last_s)]).size:
+        first_s, last_s = float(seen[0]), float(seen[-1]) + 1
     window_s = inf if began_s is None or ended_s is None else ended_s - began_s
     say, throttled = saying(first_s, last_s), span(min(facts.throttled_s, window_s))
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""

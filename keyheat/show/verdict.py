@@ -7,7 +7,7 @@ from keyheat.analysis.heat import ONE_SHARE
 from keyheat.numbers import NOTHING, UNITS, measured, moment, percent, rate, some, units, whole
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL, NO_MODEL
-from keyheat.runs.formats import Finding, GeneratorFacts, HotKey, Verdict
+from keyheat.runs.formats import BEYOND, Finding, GeneratorFacts, HotKey, Verdict
 from keyheat.show.answer import Tone
 from keyheat.words import LIMITS, SPEAKERS, Constraint, Grade, Source, capital, enumerated, key_name, whose
 
@@ -65,6 +65,7 @@ def limit_of(constraint: Constraint, resource: str | None) -> str:
 
 
 MOST_KEYS: Final = 3  # named in the sentence
+NEARLY_ALL: Final = 0.9  # least share of the throttles at which a key is named under a whole resource's limit
 LONGEST_NAME: Final = 32  # of a key, in the sentence; charts and tables have all of it
 
 
@@ -145,7 +146,23 @@ def _sentence(verdict: Verdict, facts: Facts) -> str:
         numbers = f": it allows {units(maximum, facts.resource.direction)}{demanded}"
     elif verdict.constraint == "account" and facts.consumed_per_s:
         numbers = f"; {resource} consumed {_consumed(facts)}"
-    return f"{_subject(facts)} were throttled {why}{numbers}."
+    leading = _leading_key(facts) if verdict.constraint == "table" else ""
+    return f"{_subject(facts)} were throttled {why}{numbers}{leading}."
+
+
+def _leading_key(facts: Facts) -> str:
+    """The key with nearly all throttles of a whole resource, or with most if no partition can serve it."""
+    key = facts.hot_key
+    if key is None or not facts.throttles or key.throttles < ONE_SHARE * facts.throttles:
+        return ""
+    share = min(1.0, key.throttles / facts.throttles)
+    asked = ""
+    if key.units_per_s > (1 + BEYOND) * facts.ceiling_per_s:
+        admits = f"where a partition admits {whole(facts.ceiling_per_s)}"
+        asked = f", and asked for {_rate(facts, key.units_per_s)} {admits}"
+    elif share < NEARLY_ALL:
+        return ""
+    return f"; one key, {_named(key)}, has {percent(share)} of the throttles{asked}"
 
 
 def _rate(facts: Facts, per_s: float | None) -> str:

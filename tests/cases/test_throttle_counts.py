@@ -31,6 +31,8 @@ RIGHT: dict[str, tuple[str, float, dict[str, int]]] = {
     "client-only-throttles-big": ("undetermined", 0, {"undetermined": 216}),
     "client-only-throttles-on-demand": ("undetermined", 0, {"undetermined": 216}),
     "client-with-reason": ("partition", 0.985, {"partition": 216}),
+    "held-1000-with-warm-throughput": ("undetermined", 0, {"undetermined": 21_000}),
+    "hot-key-in-a-full-table": ("table", 0.93, {"table": 192_000}),
     "held-hot-key": ("undetermined", 0, {"undetermined": 540_000}),
     "raise-from-1000": ("undetermined", 0, {"undetermined": 132_000}),
     "raise-from-1000-with-extremes": ("undetermined", 0, {"undetermined": 25_700}),
