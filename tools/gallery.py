@@ -155,8 +155,8 @@ def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
         },
     }  # fmt: skip
     me = {"name": "this process", "state": "running", "users": 10, "cpu_percent": 41.0, "silent_s": None}
-    view = LiveView(run, float(began), duration_s=600.0)
-    now = view.content(record, None, [me], missing=[], state="loading", end=began + seconds)
+    view = LiveView(record, run, float(began), duration_s=600.0)
+    now = view.content(None, [me], missing=[], state="loading", end=began + seconds)
     style, script = ((STATIC / name).read_text(encoding="utf-8") for name in ("live.css", "live.js"))
     answers = f"window.fetch = async () => new Response({json.dumps(json.dumps(now))});"
     text = (STATIC / "live.html").read_text(encoding="utf-8")

@@ -76,6 +76,8 @@ AWS = "https://dynamodb.eu-west-1.amazonaws.com"
         ({"out": "/dev/null"}, "not a folder"),
         ({"prices": "/no/such.toml"}, "--prices: "),
         ({"max_minutes": -1.0}, "--max-minutes"),
+        ({"prometheus_host": "0.0.0.0"}, "add --prometheus-port 9464"),
+        ({"prometheus_port": 99_999}, "1 to 65535"),
         ({"settings": ["table.sort_key="]}, "a sort_key @ $.table.sort_key"),
         ({"settings": ["cache={ttl_s=1}"]}, "no user of this load test reads through a cache @ $.cache"),
         ({"settings": [f"table.sort_key='{'s' * 60}'", "load.item_bytes=90"]}, "$.load.item_bytes"),

@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from secrets import token_urlsafe
 from signal import SIGINT
 from typing import Any
 
@@ -27,9 +28,8 @@ from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
 from keyheat.load.guard.options import InputError
 from keyheat.load.guard.signals import HUNG_UP, PARENT, is_handled
 from keyheat.load.guard.watch import caps_of
-from keyheat.load.live.callers import callers_of, keep_out
-from keyheat.load.live.page import LiveRun, serve
-from keyheat.load.live.prometheus import CannotListen, serve_metrics
+from keyheat.load.live.page import Live, keep_out, serve
+from keyheat.load.live.prometheus import serve_metrics
 from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
 from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.run.progress import RunProgress, tell
@@ -87,7 +87,7 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     switch.install()
     if parent := os.environ.pop(PARENT, None):
         switch.watch_parent(int(parent))
-    live = LiveRun(environment)
+    live = Live(environment)
     plan = _plan_or_exit(environment, live)
     options = environment.parsed_options
     take_numbers(options, plan.scenario)
@@ -95,13 +95,14 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     if plan.progress:
         logging.getLogger("locust.stats_logger").disabled = True
     session = switch.leaving = LocustSession(environment, plan, switch.arm)
-    if environment.web_ui is not None or plan.metrics is not None:
+    if environment.web_ui is not None or options.prometheus_port is not None:
         session.live = live
     if environment.web_ui is not None:
         ours = all(hasattr(user, "needs_sort_key") for user in environment.user_classes)
         if ours:
             environment.host = plan.target.url if plan.target else "an endpoint of its own"
-        keep_out(callers_of(plan, options, RunProgress(plan.progress).say), environment.web_ui)
+        token = None if plan.free else token_urlsafe(24)
+        keep_out(environment.web_ui, token, RunProgress(plan.progress).say)
         serve(live, environment.web_ui, session.spent, asks_where=not ours)
     if options.headless:  # Locust's limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
@@ -120,7 +121,7 @@ def _is_not_about_run_time(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("No run time limit set")
 
 
-def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
+def _plan_or_exit(environment: Any, live: Live) -> LoadPlan:
     """The checked plan, with its metrics served; where that cannot be, say why and end Locust.
 
     Metrics are served before anything starts and before consent is asked for.
@@ -131,13 +132,12 @@ def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
             locustfiles=environment.parsed_locustfiles or [],
             users=environment.user_classes,
         )
-        if checked.metrics is not None:
-            serve_metrics(checked.metrics, live.metrics, RunProgress(checked.progress).say)
+        serve_metrics(environment.parsed_options, live.metrics, RunProgress(checked.progress).say)
         return consented(preflight(checked, environment.user_classes))
     except KeyboardInterrupt:
         tell("keyheat: interrupted; nothing was started")
         sys.exit(INTERRUPTED)
-    except (InputError, TableError, CannotListen) as error:
+    except (InputError, TableError) as error:
         for line in getattr(error, "errors", [str(error)]):
             tell(f"keyheat: {masked(line)}")
         sys.exit(REFUSED if isinstance(error, TableRefused) else WRONG_USE)
@@ -162,7 +162,7 @@ class LocustSession:
         self._last_answers: Greenlet | None = None  # says that they are waited for
         self.duration_s: float | None = None  # of a headless run; others have the limit of the page
         self._timer: Greenlet | None = None
-        self.live: LiveRun | None = None  # with a live page
+        self.live: Live | None = None  # with a live page
 
     def on_start(self, environment: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""

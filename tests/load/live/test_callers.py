@@ -15,9 +15,8 @@ import pytest
 from flask import Blueprint, Flask
 
 from keyheat import runfiles
-from keyheat.addresses import Hosts
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.live.callers import HEADER, Callers, keep_out
+from keyheat.load.live.page import HEADER, keep_out
 from keyheat.load.run.arguments import add_options
 from tests.load.forked import Load
 from tests.load.live.test_page import Web, finished
@@ -43,13 +42,14 @@ def page_of(token: str | None, said: list[str], *, web_host: str = "") -> Any:
     for path, view in changing.items():
         views.add_url_rule(path, view, lambda: "done", methods=["GET", "POST"])
     app.register_blueprint(views)
-    options = SimpleNamespace(web_host=web_host, web_base_path="")
+    options = SimpleNamespace(
+        web_host=web_host, web_base_path="", web_host_display_name=None, allow_host=["loads.team.example"]
+    )  # fmt: skip
     web_ui = SimpleNamespace(
         app=app, host=web_host, port=8089, tls_cert="", tls_key="", web_login=False,
         environment=SimpleNamespace(parsed_options=options),
     )  # fmt: skip
-    hosts = Hosts(frozenset({"loads.team.example"}))
-    keep_out(Callers(hosts=hosts, token=token, cookie="keyheat-8089", say=said.append), web_ui)
+    keep_out(web_ui, token, said.append)
     return web_ui
 
 
