@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.guard.options import InputError
-from keyheat.load.run.arguments import add_options
+from keyheat.load.options import InputError, add_options
 from keyheat.load.run.plan import check_options, run_folder, take_numbers
 from keyheat.runs.claims import Taken
 from keyheat.scenario.scenario import SCENARIOS

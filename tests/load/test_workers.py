@@ -8,7 +8,7 @@ import gevent
 import msgpack  # type: ignore[import-untyped]
 import pytest
 
-from keyheat.load.guard.budget import Caps
+from keyheat.load.guard.watch import Caps
 from keyheat.load.record.record import Piece, Record
 from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.run import workers

@@ -18,7 +18,7 @@ from threading import Event, Lock, Thread
 from types import FrameType
 from typing import IO, Any, Final, Self
 
-from keyheat.load.guard.signals import HUNG_UP, PARENT, PASSED_ON, is_handled, release_output
+from keyheat.load.terminal import HUNG_UP, PARENT, PASSED_ON, is_handled, release_output
 from keyheat.runs.progress import LaunchProgress
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import require

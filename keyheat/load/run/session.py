@@ -23,19 +23,17 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.answers import WORD_AFTER_S
 from keyheat.endpoint.process import EndpointError
-from keyheat.load.guard.budget import Spending
 from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
-from keyheat.load.guard.options import InputError
-from keyheat.load.guard.signals import HUNG_UP, PARENT, is_handled
-from keyheat.load.guard.watch import caps_of
+from keyheat.load.guard.watch import Spending, caps_of
 from keyheat.load.live.page import Live, keep_out, serve
 from keyheat.load.live.prometheus import serve_metrics
+from keyheat.load.options import InputError
 from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
 from keyheat.load.run.preflight import consented, preflight
-from keyheat.load.run.progress import RunProgress, tell
 from keyheat.load.run.run import LoadRun
 from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
 from keyheat.load.tables.ownership import TableError, TableRefused
+from keyheat.load.terminal import HUNG_UP, PARENT, RunProgress, is_handled, tell
 from keyheat.load.transport.abandon import CALLS
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly
@@ -94,9 +92,7 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     environment.stop_timeout = environment.stop_timeout or STOP_TIMEOUT_S
     if plan.progress:
         logging.getLogger("locust.stats_logger").disabled = True
-    session = switch.leaving = LocustSession(environment, plan, switch.arm)
-    if environment.web_ui is not None or options.prometheus_port is not None:
-        session.live = live
+    session = switch.leaving = LocustSession(environment, plan, live, switch.arm)
     if environment.web_ui is not None:
         ours = all(hasattr(user, "needs_sort_key") for user in environment.user_classes)
         if ours:
@@ -106,7 +102,9 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
         serve(live, environment.web_ui, session.spent, asks_where=not ours)
     if options.headless:  # Locust's limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
-        logging.getLogger("locust.main").addFilter(_is_not_about_run_time)
+        # Locust would say that there is no limit: ours is one of which it does not know.
+        about_limit = "No run time limit set"
+        logging.getLogger("locust.main").addFilter(lambda said: not str(said.msg).startswith(about_limit))
     if isinstance(runner, MasterRunner):
         runner.register_message(PIECE, session.on_piece)
         environment.events.worker_connect.add_listener(session.on_worker)
@@ -114,11 +112,6 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     environment.events.test_stop.add_listener(session.on_stop)
     environment.events.quitting.add_listener(session.on_quitting)
     return session.on_start
-
-
-def _is_not_about_run_time(record: logging.LogRecord) -> bool:
-    """Drop what Locust says of a run without a limit: ours has one, of which it does not know."""
-    return not str(record.msg).startswith("No run time limit set")
 
 
 def _plan_or_exit(environment: Any, live: Live) -> LoadPlan:
@@ -146,8 +139,9 @@ def _plan_or_exit(environment: Any, live: Live) -> LoadPlan:
 class LocustSession:
     """A master's side, or that of a process on its own: one run after the other, as tests start and stop."""
 
-    def __init__(self, environment: Any, plan: LoadPlan, ends: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, environment: Any, plan: LoadPlan, live: Live, ends: Callable[[], None]) -> None:
         self._environment = environment
+        self._distributed = isinstance(environment.runner, MasterRunner)
         self._ends = ends  # called once a run is being ended before its time
         self._plan = plan
         self._progress = RunProgress(plan.progress)
@@ -162,12 +156,13 @@ class LocustSession:
         self._last_answers: Greenlet | None = None  # says that they are waited for
         self.duration_s: float | None = None  # of a headless run; others have the limit of the page
         self._timer: Greenlet | None = None
-        self.live: Live | None = None  # with a live page
+        self._live = live
+        self._shown = environment.web_ui is not None or environment.parsed_options.prometheus_port is not None
 
     def on_start(self, environment: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
-        runner, headless = environment.runner, environment.parsed_options.headless
-        end_load = runner.quit if headless else runner.stop
+        runner = environment.runner
+        end_load = runner.quit if environment.parsed_options.headless else runner.stop
         self._stopped = False
         run = self._newest = LoadRun(
             plan=self._plan,
@@ -179,25 +174,26 @@ class LocustSession:
         )
         try:
             self._beginning = getcurrent()
-            run.begin(environment, distributed=isinstance(runner, MasterRunner))
-        except (TableError, EndpointError, FileProblem, TargetError) as error:
-            self._progress.say(str(error))
-            if self.live is not None:
-                self.live.refuse(str(error))
-            environment.process_exit_code = REFUSED if isinstance(error, TableRefused) else WRONG_USE
-            spawn(end_load)
-            raise GreenletExit from error  # ends the greenlet that would go on to start users
+            run.begin(environment, distributed=self._distributed)
         except Exception as error:
-            self._progress.say("the run could not begin, for a reason that is not yours: this is a defect")
-            traceback.print_exc()
-            environment.process_exit_code = INVALID
-            spawn(runner.quit)  # Locust would log it, and start users that have nothing to load
-            raise GreenletExit from error
+            if isinstance(error, (TableError, EndpointError, FileProblem, TargetError)):
+                self._progress.say(str(error))
+                self._live.refuse(str(error))
+                code, leave = REFUSED if isinstance(error, TableRefused) else WRONG_USE, end_load
+            else:
+                self._progress.say(
+                    "the run could not begin, for a reason that is not yours: this is a defect"
+                )
+                traceback.print_exc()
+                code, leave = INVALID, runner.quit
+            environment.process_exit_code = code
+            spawn(leave)
+            raise GreenletExit from error  # or Locust would start users that have nothing to load
         finally:
             self._beginning = None
         self._run, self._ending = run, None
-        if self.live is not None:
-            self.live.begin(run)
+        if self._shown:
+            self._live.begin(run)
         if self._stopped:  # while it was prepared: Locust goes on to start users all the same
             spawn(end_load)
         elif (duration_s := self.duration_s) is not None:
@@ -213,23 +209,21 @@ class LocustSession:
         if self._run is not None:
             self._run.watch.close()
             self._run.sender.expect_end()
-        if self.live is not None:
-            self.live.stop()
+        self._live.stop()
 
     def on_stop(self, environment: Any, **_more: Any) -> None:
         """A test has stopped and its users with it: finish the run."""
         run, self._run = self._run, None
-        if self._last_answers is not None:
-            self._last_answers.kill(block=False)
-        if self._timer is not None and self._timer is not getcurrent():
-            self._timer.kill(block=False)
+        for waiting in (self._last_answers, self._timer):
+            if waiting is not None and waiting is not getcurrent():
+                waiting.kill(block=False)
         if run is not None:
             run.note_spent(run.clock())  # the next one may begin before this one has come to its end
             self._ended_run = run
             self._ending = spawn(self._end, run)
         self._wait(self._ending)
         runner = environment.runner
-        if self.duration_s is not None and isinstance(runner, MasterRunner) and not runner.worker_count:
+        if self.duration_s is not None and self._distributed and not runner.worker_count:
             # Locust stops by itself once the last worker is lost, and would then wait for others forever.
             spawn(runner.quit)
 
@@ -281,7 +275,7 @@ class LocustSession:
         if self._run is not None:
             self._interrupted = True
             # A master that told its workers to stop would forget to tell them to quit; we halt them.
-            how = {"send_stop_to_client": False} if isinstance(environment.runner, MasterRunner) else {}
+            how = {"send_stop_to_client": False} if self._distributed else {}
             self._wait(spawn(environment.runner.stop, **how))
         elif self._ending is not None and not self._ending.ready():
             self._cancel()
@@ -304,7 +298,7 @@ class LocustSession:
 
     def tell_workers(self) -> None:
         """Send the workers home."""
-        if isinstance(self._environment.runner, MasterRunner):
+        if self._distributed:
             tell_to_quit(self._environment.runner)
 
     def on_piece(self, environment: Any, msg: Any, **_more: Any) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from keyheat.load.guard.consent import Undertaking, agrees
-from keyheat.load.guard.options import Guards
 from keyheat.load.guard.watch import caps_of
+from keyheat.load.options import Guards
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.preflight import consented, lasting, planned_bill
 from keyheat.load.tables.ownership import TableRefused

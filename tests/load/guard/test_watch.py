@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, LOOK_S, LoadWatch, Rules
+from keyheat.load.guard.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, LOOK_S, Caps, LoadWatch, Rules
 from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.record.record import Record
 from keyheat.runs.manifest import Stop

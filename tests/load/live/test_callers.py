@@ -17,7 +17,7 @@ from flask import Blueprint, Flask
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.live.page import HEADER, keep_out
-from keyheat.load.run.arguments import add_options
+from keyheat.load.options import add_options
 from tests.load.forked import Load
 from tests.load.live.test_page import Web, finished
 from tests.outside import PATIENCE_S, eventually, run_of
@@ -160,7 +160,6 @@ def test_a_foreign_start_is_refused_and_all_others_share_one_budget(
     assert "is spent" in web.now()["sentence"]["text"]
     web.process.terminate()
     _out, err = web.process.communicate(timeout=PATIENCE_S)
-    assert f" and {8_000 - used[0]:,.0f} units are left" in err
     assert "refused: 'POST /swarm' from 'http://evil.example'; said once" in err
     assert not (tmp_path / "run-3").exists()
 
