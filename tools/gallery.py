@@ -154,7 +154,7 @@ def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
             "max_on_demand": None, "indexes": [],
         },
     }  # fmt: skip
-    me = {"name": "this process", "state": "running", "users": 10, "cpu_percent": 41.0, "silent_s": None}
+    me = {"name": "this process", "state": "running", "users": 10, "cpu_percent": 41.0}
     view = LiveView(record, run, float(began), duration_s=600.0)
     now = view.content(None, [me], missing=[], state="loading", end=began + seconds)
     style, script = ((STATIC / name).read_text(encoding="utf-8") for name in ("live.css", "live.js"))

@@ -188,8 +188,8 @@ LOOK_S: Final = 0.25
 class LoadWatch:
     """Check the caps and rules of one run on what it did so far.
 
-    `seen` is the `Load` of a process, or the `Gatherer` of a master: a clock and a record. `consumed` says
-    what counts for the caps, if not the record.
+    `seen` is the `Load` of a process, or the `Gatherer` of a master: a clock, a record, and how many seconds
+    it lies behind. `consumed` says what counts for the caps, if not the record.
     """
 
     caps: Caps
@@ -198,7 +198,6 @@ class LoadWatch:
     rules: Rules | None = None
     duration_s: float | None = None  # after which it ends anyway; None: until stopped
     consumed: Callable[[], ConsumedUnits] | None = None
-    known_after_s: int = 0  # how far the newest whole second lies back, where pieces arrive
     stopped: Stop | None = None
     started_s: float = field(init=False)  # epoch seconds at which the load began
     _last: ConsumedUnits = field(default_factory=ConsumedUnits)  # consumed by the last look
@@ -253,7 +252,7 @@ class LoadWatch:
 
     def _broken(self, now_s: float) -> Stop | None:
         """The rule that is broken, looked at once in each second and over a whole window only."""
-        until = floor(now_s) - self.known_after_s
+        until = floor(now_s) - self.seen.behind_s
         if self.rules is None or until == self._judged:
             return None
         self._judged, spec = until, self.rules.rules

@@ -23,6 +23,8 @@ from keyheat.addresses import SANDBOX, Hosts, on_this_machine
 from keyheat.load.live.prometheus import load_metrics
 from keyheat.load.live.view import LiveView, Sentence, of_requests
 from keyheat.load.record.rows import ATTEMPTS
+from keyheat.load.run.load import Load
+from keyheat.load.run.workers import Gatherer, short_name
 from keyheat.masking import masked
 from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT
@@ -106,11 +108,23 @@ class Live:
         early = self._stopped_s is None and end - run.started_s < JUDGED_AFTER_S
         self._content = view.content(
             None if early or not attempts else run.verdict(attempts=attempts),
-            run.sender.processes(self._environment.runner, now_s),
+            _processes(self._environment.runner, run.sender),
             missing=run.sender.missing_now(),
             state="loading" if self._stopped_s is None else "ended",
             end=end,
         )
+
+
+def _processes(runner: Any, sender: Load | Gatherer) -> list[dict[str, Any]]:
+    """This process, or the workers of a master, with what their heartbeats say."""
+    nodes = {"this process": runner} if isinstance(sender, Load) else runner.clients
+    return [
+        {
+            "name": short_name(name), "state": node.state, "users": node.user_count,
+            "cpu_percent": sender.cpu_percent if isinstance(sender, Load) else node.cpu_usage,
+        }
+        for name, node in nodes.items()
+    ]  # fmt: skip
 
 
 FILES: Final = Path(__file__).parent / "static"

@@ -20,7 +20,7 @@ import gevent
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.clock import NOTABLE_S, SteadyClock, align, service_ahead_s, skew_words
-from keyheat.load.guard.watch import Caps, LoadWatch, Rules, Spending
+from keyheat.load.guard.watch import LoadWatch, Rules, Spending
 from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
@@ -60,7 +60,6 @@ class LoadRun:
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
     clock: SteadyClock = field(default_factory=SteadyClock)  # all moments of the run are of this one
     started_s: float = 0.0
-    caps: Caps = field(default_factory=Caps)  # what earlier runs left of the budget
     path: Path | None = None  # where its files are
     tables: RunTables | None = None
     timeline: TableTimeline | None = None  # where the scenario has one
@@ -79,22 +78,30 @@ class LoadRun:
         """Prepare what the run stands on, and give the order to load."""
         if refusal := self.spending.refusal():
             raise TableRefused(refusal)
-        self.caps = self.spending.left()
+        plan = self.plan
         try:
-            path = self._enter_folder()
-            self.target = self._enter_target()
-            description = self._enter_tables()
-            self._begin_files(path, description, len(environment.runner.clients) if distributed else 1)
-            self._wait_for_start()
+            self.progress.phase(
+                "preparing", f"keyheat: preparing table {plan.scenario.table.name}", run_id=self.run_id
+            )
+            self.path = self._stack.enter_context(run_folder(plan, datetime.now(UTC))).folder
+            for note in plan.auto_scaling.in_words() if plan.auto_scaling else ():
+                self.progress.say(f"note: table {plan.scenario.table.name}: {note}")
+            self.target = plan.target or self._start_endpoint()
+            description = self._make_tables()
+            self._begin_files(self.path, description, len(environment.runner.clients) if distributed else 1)
+            if not plan.guards.no_align and not self.target.local:  # a minute of CloudWatch's
+                align(clock=self.clock, sleep=gevent.sleep, tell=self._aligning)
+                self.started_s = self.clock()
+                self.folder.note({"started_at": time_of(self.started_s)})
             self._begin_load(environment, distributed)
         except BaseException:
             self.undoing = True
             self.leave()
             raise
-        if self.plan.guards.clean_up:
-            self._stack.callback(self.stages.clean_up, self.plan)
+        if plan.guards.clean_up:
+            self._stack.callback(self.stages.clean_up, plan)
         until = f"for {self.duration_s:g} s" if self.duration_s else "until it is stopped"
-        words = f"keyheat: loading {self.target.url} {until}: {self.plan.scenario.question}"
+        words = f"keyheat: loading {self.target.url} {until}: {plan.scenario.question}"
         self.progress.phase("loading", words)
 
     def leave(self) -> None:
@@ -105,25 +112,15 @@ class LoadRun:
         """Return what has not been put back as it was, with the command that does it."""
         return self.tables.left_behind() if self.tables else []
 
-    def _enter_folder(self) -> Path:
-        table = self.plan.scenario.table.name
-        self.progress.phase("preparing", f"keyheat: preparing table {table}", run_id=self.run_id)
-        self.path = self._stack.enter_context(run_folder(self.plan, datetime.now(UTC))).folder
-        for note in self.plan.auto_scaling.in_words() if self.plan.auto_scaling else ():
-            self.progress.say(f"note: table {table}: {note}")
-        return self.path
-
-    def _enter_target(self) -> Target:
-        if self.plan.target is not None:
-            return self.plan.target
-        scenario = self.plan.scenario
-        stated = {"--update-s": scenario.local.update_s, "--transaction-s": scenario.local.transaction_s}
+    def _start_endpoint(self) -> Target:
+        local = self.plan.scenario.local
+        stated = {"--update-s": local.update_s, "--transaction-s": local.transaction_s}
         more = [word for flag, value in stated.items() if value is not None for word in (flag, repr(value))]
-        endpoint = EndpointProcess.start(scale=scenario.local.scale, seed=scenario.seed, more=tuple(more))
+        endpoint = EndpointProcess.start(scale=local.scale, seed=self.plan.scenario.seed, more=tuple(more))
         self._stack.callback(endpoint.stop)
         return target_at(endpoint.url)
 
-    def _enter_tables(self) -> dict[str, Any]:
+    def _make_tables(self) -> dict[str, Any]:
         """Make what is not there, to be left as the scenario says; describes the scenario's own table."""
         tables = self.tables = RunTables(
             target=self.target, run_id=self.run_id, guards=self.plan.guards, lasts_s=self.duration_s or 0.0,
@@ -182,23 +179,16 @@ class LoadRun:
             **existing_fields(plan),
         }
 
-    def _wait_for_start(self) -> None:
-        """Begin with a minute of CloudWatch's; not on this machine, where a wait costs more than it tells."""
-        if not self.plan.guards.no_align and not self.target.local:
-            align(clock=self.clock, sleep=gevent.sleep, tell=self._aligning)
-            self.started_s = self.clock()
-            self.folder.note({"started_at": time_of(self.started_s)})
-
     def _aligning(self, left_s: float) -> None:
         words = f"keyheat: the load begins with the next minute, in {left_s:.0f} s (--no-align: at once)"
         self.progress.phase("aligning", words, left_s=round(left_s, 1))
 
     def _begin_load(self, environment: Any, distributed: bool) -> None:
-        plan, scenario = self.plan, self.plan.scenario
+        plan, scenario, caps = self.plan, self.plan.scenario, self.spending.left()
         order = Order(
             run_id=self.run_id, scenario=scenario, url=self.target.url, region=self.target.region,
             transport=plan.transport, retries=plan.retries, show_keys=plan.show_keys, users=self.users,
-            caps=asdict(self.caps), folder=str(plan.scenario_path.absolute().parent),
+            caps=asdict(caps), folder=str(plan.scenario_path.absolute().parent),
             units_needed=has_capacity_model(plan.endpoint), marked=plan.marked, ahead_s=self.clock.ahead_s,
         )  # fmt: skip
         follow = [self._show_seconds]
@@ -214,12 +204,11 @@ class LoadRun:
             self.sender = start_load(order, environment, clock=self.clock)
             self.sender.watch()
         self.watch = LoadWatch(
-            self.caps,
+            caps,
             self.sender,
             self._stop_early,
             rules=Rules(scenario.abort_on) if scenario.abort_on is not None else None,
             duration_s=self.duration_s,
-            known_after_s=self.sender.behind_s,
         )
         if isinstance(self.sender, Gatherer):
             self.sender.used_up = self.watch.used_up

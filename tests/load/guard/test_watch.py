@@ -28,6 +28,7 @@ class World:
     every_s: float = 1.0
     now_s: float = START_S
     record: Record = field(default_factory=Record)
+    behind_s: int = 0
 
     def clock(self) -> float:
         return self.now_s

@@ -113,10 +113,9 @@ function showGenerator(generator) {
   $("checks").replaceChildren(...generator.checks.map(line => make("li", line)));
   rows("processes", generator.processes.map(row => {
     const lost = row.state === "missing";
-    const heard = row.silent_s === null ? "" : row.silent_s < 2 ? "now" : `${number(Math.round(row.silent_s))} s ago`;
     return [
       text(row.name), text(lost ? "lost" : row.state, lost ? "lost" : ""), amount(number(row.users)),
-      amount(lost ? "" : `${number(row.cpu_percent)} %`), amount(heard),
+      amount(lost ? "" : `${number(row.cpu_percent)} %`),
     ];
   }));
 }
