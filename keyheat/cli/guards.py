@@ -9,7 +9,9 @@ import click
 
 from keyheat.addresses import UnknownEndpoint
 from keyheat.cli.options import price_list
-from keyheat.load.guard.consent import (
+from keyheat.load.options import Guards as Guards
+from keyheat.load.options import InputError
+from keyheat.load.run.consent import (
     DECLINED,
     NEEDS_YES,
     Undertaking,
@@ -19,8 +21,6 @@ from keyheat.load.guard.consent import (
     is_interactive,
     over_budget,
 )
-from keyheat.load.options import Guards as Guards
-from keyheat.load.options import InputError
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan, plan_run

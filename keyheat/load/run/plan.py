@@ -14,8 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from keyheat.load.guard.consent import budget_of
 from keyheat.load.options import Guards, InputError
+from keyheat.load.run.consent import budget_of
 from keyheat.load.transport.target import (
     Target,
     TargetError,

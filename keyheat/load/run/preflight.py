@@ -14,7 +14,8 @@ import numpy as np
 from gevent.socket import wait_read
 
 from keyheat.load.clock import service_ahead_s
-from keyheat.load.guard.consent import (
+from keyheat.load.options import InputError
+from keyheat.load.run.consent import (
     DECLINED,
     NEEDS_YES,
     Undertaking,
@@ -23,7 +24,6 @@ from keyheat.load.guard.consent import (
     is_interactive,
     over_budget,
 )
-from keyheat.load.options import InputError
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.tables.control import look_at_tables
 from keyheat.load.tables.existing import adapted, marked_if_foreign

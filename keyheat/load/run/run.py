@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import gevent
@@ -20,7 +20,6 @@ import gevent
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.clock import NOTABLE_S, SteadyClock, align, service_ahead_s, skew_words
-from keyheat.load.guard.watch import LoadWatch, Rules, Spending
 from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
@@ -28,10 +27,10 @@ from keyheat.load.run.finish import Stages, run_files
 from keyheat.load.run.load import Load, Order, empty_record, start_load
 from keyheat.load.run.plan import LoadPlan, run_folder
 from keyheat.load.run.timeline import TableTimeline
+from keyheat.load.run.watch import LoadWatch, Rules, Spending
 from keyheat.load.run.workers import Gatherer
 from keyheat.load.tables.existing import existing_fields
 from keyheat.load.tables.lifecycle import RunTables
-from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.terminal import RunProgress
 from keyheat.load.transport.endpoint_pages import PageUnavailable, faults_of, partitions_of, scale_at
 from keyheat.load.transport.target import Target, target_at
@@ -69,15 +68,13 @@ class LoadRun:
     sender: Load | Gatherer = field(init=False)  # this process sends itself, or its workers do
     watch: LoadWatch = field(init=False)
     at_end: Callable[[], None] = lambda: None  # the last look at the record
-    undoing: bool = False  # it could not begin
+    state: Literal["beginning", "undoing", "loading", "ending"] = "beginning"
     _struck: Counter[str] = field(default_factory=Counter)  # by rules of faults, before it loaded
     _greenlets: list[gevent.Greenlet] = field(default_factory=list)
     _stack: ExitStack = field(default_factory=ExitStack)  # left as soon as the metrics are collected
 
     def begin(self, environment: Any, *, distributed: bool) -> None:
         """Prepare what the run stands on, and give the order to load."""
-        if refusal := self.spending.refusal():
-            raise TableRefused(refusal)
         plan = self.plan
         try:
             self.progress.phase(
@@ -95,9 +92,10 @@ class LoadRun:
                 self.folder.note({"started_at": time_of(self.started_s)})
             self._begin_load(environment, distributed)
         except BaseException:
-            self.undoing = True
+            self.state = "undoing"
             self.leave()
             raise
+        self.state = "loading"
         if plan.guards.clean_up:
             self._stack.callback(self.stages.clean_up, plan)
         until = f"for {self.duration_s:g} s" if self.duration_s else "until it is stopped"
@@ -139,7 +137,7 @@ class LoadRun:
         self.started_s = self.clock()
         self.stages = Stages(path, self.progress)
         self.folder = RunFolder(path, self._manifest(description, processes))
-        self._stack.callback(lambda: self.folder.forget() if self.undoing else None)
+        self._stack.callback(lambda: self.folder.forget() if self.state == "undoing" else None)
         if abs(self.clock.ahead_s) > NOTABLE_S:
             self.progress.say(
                 f"{skew_words(self.clock.ahead_s)}; the run keeps the service's time. Set the clock"

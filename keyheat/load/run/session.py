@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from secrets import token_urlsafe
 from signal import SIGINT
-from typing import Any
+from typing import Any, Final
 
 from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn
 from gevent.event import AsyncResult
@@ -23,14 +23,14 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.answers import WORD_AFTER_S
 from keyheat.endpoint.process import EndpointError
-from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
-from keyheat.load.guard.watch import Spending, caps_of
-from keyheat.load.live.page import Live, keep_out, serve
-from keyheat.load.live.prometheus import serve_metrics
 from keyheat.load.options import InputError
+from keyheat.load.run.kill_switch import KillSwitch, tell_to_quit
+from keyheat.load.run.page import Live, keep_out, serve
 from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
 from keyheat.load.run.preflight import consented, preflight
+from keyheat.load.run.prometheus import serve_metrics
 from keyheat.load.run.run import LoadRun
+from keyheat.load.run.watch import Spending, caps_of
 from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
 from keyheat.load.tables.ownership import TableError, TableRefused
 from keyheat.load.terminal import HUNG_UP, PARENT, RunProgress, is_handled, tell
@@ -99,7 +99,7 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
             environment.host = plan.target.url if plan.target else "an endpoint of its own"
         token = None if plan.free else token_urlsafe(24)
         keep_out(environment.web_ui, token, RunProgress(plan.progress).say)
-        serve(live, environment.web_ui, session.spent, asks_where=not ours)
+        serve(live, environment.web_ui, session.refusal, asks_where=not ours)
     if options.headless:  # Locust's limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
         # Locust would say that there is no limit: ours is one of which it does not know.
@@ -136,6 +136,11 @@ def _plan_or_exit(environment: Any, live: Live) -> LoadPlan:
         sys.exit(REFUSED if isinstance(error, TableRefused) else WRONG_USE)
 
 
+NOT_OVER: Final = (
+    "the run before is not over: its table, its metrics or its report are being seen to; wait for it"
+)
+
+
 class LocustSession:
     """A master's side, or that of a process on its own: one run after the other, as tests start and stop."""
 
@@ -146,11 +151,9 @@ class LocustSession:
         self._plan = plan
         self._progress = RunProgress(plan.progress)
         self._spending = Spending(caps_of(plan, local=plan.free, duration_s=plan.duration_s))
-        self._beginning: Any = None  # the greenlet in which a run begins
-        self._newest: LoadRun | None = None  # from before it begins until it has come to its end
-        self._run: LoadRun | None = None
-        self._ended_run: LoadRun | None = None
-        self._ending: Greenlet | None = None
+        self._run: LoadRun | None = None  # from before it begins until it has come to its end
+        self._beginning: Any = None  # the greenlet in which it begins
+        self._ending: Greenlet | None = None  # that in which the last run ended
         self._interrupted = False
         self._stopped = False  # the newest test, by the user or by its own limit
         self._last_answers: Greenlet | None = None  # says that they are waited for
@@ -164,15 +167,17 @@ class LocustSession:
         runner = environment.runner
         end_load = runner.quit if environment.parsed_options.headless else runner.stop
         self._stopped = False
-        run = self._newest = LoadRun(
-            plan=self._plan,
-            progress=self._progress,
-            users=runner.target_user_count,
-            duration_s=self.duration_s,
-            spending=self._spending,
-            end_load=lambda: spawn(end_load),
-        )
         try:
+            if refusal := self._spending.refusal() if self._run is None else NOT_OVER:
+                raise TableRefused(refusal)
+            run = self._run = LoadRun(
+                plan=self._plan,
+                progress=self._progress,
+                users=runner.target_user_count,
+                duration_s=self.duration_s,
+                spending=self._spending,
+                end_load=lambda: spawn(end_load),
+            )
             self._beginning = getcurrent()
             run.begin(environment, distributed=self._distributed)
         except Exception as error:
@@ -190,8 +195,9 @@ class LocustSession:
             spawn(leave)
             raise GreenletExit from error  # or Locust would start users that have nothing to load
         finally:
-            self._beginning = None
-        self._run, self._ending = run, None
+            if self._beginning is getcurrent():
+                self._beginning = None
+                self._run = self._run if run.state == "loading" else None
         if self._shown:
             self._live.begin(run)
         if self._stopped:  # while it was prepared: Locust goes on to start users all the same
@@ -200,27 +206,31 @@ class LocustSession:
             get_hub().loop.update_now()
             self._timer = spawn(lambda: (run.sender.wait_out(duration_s), runner.quit()))
 
+    def refusal(self) -> str | None:
+        """Return why no run may begin now; None while one may, or is loading."""
+        if self._run is None:
+            return self._spending.refusal()
+        return None if self._run.state == "loading" else NOT_OVER
+
     def on_stopping(self, environment: Any, **_more: Any) -> None:
         """A test is being stopped: no further request is sent."""
         self._stopped = True
         limit_s = environment.stop_timeout
         words = f"keyheat: {WAITING} the answers to requests that are under way, {limit_s:g} s at most"
         self._last_answers = Greenlet.spawn_later(WORD_AFTER_S, tell, words)
-        if self._run is not None:
+        if self._run is not None and self._run.state == "loading":
             self._run.watch.close()
             self._run.sender.expect_end()
         self._live.stop()
 
     def on_stop(self, environment: Any, **_more: Any) -> None:
         """A test has stopped and its users with it: finish the run."""
-        run, self._run = self._run, None
         for waiting in (self._last_answers, self._timer):
             if waiting is not None and waiting is not getcurrent():
                 waiting.kill(block=False)
-        if run is not None:
-            run.note_spent(run.clock())  # the next one may begin before this one has come to its end
-            self._ended_run = run
-            self._ending = spawn(self._end, run)
+        if self._run is not None and self._run.state == "loading":
+            self._run.state = "ending"
+            self._ending = spawn(self._end, self._run)
         self._wait(self._ending)
         runner = environment.runner
         if self.duration_s is not None and self._distributed and not runner.worker_count:
@@ -231,8 +241,10 @@ class LocustSession:
         exceptions = self._environment.runner.exceptions.values()
         problems = [f"a user failed {some(error['count'], 'time')}: {error['msg']}" for error in exceptions]
         self._environment.process_exit_code = INVALID  # unless the run comes to its end
-        self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
-        self._ended_run = self._newest = None
+        try:
+            self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
+        finally:
+            self._run = None
 
     def _wait(self, ending: Greenlet | None) -> None:
         """Wait for a run to end; a further Ctrl-C cancels what is still to come of it."""
@@ -245,12 +257,12 @@ class LocustSession:
     def _cancel(self) -> None:
         self._interrupted = True
         CALLS.hurry()
-        if self._ended_run is not None:
-            self._ended_run.stages.cancel()
+        if self._run is not None and self._run.state == "ending":
+            self._run.stages.cancel()
 
     @property
     def _undoing(self) -> bool:
-        return self._newest is not None and self._newest.undoing
+        return self._run is not None and self._run.state == "undoing"
 
     def _stop_beginning(self) -> None:
         """Have a run that is only beginning undo what it has done; a further Ctrl-C does not wait for it."""
@@ -266,13 +278,13 @@ class LocustSession:
 
     def on_quitting(self, environment: Any, **_more: Any) -> None:
         """Locust ends. A run that is still going, or whose stages are, was interrupted."""
-        if self._newest is not None:
+        if self._run is not None:
             self._ends()
             # Every wait for a response is bounded, but for a beginning, which is ended and undone.
             environment.stop_timeout = min(environment.stop_timeout, HURRIED_STOP_S)
             CALLS.hurry(but=None if self._undoing else self._beginning)
         self._stop_beginning()
-        if self._run is not None:
+        if self._run is not None and self._run.state == "loading":
             self._interrupted = True
             # A master that told its workers to stop would forget to tell them to quit; we halt them.
             how = {"send_stop_to_client": False} if self._distributed else {}
@@ -285,16 +297,12 @@ class LocustSession:
         elif environment.process_exit_code is None:
             environment.process_exit_code = 0
 
-    def spent(self) -> str | None:
-        """Return why no run may begin any more; None while one may, or is going on."""
-        return None if self._run is not None else self._spending.refusal()
-
     def left_behind(self) -> list[str]:
         """Return what is not put back yet, with the command that does it."""
-        return [] if self._newest is None else self._newest.left_behind()
+        return [] if self._run is None else self._run.left_behind()
 
     def folder(self) -> Path | None:
-        return None if self._newest is None else self._newest.path
+        return None if self._run is None else self._run.path
 
     def tell_workers(self) -> None:
         """Send the workers home."""
@@ -302,10 +310,11 @@ class LocustSession:
             tell_to_quit(self._environment.runner)
 
     def on_piece(self, environment: Any, msg: Any, **_more: Any) -> None:
-        run = self._run or self._ended_run  # none: it came too late, and was missed already
-        if run is not None and isinstance(run.sender, Gatherer):
+        run = self._run  # none, or one that only begins: it came too late, and was missed already
+        if run is not None and run.state in ("loading", "ending") and isinstance(run.sender, Gatherer):
             run.sender.take(msg)
 
     def on_worker(self, client_id: str, **_more: Any) -> None:
-        if self._run is not None and isinstance(self._run.sender, Gatherer):
-            self._run.sender.give_order_to(client_id)
+        run = self._run
+        if run is not None and run.state == "loading" and isinstance(run.sender, Gatherer):
+            run.sender.give_order_to(client_id)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.guard.consent import budget_of, over_budget
-from keyheat.load.guard.watch import Caps, Spending
 from keyheat.load.options import Guards, InputError
 from keyheat.load.record.attempt import ConsumedUnits
+from keyheat.load.run.consent import budget_of, over_budget
+from keyheat.load.run.watch import Caps, Spending
 from keyheat.plan.bill import Bill
 from keyheat.plan.charges import Line, Tariff
 from keyheat.plan.prices import load_prices

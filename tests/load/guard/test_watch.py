@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.guard.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, LOOK_S, Caps, LoadWatch, Rules
 from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.record.record import Record
+from keyheat.load.run.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, LOOK_S, Caps, LoadWatch, Rules
 from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec
 

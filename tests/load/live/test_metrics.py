@@ -11,11 +11,11 @@ import pytest
 from werkzeug.test import Client
 
 from keyheat.addresses import Hosts
-from keyheat.load.live import prometheus
-from keyheat.load.live.prometheus import BOUNDS_S, load_metrics, metrics_page, serve_metrics
-from keyheat.load.live.view import TOP_KEYS, LiveView
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
+from keyheat.load.run import prometheus
+from keyheat.load.run.prometheus import BOUNDS_S, load_metrics, metrics_page, serve_metrics
+from keyheat.load.run.view import TOP_KEYS, LiveView
 from keyheat.metrics import Distribution, Metric
 from keyheat.scenario.keys import digest_of
 from tests.load.live.test_view import INDEX, PARTITION, START, a_view, closed

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.live.view import RECENT_S, LiveView, Refuser
 from keyheat.load.record.record import Record
 from keyheat.load.record.sketch import SETTLED_S
+from keyheat.load.run.view import RECENT_S, LiveView, Refuser
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
 from tests import make

@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 import gevent
 import numpy as np
 
-from keyheat.load.guard.consent import MINUTE_S, allow
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS, THROTTLED, Counts, no_counts, percentile_of
+from keyheat.load.run.consent import MINUTE_S, allow
 from keyheat.load.run.plan import LoadPlan
 from keyheat.plan.charges import AROUND_S, Tariff
 from keyheat.plan.prices import load_prices

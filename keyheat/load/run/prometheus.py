@@ -15,9 +15,9 @@ from gevent.pywsgi import WSGIServer
 
 from keyheat.addresses import Hosts
 from keyheat.load import pacer
-from keyheat.load.live.view import LiveView, consumed_in
 from keyheat.load.options import InputError
 from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED, spans_of
+from keyheat.load.run.view import LiveView, consumed_in
 from keyheat.load.transport import retries
 from keyheat.metrics import PREFIX, TEXT, Distribution, Labels, Metric, own_version, prometheus_text
 from keyheat.words import label_of

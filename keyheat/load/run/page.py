@@ -20,10 +20,10 @@ import orjson
 from flask import Blueprint, Response, request, send_file, send_from_directory
 
 from keyheat.addresses import SANDBOX, Hosts, on_this_machine
-from keyheat.load.live.prometheus import load_metrics
-from keyheat.load.live.view import LiveView, Sentence, of_requests
 from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.run.load import Load
+from keyheat.load.run.prometheus import load_metrics
+from keyheat.load.run.view import LiveView, Sentence, of_requests
 from keyheat.load.run.workers import Gatherer, short_name
 from keyheat.masking import masked
 from keyheat.metrics import Metric
