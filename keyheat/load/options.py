@@ -92,12 +92,6 @@ class Loading:
     )
     progress: bool = option("print JSON lines only", default=False)
     no_report: bool = option("write the files of the run without a report", default=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exports:
-    """Metrics during the load."""
-
     prometheus_port: int | None = option("serve metrics for Prometheus at /metrics", metavar="PORT", type=int)
     prometheus_host: str | None = option("address of that port  [default: 127.0.0.1]", metavar="ADDRESS")
 
@@ -122,7 +116,6 @@ def add_options(parser: Any) -> None:
     loading.add_argument("--keyheat-help", action=ShowOurs, nargs=0, help=help_text)
     add_arguments(loading, Loading)
     parser.set_defaults(web_host=HERE)  # Locust's own default is every address of the machine
-    add_arguments(parser.add_argument_group("Keyheat's metrics", "metrics during the load"), Exports)
     guards = parser.add_argument_group("Keyheat's guards", "what a run may touch, and what it may cost")
     add_arguments(guards, Guards)
     guards.add_argument("--prices", metavar="FILE", help="price list  [default: configs/prices.toml]")

@@ -194,7 +194,6 @@ HEADER: Final = "X-Keyheat-Token"
 READS: Final = ("GET", "HEAD", "OPTIONS")
 CHANGES: Final = tuple(f"locust.{view}" for view in ("swarm", "stop", "reset_stats", "update_user"))
 """Locust's views that change something; some of them answered a GET once."""
-TOLD: Final = 20  # callers that are named on the terminal
 FOREIGN: Final = "keyheat: this page is for its own name and its own requests alone (--allow-host NAME)\n"
 NO_TOKEN: Final = f"keyheat: this run costs money: reload its page, or send its token ({HEADER})\n"
 
@@ -202,32 +201,23 @@ NO_TOKEN: Final = f"keyheat: this run costs money: reload its page, or send its 
 def keep_out(web_ui: Any, token: str | None, say: Callable[[str], None]) -> None:
     """Have Locust's page refuse requests of other sites and, with a token, changes without it.
 
-    Call it before the page listens. `token` is None where nothing costs money. The terminal says a refusal
-    once for each caller.
+    Call it before the page listens. `token` is None where nothing costs money.
     """
     options = web_ui.environment.parsed_options
     path, cookie = f"{options.web_base_path or ''}/", f"keyheat-{web_ui.port}"  # all ports share cookies
     display_name = urlsplit(options.web_host_display_name or "").hostname
     names = {options.web_host, display_name, gethostname(), *options.allow_host} - {"", "*", None}
-    hosts, told = Hosts(frozenset(names)), set[str]()
+    hosts = Hosts(frozenset(names))
     if token is not None:
         _announce(web_ui, path, token, say)
-
-    def name_caller(caller: str) -> None:
-        if caller not in told and len(told) < TOLD:
-            told.add(caller)
-            say(f"refused: {f'{request.method} {request.path}'[:100]!a} from {caller}; said once")
 
     @web_ui.app.before_request  # type: ignore[untyped-decorator]
     def refuse() -> Response | None:
         changes = request.method not in READS or request.endpoint in CHANGES
-        host = request.headers.get("Host") or "an unknown host"
         if not hosts.answers(request.headers.get, links=not changes):
-            name_caller(f"{(request.headers.get('Origin') or host)[:100]!a}")
             return Response(FOREIGN, 403, mimetype="text/plain")
         sent = request.headers.get(HEADER) or request.cookies.get(cookie) or ""
         if changes and token is not None and not compare_digest(sent.encode(), token.encode()):
-            name_caller(f"{host[:100]!a} without its token")
             return Response(NO_TOKEN, 403, mimetype="text/plain")
         return None
 

@@ -97,16 +97,6 @@ def test_the_page_gets_the_token_where_no_script_and_no_other_site_has_it(said: 
     assert client.get("/", base_url=f"http://{HERE}").headers["X-Frame-Options"] == "DENY"
 
 
-def test_a_refusal_is_said_once_for_each_caller_and_fills_no_terminal(said: list[str]) -> None:
-    client = page_of(None, said).app.test_client()
-    for _ in range(3):
-        client.post("/swarm", headers={"Host": HERE, "Origin": "http://evil.example\x1b[2J"})
-    assert said == ["refused: 'POST /swarm' from 'http://evil.example\\x1b[2J'; said once"]
-    for number in range(30):
-        client.post("/swarm", headers={"Host": HERE, "Origin": f"http://{number}.example/{'x' * 500}"})
-    assert (len(said), max(map(len, said)) < 200) == (20, True)
-
-
 @pytest.mark.parametrize(
     ("token", "given", "host", "words"),
     [
@@ -159,8 +149,7 @@ def test_a_foreign_start_is_refused_and_all_others_share_one_budget(
     assert re.search(r"is spent, [\d,]+ of 8,000 units.*--max-units", refused)
     assert "is spent" in web.now()["sentence"]["text"]
     web.process.terminate()
-    _out, err = web.process.communicate(timeout=PATIENCE_S)
-    assert "refused: 'POST /swarm' from 'http://evil.example'; said once" in err
+    web.process.communicate(timeout=PATIENCE_S)
     assert not (tmp_path / "run-3").exists()
 
 
