@@ -59,7 +59,7 @@ class Live:
         self._looking = gevent.spawn(self._look_on)
 
     def refuse(self, why: str) -> None:
-        """A run did not begin: say why, above what there was before it, until one does."""
+        """A run did not begin: say why, above what there was before it, until one begins or ends."""
         self._refusal = Sentence(masked(why), "idle")
 
     def stop(self) -> None:
@@ -74,7 +74,7 @@ class Live:
         self.stop()
         self._look()
         self._metrics = self.metrics()
-        self._shown = self._looking = None
+        self._shown = self._looking = self._refusal = None
 
     def content(self) -> dict[str, Any]:
         """Return what the page shows."""
