@@ -85,7 +85,7 @@ def load_metrics(view: LiveView, seen: Mapping[str, Any]) -> tuple[Metric, ...]:
         _keys(seen["keys"]),
     ):  # fmt: skip
         points[name].append((labels, value))
-    return tuple(load_metric(name, *known) for name, known in points.items() if known)
+    return tuple(load_metric(name, *values) for name, values in points.items() if values)
 
 
 def _run(view: LiveView, seen: Mapping[str, Any]) -> Points:

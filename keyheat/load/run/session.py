@@ -104,7 +104,7 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
         session.duration_s, options.run_time = options.run_time, None
         # Locust would say that there is no limit: ours is one of which it does not know.
         about_limit = "No run time limit set"
-        logging.getLogger("locust.main").addFilter(lambda said: not str(said.msg).startswith(about_limit))
+        logging.getLogger("locust.main").addFilter(lambda record: not str(record.msg).startswith(about_limit))
     if isinstance(runner, MasterRunner):
         runner.register_message(PIECE, session.on_piece)
         environment.events.worker_connect.add_listener(session.on_worker)

@@ -111,7 +111,7 @@ class LiveView:
             self.throttles[operation or "", refuser] += count
             self.recently.setdefault(second, Counter())[refuser] += count
         self.last_throttle = max(self.recently, default=self.last_throttle)
-        for second in [one for one in self.recently if one <= (self.last_throttle or 0) - SETTLED_S]:
+        for second in [second for second in self.recently if second <= (self.last_throttle or 0) - SETTLED_S]:
             del self.recently[second]
 
     def totals(self) -> Totals:
