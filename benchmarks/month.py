@@ -24,7 +24,7 @@ import orjson
 from benchmarks._nights import LOCAL, MONTH, Night, Plan, nights_of
 from benchmarks._table import Row, show
 from keyheat.cli.suite import SessionOptions, SuiteSession
-from keyheat.load.guard.options import Consent
+from keyheat.load.options import Consent
 from keyheat.regression.history import History
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.suite_spec import RunSpec

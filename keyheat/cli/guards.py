@@ -9,10 +9,18 @@ import click
 
 from keyheat.addresses import UnknownEndpoint
 from keyheat.cli.options import price_list
-from keyheat.load.guard.budget import budget_of, over_budget
-from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
-from keyheat.load.guard.options import Guards as Guards
-from keyheat.load.guard.options import InputError
+from keyheat.load.options import Guards as Guards
+from keyheat.load.options import InputError
+from keyheat.load.run.consent import (
+    DECLINED,
+    NEEDS_YES,
+    Undertaking,
+    agrees,
+    announced,
+    budget_of,
+    is_interactive,
+    over_budget,
+)
 from keyheat.load.tables.ownership import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan, plan_run

@@ -252,7 +252,7 @@ def price_list(path: Path) -> Prices:
 
 def says_yes(question: str) -> bool | None:
     """Ask at the terminal for a yes; None without a terminal."""
-    from keyheat.load.guard.consent import is_interactive
+    from keyheat.load.run.consent import is_interactive
 
     return confirmed(question) if is_interactive() else None
 

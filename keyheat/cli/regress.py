@@ -11,7 +11,7 @@ from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import a_path, in_json, the_history
 from keyheat.cli.suite import SessionOptions, SuiteSession
 from keyheat.flags import takes
-from keyheat.load.guard.options import Consent
+from keyheat.load.options import Consent
 from keyheat.regression.exports import annotations
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.show.console import err, in_words, print_lines

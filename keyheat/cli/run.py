@@ -23,8 +23,8 @@ from keyheat.cli.simulate import (
     tell_runs,
 )
 from keyheat.flags import option, options_of, takes
+from keyheat.load.options import RETRIES, RETRIES_HELP
 from keyheat.load.run import launch
-from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
 from keyheat.masking import masked
 from keyheat.runfiles import SIMULATED, FileProblem
 from keyheat.show.console import bars, err

@@ -16,8 +16,8 @@ from keyheat.cli.options import a_path, price_list, series_place, typed_options
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import option, values_of
-from keyheat.load.guard.options import Consent, Guards
-from keyheat.load.guard.signals import HUNG_UP, is_handled, release_output
+from keyheat.load.options import Consent, Guards
+from keyheat.load.terminal import HUNG_UP, is_handled, release_output
 from keyheat.masking import short_path
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.regression.history import History

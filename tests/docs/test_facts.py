@@ -19,7 +19,7 @@ from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.pages import METRICS
-from keyheat.load.live.prometheus import LOAD_METRICS
+from keyheat.load.run.prometheus import LOAD_METRICS
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.failures import (
     BAD_HTTP,

@@ -118,15 +118,6 @@ class Load:
     def wait_out(self, duration_s: float) -> None:
         gevent.sleep(duration_s)
 
-    def processes(self, runner: Any, now_s: float) -> list[dict[str, Any]]:
-        """Return this process as the live page shows it."""
-        return [
-            {
-                "name": "this process", "state": runner.state, "users": runner.user_count,
-                "cpu_percent": self.cpu_percent, "silent_s": None,
-            }
-        ]  # fmt: skip
-
     def missing_now(self) -> list[str]:
         """Return what is missing of its record: nothing."""
         return []

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.load.guard.options import InputError
+from keyheat.load.options import InputError
 from keyheat.load.run.plan import LoadPlan, any_needs, does_not_fit, indexes_of, unsuited
 from keyheat.load.tables.control import auto_scaling_at, look_at_tables
 from keyheat.load.tables.ownership import Standing, TableError

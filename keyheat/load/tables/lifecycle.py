@@ -16,7 +16,7 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.guard.options import Guards
+from keyheat.load.options import Guards
 from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in, live_in, refusal
 from keyheat.load.tables.control import Connect, control_client, create, table_client
 from keyheat.load.tables.description import (

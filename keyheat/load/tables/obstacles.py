@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from keyheat.intake.description import table_of
-from keyheat.load.guard.options import Guards
+from keyheat.load.options import Guards
 from keyheat.load.tables.claims import live_in, refusal
 from keyheat.load.tables.control import creation
 from keyheat.load.tables.description import all_active

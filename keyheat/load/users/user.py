@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _add_options(parser: Any, **_more: Any) -> None:
-    from keyheat.load.run.arguments import add_options
+    from keyheat.load.options import add_options
 
     add_options(parser)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.guard.options import Guards, InputError
+from keyheat.load.options import Guards, InputError
 from keyheat.load.run.plan import LoadPlan, does_not_fit
 from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.tables.control import creation, look_at_tables

@@ -19,7 +19,7 @@ from tests.outside import OR_TOO_SLOW, PATIENCE_S, eventually, free_port, get, r
 Start = Callable[..., Load]
 Verb = Callable[..., Any]
 ROOT = Path(__file__).parents[3]
-STATIC = ROOT / "keyheat/load/live/static"
+STATIC = ROOT / "keyheat/load/run/static"
 LATE = """
 import gevent, locust
 

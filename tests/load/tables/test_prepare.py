@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.guard.options import Guards
+from keyheat.load.options import Guards
 from keyheat.load.tables.claims import CLAIM_S
 from keyheat.load.tables.control import create, look_at_tables
 from keyheat.load.tables.lifecycle import RunTables

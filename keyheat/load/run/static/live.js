@@ -110,16 +110,12 @@ function showKeys(keys) {
 
 function showGenerator(generator) {
   $("missing").replaceChildren(...generator.missing.map(line => make("li", line)));
-  const { checks, missed, late, dropped } = generator;
-  const counts = [[missed, "starts missed"], [late, "arrivals late"], [dropped, "arrivals dropped"]];
-  const lines = counts.filter(([count]) => count).map(([count, what]) => `${number(count)} ${what}`);
-  $("checks").replaceChildren(...[...checks, ...lines].map(line => make("li", line)));
+  $("checks").replaceChildren(...generator.checks.map(line => make("li", line)));
   rows("processes", generator.processes.map(row => {
     const lost = row.state === "missing";
-    const heard = row.silent_s === null ? "" : row.silent_s < 2 ? "now" : `${number(Math.round(row.silent_s))} s ago`;
     return [
       text(row.name), text(lost ? "lost" : row.state, lost ? "lost" : ""), amount(number(row.users)),
-      amount(lost ? "" : `${number(row.cpu_percent)} %`), amount(heard),
+      amount(lost ? "" : `${number(row.cpu_percent)} %`),
     ];
   }));
 }

@@ -1,18 +1,55 @@
-"""Consent: what a run on an account does and costs, said to a person who agrees to it, or does not."""
+"""Before a run: its budget held against its bill, and consent by a person to what it does and costs."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TextIO
 
-from keyheat.load.guard.options import Guards
+from pydantic import ValidationError
+
+from keyheat.load.options import Guards, InputError
 from keyheat.load.transport.target import Target
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.spec.tables import TableSpec
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what a load test sends is simulated for a bill, and not where it is sent
     from keyheat.plan.bill import Bill
+
+MINUTE_S: Final = 60.0
+
+
+def budget_of(stated: BudgetSpec, guards: Guards) -> BudgetSpec:
+    """The scenario's budget with the caps of the guards. Raises `InputError`."""
+    caps = {name: getattr(guards, f"max_{name}") for name in BudgetSpec.model_fields}
+    stated_caps = {name: cap for name, cap in caps.items() if cap is not None}
+    try:
+        return BudgetSpec.model_validate(stated.model_dump() | stated_caps)
+    except ValidationError as error:
+        raise InputError(
+            [f"--max-{problem['loc'][0]}: {problem['msg']}" for problem in error.errors()]
+        ) from error
+
+
+def over_budget(budget: BudgetSpec, bill: "Bill", duration_s: float) -> Iterator[str]:
+    """Yield why the plan is more than the budget allows, a line for each cap that it exceeds."""
+    units, minutes = bill.write_units + bill.read_units, duration_s / MINUTE_S
+    dollars = f"it may cost {bill.dollars:,.4g} dollars ({bill.prices.title})"
+    for name, amount, words, digits in (
+        ("dollars", bill.dollars, dollars, ",.4g"),
+        ("units", units, f"it may consume {units:,.0f} units", ",.0f"),
+        ("minutes", minutes, f"it lasts {minutes:,.4g} minutes", ",.4g"),
+    ):
+        cap = getattr(budget, name)
+        if cap is not None and amount > cap * (1 + 1e-9):
+            yield f"{words}, and its budget is {cap:{digits}}: {allow(name, amount)}"
+
+
+def allow(cap: str, amount: float) -> str:
+    """Where a person raises a cap: on the command line, or in a suite's file. Rounded up, so it is enough."""
+    enough = f"{amount:.0f}" if cap == "units" else f"{amount + 0.005:.2f}"
+    return f"allow it with --max-{cap} {enough} (in a suite: max_{cap} in [run])"
+
 
 QUESTION: Final = "Go on? [y/N] "
 AGREED: Final = ("y", "yes")
@@ -36,7 +73,7 @@ class Undertaking:
 
     def lines(self) -> Iterator[str]:
         """Yield what is done, and what it costs, a line each."""
-        existing = self.guards.table
+        existing, bill = self.guards.table, self.bill
         table = existing or self.scenario.table.name
         lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"
         where = f"{self.target.url}, {self.target.region}"
@@ -49,7 +86,6 @@ class Undertaking:
         tables = [*([] if existing else [self.scenario.table]), *self.scenario.companions]
         for spec in tables:
             yield f"table {spec.name} is created if it is not there, and then {self._fate(spec)}"
-        bill = self.bill
         yield (
             f"it costs at most {_money(bill.dollars)} ({bill.prices.title}), "
             f"for {bill.write_units:,.0f} write and {bill.read_units:,.0f} read units"
@@ -57,7 +93,10 @@ class Undertaking:
         )
         if bill.unpriced:
             yield f"it also costs what has no price on that list: {', '.join(bill.unpriced)}"
-        yield f"it is stopped at {_in_words(self.budget)}"
+        caps = [f"{self.budget.dollars:,g} dollars"]
+        caps += [] if self.budget.units is None else [f"{self.budget.units:,.0f} units"]
+        caps += [] if self.budget.minutes is None else [f"{self.budget.minutes:g} minutes"]
+        yield f"it is stopped at {' or '.join(caps)}"
 
     def _fate(self, spec: TableSpec) -> str:
         if self.guards.keep_table or spec.on_end == "keep":
@@ -67,13 +106,6 @@ class Undertaking:
 
 def _money(dollars: float) -> str:
     return f"{dollars:,.2f} dollars" if dollars >= 0.005 else "a cent"
-
-
-def _in_words(budget: BudgetSpec) -> str:
-    caps = [f"{budget.dollars:,g} dollars"]
-    caps += [] if budget.units is None else [f"{budget.units:,.0f} units"]
-    caps += [] if budget.minutes is None else [f"{budget.minutes:g} minutes"]
-    return " or ".join(caps)
 
 
 def announced(undertakings: Sequence[Undertaking]) -> str:
