@@ -182,7 +182,7 @@ def test_loads_go_to_the_runs_own_target(
 
 
 def test_an_index_that_the_cure_overloads_is_said_before_and_after(verb: Verb, home: Path) -> None:
-    """The table refused 117 of 317 writes a second, which its index of 250 WCU therefore never had to take."""
+    """The table refused 117 of 317 writes a second, which its index of 250 WCU never had to take."""
     case = Path(__file__).parent / "cases" / "index-behind-its-table"
     metrics, described = f"{case}.csv", f"{case}.json"
     found = verb("diagnose", "toll-tags", "--metrics", metrics, "--describe-json", described, "--out", "d")
