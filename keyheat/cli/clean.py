@@ -89,7 +89,7 @@ def _clean(
     client: Any, folder: Path, run: "Manifest", target: "Target", prices: Prices, options: CleanOptions
 ) -> int:
     from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
-    from keyheat.load.tables.description import describe_table
+    from keyheat.load.tables.control import describe_table
     from keyheat.show.progress import Bar
 
     table = run.table.name

@@ -13,7 +13,7 @@ from keyheat.load.guard.budget import budget_of, over_budget
 from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
 from keyheat.load.guard.options import Guards as Guards
 from keyheat.load.guard.options import InputError
-from keyheat.load.tables.ownership import TableError
+from keyheat.load.tables.control import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import Prices

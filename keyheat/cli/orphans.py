@@ -12,9 +12,9 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 from keyheat.cli.answers import give
 from keyheat.cli.options import Account, says_yes
 from keyheat.evidence.clients import boto3_clients
-from keyheat.load.tables.description import TablePatience
-from keyheat.load.tables.orphans import PACE_S, Orphan, OrphanSearch, OrphanSearchResult
+from keyheat.load.tables.control import TablePatience
 from keyheat.load.tables.ownership import as_text, why_unread
+from keyheat.load.tables.removal import PACE_S, Orphan, OrphanSearch, OrphanSearchResult
 from keyheat.load.transport.target import target_at
 from keyheat.numbers import some
 from keyheat.plan.prices import Prices

@@ -20,8 +20,7 @@ from keyheat.analysis.found import DEPTH
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.pages import METRICS
 from keyheat.load.live.prometheus import LOAD_METRICS
-from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import (
+from keyheat.load.transport.answer import (
     BAD_HTTP,
     CREDENTIALS,
     CUT_OFF,
@@ -30,6 +29,7 @@ from keyheat.load.transport.failures import (
     KINDS,
     NO_UNITS,
     NOT_AN_ANSWER,
+    Answer,
 )
 from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.model.partitions import MOST_CELLS

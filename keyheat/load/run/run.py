@@ -30,9 +30,9 @@ from keyheat.load.run.plan import LoadPlan, run_folder
 from keyheat.load.run.progress import RunProgress
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.workers import Gatherer
+from keyheat.load.tables.control import TableRefused
 from keyheat.load.tables.existing import existing_fields
 from keyheat.load.tables.lifecycle import RunTables
-from keyheat.load.tables.ownership import TableRefused
 from keyheat.load.transport.endpoint_pages import PageUnavailable, faults_of, partitions_of, scale_at
 from keyheat.load.transport.target import Target, target_at
 from keyheat.model.limits import MINUTE_S

@@ -17,26 +17,33 @@ import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.guard.options import Guards
-from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in, live_in, refusal
-from keyheat.load.tables.control import Connect, control_client, create, table_client
-from keyheat.load.tables.description import (
+from keyheat.load.tables.control import (
     LOOK_S,
+    Connect,
+    TableError,
     TablePatience,
+    TableRefused,
+    control_client,
+    create,
     describe_table,
     look_again,
+    table_client,
     until_active,
-    upkeep_in_words,
 )
-from keyheat.load.tables.obstacles import check_tables, obstacles
+from keyheat.load.tables.existing import check_tables, obstacles
 from keyheat.load.tables.ownership import (
+    CLAIM_S,
+    LOCAL_CLAIM_S,
     NO_ARN,
     RUN,
+    Claim,
     Standing,
-    TableError,
-    TableRefused,
     Unread,
     as_text,
+    claims_in,
+    live_in,
     look_at,
+    refusal,
     tags_for,
     tags_of,
     tags_read,
@@ -44,7 +51,7 @@ from keyheat.load.tables.ownership import (
     user_name,
     why_unread,
 )
-from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, was_created_by
+from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, upkeep_in_words, was_created_by
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.tables import TableSpec

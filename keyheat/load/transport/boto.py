@@ -13,8 +13,7 @@ from botocore.session import Session
 
 from keyheat.answers import guarded
 from keyheat.load.transport.abandon import CALLS
-from keyheat.load.transport.answer import TIMEOUT_S, Answer
-from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, damage, kind_of
+from keyheat.load.transport.answer import BAD_HTTP, CREDENTIALS, TIMEOUT_S, Answer, damage, kind_of
 from keyheat.load.transport.target import Target, ca_bundle, credentials_for, sdk
 from keyheat.masking import mask_errors
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER, TIMEOUT
+from keyheat.load.transport.answer import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER, TIMEOUT, Answer
 from keyheat.model.retries import AdaptiveRate, Chance, Failure, RetryPolicy, RetryQuota
 
 REQUESTS, ATTEMPTS, GIVEN_UP = "retries.requests", "retries.attempts", "retries.given_up"

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.addresses import Resolve, addresses_of, in_aws, on_this_machine, region_of, without_account
-from keyheat.load.transport.failures import NoCredentials
+from keyheat.load.transport.answer import NoCredentials
 from keyheat.load.transport.signer import AccessKeys
 from keyheat.masking import mask_logs
 

@@ -19,7 +19,7 @@ from locust.exception import StopUser
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from keyheat.load.users.outcomes import RequestPart, Transaction, consumed, failure_of
+from keyheat.load.users.outcomes import RequestPart, Transaction, consumed
 from keyheat.load.users.user import TableUser
 from keyheat.model.units import item_bytes, write_units
 from keyheat.runs.partitions import all_shards
@@ -322,7 +322,7 @@ class StreamUser(TableUser):
         except StopUser:  # gevent prints what escapes a greenlet
             return 0
         if not answer.accepted:
-            self.load.record.health.problems.append(f"a total could not be written: {failure_of(answer)}")
+            self.load.record.health.problems.append(f"a total could not be written: {answer.failure_name}")
             return 0
         self.count("totals.updates")
         self.count("orders.units", consumed(answer)[0])

@@ -23,10 +23,9 @@ from keyheat.load.users.collections import (
     copies_of,
     read_collection,
 )
-from keyheat.load.users.ledger import Ledger, ReadCheck, judge
+from keyheat.load.users.ledger import Ledger, NotedTransport, ReadCheck, judge
 from keyheat.load.users.outcomes import consumed
 from keyheat.load.users.user import TableUser
-from keyheat.load.users.writes import NotedTransport
 from keyheat.scenario.keys import calculated_suffix, shard_keys
 
 LEAST_UNITS = 0.5  # a read's price where none of the kind was answered yet

@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Collected, Item, read_collection
-from keyheat.load.users.outcomes import Conditional, LookFailed, failure_of
+from keyheat.load.users.outcomes import Conditional, LookFailed
 from keyheat.load.users.readers import Incomplete, ReadCost, Reader
 from keyheat.load.users.user import TableUser
 from keyheat.masking import masked
@@ -87,7 +87,7 @@ def accepted(operation: str, answer: Answer) -> Answer:
     if answer.failure:
         raise Unanswered(answer.failure)
     content = answer.content()
-    error = {"Code": failure_of(answer), "Message": content.get("message", "")}
+    error = {"Code": answer.failure_name, "Message": content.get("message", "")}
     raise ClientError({**content, "Error": error}, operation)
 
 

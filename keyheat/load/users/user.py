@@ -11,8 +11,7 @@ import locust
 import orjson
 from gevent import GreenletExit
 
-from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import IN_FLIGHT
+from keyheat.load.transport.answer import IN_FLIGHT, Answer
 from keyheat.load.users.items import NONE, Attributes
 from keyheat.load.users.outcomes import Note, Request, consumed, note_answer
 from keyheat.load.users.statistics import METHOD

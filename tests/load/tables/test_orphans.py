@@ -11,8 +11,8 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.control import create
-from keyheat.load.tables.orphans import OrphanSearch, OrphanSearchResult
 from keyheat.load.tables.ownership import tags_for
+from keyheat.load.tables.removal import OrphanSearch, OrphanSearchResult
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
