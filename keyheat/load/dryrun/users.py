@@ -19,8 +19,16 @@ import locust
 from locust.exception import InterruptTaskSet, RescheduleTask, StopUser
 
 from keyheat.load.dryrun.sampled import Done, Sample, template
-from keyheat.load.dryrun.standin import CLOCK, STARTED_S, DryLoad, NotedKeys
-from keyheat.load.dryrun.table import NotSampled, SentItem, Tables, mark_of
+from keyheat.load.dryrun.standin import (
+    CLOCK,
+    STARTED_S,
+    DryLoad,
+    NotedKeys,
+    NotSampled,
+    SentItem,
+    Tables,
+    mark_of,
+)
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.user import TableUser
 from keyheat.modules import import_file
@@ -308,4 +316,4 @@ def send_alone() -> None:
         return answer
 
     base: Any = TableUser
-    base.send, base.send_aside, base.wait = send, send, lambda _user: None
+    base.send, base.wait = send, lambda _user: None

@@ -36,7 +36,7 @@ from keyheat.load.run.progress import RunProgress, tell
 from keyheat.load.run.run import LoadRun
 from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
 from keyheat.load.tables.control import TableError, TableRefused
-from keyheat.load.transport.abandon import CALLS
+from keyheat.load.transport.boto import CALLS
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly
 from keyheat.numbers import some

@@ -36,7 +36,7 @@ from keyheat.load.tables.ownership import (
 )
 from keyheat.model.limits import LIST_TAGS_PER_S
 from keyheat.plan.prices import Prices
-from keyheat.runs.table_facts import mode_of
+from keyheat.runs.table_facts import mode_of, table_facts
 from keyheat.words import Capacity
 
 DAY_H = 24
@@ -233,9 +233,9 @@ def dollars_per_hour(description: Mapping[str, Any], prices: Prices) -> float:
     """Dollars an hour at a price list's prices, from DescribeTable's answer; nothing in on-demand mode."""
     if mode_of(description) != "PROVISIONED":
         return 0.0
-    parts = [description, *(description.get("GlobalSecondaryIndexes") or ())]
-    pairs = [resource.get("ProvisionedThroughput", {}) for resource in parts]
-    read, write = (sum(pair.get(f"{side}CapacityUnits", 0) for pair in pairs) for side in ("Read", "Write"))
+    facts = table_facts(description)
+    pairs = [pair for pair in (facts.provisioned, *(index.provisioned for index in facts.indexes)) if pair]
+    read, write = sum(pair.read or 0.0 for pair in pairs), sum(pair.write or 0.0 for pair in pairs)
     return prices.provisioned.hourly(Capacity(read, write))
 
 
