@@ -151,12 +151,12 @@ class Tables:
                 return WHOLE | {"Responses": items, "UnprocessedKeys": {}}
             case "TransactWriteItems" | "TransactGetItems":
                 for entry in request["TransactItems"]:
-                    ((action, part),) = entry.items()
+                    ((action, of_item),) = entry.items()
                     if action not in ACTIONS:
                         raise NotSampled(
                             f"sends a {action} in a transaction, which the simulator does not have"
                         )
-                    answers.append((self._get if action == "Get" else self._write)(operation, part) or {})
+                    answers.append((self._get if action == "Get" else self._write)(operation, of_item) or {})
                 return WHOLE | {"Responses": answers}
             case _:
                 raise NotSampled(f"sends {operation}, which the simulator does not have")

@@ -144,11 +144,11 @@ class RunTables:
             except TableError as error:
                 self.say(f"{error}. It may be there, and cost. {self._by_hand(table)}")
             table.created = False
-        if not self._claimed():
+        if not (claimed := self._claimed()):
             return
         try:
             with table_client(self.target, "the run's tables", self.connect) as client:
-                for table in reversed(self._claimed()):
+                for table in reversed(claimed):
                     self._release(client, table)
                     table.arn = None
         except TableError as error:
@@ -217,28 +217,22 @@ class RunTables:
         """
         tags = tags_read(client, description)
         if isinstance(tags, Unread):
-            self._cannot_know(spec.name, tags.why)
-        elif RUN not in tags and not self.target.local:
-            self._cannot_know(spec.name, "Keyheat did not create it, and no run writes tags there")
-        else:
-            table = self._table(spec, created=False)
-            table.arn = description["TableArn"]
-            self._claim(client, table)
-
-    def _claim(self, client: Any, table: RunTable) -> None:
+            return self._cannot_know(spec.name, tags.why)
+        if RUN not in tags and not self.target.local:
+            return self._cannot_know(spec.name, "Keyheat did not create it, and no run writes tags there")
+        table = self._table(spec, created=False)
+        table.arn = arn = description["TableArn"]
         try:
             self._tag(client, table)
             if not self.target.local:
                 self.sleep(LOOK_S)
-            arn, key = str(table.arn), table.claim.key
-            seen = look_again(lambda: tags_with(client, arn, key), self.sleep)
+            seen = look_again(lambda: tags_with(client, arn, table.claim.key), self.sleep)
             tags = tags_of(client, arn) if seen is None else seen
         except (ClientError, BotoCoreError) as error:
             if getattr(error, "operation_name", "") == "TagResource":
                 table.arn = None  # the tag was refused, so there is no tag to remove
-            self._cannot_know(table.spec.name, why_unread(error))
-        else:
-            self._stay(client, table, tags)
+            return self._cannot_know(spec.name, why_unread(error))
+        return self._stay(client, table, tags)
 
     def _stay(self, client: Any, table: RunTable, tags: Mapping[str, str]) -> None:
         """Load the table, unless another run was there first."""

@@ -60,12 +60,6 @@ def tags_with(client: Any, arn: str, key: str) -> dict[str, str] | None:
     return tags if key in tags else None
 
 
-def expiry_of(tags: Mapping[str, str]) -> datetime | None:
-    """Return when the table expires; None if its tags do not say. Raises `ValueError`."""
-    text = tags.get(EXPIRES)
-    return None if text is None else moment_of(text)
-
-
 def moment_of(text: str) -> datetime:
     """Parse a tag's time, in UTC. Raises `ValueError`."""
     try:

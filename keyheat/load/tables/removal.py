@@ -26,8 +26,8 @@ from keyheat.load.tables.ownership import (
     RUN,
     Standing,
     Unread,
-    expiry_of,
     live_in,
+    moment_of,
     protections,
     recovery_of,
     tags_of,
@@ -40,6 +40,7 @@ from keyheat.runs.table_facts import mode_of, table_facts
 from keyheat.words import Capacity
 
 DAY_H = 24
+NOT_OVER = "its time is not over"
 PACE_S = 2 / LIST_TAGS_PER_S
 """Seconds from one table to the next: half of what an account may ask, in which others ask, too."""
 
@@ -131,10 +132,9 @@ class Orphan:
 
 @dataclass(slots=True, kw_only=True)
 class OrphanSearchResult:
-    """What a search came to: tables of ours, those whose time is not over, and what could not be read."""
+    """What a search came to: tables of ours, and what could not be read."""
 
     orphans: list[Orphan] = field(default_factory=list)
-    not_over: list[Orphan] = field(default_factory=list)
     problems: dict[str, list[str]] = field(default_factory=dict)  # names of tables by what kept us from them
 
     @property
@@ -168,9 +168,7 @@ class OrphanSearch:
             except (ClientError, BotoCoreError) as error:
                 result.problems.setdefault(why_unread(error), []).append(name)
             else:
-                if orphan is not None:
-                    over = orphan.expires is None or orphan.expires <= self.now
-                    (result.orphans if over else result.not_over).append(orphan)
+                result.orphans += [] if orphan is None else [orphan]
         return result
 
     def judge(self, name: str) -> Orphan | None:
@@ -182,7 +180,7 @@ class OrphanSearch:
         if RUN not in tags:
             return None
         try:
-            expires = expiry_of(tags)
+            expires = moment_of(tags[EXPIRES]) if EXPIRES in tags else None
             kept = self._kept(description, tags, expires)
         except ValueError as error:
             expires, kept = None, f"its tag {EXPIRES} cannot be read: {error}"
@@ -203,7 +201,7 @@ class OrphanSearch:
         if expires is None:
             return f"it has no tag {EXPIRES}"
         if expires > self.now:
-            return "its time is not over"
+            return NOT_OVER
         if description["TableStatus"] != "ACTIVE":
             return f"its status is {description['TableStatus']}"
         return kept_by_others(self.client, description, tags, self.now, None)

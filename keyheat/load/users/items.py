@@ -269,7 +269,7 @@ class ItemTemplate:
         self, key: str, sort_key: str, rng: Random, size: int | None = None, attributes: Attributes = NONE
     ) -> bytes:
         """The body of a PutItem of an item as `item` makes it. Raises `ItemTooSmall`."""
-        return self._put_head + self._rest(key, sort_key, rng, size, attributes) + b"}"
+        return self._joined(self._put_head, b'"}}}', key, sort_key, rng, size, attributes)
 
     def item(
         self, key: str, sort_key: str, rng: Random, size: int | None = None, attributes: Attributes = NONE
@@ -279,7 +279,7 @@ class ItemTemplate:
         `sort_key` is left out where the table has none. An attribute that the scenario describes, or that an
         index is keyed by, has one of its values unless `attributes` gives it one. Raises `ItemTooSmall`.
         """
-        return self._head + self._rest(key, sort_key, rng, size, attributes)
+        return self._joined(self._head, b'"}}', key, sort_key, rng, size, attributes)
 
     def least_bytes(self, key: str, sort_key: str | None) -> int:
         """Return how many bytes an item with these keys has at least: one byte fills it."""
@@ -295,29 +295,39 @@ class ItemTemplate:
         of_sort_key = self._sort.weighed(sort_key)[1] if self._sort_head else 0
         return self._names_bytes + self._partition.weighed(key)[1] + of_sort_key
 
-    def _rest(self, key: str, sort_key: str, rng: Random, size: int | None, attributes: Attributes) -> bytes:
-        """An item's JSON from its partition key on."""
-        parts = [
-            values.draw(rng, key, sort_key, self._now_s)
-            for name, values in self._values.items()
-            if name not in attributes  # those that the load test has not chosen
-        ]
-        parts += [self._part(name, value) for name, value in attributes.items() if value is not None]
-        name, weight = (key, text_bytes(key)) if self._plain else self._partition.weighed(key)
-        pieces, used = [orjson.dumps(name)], self._names_bytes + weight
+    def _joined(
+        self, head: bytes, tail: bytes, key: str, sort_key: str, rng: Random, size: int | None,
+        attributes: Attributes,
+    ) -> bytes:  # fmt: skip
+        drawn = key, sort_key
+        if self._plain:
+            used = self._names_bytes + text_bytes(key)
+        else:
+            key, weight = self._partition.weighed(key)
+            used = self._names_bytes + weight
+        pieces = [head, orjson.dumps(key)]
         if self._sort_head:
-            text, weight = (sort_key, text_bytes(sort_key)) if self._plain else self._sort.weighed(sort_key)
-            pieces += (self._sort_head, orjson.dumps(text))
+            sort_key, weight = (
+                (sort_key, text_bytes(sort_key)) if self._plain else self._sort.weighed(sort_key)
+            )
+            pieces += (self._sort_head, orjson.dumps(sort_key))
             used += weight
-        for fragment, weight in parts:
-            pieces.append(fragment)
-            used += weight
+        for name, values in self._values.items():
+            if name not in attributes:  # those that the load test has not chosen
+                fragment, weight = values.draw(rng, *drawn, self._now_s)
+                pieces.append(fragment)
+                used += weight
+        for name, value in attributes.items():
+            if value is not None:
+                fragment, weight = self._part(name, value)
+                pieces.append(fragment)
+                used += weight
         room = (size or self.draw_size(rng)) - used
         if room <= 0:
-            raise ItemTooSmall(f"an item with the key {name!r} needs more than the item_bytes of the load")
+            raise ItemTooSmall(f"an item with the key {key!r} needs more than the item_bytes of the load")
         if room > len(self._filler):  # a trace may ask for more than the scenario's own sizes do
             self._filler = b"x" * room
-        pieces += (self._filler_head, self._filler[:room], b'"}}')
+        pieces += (self._filler_head, self._filler[:room], tail)
         return b"".join(pieces)
 
     def _part(self, name: str, value: str | float) -> Part:

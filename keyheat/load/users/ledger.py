@@ -127,16 +127,16 @@ class Ledger:
         `last`: how far a limit let the read go; what has the same sort value may lie on either side.
         """
         for shard in shards:
-            place = (query.table, query.index, query.name(shard))
-            for value, identity in self._ordered(place, query):
+            collection = (query.table, query.index, query.name(shard))
+            for value, identity in self._ordered(collection, query):
                 if last is not None and (value <= last if query.descending else value >= last):
                     break
-                if self._items[identity].since_s[place, value] <= before_s:
+                if self._items[identity].since_s[collection, value] <= before_s:
                     yield identity
 
-    def _ordered(self, place: Place, query: Query) -> Iterable[tuple[SortValue, Identity]]:
-        """What the query asks of one place, in the query's order."""
-        kept = self._places.get(place)
+    def _ordered(self, collection: Place, query: Query) -> Iterable[tuple[SortValue, Identity]]:
+        """What the query asks of one collection, in the query's order."""
+        kept = self._places.get(collection)
         if kept is None:
             return ()
         begin, end = None, None
@@ -159,8 +159,8 @@ class Ledger:
 
     def _keep(self, identity: Identity, entry: _Known) -> None:
         self._items[identity] = entry
-        for place, value in entry.since_s:
-            self._places.setdefault(place, SortedList()).add((value, identity))
+        for collection, value in entry.since_s:
+            self._places.setdefault(collection, SortedList()).add((value, identity))
         if len(self._items) > self._most_items:
             self._forget(next(iter(self._items)))
 
@@ -171,10 +171,10 @@ class Ledger:
         return entry
 
     def _remove(self, spot: Spot, identity: Identity) -> None:
-        place, value = spot
-        self._places[place].remove((value, identity))
-        if not self._places[place]:
-            del self._places[place]
+        collection, value = spot
+        self._places[collection].remove((value, identity))
+        if not self._places[collection]:
+            del self._places[collection]
 
     def _spots(self, identity: Identity, item: Item | None) -> set[Spot]:
         """Where an item with these attributes is, as far as they say."""

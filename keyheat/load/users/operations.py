@@ -218,7 +218,7 @@ class BatchUser(ItemUser):
         if answer.accepted:
             unprocessed = note.unprocessed(answer.content())
             pairs = zip(items, note.parts, strict=True)
-            self.remember(*(item for item, part in pairs if part[:2] not in unprocessed))
+            self.remember(*(item for item, of_item in pairs if of_item[:2] not in unprocessed))
 
     def batch_get(self) -> None:
         """Read up to 25 items that were written, eventually consistent."""
@@ -250,7 +250,7 @@ class TransactionUser(ItemUser):
         taken = {(old.key, old.sort_key) for old in olds}
         drawn = [self.new_item() for _ in range(TRANSACTION_ITEMS - len(olds))]
         fresh = {(item.key, item.sort_key): item for item in drawn}  # no item may occur twice
-        new = [item for key, item in fresh.items() if key not in taken]
+        put = [item for key, item in fresh.items() if key not in taken]
         done = self._transact(
             "TransactWriteItems",
             [
@@ -258,9 +258,9 @@ class TransactionUser(ItemUser):
                 for item in changed
             ]
             + [self._action("Delete", old, old, Key=self.key_of(old)) for old in olds[1:]]
-            + [self._action("Put", item, Item=orjson.Fragment(self.item_json(item))) for item in new],
+            + [self._action("Put", item, Item=orjson.Fragment(self.item_json(item))) for item in put],
         )
-        self.remember(*([*changed, *new] if done else olds))
+        self.remember(*([*changed, *put] if done else olds))
 
     def transact_get(self) -> None:
         """Read up to four items as they are at one moment."""
@@ -281,8 +281,8 @@ class TransactionUser(ItemUser):
         return self.part_of(item, units), {kind: {"TableName": self.table.name, **members}}
 
     def _transact(self, operation: str, actions: Sequence[Action]) -> bool:
-        note = Transaction([part for part, _action in actions])
-        items = [action for _part, action in actions]
+        note = Transaction([of_item for of_item, _action in actions])
+        items = [action for _of_item, action in actions]
         return self.ask(operation, note.parts[0].key, note.units, note=note, TransactItems=items).accepted
 
 

@@ -95,7 +95,7 @@ def _refused(record: "Record", attempt: Attempt, answer: Answer, units: float) -
     """Count an attempt of which nothing was done: it was throttled, or failed."""
     failure = answer.failure_name
     if answer.throttled:
-        reason, resource = next(((one.reason, one.index) for one in answer.reasons), (None, None))
+        reason, resource = next(((entry.reason, entry.index) for entry in answer.reasons), (None, None))
         record.add(attempt._replace(outcome="throttled", units=units, reason=reason, refused_by=resource))
         return reason or failure
     record.add(attempt._replace(outcome="error", reason=failure))
@@ -173,8 +173,8 @@ class Parts:
     def note_refused(self, record: "Record", attempt: Attempt, answer: Answer) -> str:
         """Nothing of the request was done: every part was throttled, or failed."""
         for number, item in enumerate(self.parts):
-            part = attempt._replace(key=item.key, timed=number == 0)
-            failure = _refused(record, part, answer, item.units)
+            of_item = attempt._replace(key=item.key, timed=number == 0)
+            failure = _refused(record, of_item, answer, item.units)
         return failure
 
 

@@ -14,7 +14,7 @@ from locust.exception import StopUser
 
 from keyheat.load.record.attempt import METHOD
 from keyheat.load.transport.answer import IN_FLIGHT, Answer
-from keyheat.load.transport.retries import RetriedCall
+from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.load.users.items import NONE, Attributes
 from keyheat.load.users.outcomes import Note, Request, consumed, note_answer
 from keyheat.model.units import write_units
@@ -200,18 +200,20 @@ class TableUser(locust.User):
             self.pace.sent(cost)
             answer = self._attempt(request, now_s, late_us)
         else:
-
-            def attempt(first: bool) -> Answer:
-                if first:  # from which on a request counts
-                    self.pace.sent(cost)
-                return self._attempt(request, load.clock(), late_us if first else 0)
-
-            call = RetriedCall(operation, client=self.number)
-            answer = load.retries.send(call, load.record, sleep=self._pause, attempt=attempt)
+            answer = self._retried(load.retries, request, late_us, cost)
         if cost and load.unit != "requests" and answer.accepted and not _unprocessed(answer):
             self.pace.settle(consumed(answer)[0] - cost)
         load.record.timed(f"{operation}.response", int((load.clock() - intended_s) * 1e6))
         return answer
+
+    def _retried(self, retries: PolicyRetries, request: Request, late_us: int, cost: float) -> Answer:
+        def attempt(first: bool) -> Answer:
+            if first:  # from which on a request counts
+                self.pace.sent(cost)
+            return self._attempt(request, self.load.clock(), late_us if first else 0)
+
+        call = RetriedCall(request.operation, client=self.number)
+        return retries.send(call, self.load.record, sleep=self._pause, attempt=attempt)
 
     def _send_aside(self, request: Request, tries: int) -> Answer:
         answer = self._attempt(request, self.load.clock(), 0)
