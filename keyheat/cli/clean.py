@@ -88,8 +88,8 @@ def _nothing(table: str, why: str) -> int:
 def _clean(
     client: Any, folder: Path, run: "Manifest", target: "Target", prices: Prices, options: CleanOptions
 ) -> int:
-    from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
-    from keyheat.load.tables.description import describe_table
+    from keyheat.load.tables.cleaning import Cleaned, UnitPace, clean_table, cost_in_words, usual_pace
+    from keyheat.load.tables.control import describe_table
     from keyheat.show.progress import Bar
 
     table = run.table.name
@@ -105,9 +105,7 @@ def _clean(
         return REFUSED
     cleaned, code = Cleaned(str(run.run_id), table), DONE
     items = max(1, description.get("ItemCount", 0))
-    pages = Cleaner(
-        client=client, description=description, cleaned=cleaned, pace=UnitPace(units_per_s=pace)
-    ).clean()
+    pages = clean_table(client, description, cleaned, UnitPace(units_per_s=pace))
     what = f"cleaning table {cleaned.table}"
     with Bar(bars, what, total=items, line=what) as bar:
         try:

@@ -12,9 +12,9 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 from keyheat.cli.answers import give
 from keyheat.cli.options import Account, says_yes
 from keyheat.evidence.clients import boto3_clients
-from keyheat.load.tables.description import TablePatience
-from keyheat.load.tables.orphans import PACE_S, Orphan, OrphanSearch, OrphanSearchResult
+from keyheat.load.tables.control import TablePatience
 from keyheat.load.tables.ownership import as_text, why_unread
+from keyheat.load.tables.removal import NOT_OVER, PACE_S, Orphan, OrphanSearch, OrphanSearchResult
 from keyheat.load.transport.target import target_at
 from keyheat.numbers import some
 from keyheat.plan.prices import Prices
@@ -99,10 +99,11 @@ def _delete(search: OrphanSearch, orphans: list[Orphan]) -> dict[str, str]:
 
 def _answer(result: OrphanSearchResult, chosen: set[str], failed: Mapping[str, str]) -> Answer:
     """All tables of earlier runs, and what was done with each."""
-    orphans, deleted = (*result.orphans, *result.not_over), chosen - failed.keys()
+    orphans = sorted(result.orphans, key=lambda orphan: orphan.kept == NOT_OVER)
+    deleted = chosen - failed.keys()
     rows = tuple(
         {
-            "table": orphan.name, "fate": _fate(orphan, result, chosen, failed), "owner": orphan.owner,
+            "table": orphan.name, "fate": _fate(orphan, chosen, failed), "owner": orphan.owner,
             "expires, UTC": "unknown" if orphan.expires is None else f"{orphan.expires:%F %R}",
             "bytes": f"{orphan.size_bytes:,}", "a day": f"${orphan.dollars_per_day:.2f}",
         }
@@ -133,11 +134,11 @@ def _answer(result: OrphanSearchResult, chosen: set[str], failed: Mapping[str, s
     )
 
 
-def _fate(orphan: Orphan, result: OrphanSearchResult, chosen: set[str], failed: Mapping[str, str]) -> str:
+def _fate(orphan: Orphan, chosen: set[str], failed: Mapping[str, str]) -> str:
     if orphan.name in failed:
         return f"not deleted: {failed[orphan.name]}"
     if orphan.name in chosen:
         return "deleted"
-    if orphan in result.not_over:
+    if orphan.kept == NOT_OVER:
         return "not expired"
     return "expired" if orphan.kept is None else f"not deleted, {orphan.kept}"

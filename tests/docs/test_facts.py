@@ -21,7 +21,8 @@ from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.pages import METRICS
 from keyheat.load.run.prometheus import LOAD_METRICS
 from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import (
+from keyheat.load.run.prometheus import LOAD_METRICS
+from keyheat.load.transport.answer import (
     BAD_HTTP,
     CREDENTIALS,
     CUT_OFF,
@@ -30,6 +31,7 @@ from keyheat.load.transport.failures import (
     KINDS,
     NO_UNITS,
     NOT_AN_ANSWER,
+    Answer,
 )
 from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.model.partitions import MOST_CELLS

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from keyheat.analysis.report import load_run
-from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
+from keyheat.load.transport.answer import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
 from keyheat.numbers import percent
 from keyheat.show.counts import MEANINGS, counts_of, failure_table
 

@@ -32,9 +32,11 @@ from keyheat.load.run.prometheus import serve_metrics
 from keyheat.load.run.run import LoadRun
 from keyheat.load.run.watch import Spending, caps_of
 from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
-from keyheat.load.tables.ownership import TableError, TableRefused
+from keyheat.load.tables.control import TableError, TableRefused
 from keyheat.load.terminal import HUNG_UP, PARENT, RunProgress, is_handled, tell
-from keyheat.load.transport.abandon import CALLS
+from keyheat.load.transport.boto import CALLS
+from keyheat.load.tables.control import TableError, TableRefused
+from keyheat.load.transport.boto import CALLS
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly
 from keyheat.numbers import some

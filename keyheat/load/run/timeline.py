@@ -11,7 +11,7 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.description import all_active
+from keyheat.load.tables.control import all_active
 from keyheat.load.tables.lifecycle import LOCAL_POLL_S, POLL_S
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
