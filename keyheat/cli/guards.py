@@ -22,11 +22,6 @@ from keyheat.load.run.consent import (
     over_budget,
 )
 from keyheat.load.tables.control import TableError
-from keyheat.load.run.consent import budget_of, over_budget
-from keyheat.load.run.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
-from keyheat.load.options import Guards as Guards
-from keyheat.load.options import InputError
-from keyheat.load.tables.control import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import Prices

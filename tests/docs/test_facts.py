@@ -20,8 +20,6 @@ from keyheat.analysis.found import DEPTH
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.pages import METRICS
 from keyheat.load.run.prometheus import LOAD_METRICS
-from keyheat.load.transport.answer import Answer
-from keyheat.load.run.prometheus import LOAD_METRICS
 from keyheat.load.transport.answer import (
     BAD_HTTP,
     CREDENTIALS,

@@ -24,11 +24,6 @@ from keyheat.load.transport.boto import CALLS
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
 from keyheat.runs.folder import TOP_KEYS, RunFiles, hot_keys
 from keyheat.runs.manifest import Keys, KeyUse
-from keyheat.load.terminal import RunProgress
-from keyheat.load.transport.boto import CALLS
-from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, time_of
-from keyheat.runs.folder import TOP_KEYS, RunFiles, RunFolder, hot_keys, totals_of
-from keyheat.runs.manifest import GeneratorHealth, Keys, KeyUse
 from keyheat.scenario.keys import digest_of
 from keyheat.shipped import ROOT
 from keyheat.words import BROKEN, DONE, HURRIED, INTERRUPTED, INVALID, WRITES_FIRST, Direction

@@ -25,15 +25,10 @@ from keyheat.load.run.consent import (
     over_budget,
 )
 from keyheat.load.run.plan import LoadPlan
-from keyheat.load.tables.ownership import look_at_tables
-from keyheat.load.tables.existing import adapted, marked_if_foreign
-from keyheat.load.tables.existing import check_tables
-from keyheat.load.tables.control import TableRefused
-from keyheat.load.terminal import tell
-from keyheat.load.terminal import tell
 from keyheat.load.tables.control import TableRefused
 from keyheat.load.tables.existing import adapted, check_tables, marked_if_foreign
 from keyheat.load.tables.ownership import look_at_tables
+from keyheat.load.terminal import tell
 from keyheat.load.transport.endpoint_pages import endpoint_at
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices

@@ -29,7 +29,6 @@ from keyheat.load.run.plan import LoadPlan, run_folder
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.watch import LoadWatch, Rules, Spending
 from keyheat.load.run.workers import Gatherer
-from keyheat.load.tables.control import TableRefused
 from keyheat.load.tables.existing import existing_fields
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.terminal import RunProgress

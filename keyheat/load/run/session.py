@@ -35,8 +35,6 @@ from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
 from keyheat.load.tables.control import TableError, TableRefused
 from keyheat.load.terminal import HUNG_UP, PARENT, RunProgress, is_handled, tell
 from keyheat.load.transport.boto import CALLS
-from keyheat.load.tables.control import TableError, TableRefused
-from keyheat.load.transport.boto import CALLS
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly
 from keyheat.numbers import some

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 
 from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.load.options import InputError
 from keyheat.load.options import Guards, InputError
 from keyheat.load.run.plan import LoadPlan, any_needs, does_not_fit, indexes_of, unsuited
 from keyheat.load.tables.control import TableError, TableRefused, all_active, auto_scaling_at, creation

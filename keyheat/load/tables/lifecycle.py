@@ -17,9 +17,6 @@ import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.options import Guards
-from keyheat.load.tables.ownership import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in, live_in, refusal
-from keyheat.load.tables.control import Connect, control_client, create, table_client
-from keyheat.load.options import Guards
 from keyheat.load.tables.control import (
     LOOK_S,
     Connect,

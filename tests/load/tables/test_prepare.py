@@ -7,10 +7,6 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.options import Guards
-from keyheat.load.tables.ownership import CLAIM_S
-from keyheat.load.tables.control import create
-from keyheat.load.tables.ownership import look_at_tables
-from keyheat.load.options import Guards
 from keyheat.load.tables.control import TableError, TableRefused, create
 from keyheat.load.tables.existing import check_tables
 from keyheat.load.tables.lifecycle import RunTables
