@@ -90,7 +90,7 @@ def _clean(
 ) -> int:
     from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, cost_in_words, usual_pace
     from keyheat.load.tables.description import describe_table
-    from keyheat.show.progress import Bar
+    from keyheat.show.console import Bar
 
     table = run.table.name
     description = describe_table(client, table)

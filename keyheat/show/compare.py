@@ -15,9 +15,9 @@ from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import NOTHING, percent, some
 from keyheat.regression.phrases import value
 from keyheat.runfiles import REPORT, SIMULATED, FileProblem
-from keyheat.show import counts
 from keyheat.show.answer import Answer, Section, Table, Tone, link_to
-from keyheat.show.html import html_of, save
+from keyheat.show.generator import wrong_reads
+from keyheat.show.render import html_of, save
 from keyheat.show.report import card_of
 from keyheat.show.run import ON_A_VIRTUAL_CLOCK, TO_DO
 from keyheat.show.verdict import BURST, limit_of
@@ -185,9 +185,7 @@ def _numbers(runs: Sequence[ComparedRun]) -> Section:
     wrong = (
         f"{compared.label}: wrong reads: {reads}."
         for compared in runs
-        if compared.run
-        and compared.run.manifest
-        and (reads := counts.wrong_reads(compared.run.manifest.counted))
+        if compared.run and compared.run.manifest and (reads := wrong_reads(compared.run.manifest.counted))
     )
     table = Table(title="Every measure that one of the runs has", rows=tuple(_rows(runs)))
     return Section(id="numbers", title="Side by side", short="Numbers", wrong=tuple(wrong), tables=(table,))

@@ -67,7 +67,7 @@ def _lacks_evidence(diagnosed: DiagnosedTable) -> bool:
 
 def page_of(diagnosed: DiagnosedTable, generated_at: datetime) -> str:
     """The report of the table, whose first screen says what the terminal says."""
-    from keyheat.show.html import html_of
+    from keyheat.show.render import html_of
     from keyheat.show.report import report_answer
 
     whole, short = report_answer(diagnosed.run), diagnosis_answer(diagnosed)

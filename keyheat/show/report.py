@@ -19,25 +19,27 @@ from keyheat.runfiles import REPORT
 from keyheat.runs.formats import PartitionFacts
 from keyheat.runs.metrics import constraint_of
 from keyheat.show.answer import Answer, Figure, Picture, Section, Table
-from keyheat.show.charts.base import rows_of, shortened
-from keyheat.show.charts.capacity import capacity_figure, change_table, changes_of, picture_of
-from keyheat.show.charts.generator import generator_figure, generator_words, latency_figure
-from keyheat.show.charts.heat import (
+from keyheat.show.charts import rows_of, shortened
+from keyheat.show.generator import counts_of, failure_table, generator_figure, generator_words, latency_figure
+from keyheat.show.heat import (
     key_figure,
     key_heat_figure,
     partition_figure,
     partition_resources,
     throttled_key_table,
 )
-from keyheat.show.charts.rates import (
+from keyheat.show.rates import (
     Rates,
+    capacity_figure,
+    change_table,
+    changes_of,
     client_rates,
     client_throttles,
+    picture_of,
     published_rates,
     published_resources,
 )
-from keyheat.show.counts import counts_of, failure_table
-from keyheat.show.html import html_of, save
+from keyheat.show.render import html_of, save
 from keyheat.show.run import run_answer
 from keyheat.show.verdict import NAMES
 from keyheat.words import READ, WRITE, Resource

@@ -12,8 +12,8 @@ from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.show.answer import json_of
-from keyheat.show.markdown import markdown_of
 from keyheat.show.plan import plan_answer
+from keyheat.show.render import markdown_of
 from tests.conftest import Golden
 from tests.make import SCENARIOS, a_shipped
 from tests.pages.conftest import on_screen, trimmed

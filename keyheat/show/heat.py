@@ -4,19 +4,20 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
 from keyheat.analysis.report import ReportRun
 from keyheat.numbers import UNITS, measured, percent, rate, saying, some, span, whole
 from keyheat.runs.frames import keys_of
 from keyheat.show.answer import Figure, Table
-from keyheat.show.charts.base import (
+from keyheat.show.charts import (
+    LIGHT,
     coarser,
     color_bar,
     compact,
     figure,
     heat_map,
     highest,
-    lay_out,
     named_rows,
     row_axis,
     rows_of,
@@ -24,8 +25,7 @@ from keyheat.show.charts.base import (
     shortened,
     time_axis,
 )
-from keyheat.show.charts.rates import FAR_ABOVE
-from keyheat.show.style import LIGHT
+from keyheat.show.rates import FAR_ABOVE
 from keyheat.terms import DEMAND
 from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of, key_name, label_of, whose
 
@@ -70,11 +70,11 @@ def key_heat_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) 
     assert run.keys is not None
     value_of = {use.key: use.shown for uses in run.keys.overall.values() for use in uses}
     names = [key_name(key, value_of.get(key), 8).removeprefix("sha256:") for key in map(str, rates)]
-    chart = figure(104 + 26 * len(names))
     most = max(highest(rates), ceiling_per_s)  # so that an even load looks as cool as it is
-    chart.add_trace(heat_map(rates, step_s, most, UNITS[direction]))
-    chart.update_xaxes(time_axis(rates.index[0], rates.index[-1] + step_s), overwrite=True)
-    chart.update_yaxes(row_axis(names), overwrite=True)
+    chart = figure(
+        [heat_map(rates, step_s, most, UNITS[direction])], 104 + 26 * len(names),
+        xaxis=time_axis(rates.index[0], rates.index[-1] + step_s), yaxis=row_axis(names),
+    )  # fmt: skip
     return Figure(
         title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=chart,
         table=_hottest_table(rates, names, direction),
@@ -171,22 +171,21 @@ def partition_figure(
     busiest = set((units.sum() + refused.sum()).nlargest(MOST_PARTITIONS).index)
     numbers = [number for number in born.index if number in busiest]
     heat, width_s = _fitting(units[numbers])
-    chart = figure(104 + max(120, len(numbers) * (22 if len(numbers) <= NAMED_PARTITIONS else 8)))
-    unit, gap = UNITS[resource.direction], 2 if len(numbers) <= NAMED_PARTITIONS else 0
+    unit, (row_px, gap) = UNITS[resource.direction], (22, 2) if len(numbers) <= NAMED_PARTITIONS else (8, 0)
     most = max(highest(heat), ceiling_per_s)
-    chart.add_trace(heat_map(heat, width_s, most, unit, ygap=gap))
+    traces = [heat_map(heat, width_s, most, unit, ygap=gap)]
     if worst := highest(throttled := _fitting(refused[numbers])[0]):
         overlay = heat_map(
             throttled.where(throttled > 0), width_s, worst, "throttled", ygap=gap,
             colorscale=REFUSED, colorbar=color_bar(worst, "throttled", 0.52),
             hovertemplate="%{x}<br>%{z:,} throttled a second<extra></extra>",
         )  # fmt: skip
-        chart.add_trace(overlay)
-    chart.update_xaxes(time_axis(units.index[0], end_s), overwrite=True)
+        traces.append(overlay)
     names = [f"{number}: from {percent(born.loc[number, 'from_share'])}" for number in numbers]
     axis, every = row_axis(names), -(-len(names) // NAMED_PARTITIONS)
-    chart.update_yaxes(
-        {**axis, "tickvals": axis["tickvals"][::every], "ticktext": axis["ticktext"][::every]}, overwrite=True
+    axis |= {"tickvals": axis["tickvals"][::every], "ticktext": axis["ticktext"][::every]}
+    chart = figure(
+        traces, 104 + max(120, len(numbers) * row_px), xaxis=time_axis(units.index[0], end_s), yaxis=axis
     )
     return Figure(
         title=f"Partitions: {resource.title}", figure=chart,
@@ -257,11 +256,11 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
     top = keys[: min(max(FEWEST_BARS, seen), MOST_BARS)]
     names = [f"{shortened(_name(row), 24)}  {percent(row.share)}" for row in rows_of(top)]
     places, notes, axis = named_rows(names)
-    chart = figure(84 + 44 * len(top))
+    traces: list[Any] = []
     throttled = top["throttles"] > 0
     for name, role, mine in (("with", "throttled", throttled), ("no", "accent", ~throttled)):
         if mine.any():
-            chart.add_bar(
+            bars = go.Bar(
                 orientation="h", x=compact(top["units_per_s"][mine]), width=0.36, marker_color=LIGHT[role],
                 y=[position for position, drawn in zip(places, mine, strict=True) if drawn],
                 name=f"{DEMAND}, {name} throttles",
@@ -271,15 +270,18 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
                 hovertemplate=f"%{{customdata[0]}}<br>%{{x:,}} {unit}/s, %{{customdata[1]}} of all<br>"
                 "%{customdata[2]} throttles<extra></extra>",
             )  # fmt: skip
+            traces.append(bars)
     if ceiling_per_s <= FAR_ABOVE * top["units_per_s"].max():
-        chart.add_scatter(
+        line = go.Scatter(
             x=[ceiling_per_s, ceiling_per_s], y=[places[-1] - 0.5, 0.65], mode="lines", hoverinfo="skip",
             line={"color": LIGHT["ceiling"], "dash": "dot", "width": 1.5},
             name=f"one partition admits: {whole(ceiling_per_s)} {unit}/s",
         )  # fmt: skip
-    lay_out(chart, annotations=notes, barmode="overlay")
-    chart.update_xaxes({"rangemode": "tozero", "gridcolor": LIGHT["line"], "nticks": 5}, overwrite=True)
-    chart.update_yaxes(axis, overwrite=True)
+        traces.append(line)
+    chart = figure(
+        traces, 84 + 44 * len(top), annotations=notes, barmode="overlay", yaxis=axis,
+        xaxis={"rangemode": "tozero", "gridcolor": LIGHT["line"], "nticks": 5},
+    )  # fmt: skip
     hottest = keys.iloc[0]
     throttles = some(hottest.throttles, "throttle")
     outcome = f"It met {throttles}." if hottest.throttles else "It was never throttled."
