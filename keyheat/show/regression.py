@@ -9,7 +9,6 @@ from urllib.parse import unquote, urlsplit
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import NOTHING, some, span
 from keyheat.regression.exports import content, write_summary
-from keyheat.regression.junit import write_junit
 from keyheat.regression.outcome import (
     GOOD,
     CaseMade,
@@ -303,9 +302,15 @@ def _append_comment(path: Path, outcome: SessionOutcome) -> None:
         raise CannotWrite(f"cannot write the step's summary {path}: {why}") from error
 
 
+def _write_junit(path: Path, outcome: SessionOutcome) -> None:
+    from keyheat.regression.junit import write_junit
+
+    write_junit(path, outcome)
+
+
 WRITERS: Final[Mapping[str, Writer]] = {
     ".html": lambda path, of: save(path, html_of(outcome_answer(of, path.parent), of.ended_at)),
-    ".xml": write_junit, ".md": lambda path, of: write_text(path, comment(of)),
+    ".xml": _write_junit, ".md": lambda path, of: write_text(path, comment(of)),
     ".json": write_summary,
 }  # fmt: skip
 """By the end of a file's name, in their order: the JSON file is last, since it has every problem."""
