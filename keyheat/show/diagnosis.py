@@ -31,7 +31,7 @@ from keyheat.show.advice import (
 )  # fmt: skip
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.changes import changed_rows, changed_words, not_held
-from keyheat.show.questions import first_facts
+from keyheat.show.run import first_facts
 from keyheat.show.verdict import MOST_KEYS, in_two_words, tone_of, verdict_sentence
 from keyheat.words import capital_first, enumerated, index_of, key_name, title_of, whose
 

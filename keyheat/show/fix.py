@@ -28,7 +28,7 @@ from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
 from keyheat.show.answer import Answer, Figure, Table, Tone
 from keyheat.show.charts import LIGHT, coarser, compact, figure, width_for
-from keyheat.show.questions import throttled_words
+from keyheat.show.run import throttled_words
 from keyheat.show.verdict import in_two_words, target_words, tone_of
 from keyheat.terms import P50, P99, SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import index_of, limit_words, title_of

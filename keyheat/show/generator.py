@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
 from typing import Any, Final
 
 import pandas as pd
@@ -193,22 +192,6 @@ def _latency_row(row: Any) -> dict[str, str]:
 
 
 ELSEWHERE: Final = ("arrivals", "retries")  # groups that the section on the load generator shows
-TABLES: Final = "tables"
-GROUPS: Final[Mapping[str, str]] = {
-    "reads": "Checked reads",
-    "simulated": "Reads, simulated: there are no items to check",
-    "cache": "Read-through cache",
-    "orders": "Orders",
-    "totals": "Totals of the orders",
-    "shards": "Dynamic sharding",
-    "metadata": "Table of shard numbers",
-    "conditions": "Conditional writes",
-    "batch": "Batch writes",
-    "transactions": "Transactions",
-    "writes": "Plain writes",
-    "replication": "Writes in several Regions",
-    TABLES: "Tables beside the judged one",
-}
 WORDS: Final[Mapping[str, str]] = {
     "reads.required": "items that had to be in the answers",
     "reads.missing": "items written and not found",
@@ -227,42 +210,31 @@ WORDS: Final[Mapping[str, str]] = {
 
 def counts_of(counted: Mapping[str, float]) -> Section | None:
     """Sentences on wrong and right results, then all numbers; None if nothing was counted."""
-    tables = []
-    for group, names in groupby(listed(counted), key=_group):
-        rows = ({"what": _in_words(name), "number": _number_words(name, counted[name])} for name in names)
-        tables.append(Table(title=GROUPS.get(group, group.capitalize()), rows=tuple(rows)))
-    if not tables:
+    rows = tuple(
+        {
+            "of": group, "what": WORDS.get(name) or what.replace("_", " ").replace(".", ": "),
+            "number": _number_words(name, counted[name]),
+        }
+        for name in sorted(counted)
+        for group, _dot, what in [name.partition(".")]
+        if group not in ELSEWHERE
+    )  # fmt: skip
+    if not rows:
         return None
     checked, reads = some(round(counted.get("reads.checked", 0.0)), "checked read"), wrong_reads(counted)
     wrong = (f"Wrong reads: of the items that {checked} should have returned, {reads}.",) if reads else ()
     return Section(
         id="counted", title="What the load test counted", short="Counted", page_only=True,
-        wrong=wrong, lines=tuple(_right(counted)), tables=tuple(tables),
+        wrong=wrong, lines=tuple(_right(counted)), tables=(Table(title="Counts", rows=rows),),
     )  # fmt: skip
-
-
-def _group(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def _in_words(name: str) -> str:
-    """A counted name, below its group."""
-    return WORDS.get(name) or name.partition(".")[2].replace("_", " ").replace(".", ": ") or name
 
 
 def _number_words(name: str, number: float) -> str:
     """A counted number with its unit; whole and large ones in every digit."""
-    reads = name.endswith("read_units") or _group(name) in ("reads", "cache")
+    reads = name.endswith("read_units") or name.startswith(("reads.", "cache."))
     unit = "WCU" if name.endswith("write_units") else "RCU" if reads else "units"
     text = whole(number) if number == round(number) or number >= 1_000 else measured(number)
     return f"{text} {unit}" if "units" in name else text
-
-
-def listed(counted: Iterable[str]) -> list[str]:
-    """The names that are shown here, by group."""
-    places = {group: position for position, group in enumerate(GROUPS)}
-    mine = (name for name in counted if _group(name) not in ELSEWHERE)
-    return sorted(mine, key=lambda name: (places.get(_group(name), len(places)), name))
 
 
 def wrong_reads(counted: Mapping[str, float]) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -128,55 +128,25 @@ def _table(table: Table, indent: str) -> Iterator[RenderableType]:
 
 def _rows(table: Table, indent: str, most: int) -> Iterator[RenderableType]:
     """The first rows of a table, and how many more there are."""
-    yield Grid(table, indent, most)
+    yield _grid(table, indent, most)
     if len(table.rows) > most:
         yield Text(f"{indent}  and {some(len(table.rows) - most, 'more row')}")
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """The first rows of a table; heads break between words where the console is too narrow for them."""
-
-    table: Table
-    indent: str
-    most: int
-
-    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        cells, left = self.table.cells, len(self.indent) + 2
-        widths = [max(map(len, column)) for column in zip(self.table.columns, *cells, strict=True)]
-        gap = 1 if len(widths) <= NARROW - len(self.indent) - sum(widths) < 2 * len(widths) else 2
-        whole = [self._is_whole(number) for number in range(len(widths))]
-        heads = self._heads(widths, whole, options.max_width - left - gap * (len(widths) - 1))
-        grid = RichTable(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
-        grid.add_column("", width=left - gap)
-        for number, head in enumerate(heads):
-            justify: JustifyMethod = "right" if number in self.table.amounts else "left"
-            grid.add_column(head, justify=justify, overflow="fold", no_wrap=whole[number])
-        for row in cells[: self.most]:
-            grid.add_row("", *row)
-        yield grid
-
-    def _is_whole(self, number: int) -> bool:
-        """Whether a column's cells stay on one line: amounts, and a short first column."""
-        short = all(len(row[number]) <= SHORT for row in self.table.cells)
-        return number in self.table.amounts or (short and not number)
-
-    def _heads(self, widths: Sequence[int], whole: Sequence[bool], room: int) -> list[str]:
-        """The heads, the longest of whole columns in lines, until all columns fit into `room`."""
-        heads, columns = list(self.table.columns), list(zip(*self.table.cells, strict=True))
-        least = [
-            width if fixed else _longest(" ".join((head, *column)).split())
-            for head, column, width, fixed in zip(heads, columns, widths, whole, strict=True)
-        ]
-        for number in sorted(range(len(heads)), key=lambda number: -len(heads[number])):
-            if whole[number] and sum(least) > room:
-                least[number] = max(_longest(heads[number].split()), _longest(columns[number]))
-                heads[number] = "\n".join(textwrap.wrap(heads[number], least[number], break_on_hyphens=False))
-        return heads
-
-
-def _longest(words: Iterable[str]) -> int:
-    return max(map(len, words), default=0)
+def _grid(table: Table, indent: str, most: int) -> RichTable:
+    """The first rows of a table. Amounts and a short first column are never broken, heads between words."""
+    columns = list(zip(*table.cells, strict=True))
+    widths = [max(map(len, column)) for column in zip(table.columns, *table.cells, strict=True)]
+    gap = 1 if len(widths) <= NARROW - len(indent) - sum(widths) < 2 * len(widths) else 2
+    grid = RichTable(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
+    grid.add_column("", width=len(indent) + 2 - gap)
+    for number, (head, column) in enumerate(zip(table.columns, columns, strict=True)):
+        amounts, cells = number in table.amounts, max(map(len, column))
+        whole = max(cells, *map(len, head.split())) if amounts or (not number and cells <= SHORT) else None
+        grid.add_column(head, justify="right" if amounts else "left", overflow="fold", min_width=whole)
+    for row in table.cells[:most]:
+        grid.add_row("", *row)
+    return grid
 
 
 def _list(lines: Iterable[str], indent: str = "", style: str = "") -> Iterator[RenderableType]:

@@ -13,7 +13,7 @@ from keyheat.runs.formats import Window
 from keyheat.show.answer import Answer, Figure, Table
 from keyheat.show.charts import LIGHT, colour_of, figure, iso, pattern, safe, time_axis
 from keyheat.show.diagnosis import context_of, in_brief
-from keyheat.show.questions import NOT_YET
+from keyheat.show.run import NOT_YET
 from keyheat.words import BROKEN, DONE, INVALID, Constraint
 
 MOST_NAMED: Final = 10

@@ -13,8 +13,7 @@ from keyheat.analysis.report import ReportRun, evidence_alone, load_run
 from keyheat.runs.formats import Cure, CureStep, MonthlyBill, Recommendation
 from keyheat.show.answer import Fact
 from keyheat.show.generator import generator_words
-from keyheat.show.questions import first_facts
-from keyheat.show.run import run_answer
+from keyheat.show.run import first_facts, run_answer
 from keyheat.words import WRITE
 from tests.conftest import Golden
 
