@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from os.path import commonpath, relpath
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,6 @@ from keyheat.show.run import ON_A_VIRTUAL_CLOCK, TO_DO
 from keyheat.show.verdict import BURST, limit_of
 
 INDEX: Final = "index.html"
-MOST_PARTS: Final = 4  # of a path, in the name of a run
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
 
 
@@ -42,17 +42,12 @@ class ComparedRun:
 
     @classmethod
     def read_all(cls, folders: Sequence[Path]) -> "list[ComparedRun]":
-        """Read all run directories; each gets as much of its path as distinguishes it."""
-        runs = list(map(cls.read, folders))
-        for parts in range(2, MOST_PARTS + 1):
-            alike = Counter(label for _folder, label in {(run.folder, run.label) for run in runs})
-            runs = [
-                replace(run, label="/".join(run.folder.absolute().parts[-parts:]))
-                if alike[run.label] > 1
-                else run
-                for run in runs
-            ]
-        return runs
+        """Read all run directories; of several with one name each has its path below their common folder."""
+        runs, above = list(map(cls.read, folders)), commonpath(folder.absolute() for folder in folders)
+        names = Counter(label for _folder, label in {(run.folder, run.label) for run in runs})
+        return [
+            replace(run, label=relpath(run.folder, above)) if names[run.label] > 1 else run for run in runs
+        ]
 
     @classmethod
     def read(cls, folder: Path) -> "ComparedRun":

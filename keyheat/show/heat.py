@@ -30,7 +30,6 @@ from keyheat.terms import DEMAND
 from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of, key_name, label_of, whose
 
 MOST_KEYS: Final = 12
-MOST_ROWS: Final = 60  # of the table below a chart
 MOST_COLUMNS: Final = 720
 MOST_PARTITIONS, NAMED_PARTITIONS = 96, 32
 COLD: Final = 0.02  # of what one partition admits: below it there is no heat to show
@@ -76,15 +75,14 @@ def key_heat_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) 
         xaxis=time_axis(rates.index[0], rates.index[-1] + step_s), yaxis=row_axis(names),
     )  # fmt: skip
     return Figure(
-        title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=chart,
-        table=_hottest_table(rates, names, direction),
-    )  # fmt: skip
+        title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=chart
+    )
 
 
-def _fitting(rates: pd.DataFrame, most: int = MOST_COLUMNS) -> tuple[pd.DataFrame, float]:
-    """Return the rates in at most `most` steps, and the length of a step in seconds."""
+def _fitting(rates: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """Return the rates in at most `MOST_COLUMNS` steps, and the length of a step in seconds."""
     step_s = float(rates.index[1] - rates.index[0]) if len(rates) > 1 else 1.0
-    step_s *= -(-len(rates) // most)
+    step_s *= -(-len(rates) // MOST_COLUMNS)
     return coarser(rates, step_s), step_s
 
 
@@ -104,20 +102,6 @@ def _key_sentences(rates: pd.DataFrame, step_s: float, names: list[str]) -> str:
     else:
         words = f"The hottest key changed {some(len(moments), 'time')}."
     return f"The stronger the colour, the hotter; {measured(step_s)} s to a column. {words}"
-
-
-def _hottest_table(rates: pd.DataFrame, names: list[str], direction: Direction) -> Table:
-    means, _step_s = _fitting(rates, MOST_ROWS)
-    say = saying(rates.index[0], rates.index[-1])
-    hottest = means.to_numpy().argmax(axis=1)
-    rows = tuple(
-        {
-            "from (UTC)": say(at_s), "key": shortened(names[position], 40),
-            f"{DEMAND}, {UNITS[direction]}/s": measured(most),
-        }
-        for at_s, position, most in zip(means.index, hottest, means.max(axis=1), strict=True)
-    )  # fmt: skip
-    return Table(title="Hottest key of each window", rows=rows, folded=True)
 
 
 def partition_resources(rows: pd.DataFrame) -> list[Resource]:
