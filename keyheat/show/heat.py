@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 
 from keyheat.analysis.report import ReportRun
 from keyheat.numbers import UNITS, measured, percent, rate, saying, some, span, whole
-from keyheat.runs.frames import keys_of
 from keyheat.show.answer import Figure, Table
 from keyheat.show.charts import (
     LIGHT,
@@ -36,14 +35,13 @@ COLD: Final = 0.02  # of what one partition admits: below it there is no heat to
 REFUSED: Final = [[0.0, LIGHT["throttles0"]], [0.4, LIGHT["throttles1"]], [1.0, LIGHT["partition"]]]
 
 
-def key_windows(run: ReportRun, direction: Direction) -> pd.DataFrame | None:
+def key_windows(keys: pd.DataFrame, direction: Direction) -> pd.DataFrame | None:
     """Units per second of the hottest keys by window, a column for each key; None without two windows.
 
     Keys stand in the order in which they were first hot; rows are by epoch second.
     """
-    keys = keys_of(run.keys) if run.keys is not None else None
-    windows = None if keys is None else keys[keys["window"].notna() & (keys["direction"] == direction)]
-    if windows is None or windows["window"].nunique() < 2:
+    windows = keys[keys["window"].notna() & (keys["direction"] == direction)]
+    if windows["window"].nunique() < 2:
         return None
     start_s = windows["window"].astype("datetime64[us, UTC]").astype("int64") / 1e6
     width_s = float(windows["window_s"].iloc[0])
@@ -60,14 +58,13 @@ def key_windows(run: ReportRun, direction: Direction) -> pd.DataFrame | None:
     return rates[sorted(rates, key=lambda key: (first_hot[key], str(key)))]
 
 
-def key_heat_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Figure | None:
+def key_heat_figure(keys: pd.DataFrame, direction: Direction, ceiling_per_s: float) -> Figure | None:
     """A row for each key, a column for each window; None if no key came near what one partition admits."""
-    finest = key_windows(run, direction)
+    finest = key_windows(keys, direction)
     if finest is None or highest(finest) < COLD * ceiling_per_s:
         return None
     rates, step_s = _fitting(finest)
-    assert run.keys is not None
-    value_of = {use.key: use.shown for uses in run.keys.overall.values() for use in uses}
+    value_of = keys.set_index("key")["shown"].dropna().to_dict()
     names = [key_name(key, value_of.get(key), 8).removeprefix("sha256:") for key in map(str, rates)]
     most = max(highest(rates), ceiling_per_s)  # so that an even load looks as cool as it is
     chart = figure(
@@ -132,13 +129,11 @@ def partition_rates(rows: pd.DataFrame, resource: Resource, worth: float) -> tup
     ends = born.dropna(subset="parent").groupby("parent")["since"].min()
     born["until"] = ends.reindex(born.index).astype("float64").fillna(float("inf"))
     steps = range(at.min(), at.max() + 1, step_s)
+    names = [f"{resource.direction}_units", f"throttled_{resource.direction}s"]
+    sums = mine.groupby([at - (at - at.min()) % step_s, "partition"])[names].sum().astype("float64").unstack()
     units, refused = (
-        mine.astype({name: "float64"})
-        .pivot_table(index=at - (at - at.min()) % step_s, columns="partition", values=name, aggfunc="sum")
-        .reindex(index=steps, columns=born.index)
-        .fillna(0.0)
-        / step_s
-        for name in (f"{resource.direction}_units", f"throttled_{resource.direction}s")
+        pd.DataFrame(sums[name]).reindex(index=steps, columns=born.index).fillna(0.0) / step_s
+        for name in names
     )
     moments = units.index.to_numpy()[:, None]
     alive = (moments + step_s > born["since"].to_numpy()) & (moments <= born["until"].to_numpy())

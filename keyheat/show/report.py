@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.numbers import NOTHING, percent, saying, some, whole
 from keyheat.runfiles import REPORT
 from keyheat.runs.formats import PartitionFacts
+from keyheat.runs.frames import keys_of
 from keyheat.runs.metrics import constraint_of
 from keyheat.show.answer import Answer, Figure, Picture, Section, Table
 from keyheat.show.charts import rows_of, shortened
@@ -177,15 +179,16 @@ def _keys(run: ReportRun, facts: Facts) -> Section:
         side: facts.ceiling_per_s if side == first else ceiling_of(run, Resource(None, side))
         for side in sides
     }
-    heat = [key_heat_figure(run, side, ceilings[side]) for side in sides]
+    windows = None if run.keys is None else keys_of(run.keys)
+    heat = [] if windows is None else [key_heat_figure(windows, side, ceilings[side]) for side in sides]
     keys = [key_figure(run, side, ceilings[side]) for side in sides]
     lines = []
     if any(keys) and facts.resource.index is not None and first == "write":
         unknown_keys = f"Which keys of {facts.resource.name} the writes met on is not recorded."
         lines.append(f"These are the table's keys. {unknown_keys}")
-    if any(keys) and run.keys is not None and not any(heat):
+    if any(keys) and heat and not any(heat):
         lines.append("No key came near what one partition admits in any window, so there is no heat to show.")
-    figures = [figure for pair in zip(heat, keys, strict=True) for figure in pair]
+    figures = [figure for pair in zip_longest(heat, keys) for figure in pair]
     return _section("keys", "Keys over time", "Keys", figures, lines)
 
 
