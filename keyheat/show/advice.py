@@ -42,7 +42,7 @@ ADVICE: Final = {
     "cure": ("cure", "What to do for good", "For good"),
     "insufficient": ("not-enough", "What was simulated, and is not enough", ""),
 }
-BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
+BEFORE_UNITS: Final = {"raise_minimum": "of", "raise_account_quota": "of", "auto_scaling": "up to"}
 
 
 def by_action(advice: Iterable[Recommendation]) -> Mapping[str, list[Recommendation]]:
@@ -155,10 +155,16 @@ def _limit(advice: Recommendation) -> tuple[Constraint | None, str, Direction | 
     return advice.constraint, advice.resource or TABLE, advice.direction
 
 
-def in_short(advice: Recommendation) -> str:
-    """An action with its number, within a sentence."""
-    amount = amount_words(advice)
-    return _within(advice.action, advice.resource) + (f" ({amount})" if amount else "")
+def in_short(step: Recommendation | CureStep) -> str:
+    """An action with its number, as a command within a sentence."""
+    title = title_of(step.action, step.resource)
+    command = title[0].lower() + title[1:]
+    if step.shards:
+        return f"{command} ({_counted(step.action, step.shards)})"
+    if step.units and step.direction:
+        maximum = " (and the maximum of its auto scaling to as much)" if step.max_units else ""
+        return f"{command} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}{maximum}"
+    return command
 
 
 def carried_words(diagnosis: Diagnosis) -> Iterator[str]:
@@ -189,23 +195,6 @@ def _may_cure(advice: Recommendation) -> bool:
     return advice.foreseen is None or advice.foreseen.throttle_share_after <= HARDLY
 
 
-def step_words(step: CureStep) -> str:
-    """One change of a cure, with its number, as a command within a sentence."""
-    command = _within(step.action, step.resource)
-    if step.shards:
-        return f"{command} ({_counted(step.action, step.shards)})"
-    if step.units:
-        maximum = " (and the maximum of its auto scaling to as much)" if step.max_units else ""
-        return f"{command} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}{maximum}"
-    return command
-
-
-def _within(action: str, resource: str | None) -> str:
-    """What to do, as it is said within a sentence."""
-    title = title_of(action, resource)
-    return title[0].lower() + title[1:]
-
-
 def cure_words(cure: Cure) -> str:
     """What is to be done, all of it; and what the simulator says of it and what it costs."""
     steps = cure_steps(cure)
@@ -214,7 +203,7 @@ def cure_words(cure: Cure) -> str:
 
 def cure_steps(cure: Cure) -> str:
     """What is to be done, as commands within a sentence."""
-    return enumerated([step_words(step) for step in cure.steps])
+    return enumerated([in_short(step) for step in cure.steps])
 
 
 BY_FORMULA: Final = "By formula, not simulated: it takes more where some of them share a partition"

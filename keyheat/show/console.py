@@ -9,7 +9,6 @@ Nothing is coloured, and no bar moves, where there is no terminal or NO_COLOR is
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -55,36 +54,29 @@ bars = PlainConsole(stderr=True)
 """Progress."""
 
 
-@dataclass(slots=True)
-class _Manner:
-    """The output mode of the running verb."""
-
-    quiet: bool = False
-    as_json: bool = False
-
-    def take(self) -> None:
-        """Apply the mode: with JSON, stdout has nothing else."""
-        out.quiet, bars.quiet = self.quiet or self.as_json, self.quiet
+_mode = {"quiet": False, "as_json": False}
+"""The output mode of the running verb."""
 
 
-_manner = _Manner()
+def _set_mode(**mode: bool) -> None:
+    """Change the mode: with JSON, stdout has nothing else."""
+    _mode.update(mode)
+    out.quiet, bars.quiet = any(_mode.values()), _mode["quiet"]
 
 
 def be_quiet(quiet: bool) -> None:
     """Print problems only, or everything again; requested JSON is always printed."""
-    _manner.quiet = quiet
-    _manner.take()
+    _set_mode(quiet=quiet)
 
 
 def speak_json(as_json: bool) -> None:
     """Switch answers to JSON, or back to text."""
-    _manner.as_json = as_json
-    _manner.take()
+    _set_mode(as_json=as_json)
 
 
 def in_words() -> bool:
     """Whether answers are for a person."""
-    return not _manner.as_json
+    return not _mode["as_json"]
 
 
 def print_json(content: object) -> None:

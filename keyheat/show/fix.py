@@ -262,11 +262,6 @@ def warnings_of(fix: Fix) -> Iterator[str]:
         yield f"Every rate limit is at scale {scale:g}; capacities and dollars are those of scale 1."
 
 
-HEIGHT, MOST_POINTS = 250, 600
-LINES: Final = (("before", "muted", "dash"), ("after", "good", "solid"))
-"""Name, colour and dash of each side."""
-
-
 def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
     """Throttles per second of the first run of each side; nothing if a side has no run."""
     if not all(sides):
@@ -274,11 +269,12 @@ def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
     import plotly.graph_objects as go
 
     traces, most = [], []
-    for (name, role, dash), side in zip(LINES, sides, strict=True):
+    looks = (("before", "muted", "dash"), ("after", "good", "solid"))
+    for (name, role, dash), side in zip(looks, sides, strict=True):
         measured = side[0].measured
         write, read = measured.write.by_second, measured.read.by_second
         throttled = (write["throttled"] + read["throttled"]).reset_index(drop=True)
-        width_s = width_for(len(throttled), MOST_POINTS)
+        width_s = width_for(len(throttled), 600)
         means = coarser(throttled.to_frame(), width_s)["throttled"]
         line = go.Scatter(
             name=name, x0=0, dx=width_s, y=compact([*means, *means[-1:]]), mode="lines",
@@ -287,6 +283,6 @@ def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
         )  # fmt: skip
         traces.append(line)
         most.append(rate(float(throttled.max()), "throttles"))
-    chart = figure(traces, HEIGHT, "throttles per second", xaxis={"ticksuffix": " s"})
+    chart = figure(traces, 250, "throttles per second", xaxis={"ticksuffix": " s"})
     summary = f"At most {most[0]} before, {most[1]} after."
     yield Figure(title="Throttles over time", summary=summary, figure=chart)

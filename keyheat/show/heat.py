@@ -219,18 +219,13 @@ def _partition_table(
 FEWEST_BARS, MOST_BARS = 3, 10
 
 
-def hottest_keys(run: ReportRun, direction: Direction) -> pd.DataFrame:
-    """The hottest keys of one direction, as the diagnosis has them."""
-    keys = [key.model_dump() for key in run.diagnosis.hot_keys if key.direction in (None, direction)]
-    frame = pd.DataFrame(keys, columns=["key", "shown", "units_per_s", "share", "throttles"])
-    return frame.sort_values(["units_per_s", "key"], ascending=[False, True], ignore_index=True)
-
-
 def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Figure | None:
     """Units per second of demand for each key, with the line of one partition; None without keys."""
-    keys, unit = hottest_keys(run, direction), UNITS[direction]
-    if keys.empty:
+    unit = UNITS[direction]
+    hot = [key.model_dump() for key in run.diagnosis.hot_keys if key.direction in (None, direction)]
+    if not hot:
         return None
+    keys = pd.DataFrame(hot).sort_values("units_per_s", ascending=False, kind="stable")
     seen = int((keys["units_per_s"] >= 0.01 * keys["units_per_s"].iloc[0]).sum())
     top = keys[: min(max(FEWEST_BARS, seen), MOST_BARS)]
     names = [f"{shortened(_name(row), 24)}  {percent(row.share)}" for row in rows_of(top)]

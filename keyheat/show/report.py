@@ -15,7 +15,7 @@ from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.rules import RULES
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
-from keyheat.numbers import NOTHING, percent, saying, some, whole
+from keyheat.numbers import NOTHING, percent, some, whole
 from keyheat.runfiles import REPORT
 from keyheat.runs.formats import PartitionFacts
 from keyheat.runs.frames import keys_of
@@ -46,7 +46,6 @@ from keyheat.show.run import run_answer
 from keyheat.show.verdict import NAMES
 from keyheat.words import READ, WRITE, Resource
 
-MOST_RESOURCES: Final = 42  # a table and twenty indexes, reads and writes
 LEAST_MINUTES_S: Final = 180  # of load, below which a minute's mean says less than its seconds
 NOT_TOLD: Final = "DynamoDB does not show which partition served which request."
 SHOWN: Final = (
@@ -76,7 +75,7 @@ def report_answer(run: ReportRun) -> Answer:
 def card_of(run: ReportRun) -> Answer:
     """The first screen of a report, for a page over several runs."""
     facts = facts_of(run)
-    picture = _picture(facts, rates_of(run, facts, most=1))
+    picture = _picture(facts, rates_of(run, facts, [facts.resource]))
     return replace(run_answer(run), picture=picture, sections=())
 
 
@@ -118,21 +117,21 @@ def _section(
     )  # fmt: skip
 
 
-def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[Rates]:
-    """Rates of each resource, by the client and by CloudWatch; the verdict's resource first.
+def rates_of(run: ReportRun, facts: Facts, only: Sequence[Resource] = ()) -> list[Rates]:
+    """Rates of each resource, or of some, by the client and by CloudWatch; the verdict's resource first.
 
     A short load has no minutes beside its seconds: their means take in time without it. Other resources that
     consumed nothing, as the table where an index is read, are left out.
     """
     seen, published = run.record.resources(), published_resources(run)
-    resources = sorted(
+    resources = only or sorted(
         {*seen, *published},
         key=lambda resource: (resource != facts.resource, resource.index or "", resource.direction != WRITE),
     )
     limits = run.record.range()
     short = limits is None or limits[1] - limits[0] < LEAST_MINUTES_S
     candidates: list[Rates | None] = []
-    for resource in resources[:most]:
+    for resource in resources:
         if resource in seen:
             candidates.append(client_rates(run, resource))
         if resource in published and not (short and resource in seen):
@@ -147,18 +146,14 @@ def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[R
 def _capacity(run: ReportRun, facts: Facts, rates_by_resource: Sequence[Rates]) -> Iterator[Section]:
     """The table, and each of its indexes; first what the verdict is about."""
     figures: dict[bool, list[Figure]] = {True: [], False: []}
-    described: set[Resource] = set()  # whose rate stands in words below its first chart
     for rates in rates_by_resource:
-        words = consumed_of(run, facts, rates.resource) if rates.resource not in described else None
-        described.add(rates.resource)
         each = "Second by second" if rates.step_s == 1 else "Minute by minute"
         figure = capacity_figure(
-            rates, f"{each}: {rates.resource.title}", consumed=words,
+            rates, f"{each}: {rates.resource.title}", consumed=consumed_of(run, facts, rates.resource),
             changes_s=changes_of(run, rates.resource) if rates.step_s == 1 else (),
         )  # fmt: skip
         figures[rates.resource.index is None].append(figure)
     lines = [] if rates_by_resource else ["No consumption of this time is known."]
-    lines += [f"The {MOST_RESOURCES} first resources are drawn."] if len(described) == MOST_RESOURCES else []
     if run.evidence and run.evidence.partitions and (words := partition_words(run.evidence.partitions)):
         lines.append(words)
     table = _section(
@@ -198,7 +193,7 @@ def _partitions(run: ReportRun, facts: Facts) -> Section:
     figures = []
     if rows is not None:
         resources = sorted(partition_resources(rows), key=lambda other: other != facts.resource)
-        for resource in resources[:MOST_RESOURCES]:
+        for resource in resources:
             worth = _unit_worth(run, rows, resource)
             ceiling = partition_ceiling(resource.direction, run.scale) * worth
             figures.append(partition_figure(rows, resource, ceiling, worth))
@@ -260,23 +255,19 @@ def rule_table(run: ReportRun) -> Table | None:
 
 
 def reason_table(run: ReportRun) -> Table | None:
-    """Every reason with its count, share, first and last second; None without throttle records."""
+    """Every reason with its count and share; None without throttle records."""
     if run.record.throttles is None:
         return None
     throttles = client_throttles(run)
     by = throttles.assign(reason=throttles["reason"].fillna("(none given)"))
-    groups = by.groupby(["reason", "resource", "direction"]).agg(
-        count=("count", "sum"), first=("second", "min"), last=("second", "max")
-    )
-    groups = groups.sort_values("count", ascending=False, kind="stable").reset_index()
-    say = saying(groups["first"].min(), groups["last"].max()) if len(groups) else str
+    sums = by.groupby(["reason", "resource", "direction"])["count"].sum()
+    groups = sums.sort_values(ascending=False, kind="stable").reset_index()
     rows = tuple(
         {
             "reason": shortened(row.reason, 80), "resource": shortened(row.resource, 80),
             "direction": row.direction, "count": whole(row.count),
             "constraint": NAMES[constraint_of(row.reason) or "undetermined"].lower(),
-            "share": percent(row.count / groups["count"].sum()), "first (UTC)": say(row.first),
-            "last (UTC)": say(row.last),
+            "share": percent(row.count / groups["count"].sum()),
         }
         for row in rows_of(groups)
     )  # fmt: skip
