@@ -10,15 +10,7 @@ from keyheat.analysis.groups import groups
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.verdict import NOTABLE
 from keyheat.masking import typed
-from keyheat.numbers import (
-    UNITS,
-    a_month,
-    percent,
-    some,
-    span,
-    units,
-    whole,
-)
+from keyheat.numbers import UNITS, a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
 from keyheat.shipped import shipped
 from keyheat.show.answer import Fact, Section

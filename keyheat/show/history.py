@@ -45,11 +45,7 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
             for session in sessions
             if session.verdict is None
         ),
-        data={
-            "format": FORMAT,
-            "history": str(file),
-            "sessions": [session.model_dump(mode="json") for session in sessions],
-        },
+        data={"format": FORMAT, "history": file, "sessions": sessions},
     )
 
 
@@ -79,9 +75,8 @@ def session_answer(
         tables=(Table(title="Runs", rows=tuple(rows)),) if rows else (),
         notes=tuple(run.folder_url for run in runs),
         data={
-            "format": FORMAT, "history": str(file), "session": session.model_dump(mode="json"),
+            "format": FORMAT, "history": file, "session": session, "runs": runs,
             "outcome": whole.data if outcome is not None else None,
-            "runs": [run.model_dump(mode="json") for run in runs],
         },
     )  # fmt: skip
 
@@ -218,11 +213,7 @@ def runs_answer(
         tables=(table,) if runs else (),
         notes=tuple(f"Not read: {short_path(problem.folder)}: {problem.why}" for problem in problems),
         commands=() if runs else FIRST_STEPS,
-        data={
-            "format": RUNS_FORMAT,
-            "runs": [_run_data(run) for run in runs],
-            "problems": [{"folder": str(problem.folder), "problem": problem.why} for problem in problems],
-        },
+        data={"format": RUNS_FORMAT, "runs": runs, "problems": problems},
     )
 
 
@@ -253,14 +244,3 @@ def _run_verdict(run: FoundRun) -> Iterator[str]:
 
 def _measure(run: FoundRun, name: str) -> float | None:
     return run.summary.measures.get(name) if run.summary else None
-
-
-def _run_data(run: FoundRun) -> dict[str, Any]:
-    return {
-        "scenario": run.scenario,
-        "state": run.state,
-        "started_at": datetime.fromtimestamp(run.started_s, UTC).isoformat(),
-        "folder": str(run.folder),
-        "report": str(run.folder / REPORT) if run.report else None,
-        "summary": None if run.summary is None else run.summary.model_dump(mode="json"),
-    }  # fmt: skip

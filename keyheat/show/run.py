@@ -32,13 +32,7 @@ from keyheat.numbers import (
 )
 from keyheat.runs.formats import Diagnosis, Label, diagnosis_json
 from keyheat.runs.manifest import RetryCost
-from keyheat.show.advice import (
-    advice_sections,
-    carried_words,
-    cost_fact,
-    cure_fact,
-    now_fact,
-)
+from keyheat.show.advice import advice_sections, carried_words, cost_fact, cure_fact, now_fact
 from keyheat.show.answer import Answer, Fact, Section
 from keyheat.show.verdict import (
     NAMES,
