@@ -8,7 +8,7 @@ from os.path import commonpath, relpath
 from pathlib import Path
 from typing import Final
 
-from keyheat.analysis.facts import facts_of
+from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.measures import ABSENCES, MEASURES
 from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.summarize import read_summary
@@ -35,8 +35,7 @@ class ComparedRun:
     folder: Path
     run: ReportRun | None = None
     card: Answer | None = None
-    throttled_share: float | None = None  # of its attempts
-    throttles: int = 0
+    facts: Facts | None = None
     summary: RunSummary | None = None  # None: its manifest is missing
     problem: str = ""
 
@@ -56,10 +55,8 @@ class ComparedRun:
             run = load_run(folder)
         except FileProblem as problem:
             return cls(label=folder.name, folder=folder, problem=str(problem).replace(f"{folder}/", ""))
-        facts = facts_of(run)
         return cls(
-            label=folder.name, folder=folder, run=run, card=card_of(run),
-            throttled_share=facts.throttled_share, throttles=facts.run_throttles,
+            label=folder.name, folder=folder, run=run, card=card_of(run), facts=facts_of(run),
             summary=read_summary(folder) if run.manifest is not None else None,
         )  # fmt: skip
 
@@ -70,7 +67,7 @@ class ComparedRun:
 
     @property
     def throttled(self) -> bool:
-        return self.valid and self.throttles > 0
+        return self.valid and self.facts is not None and self.facts.run_throttles > 0
 
     @property
     def tone(self) -> Tone:
@@ -138,7 +135,7 @@ def sentence_of(runs: Sequence[ComparedRun]) -> str:
     by_what = []
     for each in throttled:
         assert each.run is not None, "a run that cannot be read is not valid"
-        verdict, share = each.run.diagnosis.verdict, each.throttled_share
+        verdict, share = each.run.diagnosis.verdict, each.facts.throttled_share if each.facts else None
         of_all = f" ({percent(share)})" if share is not None else ""
         by_what.append(f"{each.label} by {limit_of(verdict.constraint, verdict.resource)}{of_all}")
     words = {

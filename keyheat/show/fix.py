@@ -178,12 +178,9 @@ def _not_replayed(fix: Fix) -> Iterator[str]:
 def _accepted(fix: Fix) -> str:
     """Accepted units of the throttled direction, before and after."""
     direction = fix.proof.limit[2]
-    before, after = (
-        _values(side, lambda run: getattr(run.measured, direction).units_per_s) for side in fix.sides
-    )
-    unit = UNITS[direction]
-    first, then = (rate(middle(values) if values else None, unit) for values in (before, after))
-    return f"{first} → {then} accepted{_with_indexes(fix)}"
+    sides = (_values(side, lambda run: getattr(run.measured, direction).units_per_s) for side in fix.sides)
+    rates = (rate(middle(values) if values else None, UNITS[direction]) for values in sides)
+    return f"{' → '.join(rates)} accepted{_with_indexes(fix)}"
 
 
 def _with_indexes(fix: Fix) -> str:
@@ -271,8 +268,8 @@ def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
     traces, most = [], []
     looks = (("before", "muted", "dash"), ("after", "good", "solid"))
     for (name, role, dash), side in zip(looks, sides, strict=True):
-        measured = side[0].measured
-        write, read = measured.write.by_second, measured.read.by_second
+        traffic = side[0].measured
+        write, read = traffic.write.by_second, traffic.read.by_second
         throttled = (write["throttled"] + read["throttled"]).reset_index(drop=True)
         width_s = width_for(len(throttled), 600)
         means = coarser(throttled.to_frame(), width_s)["throttled"]
