@@ -19,7 +19,6 @@ from keyheat.show.charts import (
     highest,
     named_rows,
     row_axis,
-    rows_of,
     safe,
     shortened,
     time_axis,
@@ -222,30 +221,33 @@ FEWEST_BARS, MOST_BARS = 3, 10
 def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Figure | None:
     """Units per second of demand for each key, with the line of one partition; None without keys."""
     unit = UNITS[direction]
-    hot = [key.model_dump() for key in run.diagnosis.hot_keys if key.direction in (None, direction)]
-    if not hot:
+    hot = (key for key in run.diagnosis.hot_keys if key.direction in (None, direction))
+    keys = sorted(hot, key=lambda key: (-key.units_per_s, key.key))
+    if not keys:
         return None
-    keys = pd.DataFrame(hot).sort_values("units_per_s", ascending=False, kind="stable")
-    seen = int((keys["units_per_s"] >= 0.01 * keys["units_per_s"].iloc[0]).sum())
+    hottest = keys[0]
+    seen = sum(key.units_per_s >= 0.01 * hottest.units_per_s for key in keys)
     top = keys[: min(max(FEWEST_BARS, seen), MOST_BARS)]
-    names = [f"{shortened(_name(row), 24)}  {percent(row.share)}" for row in rows_of(top)]
-    places, notes, axis = named_rows(names)
+    names = {key.key: key_name(key.key, key.shown) for key in keys}
+    places, notes, axis = named_rows(
+        [f"{shortened(names[key.key], 24)}  {percent(key.share)}" for key in top]
+    )
     traces: list[Any] = []
-    throttled = top["throttles"] > 0
-    for name, role, mine in (("with", "throttled", throttled), ("no", "accent", ~throttled)):
-        if mine.any():
+    for name, role, throttled in (("with", "throttled", True), ("no", "accent", False)):
+        rows_of_keys = zip(top, places, strict=True)
+        if mine := [(key, at) for key, at in rows_of_keys if bool(key.throttles) is throttled]:
             bars = go.Bar(
-                orientation="h", x=compact(top["units_per_s"][mine]), width=0.36, marker_color=LIGHT[role],
-                y=[position for position, drawn in zip(places, mine, strict=True) if drawn],
+                orientation="h", width=0.36, marker_color=LIGHT[role],
                 name=f"{DEMAND}, {name} throttles",
+                x=compact(key.units_per_s for key, _at in mine), y=[at for _key, at in mine],
                 customdata=[
-                    [safe(_name(row)), percent(row.share), whole(row.throttles)] for row in rows_of(top[mine])
+                    [safe(names[key.key]), percent(key.share), whole(key.throttles)] for key, _at in mine
                 ],
                 hovertemplate=f"%{{customdata[0]}}<br>%{{x:,}} {unit}/s, %{{customdata[1]}} of all<br>"
                 "%{customdata[2]} throttles<extra></extra>",
             )  # fmt: skip
             traces.append(bars)
-    if ceiling_per_s <= FAR_ABOVE * top["units_per_s"].max():
+    if ceiling_per_s <= FAR_ABOVE * hottest.units_per_s:
         line = go.Scatter(
             x=[ceiling_per_s, ceiling_per_s], y=[places[-1] - 0.5, 0.65], mode="lines", hoverinfo="skip",
             line={"color": LIGHT["ceiling"], "dash": "dot", "width": 1.5},
@@ -256,7 +258,6 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
         traces, 84 + 44 * len(top), annotations=notes, barmode="overlay", yaxis=axis,
         xaxis={"rangemode": "tozero", "gridcolor": LIGHT["line"], "nticks": 5},
     )  # fmt: skip
-    hottest = keys.iloc[0]
     throttles = some(hottest.throttles, "throttle")
     outcome = f"It met {throttles}." if hottest.throttles else "It was never throttled."
     summary = (
@@ -265,17 +266,13 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
     )
     rows = tuple(
         {
-            "key": shortened(_name(row), 80), f"{DEMAND}, {unit}/s": measured(row.units_per_s),
-            "share": percent(row.share), "throttles": whole(row.throttles),
+            "key": shortened(names[key.key], 80), f"{DEMAND}, {unit}/s": measured(key.units_per_s),
+            "share": percent(key.share), "throttles": whole(key.throttles),
         }
-        for row in rows_of(keys)
+        for key in keys
     )  # fmt: skip
     table = Table(title="Hottest keys over the whole run", rows=rows, folded=True)
     return Figure(title=f"Hottest keys, {direction}s", summary=summary, figure=chart, table=table)
-
-
-def _name(row: Any) -> str:
-    return key_name(row.key, None if pd.isna(row.shown) else row.shown)
 
 
 def throttled_key_table(run: ReportRun) -> Table | None:
