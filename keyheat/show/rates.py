@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from keyheat.analysis.report import ReportRun
-from keyheat.numbers import NOTHING, UNITS, measured, moment, saying, some, span, whole
+from keyheat.numbers import UNITS, measured, moment, some, span, whole
 from keyheat.runs.formats import Label
 from keyheat.runs.frames import throttles_of
 from keyheat.show.answer import Figure, Mark, Picture, Table
@@ -27,7 +27,7 @@ from keyheat.show.charts import (
     width_for,
 )
 from keyheat.show.verdict import NAMES, SHOWN
-from keyheat.words import Constraint, Resource, capital, label_of, whose
+from keyheat.words import Constraint, Resource, capital
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,43 +314,6 @@ def rate_table(rates: Rates) -> Table:
         for second, *values in zip(rates.frame.index, *amounts.values(), strict=True)
     )
     return Table(title=rates.resource.title.capitalize(), rows=rows, folded=True)
-
-
-def changes_of(run: ReportRun, resource: Resource) -> list[float]:
-    """Times at which a capacity of a resource, or the billing mode, came into force."""
-    if run.manifest is None:
-        return []
-    mine, began_s = (resource.index, str(resource.direction)), run.manifest.started_at.timestamp()
-    in_force = {
-        change.in_force_s
-        for change in run.manifest.timeline
-        if change.what == "billing_mode" or (change.index, change.what.partition(".")[2]) == mine
-    }
-    return sorted(began_s + at_s for at_s in in_force if at_s is not None)
-
-
-def change_table(run: ReportRun) -> Table | None:
-    """Every requested change of capacity with its outcome; None without changes."""
-    if run.manifest is None or not run.manifest.timeline:
-        return None
-    changes, began_s, rows = run.manifest.timeline, run.manifest.started_at.timestamp(), []
-    say = saying(began_s, began_s + max(max(change.at_s, change.in_force_s or 0.0) for change in changes))
-    for change in changes:
-        before, after = (
-            whole(value) if isinstance(value, int | float) else value or NOTHING
-            for value in (change.before, change.after)
-        )
-        in_force = NOTHING if change.in_force_s is None else say(began_s + change.in_force_s)
-        rows.append(
-            {
-                "asked for (UTC)": say(began_s + change.at_s), "by": change.by,
-                "resource": whose(label_of(change.index)),
-                "what": change.what.replace("_", " ").replace(".", ", "), "from": before, "to": after,
-                "because": change.because or NOTHING,
-                "in force": f"refused: {change.refused}" if change.refused else in_force,
-            }
-        )  # fmt: skip
-    return Table(title="Changes of capacity", rows=tuple(rows))
 
 
 WIDTH, HEIGHT, BOTTOM, THROTTLED_HEIGHT = 320, 64, 96, 26

@@ -15,7 +15,7 @@ from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.rules import RULES
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
-from keyheat.numbers import NOTHING, percent, some, whole
+from keyheat.numbers import NOTHING, percent, saying, some, whole
 from keyheat.runfiles import REPORT
 from keyheat.runs.formats import PartitionFacts
 from keyheat.runs.frames import keys_of
@@ -33,8 +33,6 @@ from keyheat.show.heat import (
 from keyheat.show.rates import (
     Rates,
     capacity_figure,
-    change_table,
-    changes_of,
     client_rates,
     client_throttles,
     picture_of,
@@ -44,7 +42,7 @@ from keyheat.show.rates import (
 from keyheat.show.render import html_of, save
 from keyheat.show.run import run_answer
 from keyheat.show.verdict import NAMES
-from keyheat.words import READ, WRITE, Resource
+from keyheat.words import READ, WRITE, Resource, label_of, whose
 
 LEAST_MINUTES_S: Final = 180  # of load, below which a minute's mean says less than its seconds
 NOT_TOLD: Final = "DynamoDB does not show which partition served which request."
@@ -290,3 +288,40 @@ def partition_words(facts: PartitionFacts) -> str | None:
     elif facts.splits is not None:
         clauses.append("none split")
     return f"{'; '.join(clauses)}." if clauses else None
+
+
+def changes_of(run: ReportRun, resource: Resource) -> list[float]:
+    """Times at which a capacity of a resource, or the billing mode, came into force."""
+    if run.manifest is None:
+        return []
+    mine, began_s = (resource.index, str(resource.direction)), run.manifest.started_at.timestamp()
+    in_force = {
+        change.in_force_s
+        for change in run.manifest.timeline
+        if change.what == "billing_mode" or (change.index, change.what.partition(".")[2]) == mine
+    }
+    return sorted(began_s + at_s for at_s in in_force if at_s is not None)
+
+
+def change_table(run: ReportRun) -> Table | None:
+    """Every requested change of capacity with its outcome; None without changes."""
+    if run.manifest is None or not run.manifest.timeline:
+        return None
+    changes, began_s, rows = run.manifest.timeline, run.manifest.started_at.timestamp(), []
+    say = saying(began_s, began_s + max(max(change.at_s, change.in_force_s or 0.0) for change in changes))
+    for change in changes:
+        before, after = (
+            whole(value) if isinstance(value, int | float) else value or NOTHING
+            for value in (change.before, change.after)
+        )
+        in_force = NOTHING if change.in_force_s is None else say(began_s + change.in_force_s)
+        rows.append(
+            {
+                "asked for (UTC)": say(began_s + change.at_s), "by": change.by,
+                "resource": whose(label_of(change.index)),
+                "what": change.what.replace("_", " ").replace(".", ", "), "from": before, "to": after,
+                "because": change.because or NOTHING,
+                "in force": f"refused: {change.refused}" if change.refused else in_force,
+            }
+        )  # fmt: skip
+    return Table(title="Changes of capacity", rows=tuple(rows))

@@ -22,7 +22,8 @@ from keyheat.show.heat import (
     partition_resources,
     throttled_key_table,
 )
-from keyheat.show.rates import Rates, capacity_figure, change_table, changes_of, client_rates, published_rates
+from keyheat.show.rates import Rates, capacity_figure, client_rates, published_rates
+from keyheat.show.report import change_table, changes_of
 from keyheat.words import Resource
 from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, throttle_events
 from tests.pages.conftest import page_of
