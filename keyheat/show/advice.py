@@ -1,6 +1,6 @@
 """Advice in words: a cure and its steps, what the simulator says of a change, what it costs, and cards."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,7 @@ from keyheat.analysis.groups import groups
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.verdict import NOTABLE
 from keyheat.masking import typed
-from keyheat.numbers import UNITS, a_month, percent, some, span, units, whole
+from keyheat.numbers import a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
 from keyheat.shipped import shipped
 from keyheat.show.answer import Fact, Section
@@ -21,7 +21,6 @@ from keyheat.words import (
     TABLE,
     Constraint,
     Direction,
-    capital,
     capital_first,
     enumerated,
     title_of,
@@ -35,23 +34,6 @@ ADVICE: Final = {
     "insufficient": ("not-enough", "What was simulated, and is not enough", ""),
 }
 BEFORE_UNITS: Final = {"raise_minimum": "of", "raise_account_quota": "of", "auto_scaling": "up to"}
-
-
-def by_action(advice: Iterable[Recommendation]) -> Mapping[str, list[Recommendation]]:
-    """Recommendations by what is to be done, in their order: several resources may need the same."""
-    result: dict[str, list[Recommendation]] = {}
-    for step in advice:
-        result.setdefault(step.action, []).append(step)
-    return result
-
-
-def amount_words(advice: Recommendation) -> str:
-    """How much of it: 4 shards, 2,000 WCU/s; nothing where it has no number."""
-    if advice.shards:
-        return _counted(advice.action, advice.shards)
-    maximum = ", the maximum of its auto scaling as well" if advice.max_units else ""
-    unit = UNITS[advice.direction] if advice.direction else "units"
-    return f"{whole(advice.units)} {unit}/s{maximum}" if advice.units else ""
 
 
 def _counted(action: str, shards: int) -> str:
@@ -153,9 +135,10 @@ def in_short(step: Recommendation | CureStep) -> str:
     command = title[0].lower() + title[1:]
     if step.shards:
         return f"{command} ({_counted(step.action, step.shards)})"
-    if step.units and step.direction:
+    if step.units:
+        amount = units(step.units, step.direction) if step.direction else f"{whole(step.units)} units/s"
         maximum = " (and the maximum of its auto scaling to as much)" if step.max_units else ""
-        return f"{command} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}{maximum}"
+        return f"{command} {BEFORE_UNITS.get(step.action, 'to')} {amount}{maximum}"
     return command
 
 
@@ -339,22 +322,23 @@ def cost_fact(diagnosis: Diagnosis) -> Fact | None:
 def advice_sections(run: ReportRun) -> Iterator[Section]:
     """Sections of mitigations, cures, and simulated options that are not enough."""
     for kind, (name, title, short) in ADVICE.items():
-        chosen = by_action(option for option in run.diagnosis.recommendations if option.kind == kind)
+        chosen: dict[str, list[Recommendation]] = {}  # several resources may need the same action
+        for option in run.diagnosis.recommendations:
+            if option.kind == kind:
+                chosen.setdefault(option.action, []).append(option)
         if chosen:
-            steps = tuple(_step(action, advice) for action, advice in chosen.items())
-            yield Section(id=name, title=title, short=short, facts=steps)
+            yield Section(id=name, title=title, short=short, facts=tuple(map(_step, chosen.values())))
 
 
-def _step(action: str, advice: Sequence[Recommendation]) -> Fact:
+def _step(advice: Sequence[Recommendation]) -> Fact:
     """One action for one or several resources: why, simulated effect, and outcome."""
-    expected = tuple(dict.fromkeys(f"Expected: {only.expected}" for only in advice))
+    expected = dict.fromkeys(f"Expected: {option.expected}" for option in advice)
+    commands = [capital_first(in_short(option)) for option in advice]
     if len(advice) > 1:
-        each = []
-        for option in advice:
-            name = ", ".join(filter(None, (capital(side_words(option)), amount_words(option))))
-            each.append(f"{name}: {option.why} {outlook(option)}".strip())
-        return Fact(name=title_of(action), value="", beside=(*each, *expected))
-    (only,) = advice
-    name, amount = title_of(action, only.resource), amount_words(only)
-    simulated = tuple(filter(None, [outlook(only)]))
-    return Fact(name=f"{name}: {amount}" if amount else name, value=only.why, beside=(*simulated, *expected))
+        each = (
+            f"{command}: {option.why} {outlook(option)}".strip()
+            for command, option in zip(commands, advice, strict=True)
+        )
+        return Fact(name=title_of(advice[0].action), value="", beside=(*each, *expected))
+    simulated = filter(None, [outlook(advice[0])])
+    return Fact(name=commands[0], value=advice[0].why, beside=(*simulated, *expected))

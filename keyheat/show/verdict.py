@@ -29,8 +29,6 @@ from keyheat.words import LIMITS, SPEAKERS, Constraint, Grade, Source, capital, 
 if TYPE_CHECKING:
     from keyheat.analysis.summary import RunSummary
 
-SHOWN: tuple[Constraint, ...] = ("partition", "table", "max_on_demand", "account", "undetermined")
-
 NAMES: dict[Constraint, str] = {
     "partition": "Partition limit",
     "table": "Table capacity",
@@ -39,6 +37,8 @@ NAMES: dict[Constraint, str] = {
     "undetermined": "Undetermined",
     "none": "No throttles",
 }
+SHOWN: Final = tuple(NAMES)[:-1]
+"""What can throttle, in the order in which pages show it."""
 SHORT: dict[str | None, str] = {NO_CAPACITY_MODEL: "No capacity model"}
 """The verdict that rests on the endpoint alone, by rule."""
 
