@@ -28,14 +28,13 @@ from keyheat.plan.prices import Billing, load_prices
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import REPORT
 from keyheat.runs.plausibility import read_evidence
-from keyheat.show.charts.before_after import fix_figure
 from keyheat.show.compare import write_comparison
 from keyheat.show.diagnosis import page_of
-from keyheat.show.fix import fix_answer
-from keyheat.show.html import html_of, save
+from keyheat.show.fix import fix_answer, fix_figure
+from keyheat.show.history import runs_answer
 from keyheat.show.regression import outcome_answer
+from keyheat.show.render import html_of, save
 from keyheat.show.report import report_answer, write_report
-from keyheat.show.runs import runs_answer
 from keyheat.show.survey import SurveyedRegion, survey_answer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import load_evidence, summary

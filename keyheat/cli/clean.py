@@ -88,9 +88,15 @@ def _nothing(table: str, why: str) -> int:
 def _clean(
     client: Any, folder: Path, run: "Manifest", target: "Target", prices: Prices, options: CleanOptions
 ) -> int:
-    from keyheat.load.tables.cleaning import Cleaned, UnitPace, clean_table, cost_in_words, usual_pace
+    from keyheat.load.tables.cleaning import (
+        Cleaned,
+        UnitPace,
+        clean_table,
+        cost_in_words,
+        usual_pace,
+    )
     from keyheat.load.tables.control import describe_table
-    from keyheat.show.progress import Bar
+    from keyheat.show.console import Bar
 
     table = run.table.name
     description = describe_table(client, table)

@@ -25,8 +25,7 @@ from keyheat.flags import option, options_of, takes, values_of
 from keyheat.numbers import dollars, some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
-from keyheat.show.console import bars
-from keyheat.show.progress import counted, working
+from keyheat.show.console import bars, counted, working
 
 if TYPE_CHECKING:
     from keyheat.analysis.table_diagnosis import DiagnosedTable
@@ -231,7 +230,7 @@ def _surveyed(
     up_to_now: bool,
 ) -> int:  # fmt: skip
     """Write the page of a survey and print its answer; gives the exit code."""
-    from keyheat.show.html import html_of, save
+    from keyheat.show.render import html_of, save
     from keyheat.show.survey import survey_answer, survey_exit_code
 
     answer = survey_answer(regions, window, up_to_now=up_to_now, missing=missing)
@@ -306,7 +305,7 @@ def _write(folder: Path, table: "DiagnosedTable") -> Path:
     """Write evidence, diagnosis and page of a table into a folder; gives the page."""
     from keyheat.runs.formats import write_diagnosis, write_evidence
     from keyheat.show.diagnosis import page_of
-    from keyheat.show.html import save
+    from keyheat.show.render import save
 
     folder.mkdir(parents=True, exist_ok=True)
     write_evidence(folder / FILES[EVIDENCE], table.evidence)

@@ -108,7 +108,7 @@ def at_known_endpoint(
 def _ask(plans: Sequence[ScenarioPlan], undertakings: Sequence[Undertaking]) -> None:
     """Print the plans and ask. Raises `SafetyRefusal` unless a person agrees."""
     from keyheat.show.plan import plan_answer
-    from keyheat.show.text import text_of
+    from keyheat.show.render import text_of
 
     person = _person()
     if person is None:

@@ -109,7 +109,7 @@ def trend(file: Path, suite: str, case: str | None, measure: str | None, last: i
         trends = trends_of(kept, suite, last, case, measure)
     answer = trends_answer(file, suite, trends, drawn=page is not None)
     if page is not None:
-        from keyheat.show.html import html_of, save
+        from keyheat.show.render import html_of, save
 
         save(page, html_of(answer, datetime.now(UTC)))
     return _give(answer)

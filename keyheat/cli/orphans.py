@@ -20,9 +20,8 @@ from keyheat.numbers import some
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import FileProblem
 from keyheat.show.answer import Answer, Table
-from keyheat.show.console import bars, err
-from keyheat.show.progress import Countdown, counted
-from keyheat.show.text import text_of
+from keyheat.show.console import Countdown, bars, counted, err
+from keyheat.show.render import text_of
 from keyheat.words import DONE, INVALID, REFUSED
 
 MANY = 20  # tables from which on a bar is shown

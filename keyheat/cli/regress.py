@@ -53,7 +53,7 @@ def regress(
     """
     from keyheat.regression.history import History
     from keyheat.regression.suite import find_suite
-    from keyheat.show.session_files import check_exports
+    from keyheat.show.regression import check_exports
 
     files = tuple(file for file in exports if file != GITHUB)
     mistakes = Mistakes()
@@ -74,7 +74,7 @@ def tell(outcome: SessionOutcome, exports: Sequence[Path], *, github: bool) -> i
 
     An export that fails changes no verdict; if that is good, the exit code says that something is missing.
     """
-    from keyheat.show.session_files import PAGE, write_session
+    from keyheat.show.regression import PAGE, write_session
 
     step = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
     outcome = write_session(outcome, exports, Path(step) if step else None)

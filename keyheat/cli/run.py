@@ -90,7 +90,7 @@ def make_run(job: Job, how: How, *, of_series: tuple[int, int] | None = None) ->
     """
     if how.target == SIMULATED:
         return exit_code_of(simulated(job, how))
-    from keyheat.show.progress import LoadBar
+    from keyheat.show.console import LoadBar
 
     with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=of_series) as bar:
         ended = launch.launch(_command(job, how), bar.load)
@@ -109,7 +109,7 @@ def in_turn(jobs: Sequence[Job], how: How) -> list[int]:
 
 def loaded_together(jobs: Sequence[Job], how: How) -> list[int]:
     """Load all scenarios at the same time, each to its report; return the exit codes."""
-    from keyheat.show.progress import LoadBar
+    from keyheat.show.console import LoadBar
 
     rows: list[LoadBar] = []
     for job in jobs:

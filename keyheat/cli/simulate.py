@@ -94,8 +94,8 @@ def say_outcome(run: "ReportRun", folder: Path, how: How) -> None:
     """Print the first screen of a run, and where its report is, or its files."""
     if not in_words():
         return
+    from keyheat.show.render import text_of
     from keyheat.show.run import first_screen
-    from keyheat.show.text import text_of
 
     report = folder / REPORT
     out.print(text_of(first_screen(run, brief=how.brief)))
@@ -172,7 +172,7 @@ def simulated(
     from keyheat.analysis.report import load_run
     from keyheat.evidence.simulated import evidence_of
     from keyheat.runs.formats import write_evidence
-    from keyheat.show.progress import PHASES, Simulating
+    from keyheat.show.console import PHASES, Simulating
     from keyheat.show.report import write_report
     from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.dryrun.ask import assumptions_of

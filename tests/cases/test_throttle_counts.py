@@ -10,8 +10,7 @@ from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.report import evidence_alone
 from keyheat.runs.plausibility import read_evidence
-from keyheat.show.questions import first_facts
-from keyheat.show.run import run_answer
+from keyheat.show.run import first_facts, run_answer
 from tests.conftest import Golden
 from tests.make import a_series, an_evidence, consumed, provisioned, throttle_events, throttled
 from tests.make import provisioned_over_time as over_time

@@ -40,7 +40,7 @@ from keyheat.runs.formats import Finding
 from keyheat.runs.frames import FRAMES
 from keyheat.runs.partitions import MOST_ROWS
 from keyheat.runs.run import Run
-from keyheat.show.charts.base import MOST_POINTS
+from keyheat.show.charts import MOST_POINTS
 from keyheat.words import THROTTLE_CODES
 from tests.docs.page import PAGES, ROOT
 from tools import pages

@@ -17,8 +17,7 @@ from rich.text import Text
 from keyheat.cli.main import main
 from keyheat.load.terminal import RunProgress, tell
 from keyheat.masking import plain, plain_json, speak_plainly
-from keyheat.show.console import PlainConsole, confirmed, print_json
-from keyheat.show.progress import Bar, Countdown, LoadBar, working
+from keyheat.show.console import Bar, Countdown, LoadBar, PlainConsole, confirmed, print_json, working
 
 ROOT = Path(__file__).parents[2]
 EVIL = "\x1b]8;;http://evil\x07[/x][link=http://evil]a[/link]\x1b[2J\x9b2J\u202egnp\ud800\r:boom:"

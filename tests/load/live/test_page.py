@@ -10,7 +10,7 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs.formats import read_diagnosis
-from keyheat.show.style import DARK, LIGHT
+from keyheat.show.charts import DARK, LIGHT
 from tests.load.conftest import SHORT
 from tests.load.forked import Load
 from tests.make import a_scenario_file

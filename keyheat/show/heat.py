@@ -4,47 +4,43 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
 from keyheat.analysis.report import ReportRun
 from keyheat.numbers import UNITS, measured, percent, rate, saying, some, span, whole
-from keyheat.runs.frames import keys_of
 from keyheat.show.answer import Figure, Table
-from keyheat.show.charts.base import (
+from keyheat.show.charts import (
+    LIGHT,
     coarser,
     color_bar,
     compact,
     figure,
     heat_map,
     highest,
-    lay_out,
     named_rows,
     row_axis,
-    rows_of,
     safe,
     shortened,
     time_axis,
 )
-from keyheat.show.charts.rates import FAR_ABOVE
-from keyheat.show.style import LIGHT
+from keyheat.show.rates import FAR_ABOVE
 from keyheat.terms import DEMAND
 from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of, key_name, label_of, whose
 
 MOST_KEYS: Final = 12
-MOST_ROWS: Final = 60  # of the table below a chart
 MOST_COLUMNS: Final = 720
 MOST_PARTITIONS, NAMED_PARTITIONS = 96, 32
 COLD: Final = 0.02  # of what one partition admits: below it there is no heat to show
 REFUSED: Final = [[0.0, LIGHT["throttles0"]], [0.4, LIGHT["throttles1"]], [1.0, LIGHT["partition"]]]
 
 
-def key_windows(run: ReportRun, direction: Direction) -> pd.DataFrame | None:
+def key_windows(keys: pd.DataFrame, direction: Direction) -> pd.DataFrame | None:
     """Units per second of the hottest keys by window, a column for each key; None without two windows.
 
     Keys stand in the order in which they were first hot; rows are by epoch second.
     """
-    keys = keys_of(run.keys) if run.keys is not None else None
-    windows = None if keys is None else keys[keys["window"].notna() & (keys["direction"] == direction)]
-    if windows is None or windows["window"].nunique() < 2:
+    windows = keys[keys["window"].notna() & (keys["direction"] == direction)]
+    if windows["window"].nunique() < 2:
         return None
     start_s = windows["window"].astype("datetime64[us, UTC]").astype("int64") / 1e6
     width_s = float(windows["window_s"].iloc[0])
@@ -61,30 +57,28 @@ def key_windows(run: ReportRun, direction: Direction) -> pd.DataFrame | None:
     return rates[sorted(rates, key=lambda key: (first_hot[key], str(key)))]
 
 
-def key_heat_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Figure | None:
+def key_heat_figure(keys: pd.DataFrame, direction: Direction, ceiling_per_s: float) -> Figure | None:
     """A row for each key, a column for each window; None if no key came near what one partition admits."""
-    finest = key_windows(run, direction)
+    finest = key_windows(keys, direction)
     if finest is None or highest(finest) < COLD * ceiling_per_s:
         return None
     rates, step_s = _fitting(finest)
-    assert run.keys is not None
-    value_of = {use.key: use.shown for uses in run.keys.overall.values() for use in uses}
+    value_of = keys.set_index("key")["shown"].dropna().to_dict()
     names = [key_name(key, value_of.get(key), 8).removeprefix("sha256:") for key in map(str, rates)]
-    chart = figure(104 + 26 * len(names))
     most = max(highest(rates), ceiling_per_s)  # so that an even load looks as cool as it is
-    chart.add_trace(heat_map(rates, step_s, most, UNITS[direction]))
-    chart.update_xaxes(time_axis(rates.index[0], rates.index[-1] + step_s), overwrite=True)
-    chart.update_yaxes(row_axis(names), overwrite=True)
-    return Figure(
-        title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=chart,
-        table=_hottest_table(rates, names, direction),
+    chart = figure(
+        [heat_map(rates, step_s, most, UNITS[direction])], 104 + 26 * len(names),
+        xaxis=time_axis(rates.index[0], rates.index[-1] + step_s), yaxis=row_axis(names),
     )  # fmt: skip
+    return Figure(
+        title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=chart
+    )
 
 
-def _fitting(rates: pd.DataFrame, most: int = MOST_COLUMNS) -> tuple[pd.DataFrame, float]:
-    """Return the rates in at most `most` steps, and the length of a step in seconds."""
+def _fitting(rates: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """Return the rates in at most `MOST_COLUMNS` steps, and the length of a step in seconds."""
     step_s = float(rates.index[1] - rates.index[0]) if len(rates) > 1 else 1.0
-    step_s *= -(-len(rates) // most)
+    step_s *= -(-len(rates) // MOST_COLUMNS)
     return coarser(rates, step_s), step_s
 
 
@@ -104,20 +98,6 @@ def _key_sentences(rates: pd.DataFrame, step_s: float, names: list[str]) -> str:
     else:
         words = f"The hottest key changed {some(len(moments), 'time')}."
     return f"The stronger the colour, the hotter; {measured(step_s)} s to a column. {words}"
-
-
-def _hottest_table(rates: pd.DataFrame, names: list[str], direction: Direction) -> Table:
-    means, _step_s = _fitting(rates, MOST_ROWS)
-    say = saying(rates.index[0], rates.index[-1])
-    hottest = means.to_numpy().argmax(axis=1)
-    rows = tuple(
-        {
-            "from (UTC)": say(at_s), "key": shortened(names[position], 40),
-            f"{DEMAND}, {UNITS[direction]}/s": measured(most),
-        }
-        for at_s, position, most in zip(means.index, hottest, means.max(axis=1), strict=True)
-    )  # fmt: skip
-    return Table(title="Hottest key of each window", rows=rows, folded=True)
 
 
 def partition_resources(rows: pd.DataFrame) -> list[Resource]:
@@ -148,13 +128,11 @@ def partition_rates(rows: pd.DataFrame, resource: Resource, worth: float) -> tup
     ends = born.dropna(subset="parent").groupby("parent")["since"].min()
     born["until"] = ends.reindex(born.index).astype("float64").fillna(float("inf"))
     steps = range(at.min(), at.max() + 1, step_s)
+    names = [f"{resource.direction}_units", f"throttled_{resource.direction}s"]
+    sums = mine.groupby([at - (at - at.min()) % step_s, "partition"])[names].sum().astype("float64").unstack()
     units, refused = (
-        mine.astype({name: "float64"})
-        .pivot_table(index=at - (at - at.min()) % step_s, columns="partition", values=name, aggfunc="sum")
-        .reindex(index=steps, columns=born.index)
-        .fillna(0.0)
-        / step_s
-        for name in (f"{resource.direction}_units", f"throttled_{resource.direction}s")
+        pd.DataFrame(sums[name]).reindex(index=steps, columns=born.index).fillna(0.0) / step_s
+        for name in names
     )
     moments = units.index.to_numpy()[:, None]
     alive = (moments + step_s > born["since"].to_numpy()) & (moments <= born["until"].to_numpy())
@@ -171,22 +149,21 @@ def partition_figure(
     busiest = set((units.sum() + refused.sum()).nlargest(MOST_PARTITIONS).index)
     numbers = [number for number in born.index if number in busiest]
     heat, width_s = _fitting(units[numbers])
-    chart = figure(104 + max(120, len(numbers) * (22 if len(numbers) <= NAMED_PARTITIONS else 8)))
-    unit, gap = UNITS[resource.direction], 2 if len(numbers) <= NAMED_PARTITIONS else 0
+    unit, (row_px, gap) = UNITS[resource.direction], (22, 2) if len(numbers) <= NAMED_PARTITIONS else (8, 0)
     most = max(highest(heat), ceiling_per_s)
-    chart.add_trace(heat_map(heat, width_s, most, unit, ygap=gap))
+    traces = [heat_map(heat, width_s, most, unit, ygap=gap)]
     if worst := highest(throttled := _fitting(refused[numbers])[0]):
         overlay = heat_map(
             throttled.where(throttled > 0), width_s, worst, "throttled", ygap=gap,
             colorscale=REFUSED, colorbar=color_bar(worst, "throttled", 0.52),
             hovertemplate="%{x}<br>%{z:,} throttled a second<extra></extra>",
         )  # fmt: skip
-        chart.add_trace(overlay)
-    chart.update_xaxes(time_axis(units.index[0], end_s), overwrite=True)
+        traces.append(overlay)
     names = [f"{number}: from {percent(born.loc[number, 'from_share'])}" for number in numbers]
     axis, every = row_axis(names), -(-len(names) // NAMED_PARTITIONS)
-    chart.update_yaxes(
-        {**axis, "tickvals": axis["tickvals"][::every], "ticktext": axis["ticktext"][::every]}, overwrite=True
+    axis |= {"tickvals": axis["tickvals"][::every], "ticktext": axis["ticktext"][::every]}
+    chart = figure(
+        traces, 104 + max(120, len(numbers) * row_px), xaxis=time_axis(units.index[0], end_s), yaxis=axis
     )
     return Figure(
         title=f"Partitions: {resource.title}", figure=chart,
@@ -241,46 +218,46 @@ def _partition_table(
 FEWEST_BARS, MOST_BARS = 3, 10
 
 
-def hottest_keys(run: ReportRun, direction: Direction) -> pd.DataFrame:
-    """The hottest keys of one direction, as the diagnosis has them."""
-    keys = [key.model_dump() for key in run.diagnosis.hot_keys if key.direction in (None, direction)]
-    frame = pd.DataFrame(keys, columns=["key", "shown", "units_per_s", "share", "throttles"])
-    return frame.sort_values(["units_per_s", "key"], ascending=[False, True], ignore_index=True)
-
-
 def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Figure | None:
     """Units per second of demand for each key, with the line of one partition; None without keys."""
-    keys, unit = hottest_keys(run, direction), UNITS[direction]
-    if keys.empty:
+    unit = UNITS[direction]
+    hot = (key for key in run.diagnosis.hot_keys if key.direction in (None, direction))
+    keys = sorted(hot, key=lambda key: (-key.units_per_s, key.key))
+    if not keys:
         return None
-    seen = int((keys["units_per_s"] >= 0.01 * keys["units_per_s"].iloc[0]).sum())
+    hottest = keys[0]
+    seen = sum(key.units_per_s >= 0.01 * hottest.units_per_s for key in keys)
     top = keys[: min(max(FEWEST_BARS, seen), MOST_BARS)]
-    names = [f"{shortened(_name(row), 24)}  {percent(row.share)}" for row in rows_of(top)]
-    places, notes, axis = named_rows(names)
-    chart = figure(84 + 44 * len(top))
-    throttled = top["throttles"] > 0
-    for name, role, mine in (("with", "throttled", throttled), ("no", "accent", ~throttled)):
-        if mine.any():
-            chart.add_bar(
-                orientation="h", x=compact(top["units_per_s"][mine]), width=0.36, marker_color=LIGHT[role],
-                y=[position for position, drawn in zip(places, mine, strict=True) if drawn],
+    names = {key.key: key_name(key.key, key.shown) for key in keys}
+    places, notes, axis = named_rows(
+        [f"{shortened(names[key.key], 24)}  {percent(key.share)}" for key in top]
+    )
+    traces: list[Any] = []
+    for name, role, throttled in (("with", "throttled", True), ("no", "accent", False)):
+        rows_of_keys = zip(top, places, strict=True)
+        if mine := [(key, at) for key, at in rows_of_keys if bool(key.throttles) is throttled]:
+            bars = go.Bar(
+                orientation="h", width=0.36, marker_color=LIGHT[role],
                 name=f"{DEMAND}, {name} throttles",
+                x=compact(key.units_per_s for key, _at in mine), y=[at for _key, at in mine],
                 customdata=[
-                    [safe(_name(row)), percent(row.share), whole(row.throttles)] for row in rows_of(top[mine])
+                    [safe(names[key.key]), percent(key.share), whole(key.throttles)] for key, _at in mine
                 ],
                 hovertemplate=f"%{{customdata[0]}}<br>%{{x:,}} {unit}/s, %{{customdata[1]}} of all<br>"
                 "%{customdata[2]} throttles<extra></extra>",
             )  # fmt: skip
-    if ceiling_per_s <= FAR_ABOVE * top["units_per_s"].max():
-        chart.add_scatter(
+            traces.append(bars)
+    if ceiling_per_s <= FAR_ABOVE * hottest.units_per_s:
+        line = go.Scatter(
             x=[ceiling_per_s, ceiling_per_s], y=[places[-1] - 0.5, 0.65], mode="lines", hoverinfo="skip",
             line={"color": LIGHT["ceiling"], "dash": "dot", "width": 1.5},
             name=f"one partition admits: {whole(ceiling_per_s)} {unit}/s",
         )  # fmt: skip
-    lay_out(chart, annotations=notes, barmode="overlay")
-    chart.update_xaxes({"rangemode": "tozero", "gridcolor": LIGHT["line"], "nticks": 5}, overwrite=True)
-    chart.update_yaxes(axis, overwrite=True)
-    hottest = keys.iloc[0]
+        traces.append(line)
+    chart = figure(
+        traces, 84 + 44 * len(top), annotations=notes, barmode="overlay", yaxis=axis,
+        xaxis={"rangemode": "tozero", "gridcolor": LIGHT["line"], "nticks": 5},
+    )  # fmt: skip
     throttles = some(hottest.throttles, "throttle")
     outcome = f"It met {throttles}." if hottest.throttles else "It was never throttled."
     summary = (
@@ -289,17 +266,13 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
     )
     rows = tuple(
         {
-            "key": shortened(_name(row), 80), f"{DEMAND}, {unit}/s": measured(row.units_per_s),
-            "share": percent(row.share), "throttles": whole(row.throttles),
+            "key": shortened(names[key.key], 80), f"{DEMAND}, {unit}/s": measured(key.units_per_s),
+            "share": percent(key.share), "throttles": whole(key.throttles),
         }
-        for row in rows_of(keys)
+        for key in keys
     )  # fmt: skip
     table = Table(title="Hottest keys over the whole run", rows=rows, folded=True)
     return Figure(title=f"Hottest keys, {direction}s", summary=summary, figure=chart, table=table)
-
-
-def _name(row: Any) -> str:
-    return key_name(row.key, None if pd.isna(row.shown) else row.shown)
 
 
 def throttled_key_table(run: ReportRun) -> Table | None:

@@ -1,20 +1,33 @@
-"""Rates over time of one resource, as a frame: charts, tables and CSV files are made from it."""
+"""Rates over time of one resource, as a frame, and what is made from it: its chart, picture and table."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
 from keyheat.analysis.report import ReportRun
-from keyheat.numbers import UNITS, whole
+from keyheat.numbers import UNITS, measured, moment, some, span, whole
 from keyheat.runs.formats import Label
 from keyheat.runs.frames import throttles_of
-from keyheat.show.answer import Mark
-from keyheat.show.charts.base import coarser, width_for
-from keyheat.show.verdict import SHOWN
-from keyheat.words import Constraint, Resource
+from keyheat.show.answer import Figure, Mark, Picture, Table
+from keyheat.show.charts import (
+    LIGHT,
+    MOST_POINTS,
+    coarser,
+    colour_of,
+    figure,
+    iso,
+    panel_heading,
+    pattern,
+    stepped,
+    time_axis,
+    width_for,
+)
+from keyheat.show.verdict import NAMES, SHOWN
+from keyheat.words import Constraint, Resource, capital
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,3 +220,140 @@ def _with_limits(frame: pd.DataFrame, run: ReportRun, resource: Resource) -> pd.
         if np.isfinite(units).any():
             return frame.assign(**{name: units})
     return frame
+
+
+THROTTLED_TOP: Final = 0.33
+"""Where the panel of the throttles ends, of the chart's height."""
+MOST_ROWS: Final = 60
+"""Of the table below a chart; a CSV file has them all."""
+
+
+def capacity_figure(
+    rates: Rates, title: str, *, consumed: str | None, changes_s: Sequence[float] = ()
+) -> Figure:
+    """One resource over time; `consumed` is its rate in words, `changes_s` when its capacity changed."""
+    drawn, unit = rates.within(MOST_POINTS), UNITS[rates.resource.direction]
+    throttled = drawn.constraints
+    traces, shapes = [], []
+    if drawn.has("consumed"):
+        area = go.Scatter(
+            **stepped(drawn.frame["consumed"], drawn.step_s), name="consumed", fill="tozeroy",
+            line={"color": LIGHT["accent"], "width": 1.5}, fillcolor=LIGHT["soft"],
+            hovertemplate=f"%{{x}}<br>%{{y:,}} {unit} consumed<extra></extra>",
+        )  # fmt: skip
+        traces.append(area)
+    for name, limit in drawn.limits():
+        line = {"color": LIGHT[limit.role], "dash": limit.mark, "width": 1.5}
+        values = stepped(drawn.frame[name], drawn.step_s)
+        traces.append(go.Scatter(**values, line=line, name=drawn.limit_words(name), hoverinfo="skip"))
+    traces += (_throttled(drawn, constraint) for constraint in throttled)
+    for number, at_s in enumerate(changes_s):
+        shapes.append({
+            "type": "line", "x0": iso(at_s), "x1": iso(at_s), "yref": "paper", "y0": 0, "y1": 1,
+            "name": "capacity changed", "showlegend": not number,
+            "line": {"color": LIGHT["muted"], "dash": "dot", "width": 1.5},
+        })  # fmt: skip
+    layout: dict[str, Any] = {"xaxis": time_axis(drawn.start_s, drawn.end_s), "shapes": shapes}
+    if throttled:  # in a panel of their own below it, over the same time
+        layout["xaxis"]["anchor"] = "y2"
+        layout |= {"yaxis": {"domain": [0.47, 1]}, "yaxis2": {"domain": [0, THROTTLED_TOP]}}
+        layout["annotations"] = [panel_heading("throttled per second", THROTTLED_TOP)]
+    chart = figure(traces, 390 if throttled else 300, f"{unit} per second", **layout)
+    return Figure(
+        title=title, summary=" ".join(_rate_sentences(rates, drawn.step_s, consumed)), figure=chart,
+        table=rate_table(rates.within(MOST_ROWS)),
+    )  # fmt: skip
+
+
+def _throttled(rates: Rates, constraint: Constraint) -> go.Scatter:
+    colour, name = colour_of(constraint), NAMES[constraint].lower()
+    return go.Scatter(
+        **stepped(rates.frame[constraint], rates.step_s), stackgroup="throttled", yaxis="y2",
+        fillcolor=colour,
+        fillpattern={**pattern(constraint), "bgcolor": colour}, name=f"throttled: {name}",
+        line={"color": colour, "width": 1},
+        hovertemplate=f"%{{x}}<br>%{{y:,}} throttled: {name}<extra></extra>",
+    )  # fmt: skip
+
+
+def _rate_sentences(rates: Rates, step_s: int, consumed: str | None) -> Iterator[str]:
+    """The chart in words, with its numbers."""
+    unit = UNITS[rates.resource.direction]
+    each = "minute" if rates.step_s == 60 else span(rates.step_s)
+    if rates.step_s > 1:
+        yield f"CloudWatch's sums per {each}, shown as rates."
+    else:
+        yield f"{'Each second' if step_s == 1 else f'Means of {span(step_s)}'}, as the client saw it."
+    if rates.has("consumed"):
+        most = f"{measured(rates.most('consumed'))} {unit}/s at most"
+        yield f"Consumed {consumed}, and {most}." if consumed else f"Consumed {most}."
+    drawn = [name for name, _ in rates.limits()]
+    if rates.has("provisioned"):
+        far = "" if "provisioned" in drawn else ", far above this chart"
+        yield f"{capital(rates.limit_words('provisioned'))}{far}."
+    counts = {constraint: rates.counts(constraint).sum() for constraint in rates.constraints}
+    by_cause = ", ".join(f"{NAMES[name].lower()} {whole(count)}" for name, count in counts.items())
+    total = some(round(sum(counts.values())), "time")
+    yield f"Throttled {total} ({by_cause})." if by_cause else "No throttles."
+
+
+def rate_table(rates: Rates) -> Table:
+    """The numbers of one resource, step by step."""
+    unit = UNITS[rates.resource.direction]
+    amounts: dict[str, pd.Series] = {}
+    if "consumed" in rates.frame:
+        amounts[f"consumed, {unit}"] = rates.counts("consumed")
+    if "provisioned" in rates.frame:
+        amounts[f"provisioned, {unit}/s"] = rates.frame["provisioned"]
+    if "attempts" in rates.frame:
+        amounts["attempts"] = rates.counts("attempts")
+    for constraint in rates.constraints:
+        amounts[f"throttled: {NAMES[constraint].lower()}"] = rates.counts(constraint)
+    rows = tuple(
+        {"time (UTC)": moment(second), **dict(zip(amounts, map(whole, values), strict=True))}
+        for second, *values in zip(rates.frame.index, *amounts.values(), strict=True)
+    )
+    return Table(title=rates.resource.title.capitalize(), rows=rows, folded=True)
+
+
+WIDTH, HEIGHT, BOTTOM, THROTTLED_HEIGHT = 320, 64, 96, 26
+
+
+def picture_of(rates: Rates) -> Picture | None:
+    """The picture of one resource; None if its consumption is unknown."""
+    drawn = rates.within(WIDTH // 2)
+    if not drawn.has("consumed"):
+        return None
+    limits = list(drawn.limits())
+    top = 1.05 * max(map(drawn.most, ["consumed", *(name for name, _ in limits)])) or 1.0
+    paths: list[tuple[Mark, str]] = [("area", _area(drawn.frame["consumed"], top, HEIGHT, HEIGHT))]
+    paths += [(limit.mark, _line(drawn.frame[name], top)) for name, limit in limits]
+    legend: list[tuple[Mark, str]] = [("area", "consumed")]
+    legend += [(limit.mark, drawn.limit_words(name)) for name, limit in LIMITS.items() if drawn.has(name)]
+    throttled = drawn.frame[drawn.constraints].sum(axis=1)
+    if throttled.any():
+        paths.append(("bar", _area(throttled, float(throttled.max()), THROTTLED_HEIGHT, BOTTOM)))
+        legend.append(("bar", "throttled"))
+    words = ", ".join(name for _, name in legend)
+    return Picture(summary=f"{rates.resource.title}: {words}", paths=tuple(paths), legend=tuple(legend))
+
+
+def _area(values: pd.Series, top: float, height: int, bottom: int) -> str:
+    """A stepped area from the left bottom corner round to the right bottom corner."""
+    width = WIDTH / len(values)
+    heights = (bottom - height * (values.fillna(0) / top).clip(0, 1)).round(1)
+    steps = (f"L{at * width:.1f} {y:g}L{(at + 1) * width:.1f} {y:g}" for at, y in enumerate(heights))
+    return f"M0 {bottom}{''.join(steps)}L{WIDTH} {bottom}Z"
+
+
+def _line(values: pd.Series, top: float) -> str:
+    """A stepped line, one piece per level; gaps where the limit is unknown."""
+    width = WIDTH / len(values)
+    levels = values.reset_index(drop=True)
+    pieces = levels.groupby((levels.diff() != 0).cumsum())
+    spans = ((piece.index[0] * width, (piece.index[-1] + 1) * width, piece.iloc[0]) for _, piece in pieces)
+    return "".join(
+        f"M{start:.1f} {HEIGHT * (1 - value / top):.1f}H{end:.1f}"
+        for start, end, value in spans
+        if pd.notna(value)
+    )
