@@ -166,8 +166,14 @@ def _figure(trend: Trend) -> Figure:
         drawn.add_vline(
             x=trend.sessions[change.index] - 0.5, line={"color": LIGHT["ceiling"], "dash": "dash"}
         )
-    changes = " ".join(f"{line}." for line in _changes(trend)) or "It did not change."
+    changes = " ".join(f"{line}." for line in _changes(trend)) or _unchanged(trend)
     return Figure(title=f"{trend.case}: {trend.measure.name}", summary=changes, figure=drawn)
+
+
+def _unchanged(trend: Trend) -> str:
+    return (
+        "It did not change." if len(set(trend.values)) == 1 else "No lasting change of its level is certain."
+    )
 
 
 def _data(trend: Trend) -> dict[str, Any]:
