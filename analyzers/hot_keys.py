@@ -6,7 +6,7 @@ from keyheat.analysis.heat import KeySpread, heats_of, key_spread
 from keyheat.numbers import percent, some
 from keyheat.runs.formats import Finding
 from keyheat.runs.run import Run
-from keyheat.words import label_of
+from keyheat.words import enumerated, label_of
 
 SPREAD = {
     "one_key": "one key has at least half of them, which speaks for a hot key",
@@ -30,11 +30,11 @@ def analyze(run: Run) -> Iterator[Finding]:
 
 def _of_spread(spread: KeySpread, resource: str) -> Finding:
     counted = f"{spread.total:,.0f} throttled requests that Contributor Insights counted"
+    shares = [f"{name} has {percent(share)}" for name, share in spread.notable]
+    keys = enumerated(shares) if shares else f"the first key has {percent(spread.top_share)}"
     return Finding(
         label=spread.spread,
-        because=(
-            f"Of the {counted}, the first key has {percent(spread.top_share)}: {SPREAD[spread.spread]}.",
-        ),
+        because=(f"Of the {counted}, {keys}: {SPREAD[spread.spread]}.",),
         numbers={"first key": (100 * spread.top_share, "%"), "throttled": (spread.total, "requests")},
         resource=resource,
     )

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from keyheat.analysis.summarize import read_summary
-from keyheat.analysis.summary import RunSummary
+from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.runfiles import FileProblem, write_atomically
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.scenario.variants import write_scenario

@@ -11,8 +11,8 @@ from statistics import median
 from time import perf_counter
 
 from benchmarks._table import Row, show
-from keyheat.model.keyspace import position
 from keyheat.model.resources import IndexCapacity, TableCapacity
+from keyheat.model.splits import position
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.words import Capacity
 

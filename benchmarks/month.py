@@ -30,7 +30,7 @@ from keyheat.regression.suite_spec import RunSpec
 from keyheat.runfiles import write_json
 from keyheat.show.console import be_quiet
 from keyheat.show.history import sessions_answer
-from keyheat.show.html import html_of, save
+from keyheat.show.render import html_of, save
 
 MOST_ALARMS: Final = 0.01  # of the nights: a suite is confident by 99 %
 OUT: Final = Path("reports") / "out" / "months"

@@ -1,4 +1,7 @@
-"""The suffix is calculated from what the reader knows: does one GetItem find the item?"""
+"""The suffix is calculated from what the reader knows: does one GetItem find the item?
+
+An invoice's transactions (`calculated-suffix.toml`), and an audit log (`audit-log-calculated.toml`).
+"""
 
 from locust import task
 
@@ -30,5 +33,5 @@ class TransactionReader(CollectionReader):
         self.read_calculated(invoice, transaction)
 
     @task(1)
-    def read_invoice(self) -> None:
-        self.read_collection(self.draw_key(), limit=50)
+    def read_latest(self) -> None:
+        self.read_collection(self.draw_key(), limit=50, descending=True)

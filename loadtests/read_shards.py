@@ -3,7 +3,6 @@
 Writers write orders and take some back; readers read whole collections, beyond 1 MB per shard, and parts.
 """
 
-import orjson
 from locust import task
 
 from keyheat.load.users.readers import CollectionReader
@@ -27,11 +26,8 @@ class WriterUser(TableUser):
     @task(1)
     def put_and_take_back(self) -> None:
         shard, order = self._put()
-        table, size = self.load.order.scenario.table, self.load.items.draw_size(self.rng)
-        key = self.load.items.values.key(shard, order)
-        request = {"TableName": table.name, "Key": key, "ReturnConsumedCapacity": "TOTAL"}
-        units = write_units(size, 0)
-        self.send("DeleteItem", orjson.dumps(request), key=shard, direction="write", units=units)
+        units = write_units(self.load.items.draw_size(self.rng), 0)
+        self.ask("DeleteItem", shard, units, Key=self.load.items.values.key(shard, order))
 
     def _put(self) -> tuple[str, str]:
         shard, order = random_suffix(self.draw_key(), self.shards, self.rng), self.next_sort_key()

@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.replay import TraceUser
+from keyheat.load.users.operations import TraceUser
 
 
 class ReplayUser(TraceUser):

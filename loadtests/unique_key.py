@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 from locust import task
 
+from keyheat.load.users.operations import ONLY_SORT_KEY
 from keyheat.load.users.outcomes import Conditional
-from keyheat.load.users.replay import ONLY_SORT_KEY
 from keyheat.load.users.user import TableUser
 from keyheat.model.units import write_units
 
@@ -17,7 +17,7 @@ class InvoiceUser(TableUser):
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
         size = self.load.items.draw_size(self.rng)
-        self._condition = {
+        self._condition: dict[str, Any] = {
             "ConditionExpression": "attribute_not_exists(#key)",
             "ExpressionAttributeNames": {"#key": self.table.partition_key},
         }

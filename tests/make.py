@@ -15,7 +15,7 @@ import pytest
 
 from keyheat import runfiles
 from keyheat.analysis.summary import RunSummary, Setup
-from keyheat.load.guard.options import Guards
+from keyheat.load.options import Guards
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.run.plan import LoadPlan

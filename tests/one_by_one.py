@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from keyheat.load.transport.signed import SPREAD, Idle
-from keyheat.model.keyspace import HASH_BYTES, position
 from keyheat.model.resources import Refusal
+from keyheat.model.splits import HASH_BYTES, position
 from keyheat.model.table import IndexWrite, Op, TableModel
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of

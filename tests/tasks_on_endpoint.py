@@ -22,8 +22,7 @@ from tests.asked_endpoint import ServedTables
 
 with pytest.MonkeyPatch.context() as patch:
     patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")  # this process has other tests
-    from keyheat.load.dryrun.standin import CLOCK, DryLoad, NotedKeys
-    from keyheat.load.dryrun.table import Tables
+    from keyheat.load.dryrun.standin import CLOCK, DryLoad, NotedKeys, Tables
     from keyheat.load.dryrun.users import is_user, loaded, send_alone
     from keyheat.load.transport.answer import Answer
     from keyheat.load.users.user import TableUser
@@ -49,7 +48,7 @@ def totals_of(models: Mapping[str, TableModel]) -> Totals:
 def done_on_endpoint(path: Path, scenario: Scenario, folder: Path) -> Totals:
     """Send a closed loop's load, at its rate, by the tasks of its file; what came of it."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("send", "send_aside", "wait"):  # `send_alone` replaces them, and other tests need them
+        for name in ("send", "wait"):  # `send_alone` replaces them, and other tests need them
             patch.setattr(TableUser, name, getattr(TableUser, name))
         sender = _Sender(path, scenario, folder)
         sender.send()

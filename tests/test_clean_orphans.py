@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from keyheat.load.tables.orphans import OrphanSearch
+from keyheat.load.tables.removal import OrphanSearch
 from tests.endpoint.account import on_demand
 
 pytestmark = pytest.mark.slow

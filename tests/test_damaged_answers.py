@@ -9,7 +9,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from keyheat.answers import DamagedAnswer, guarded
-from keyheat.load.tables.orphans import OrphanSearch
+from keyheat.load.tables.removal import OrphanSearch
 from keyheat.plan.prices import load_prices
 from tests.endpoint.clients import Body, unasked_client
 

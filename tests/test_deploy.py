@@ -29,7 +29,7 @@ PARSE = """
 import json, sys
 from locust import events
 from locust.argument_parser import get_parser
-from keyheat.load.run.arguments import add_options
+from keyheat.load.options import add_options
 events.init_command_line_parser.add_listener(add_options)
 commands = (command[1:] for command in json.loads(sys.argv[1]))
 read = [vars(get_parser(default_config_files=[]).parse_args(command)) for command in commands]

@@ -16,9 +16,7 @@ import pytest
 
 from keyheat.cli import evidence as verbs
 from keyheat.evidence import collection, target
-from keyheat.runs.formats import Cure, Recommendation
 from keyheat.runs.plausibility import read_evidence
-from keyheat.show.diagnosis import _only_step
 from tests.endpoint.account import index, indexed, table
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
@@ -142,16 +140,3 @@ def test_numbers_written_by_hand_and_what_is_said_where_they_are_wrong(verb: Ver
         wrong.replace('"2026-11-20T12:01:00Z", 812', '"2026-11-20T12:02:00Z", 812')
     )
     assert f"```\n{verb('analyze', '--evidence', 'by-hand.json').err}```" in PAGE
-
-
-@pytest.mark.parametrize(
-    ("actions", "units"), [(["raise_capacity"], 404), (["on_demand"], None), (["raise_capacity"] * 2, None)]
-)
-def test_the_command_under_a_simulated_cure_is_of_that_cure(actions: list[str], units: int | None) -> None:
-    """A raise that eases it tonight stands beside a change of mode that cures it."""
-    table = {"resource": "table", "direction": "write"}
-    steps = [{"action": action, "units": 404, **table} for action in actions]
-    cure = Cure.model_validate({"steps": steps, "throttle_share_before": 0.3, "throttle_share_after": 0})
-    raised = {"action": "raise_capacity", "kind": "cure", "why": "", "expected": "", "units": 136, **table}
-    step = _only_step(cure, [Recommendation.model_validate(raised)])
-    assert (step and step.units) == units

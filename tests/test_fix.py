@@ -179,3 +179,14 @@ def test_loads_go_to_the_runs_own_target(
         ("local", "keyheat-too-small-before-1", (1, 2)), ("local", "keyheat-too-small-after-1", (2, 2)),
     ]  # fmt: skip
     assert said.says("after-1 is invalid" if bound else "Fixed: with 1,143 WCU/s")
+
+
+def test_an_index_that_the_cure_overloads_is_said_before_and_after(verb: Verb, home: Path) -> None:
+    """The table refused 117 of 317 writes a second, which its index of 250 WCU never had to take."""
+    case = Path(__file__).parent / "cases" / "index-behind-its-table"
+    metrics, described = f"{case}.csv", f"{case}.json"
+    found = verb("diagnose", "toll-tags", "--metrics", metrics, "--describe-json", described, "--out", "d")
+    assert found.code == 1, "it throttles"
+    assert "by-plaza has 250 WCU/s, and takes 317 of that demand" in " ".join(found.out.split())
+    code, fixed = verdict_of(home / "d", verb)
+    assert (code, fixed["verdict"]) == (1, "moved")

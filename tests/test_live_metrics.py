@@ -23,7 +23,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.live.prometheus import LOAD_METRICS
+from keyheat.load.run.prometheus import LOAD_METRICS
 from keyheat.metrics import Metric
 from keyheat.testing.local import LocalDynamoDB
 from tests.load.conftest import SHORT

@@ -20,7 +20,7 @@ from keyheat.analysis.advice.proof import tried
 from keyheat.analysis.diagnosis import analyze_run, load_run
 from keyheat.analysis.loaded_step import loaded_step
 from keyheat.analysis.report import load_run as load_page
-from keyheat.analysis.summarize import read_summary
+from keyheat.analysis.summary import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
 from keyheat.plan.prices import Billing, load_prices
@@ -31,10 +31,10 @@ from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.show.compare import ComparedRun, comparison_answer
 from keyheat.show.history import run_row
-from keyheat.show.html import html_of, save
+from keyheat.show.render import html_of, save
+from keyheat.show.render import text_of as terminal_of
 from keyheat.show.report import report_answer, write_report
 from keyheat.show.run import run_answer
-from keyheat.show.text import text_of as terminal_of
 from keyheat.simulator.questions import load_question
 from keyheat.words import WRITE
 from tests.made_runs import load_evidence

@@ -12,8 +12,9 @@ import keyheat.cli.regress
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import How, diagnosed
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.tables.control import creation, look_at_tables
+from keyheat.load.tables.control import creation
 from keyheat.load.tables.existing import on_table
+from keyheat.load.tables.ownership import look_at_tables
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
 from keyheat.runfiles import FILES, RUN

@@ -39,5 +39,5 @@ def test_the_wheel_has_one_name_and_what_is_read_at_run_time(wheel: Path) -> Non
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"keyheat"}
     assert {"keyheat/py.typed", "keyheat/configs/prices.toml", "keyheat/loadtests/hotkey.py"} <= set(names)
-    assert {"keyheat/reports/templates/show.html.j2", "keyheat/load/live/static/live.js"} <= set(names)
+    assert {"keyheat/reports/templates/show.html.j2", "keyheat/load/run/static/live.js"} <= set(names)
     assert not [name for name in names if "__pycache__" in name or "/out/" in name]

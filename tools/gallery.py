@@ -21,21 +21,20 @@ from keyheat.analysis.found import find_runs
 from keyheat.analysis.table_diagnosis import DiagnosedTable, diagnosed_alone
 from keyheat.cli.main import main as keyheat
 from keyheat.evidence.survey import Survey, SurveyedTable
-from keyheat.load.live.view import LiveView
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
+from keyheat.load.run.view import LiveView
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import REPORT
 from keyheat.runs.plausibility import read_evidence
-from keyheat.show.charts.before_after import fix_figure
 from keyheat.show.compare import write_comparison
 from keyheat.show.diagnosis import page_of
-from keyheat.show.fix import fix_answer
-from keyheat.show.html import html_of, save
+from keyheat.show.fix import fix_answer, fix_figure
+from keyheat.show.history import runs_answer
 from keyheat.show.regression import outcome_answer
+from keyheat.show.render import html_of, save
 from keyheat.show.report import report_answer, write_report
-from keyheat.show.runs import runs_answer
 from keyheat.show.survey import SurveyedRegion, survey_answer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import load_evidence, summary
@@ -49,7 +48,7 @@ from tools.trial.judgement import judged
 from tools.trial.page import write_page
 
 SCENARIOS: Final = Path(__file__).parents[1] / "configs" / "scenarios"
-STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "live" / "static"
+STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "run" / "static"
 EXAMPLES: Final = Path(__file__).parents[1] / "tests" / "analysis" / "examples"
 OUT: Final = Path("reports") / "samples"
 AT: Final = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
@@ -154,9 +153,9 @@ def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
             "max_on_demand": None, "indexes": [],
         },
     }  # fmt: skip
-    me = {"name": "this process", "state": "running", "users": 10, "cpu_percent": 41.0, "silent_s": None}
-    view = LiveView(run, float(began), duration_s=600.0)
-    now = view.content(record, None, [me], missing=[], state="loading", end=began + seconds)
+    me = {"name": "this process", "state": "running", "users": 10, "cpu_percent": 41.0}
+    view = LiveView(record, run, float(began), duration_s=600.0)
+    now = view.content(None, [me], missing=[], state="loading", end=began + seconds)
     style, script = ((STATIC / name).read_text(encoding="utf-8") for name in ("live.css", "live.js"))
     answers = f"window.fetch = async () => new Response({json.dumps(json.dumps(now))});"
     text = (STATIC / "live.html").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -11,12 +11,12 @@ from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.numbers import some
 from keyheat.runs.metrics import cause_events, constraint_of
-from keyheat.words import LIMITS, Constraint, Grade
+from keyheat.words import LIMITS, Constraint, Grade, whose
 
 from .consumption import Consumption
 from .opinion import Opinion, OpinionSpan, decided, spans, undecided
 from .seconds import OF_OTHERS, ThrottledSecond, by_seconds, smoothed
-from .unconfirmed import accounts_for, is_unconfirmed, whose_words
+from .unconfirmed import accounts_for, is_unconfirmed, surplus, whose_words
 
 LATE: Final = 0.2  # of a minute's events: the most that may be counted in the next one
 DENIED: Final = 0.5  # factor: the cause's own metric is zero
@@ -47,7 +47,11 @@ def candidates(consumption: Consumption, *, explained: Callable[[int], bool]) ->
     for candidate in measured:
         around = _cells(track, [candidate.span], numbers.skew_s)
         covered |= around if accounts_for(track, around) else set(cells_of(candidate, track))
-    return (*stated, *sampled, *measured, *_by_inference(consumption, covered, explained))
+    beyond = surplus(consumption)
+    return (
+        *stated, *sampled, *measured, *_by_inference(consumption, covered, explained, beyond),
+        *_of_unknown(consumption, beyond),
+    )  # fmt: skip
 
 
 def _by_reason(track: EvidenceTrack, gap_s: float) -> list[LabelCandidate]:
@@ -119,8 +123,17 @@ def _by_metric(track: EvidenceTrack, covered: set[int], gap_s: float) -> list[La
     ]
 
 
+def _of_unknown(consumption: Consumption, beyond: Mapping[int, int]) -> list[LabelCandidate]:
+    """What counts beyond CloudWatch's events: an index, or something else, refused them."""
+    track, gap_s = consumption.track, consumption.numbers.spans.gap_s
+    return [
+        _inferred(span, undecided(WHOSE, whose_words(consumption, track.cell_of(span.start_s))))
+        for span in spans(beyond.items(), width_s=track.step_s, gap_s=gap_s)
+    ]
+
+
 def _by_inference(
-    consumption: Consumption, covered: set[int], explained: Callable[[int], bool]
+    consumption: Consumption, covered: set[int], explained: Callable[[int], bool], beyond: Collection[int]
 ) -> list[LabelCandidate]:
     """By second if the client's seconds represent the resource, else by cell."""
     throttles = {
@@ -131,7 +144,8 @@ def _by_inference(
     by_second = {
         cell: seconds
         for cell in throttles
-        if not is_unconfirmed(consumption, cell)
+        if cell not in beyond
+        and not is_unconfirmed(consumption, cell)
         and (seconds := consumption.seconds(cell))
         and not _decided_by_minute(consumption, cell, seconds)
     }
@@ -314,9 +328,11 @@ def _against_metrics(
 ) -> tuple[float, str]:
     """Compare the cause-specific metrics with a span whose reasons the client saw."""
     track, confidence = consumption.track, consumption.numbers.confidence
-    if candidate.grade != "reason" or not track.causes:
-        return 1.0, ""
     cells = cells_of(candidate, track)
+    if candidate.grade != "reason" or not track.causes:
+        denied = candidate.grade == "reason" and all(track.known_zero(track.events, cell) for cell in cells)
+        zero = f"CloudWatch counts no throttled {track.direction} on {whose(track.resource)} then."
+        return 1.0, zero if denied else ""
     counts = {name: sum(counted.get(cell, 0.0) for cell in cells) for name, counted in track.causes.items()}
     total = sum(counts.values())
     if not total:

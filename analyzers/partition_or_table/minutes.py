@@ -231,7 +231,7 @@ def _changed(minutes: list[Minute]) -> Opinion:
     return undecided(
         CHANGED,
         f"{consumed_units(minutes[0].rate, minutes[0].track.direction)} were consumed, and {rates} were "
-        "provisioned: that changed at an unknown moment of these five minutes.",
+        "provisioned: that changed at an unknown moment of these minutes.",
     )
 
 

@@ -1,16 +1,16 @@
 """Throttles that the resource's own throttle events do not confirm: what they may be instead."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Final
 
-from keyheat.analysis.timeline import EvidenceTimeline
-from keyheat.analysis.track import EvidenceTrack
+from keyheat.analysis.timeline import EvidenceTimeline, far_exceeds
+from keyheat.analysis.track import Cells, EvidenceTrack
+from keyheat.numbers import some
+from keyheat.runs.metrics import constraint_of
 from keyheat.words import WRITE, Direction, whose
 
 from .consumption import Consumption
-
-MANY_MORE: Final = 2.0  # times CloudWatch's events: a log with more has throttles of something else
 
 
 def is_unconfirmed(consumption: Consumption, cell: int) -> bool:
@@ -19,7 +19,7 @@ def is_unconfirmed(consumption: Consumption, cell: int) -> bool:
     Throttles within the client's clock skew of another cell may be counted there.
     """
     track, skew_s = consumption.track, consumption.numbers.spans.skew_s
-    if track.index is None and cell in consumption.timeline.unattributed.get(track.direction, {}):
+    if not track.published(cell) and _of_requests(consumption).get(cell):
         return True
     seconds = [second for second, _ in consumption.throttled.get(cell, ())]
     beside = {track.cell_of(second + by_s) for second in seconds for by_s in (-skew_s, skew_s)}
@@ -28,20 +28,49 @@ def is_unconfirmed(consumption: Consumption, cell: int) -> bool:
 
 
 def accounts_for(track: EvidenceTrack, cells: set[int]) -> bool:
-    """Whether CloudWatch's events in some cells can be what a log holds of them.
+    """Whether CloudWatch's events in some cells can be what a client counts in them."""
+    logged, published = (sum(map(count, cells)) for count in (track.logged, track.published))
+    return not far_exceeds(logged, published, of_items=track.seconds is not None)
 
-    An SDK's retries are events too, so that a log holds fewer than there were.
+
+def surplus(consumption: Consumption) -> dict[int, int]:
+    """Throttles by cell beyond the events that CloudWatch counts there: of requests, or of the client.
+
+    Those events are the resource's; it is not known what refused the others.
     """
-    if track.seconds is not None:  # a client of ours, whose every attempt counts
-        return True
-    return sum(map(track.logged, cells)) <= MANY_MORE * sum(map(track.published, cells))
+    track, beyond = consumption.track, dict(_of_requests(consumption))
+    for cell, bare in _without_reason(track).items():
+        around = (cell - track.step_s, cell, cell + track.step_s)
+        of_all = consumption.timeline.published(track.direction, around)
+        if track.events is not None and far_exceeds(bare, of_all, of_items=track.seconds is not None):
+            beyond[cell] = max(beyond.get(cell, 0.0), bare - track.published(cell))
+    return {cell: round(count) for cell, count in beyond.items() if track.published(cell)}
+
+
+def _of_requests(consumption: Consumption) -> Cells:
+    track = consumption.track
+    return {} if track.index else consumption.timeline.unattributed.get(track.direction, {})
+
+
+def _without_reason(track: EvidenceTrack) -> Mapping[int, int]:
+    """The client's throttles in the cells in which none has a reason, as parts of batches have none."""
+    counts, stated = Counter[int](), set[int]()
+    for second, reasons in track.reasons.items():
+        cell = track.cell_of(second)
+        counts[cell] += sum(reasons.values())
+        if any(constraint_of(reason) for reason in reasons):
+            stated.add(cell)
+    return {cell: count for cell, count in counts.items() if cell not in stated}
 
 
 def whose_words(consumption: Consumption, cell: int) -> str:
     """Explain why the throttled resource is unknown, and which resources are possible."""
     track = consumption.track
     then = " then" if any((track.events or {}).values()) else ""
-    no_events = f"CloudWatch counts no throttled {track.direction} on {whose(track.resource)} itself{then}"
+    counted = round(track.published(cell))
+    throttled = f"throttled {track.direction}"
+    refused = f"only {some(counted, throttled)}" if counted else f"no {throttled}"
+    no_events = f"CloudWatch counts {refused} on {whose(track.resource)} itself{then}"
     calm = indexes_are_calm(consumption.timeline, track.direction, (cell,))
     if cell not in consumption.throttled:
         if track.events is None:

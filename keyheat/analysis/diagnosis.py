@@ -20,7 +20,7 @@ from keyheat.runs.formats import Coverage, Diagnosis, Evidence, read_diagnosis
 from keyheat.runs.manifest import run_window
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import Run, place_of
-from keyheat.runs.scaling import NOT_SCALED
+from keyheat.runs.table_facts import NOT_SCALED
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.variants import with_files_of
 from keyheat.shipped import RUN_FILES, require

@@ -60,7 +60,8 @@ class Facts:
     throttles: int  # of the resource, in the whole run, whatever the constraint
     run_throttles: int  # of the table and its indexes, in both directions
     labelled: int  # those with a label: parts of batches and transactions carry no reason
-    of_constraint: int  # those whose label is the verdict's constraint
+    of_constraint: int  # those whose label is the verdict's constraint ...
+    of_verdict: int = 0  # ... and of these, those of this resource in this direction
     run_attempts: int | None
     throttled_s: float  # how long anything was throttled: the client's seconds, else the spans of the labels
     ceiling_per_s: float  # what one partition admits
@@ -146,6 +147,7 @@ def facts_of(run: ReportRun) -> Facts:
         run_throttles=max(throttled, labelled, sum(published.values())),
         labelled=labelled,
         of_constraint=sum(each.throttles for each in run.diagnosis.labels if each.constraint == constraint),
+        of_verdict=sum(label.throttles for label in decisive),
         run_attempts=attempts,
         throttled_s=_throttled_s(run),
         ceiling_per_s=ceiling_of(run, resource),
@@ -162,6 +164,25 @@ def facts_of(run: ReportRun) -> Facts:
         busiest_per_s=_busiest(run, resource, spans) if when == OVER_THE_LOAD else None,
         beside=tuple(_others(run)),
     )
+
+
+def indexes_beyond(run: ReportRun, facts: Facts) -> Iterator[tuple[str, float, float]]:
+    """Each index with less capacity than the table's write demand takes of it, once the table lets that
+    through: its name, the units/s that it takes, and those that it has."""
+    demand_per_s = facts.asked_per_s or facts.at_least_per_s
+    if run.arranged is None or facts.resource != Resource(None, WRITE) or demand_per_s is None:
+        return
+    table = run.arranged.track(None, WRITE)
+    cells = table.consumed_cells(_spans(run, run.labels_of(facts.resource))) if table else []
+    written = sum((table.consumed or {})[cell] for cell in cells) if table else 0.0
+    for index in run.arranged.indexes(WRITE):
+        taken = sum((index.consumed or {}).get(cell, 0.0) for cell in cells)
+        has_per_s = index.provisioned.highest_at(cells[-1]) if cells else None
+        if not written or has_per_s is None or index.on_demand:
+            continue
+        takes_per_s = demand_per_s * taken / written
+        if takes_per_s > (1 + BEYOND) * has_per_s:
+            yield index.resource, takes_per_s, has_per_s
 
 
 def _keys_of(run: ReportRun, resource: Resource) -> Iterator[HotKey]:
@@ -345,10 +366,16 @@ def _throttled(run: ReportRun, resource: Resource) -> int:
 
 def _throttled_s(run: ReportRun) -> float:
     """Seconds in which the client saw a throttle; where it kept no seconds, the spans with throttles."""
-    rows = run.record.seconds
-    if rows is not None and (throttled := rows["second"][rows["throttled"] > 0]).size:
-        return float(len(np.unique(throttled)))
+    if (throttled := throttled_seconds(run)).size:
+        return float(len(throttled))
     return sum(end_s - start_s for start_s, end_s in throttled_spans(run.diagnosis.labels))
+
+
+def throttled_seconds(run: ReportRun) -> npt.NDArray[np.float64]:
+    """The seconds in which the client saw a throttle, in order; none where it kept no seconds."""
+    rows = run.record.seconds
+    none = np.empty(0)
+    return none if rows is None else np.unique(rows["second"][rows["throttled"] > 0]).astype(float)
 
 
 def throttled_spans(labels: Iterable[Label]) -> Spans:

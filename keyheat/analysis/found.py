@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from keyheat.analysis.setup import target_of
-from keyheat.analysis.summarize import read_summary
-from keyheat.analysis.summary import RunSummary
+from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.inputs import is_text
 from keyheat.masking import plain
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SIMULATED, FileProblem, parsed_json

@@ -18,7 +18,7 @@ from keyheat.runs import metrics
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Contributors, Evidence, HotKey
 from keyheat.runs.manifest import Keys, KeyUse, KeyWindow
-from keyheat.words import READ, WRITE, WRITES_FIRST, Direction
+from keyheat.words import READ, WRITE, WRITES_FIRST, Direction, key_name
 
 LEADS: Final = 0.5  # least share of a window's top keys at which the first key leads alone
 LEAD_WINDOWS: Final = 2  # windows in a row that a key must lead to count as hot
@@ -27,6 +27,7 @@ ONE_SHARE: Final = 0.5  # least share of all throttles at which one key explains
 EVEN_SHARE: Final = 0.1  # greatest share of a key in an even spread
 EVEN_LISTED: Final = 0.5  # the report's keys, 25 at most, have less than this in an even spread
 CLEAR_SHARE: Final = 0.9  # least share of traffic in one direction, or of throttles, that counts as all
+MOST_NAMED: Final = 3  # keys with a notable share of the throttles
 FULL: Final = 0.9  # least part of a partition's ceiling at which a key takes all that a partition gives
 
 INDEX_NOT_COUNTED: Final = (
@@ -165,6 +166,7 @@ class KeySpread:
     spread: Spread
     top: str  # digest of the first key
     top_share: float
+    notable: tuple[tuple[str, float], ...]  # names and shares of the keys with a tenth or more, up to three
     listed: int
     total: float
 
@@ -186,7 +188,12 @@ def key_spread(evidence: Evidence, index: str | None = None) -> KeySpread | None
         spread = "one_key"
     elif share < EVEN_SHARE and listed < EVEN_LISTED:
         spread = "even"
-    return KeySpread(spread, first.key, share, len(counted.keys), counted.total)
+    notable = tuple(
+        (key_name(key.key, key.shown), min(1.0, key.value / counted.total))
+        for key in counted.keys[:MOST_NAMED]
+        if key.value >= EVEN_SHARE * counted.total
+    )
+    return KeySpread(spread, first.key, share, notable, len(counted.keys), counted.total)
 
 
 def insight_heats(evidence: Evidence, index: str | None = None) -> tuple[RunHeat, ...]:

@@ -18,8 +18,7 @@ from keyheat.intake.measured import HotShare, MeasuredTraffic, incident_traffic,
 from keyheat.intake.scaling_of_aws import scaled_as
 from keyheat.intake.tables import Source, SourceTable, source_of_facts
 from keyheat.runs.formats import Verdict
-from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.runs.table_facts import TableFacts
+from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, TableFacts
 from keyheat.words import Direction, index_of
 
 

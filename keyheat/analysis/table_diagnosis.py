@@ -20,8 +20,7 @@ from keyheat.plan.prices import Billing
 from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import Diagnosis, Evidence, Window
 from keyheat.runs.plausibility import sound
-from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.runs.table_facts import TableFacts, region_of_arn
+from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, TableFacts, region_of_arn
 from keyheat.words import BROKEN, DONE, INVALID, Resource, index_of
 
 

@@ -20,6 +20,20 @@ EXTREMES: Final = ("Minimum", "Maximum")
 UNNAMED_INDEX: Final = "(an index)"  # a reason names an index, but not which of several
 
 
+MANY_MORE: Final = 2.0  # times CloudWatch's events: a count beyond that has throttles of something else
+FEW: Final = 10.0  # throttles; of so few, CloudWatch may have counted some in another minute
+
+
+def far_exceeds(count: float, published: float, *, of_items: bool = False) -> bool:
+    """Whether CloudWatch's throttle events cannot account for another count of the same time.
+
+    An SDK's retries are events too, so that a log holds fewer than there were, and a request that is
+    throttled is at least one event. `of_items`: counted item by item, which CloudWatch may count as a batch.
+    """
+    most = limits.BATCH_WRITE_ITEMS if of_items else MANY_MORE
+    return count > (max(FEW, most * published) if published else 0)
+
+
 @dataclass(frozen=True)
 class EvidenceTimeline:
     """All tracks, and the account's quota for the table with its indexes."""
@@ -48,23 +62,30 @@ class EvidenceTimeline:
 
     @cached_property
     def unattributed(self) -> Mapping[Direction, Cells]:
-        """Throttled requests in cells where no throttle event and no client record names the resource.
+        """Throttled requests that neither throttle events nor a client's record account for, by cell.
 
         CloudWatch may count events of a minute in the next one.
         """
-        requests = {}
+        requests: dict[Direction, dict[int, float]] = {}
         for direction, cells in self.requests.items():
-            tracks = [track for track in self.tracks if track.direction == direction]
-            attributed = {track.cell_of(second) for track in tracks for second in track.reasons}
-            sources = [cells for track in tracks for cells in (track.events, *track.causes.values()) if cells]
-            for events in sources:
-                attributed.update(cell for cell, count in events.items() if count)
+            logged = {
+                track.cell_of(second)
+                for track in self.tracks
+                if track.direction == direction
+                for second in track.reasons
+            }
             requests[direction] = {
-                cell: count
+                cell: count - self.published(direction, (cell,))
                 for cell, count in cells.items()
-                if count and attributed.isdisjoint((cell, cell + self.step_s))
+                if logged.isdisjoint((cell, cell + self.step_s))
+                and far_exceeds(count, self.published(direction, (cell, cell + self.step_s)))
             }
         return requests
+
+    def published(self, direction: Direction, cells: Iterable[int]) -> float:
+        """CloudWatch's throttle events in some cells, of the table and its indexes."""
+        tracks = [track for track in self.tracks if track.direction == direction]
+        return sum(track.published(cell) for cell in cells for track in tracks)
 
     def indexes(self, direction: Direction) -> tuple[EvidenceTrack, ...]:
         """The tracks of the global secondary indexes."""

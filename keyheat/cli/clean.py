@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,19 +13,18 @@ import click
 from keyheat.cli.guards import at_known_endpoint
 from keyheat.cli.options import Account, Priced, a_folder, give, in_json, price_list
 from keyheat.flags import Within, option, options_of, takes, values_of
-from keyheat.load.guard.consent import is_interactive
+from keyheat.load.run.consent import is_interactive
 from keyheat.masking import short_path
 from keyheat.numbers import some
 from keyheat.runfiles import FileProblem
 from keyheat.show.answer import Answer, Table
-from keyheat.show.console import bars, confirmed, err
-from keyheat.show.progress import Bar, Countdown, counted
-from keyheat.show.text import text_of
+from keyheat.show.console import Bar, Countdown, bars, confirmed, counted, err
+from keyheat.show.render import text_of
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
-    from keyheat.load.tables.cleaning import Cleaned, Cleaner
-    from keyheat.load.tables.orphans import Orphan, OrphanSearch, OrphanSearchResult
+    from keyheat.load.tables.cleaning import Cleaned
+    from keyheat.load.tables.removal import Orphan, OrphanSearch, OrphanSearchResult
     from keyheat.load.transport.target import Target
     from keyheat.runs.manifest import Manifest
 
@@ -85,13 +84,13 @@ def clean(folder: Path | None, options: CleanOptions) -> int:
 def _clean_items(folder: Path, run: "Manifest", target: "Target", options: CleanOptions) -> int:
     from keyheat.load.tables.cleaning import (
         Cleaned,
-        Cleaner,
         UnitPace,
+        clean_table,
         cost_in_words,
         usual_pace,
         without_marks,
     )
-    from keyheat.load.tables.description import describe_table
+    from keyheat.load.tables.control import describe_table
     from keyheat.load.transport.boto import make_client
 
     table = run.table.name
@@ -107,12 +106,10 @@ def _clean_items(folder: Path, run: "Manifest", target: "Target", options: Clean
         if not (target.local or options.yes or (is_interactive() and confirmed("Delete them?"))):
             err.print("keyheat: refused: add --yes to delete them")
             return REFUSED
-        cleaner = Cleaner(
-            client=client, description=description, cleaned=Cleaned(str(run.run_id), table),
-            pace=UnitPace(units_per_s=pace),
-        )  # fmt: skip
-        code = _delete_items(cleaner)
-    return give(_items_answer(cleaner.cleaned, folder), code)
+        cleaned, items = Cleaned(str(run.run_id), table), max(1, description.get("ItemCount", 0))
+        pages = clean_table(client, description, cleaned, UnitPace(units_per_s=pace))
+        code = _delete_items(pages, cleaned, items)
+    return give(_items_answer(cleaned, folder), code)
 
 
 def _nothing(table: str, why: str) -> int:
@@ -121,11 +118,10 @@ def _nothing(table: str, why: str) -> int:
     return give(Answer(title=table, label="Nothing deleted", sentence=why, data=data), DONE)
 
 
-def _delete_items(cleaner: "Cleaner") -> int:
+def _delete_items(pages: Iterable[object], cleaned: "Cleaned", items: int) -> int:
     """Look through the table with a bar; gives the exit code."""
-    cleaned, pages = cleaner.cleaned, cleaner.clean()
-    items, what = max(1, cleaner.description.get("ItemCount", 0)), f"cleaning table {cleaned.table}"
-    with Bar(bars, what, total=items, line=what) as bar, closing(pages):
+    what = f"cleaning table {cleaned.table}"
+    with Bar(bars, what, total=items, line=what) as bar:
         try:
             for _page in pages:
                 bar.show(min(items, cleaned.looked_at), f"{cleaned.deleted:,} items deleted")
@@ -170,11 +166,7 @@ def _clean_tables(options: CleanOptions) -> int:
     except (ClientError, BotoCoreError) as error:
         raise FileProblem(f"the tables cannot be listed: {why_unread(error)}") from error
     result, code = search.find(counted(names, len(names), "tables looked at", bars)), DONE
-    fates = dict.fromkeys((orphan.name for orphan in result.not_over), "not expired")
-    fates |= {
-        orphan.name: "expired" if orphan.kept is None else f"not deleted, {orphan.kept}"
-        for orphan in result.orphans
-    }
+    fates = {orphan.name: _fate(orphan) for orphan in result.orphans}
     if result.removable and not options.dry_run:
         agreed = options.yes or _agreed(result, fates)
         if agreed:
@@ -185,9 +177,17 @@ def _clean_tables(options: CleanOptions) -> int:
     return give(_tables_answer(result, fates), code or (INVALID if failed or result.problems else DONE))
 
 
+def _fate(orphan: "Orphan") -> str:
+    from keyheat.load.tables.removal import NOT_OVER
+
+    if orphan.kept == NOT_OVER:
+        return "not expired"
+    return "expired" if orphan.kept is None else f"not deleted, {orphan.kept}"
+
+
 def _search(options: CleanOptions) -> "OrphanSearch":
     from keyheat.evidence.target import connect
-    from keyheat.load.tables.orphans import PACE_S, OrphanSearch
+    from keyheat.load.tables.removal import PACE_S, OrphanSearch
 
     account = options.account
     region = account.region or (None if account.profile else os.environ.get("AWS_REGION"))
@@ -210,7 +210,7 @@ def _agreed(result: "OrphanSearchResult", fates: Mapping[str, str]) -> bool:
 
 def _delete_tables(search: "OrphanSearch", orphans: "list[Orphan]") -> dict[str, str]:
     """Delete the tables and wait until they are gone; gives what became of each."""
-    from keyheat.load.tables.description import TablePatience
+    from keyheat.load.tables.control import TablePatience
 
     why = {orphan.name: search.delete(orphan) for orphan in orphans}
     with Countdown(bars, "deleting") as countdown:
@@ -225,8 +225,9 @@ def _delete_tables(search: "OrphanSearch", orphans: "list[Orphan]") -> dict[str,
 def _tables_answer(result: "OrphanSearchResult", fates: Mapping[str, str]) -> Answer:
     """All tables of earlier runs, and what was done with each."""
     from keyheat.load.tables.ownership import as_text
+    from keyheat.load.tables.removal import NOT_OVER
 
-    orphans = (*result.orphans, *result.not_over)
+    orphans = sorted(result.orphans, key=lambda orphan: orphan.kept == NOT_OVER)
     rows = tuple(
         {
             "table": orphan.name, "fate": fates[orphan.name], "owner": orphan.owner,

@@ -25,8 +25,7 @@ from keyheat.flags import option, options_of, takes, values_of
 from keyheat.numbers import dollars, some
 from keyheat.plan.prices import Billing
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
-from keyheat.show.console import bars
-from keyheat.show.progress import counted, working
+from keyheat.show.console import bars, counted, working
 
 if TYPE_CHECKING:
     from keyheat.analysis.table_diagnosis import DiagnosedTable
@@ -219,7 +218,7 @@ def _surveyed(
     how: How, *, up_to_now: bool,
 ) -> int:  # fmt: skip
     """Write the pages of a survey and print its answer; gives the exit code."""
-    from keyheat.show.html import html_of, save
+    from keyheat.show.render import html_of, save
     from keyheat.show.survey import SurveyedRegion, survey_answer, survey_exit_code
 
     pages = [_written(table, folder / _file_name(table.table.name)) for table in diagnosed]
@@ -252,7 +251,7 @@ def _written(table: "DiagnosedTable", folder: Path) -> tuple["DiagnosedTable", P
     """Write evidence, diagnosis and page of a table into a folder; gives the page, too."""
     from keyheat.runs.formats import write_diagnosis, write_evidence
     from keyheat.show.diagnosis import page_of
-    from keyheat.show.html import save
+    from keyheat.show.render import save
 
     folder.mkdir(parents=True, exist_ok=True)
     write_evidence(folder / FILES[EVIDENCE], table.evidence)

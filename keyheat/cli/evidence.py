@@ -101,7 +101,7 @@ def collect(options: Collected) -> int:
     from keyheat.cli.guards import at_known_endpoint
     from keyheat.evidence.request import EvidenceRequest, check_options, evidence_for
     from keyheat.runs.formats import write_evidence
-    from keyheat.show.progress import Countdown
+    from keyheat.show.console import Countdown
 
     folder, account = options.folder, options.account
     request = EvidenceRequest(
@@ -164,7 +164,7 @@ def analyze(folder: Path | None, options: Analyzed) -> int:
     from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
     from keyheat.analysis.report import evidence_alone, load_run
     from keyheat.runs.plausibility import read_evidence
-    from keyheat.show.progress import working
+    from keyheat.show.console import working
     from keyheat.show.run import run_answer
 
     billing, evidence, further = options.priced.billing, options.evidence, options.further

@@ -92,8 +92,7 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
     """Compare both sides, write the page and print the answer; gives the exit code."""
     from keyheat.analysis.advice.fix import AFTER, BEFORE
     from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
-    from keyheat.show.charts.before_after import fix_figure
-    from keyheat.show.fix import Fix, fix_answer
+    from keyheat.show.fix import Fix, fix_answer, fix_figure
 
     def side(name: str) -> "list[Tried]":
         return [

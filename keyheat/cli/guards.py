@@ -9,10 +9,18 @@ import click
 
 from keyheat.addresses import UnknownEndpoint
 from keyheat.cli.options import price_list
-from keyheat.load.guard.budget import budget_of, over_budget
-from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
-from keyheat.load.guard.options import Guards as Guards
-from keyheat.load.tables.ownership import TableError
+from keyheat.load.options import Guards as Guards
+from keyheat.load.run.consent import (
+    DECLINED,
+    NEEDS_YES,
+    Undertaking,
+    agrees,
+    announced,
+    budget_of,
+    is_interactive,
+    over_budget,
+)
+from keyheat.load.tables.control import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import Prices
@@ -97,7 +105,7 @@ def at_known_endpoint(
 def _ask(plans: Sequence[ScenarioPlan], undertakings: Sequence[Undertaking]) -> None:
     """Print the plans and ask. Raises `SafetyRefusal` unless a person agrees."""
     from keyheat.show.plan import plan_answer
-    from keyheat.show.text import text_of
+    from keyheat.show.render import text_of
 
     person = _person()
     if person is None:

@@ -88,7 +88,7 @@ def trend(file: Path, suite: str, case: str | None, measure: str | None, last: i
             file, suite, trends_of(kept, suite, last, case, measure), drawn=page is not None
         )
     if page is not None:
-        from keyheat.show.html import html_of, save
+        from keyheat.show.render import html_of, save
 
         save(page, html_of(answer, datetime.now(UTC)))
     return give(answer, DONE, data_alone=True)

@@ -162,11 +162,11 @@ def give(
         whole = replace(answer, data={**answer.data, "exit_code": code}, link=link)
         print_json(answer.data if data_alone else json_of(whole))
     elif markdown:
-        from keyheat.show.markdown import markdown_of
+        from keyheat.show.render import markdown_of
 
         print_lines([markdown_of(replace(answer, link=link))], to_stderr=False)
     else:
-        from keyheat.show.text import text_of
+        from keyheat.show.render import text_of
 
         out.print(text_of(answer))
         if page is not None:
@@ -176,7 +176,7 @@ def give(
 
 def write_answer(folder: Path, name: str, answer: Answer, code: int) -> Path:
     """Write an answer as a page and as JSON; gives the page."""
-    from keyheat.show.html import html_of, save
+    from keyheat.show.render import html_of, save
 
     answer = replace(answer, data={**answer.data, "exit_code": code})
     write_json(folder / f"{name}.json", FORMAT, json_of(answer))

@@ -11,8 +11,7 @@ from keyheat.masking import short_path
 from keyheat.numbers import some
 from keyheat.runfiles import EVIDENCE, FILES, RUN
 from keyheat.show.answer import Answer
-from keyheat.show.console import bars, in_words
-from keyheat.show.progress import working
+from keyheat.show.console import bars, in_words, working
 from keyheat.words import DONE, INVALID
 
 
@@ -79,8 +78,8 @@ def _write_csv(folder: Path, csv_dir: Path, *, show_keys: bool) -> int:
 def runs(folders: tuple[Path, ...], file: Path | None) -> int:
     """List all runs below FOLDER [default: reports/out] on one page."""
     from keyheat.analysis.found import find_runs
-    from keyheat.show.html import html_of, save
-    from keyheat.show.runs import NAME, runs_answer
+    from keyheat.show.history import NAME, runs_answer
+    from keyheat.show.render import html_of, save
 
     if absent := [str(folder) for folder in folders if not folder.is_dir()]:
         raise click.UsageError(f"no such folder: {', '.join(absent)}; the default is {OUT}")

@@ -16,8 +16,8 @@ from keyheat.cli.options import HISTORY, a_path, give, in_json, price_list, seri
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import option, options_of, takes, values_of
-from keyheat.load.guard.options import Consent, Guards
-from keyheat.load.guard.signals import HUNG_UP, is_handled, release_output
+from keyheat.load.options import Consent, Guards
+from keyheat.load.terminal import HUNG_UP, is_handled, release_output
 from keyheat.masking import short_path
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.regression.exports import annotations
@@ -78,7 +78,7 @@ def regress(suite: str | None, file: Path, options: SessionOptions) -> int:
 
     Exit code 1: a gate failed, or a threshold. 3: a run is invalid, so nothing is decided.
     """
-    from keyheat.show.session_files import PAGE, check_exports, write_session  # jinja2: --help needs none
+    from keyheat.show.regression import PAGE, check_exports, write_session  # jinja2: --help needs none
 
     if options.new_baseline and options.baseline:
         raise click.UsageError("use either --new-baseline or --baseline")

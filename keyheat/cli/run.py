@@ -21,8 +21,8 @@ from keyheat.cli.simulate import (
     simulated,
 )
 from keyheat.flags import option, options_of, takes
+from keyheat.load.options import RETRIES, RETRIES_HELP
 from keyheat.load.run import launch
-from keyheat.load.run.arguments import RETRIES, RETRIES_HELP
 from keyheat.masking import masked
 from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem
 from keyheat.runs.claims import hold
@@ -89,6 +89,11 @@ def make_run(job: Job, how: How, *, of_series: tuple[int, int] | None = None) ->
     if how.target == SIMULATED:
         return exit_code_of(simulated(job, how))
     return loaded_together([job], how, of_series=of_series)[0]
+    from keyheat.show.console import LoadBar
+
+    with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=of_series) as bar:
+        ended = launch.launch(_command(job, how), bar.load)
+    return _concluded(job, how, ended)
 
 
 def in_turn(jobs: Sequence[Job], how: How) -> list[int]:
@@ -103,7 +108,7 @@ def in_turn(jobs: Sequence[Job], how: How) -> list[int]:
 
 def loaded_together(jobs: Sequence[Job], how: How, *, of_series: tuple[int, int] | None = None) -> list[int]:
     """Load all scenarios at the same time, each to its report; return the exit codes."""
-    from keyheat.show.progress import LoadBar
+    from keyheat.show.console import LoadBar
 
     rows: list[LoadBar] = []
     for job in jobs:

@@ -62,7 +62,7 @@ class How:
 def diagnosed(folder: Path, further: Sequence[Path] = (), billing: Billing | None = None) -> "Diagnosis":
     """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
     from keyheat.analysis.diagnosis import analyze_run
-    from keyheat.analysis.summarize import keep_summary
+    from keyheat.analysis.summary import keep_summary
     from keyheat.runs.formats import write_diagnosis
 
     diagnosis = analyze_run(folder, further=further, billing=billing)
@@ -93,8 +93,8 @@ def say_outcome(run: "ReportRun", folder: Path, how: How) -> None:
     """Print the first screen of a run, and where its report is, or its files."""
     if not in_words():
         return
+    from keyheat.show.render import text_of
     from keyheat.show.run import first_screen
-    from keyheat.show.text import text_of
 
     report = folder / REPORT
     out.print(text_of(first_screen(run, brief=how.brief)))
@@ -121,7 +121,7 @@ def end_series(jobs: Sequence[Job], codes: Sequence[int], code: int) -> int:
 
 
 def _run_data(job: Job, code: int | None) -> dict[str, object]:
-    from keyheat.analysis.summarize import read_summary
+    from keyheat.analysis.summary import read_summary
     from keyheat.runs.formats import read_diagnosis
 
     there, files = is_done(job), {"report": job.folder / REPORT, "evidence": job.folder / FILES[EVIDENCE]}
@@ -158,7 +158,7 @@ def simulated(
     from keyheat.analysis.report import load_run
     from keyheat.evidence.simulated import evidence_of
     from keyheat.runs.formats import write_evidence
-    from keyheat.show.progress import PHASES, Simulating
+    from keyheat.show.console import PHASES, Simulating
     from keyheat.show.report import write_report
     from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.dryrun.ask import assumptions_of

@@ -157,7 +157,7 @@ def _questions(scenario: "Scenario", path: Path, kind: str, options: SearchOptio
 
 def _searched(question: "Question", path: Path, options: SearchOptions, folder: Path | None) -> "Search":
     """The answer by the simulator, or by real loads after consent."""
-    from keyheat.show.progress import Trying
+    from keyheat.show.console import Trying
     from keyheat.simulator.whatif import simulated_search
 
     name, target = f"{question.scenario.name}: {question.kind}", options.target
@@ -194,7 +194,7 @@ class _Ended(Exception):
 
 def _retries(scenario: "Scenario", path: Path, options: SearchOptions, *, drawn: bool) -> "Answer":
     """Simulate the same demand under each retry policy, request by request."""
-    from keyheat.show.progress import Simulating
+    from keyheat.show.console import Simulating
     from keyheat.show.retries import retries_answer
     from keyheat.simulator.dryrun.ask import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried

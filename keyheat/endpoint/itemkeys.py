@@ -12,8 +12,8 @@ from typing import Any
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement, KeyType
 from keyheat.endpoint.values import INVALID, Item, raw_bytes, type_of, written
-from keyheat.model.keyspace import HASH_BYTES, position
 from keyheat.model.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
+from keyheat.model.splits import HASH_BYTES, position
 
 NOT_THE_SCHEMA = "The provided key element does not match the schema"
 EMPTY = (

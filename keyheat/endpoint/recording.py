@@ -12,8 +12,8 @@ from keyheat.endpoint.itemkeys import key_texts
 from keyheat.endpoint.itemstore import Shelf
 from keyheat.endpoint.schema import KeySchema
 from keyheat.endpoint.tables.catalog import Table
-from keyheat.model.keyspace import collection_of
 from keyheat.model.resources import Refusal
+from keyheat.model.splits import collection_of
 from keyheat.model.table import TableModel
 from keyheat.model.transactions import IndexWrite, Op
 from keyheat.words import Direction

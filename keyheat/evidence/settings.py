@@ -90,7 +90,12 @@ def steps(
         (value, value) if at in constant else _within(at, index, values, lows, highs, bound)
         for index, (at, value) in enumerate(zip(starts_s, values, strict=True))
     ]
-    if all(low == high for low, high in within):
+    raised = {
+        at: below
+        for at, (low, high), (_, below) in zip(starts_s[1:], within[1:], within, strict=False)
+        if low == high > below * (1 + SAME) and at in throttled_per_s and at not in constant
+    }
+    if not raised and all(low == high for low, high in within):
         return Steps(starts_s, values, bound, sampled=sampled)
     late, early = _late_and_early(values, within, bound)
     # The average of a period with a change was never in force: the value before holds to the period's end.
@@ -98,8 +103,23 @@ def steps(
         before if low < value < high else value
         for value, before, (low, high) in zip(values, late, within, strict=True)
     )
-    readings = Steps(starts_s, late, bound), Steps(starts_s, early, bound)
+    readings = _with_first_minute(Steps(starts_s, late, bound), raised), Steps(starts_s, early, bound)
     return Steps(starts_s, values, bound, readings, sampled)
+
+
+def _with_first_minute(late: Steps, raised: Rates) -> Steps:
+    """The reading in which a raise came within the first minute of the period for which it is published.
+
+    `raised`: what was in force before each.
+    """
+    if not raised:
+        return late
+    values = dict(zip(late.starts_s, late.values, strict=True))
+    for at, below in raised.items():
+        values[at + limits.MINUTE_S] = values[at]
+        values[at] = below
+    starts_s = tuple(sorted(values))
+    return replace(late, starts_s=starts_s, values=tuple(values[at] for at in starts_s))
 
 
 def since_throttled(setting: Steps, throttled_per_s: Rates) -> Steps:

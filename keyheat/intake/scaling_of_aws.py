@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from keyheat.intake.scaling import parse_policy, scaled_side
 from keyheat.intake.tables import SourceTable
 from keyheat.masking import masked
-from keyheat.runs.scaling import AutoScaling, ScalingRange
+from keyheat.runs.table_facts import AutoScaling, ScalingRange
 
 SERVICE: Final = "application-autoscaling"
 RESOURCES_PER_CALL: Final = 50

@@ -163,9 +163,10 @@ class OpenLoop(Demand):
         self._waiting += 1
         try:
             with self._turn:
-                while (wait_s := self._wait_s(nobody_was_free)) > 0:
-                    nobody_was_free = False
+                self._drop(nobody_was_free)
+                while (wait_s := self._due_s() - self.clock()) > 0:
                     self._sleep(min(wait_s, LOOK_AGAIN_S))
+                    self._drop(nobody_was_free=False)
                 intended_s = self._due_s()
                 self.record.health.arrivals += 1
                 return intended_s, self.schedule.take()
@@ -181,10 +182,6 @@ class OpenLoop(Demand):
 
     def _demand(self, from_s: float, to_s: float) -> float:
         return self.schedule.demand(from_s, to_s)
-
-    def _wait_s(self, nobody_was_free: bool) -> float:
-        self._drop(nobody_was_free)
-        return self._due_s() - self.clock()
 
     def _drop(self, nobody_was_free: bool) -> None:
         dropped = self.schedule.drop(self.clock() - self.started_s)

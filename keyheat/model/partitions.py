@@ -15,8 +15,7 @@ from typing import Any, Final
 from keyheat.model import limits
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.bucket import Backlog, TokenBucket
-from keyheat.model.keyspace import WHOLE, even_boundaries, middle, point
-from keyheat.model.splits import PartitionHeat, split_point
+from keyheat.model.splits import WHOLE, PartitionHeat, even_boundaries, middle, point, split_point
 from keyheat.words import Capacity, Direction
 
 MOST_CELLS: Final = 100_000

@@ -119,11 +119,12 @@ def _capacity(
             continue
         saved = [DEFAULT.saved_units(rate, index_writes=side.buffered) * scale for rate in rates]
         limits = rates * scale
-        from_s = _exhaustion_s(demand, limits, saved)
+        from_s = exhaustion_s(demand, limits, saved)
         if from_s is None:
             continue
         second, later = int(from_s), from_s >= len(limits)
-        asked_per_s, limit = float(demand.mean()), float(limits.mean())
+        since = _last_change(limits)
+        asked_per_s, limit = float(demand[since:].mean()), float(limits[-1])
         if not later:
             asked_per_s, limit = _mean_until_below(demand[second:], limits[second:]), float(limits[second])
         yield _limit(
@@ -153,27 +154,28 @@ def _mean_until_below(demand: Floats, rates: Floats) -> float:
     return float(demand[: rests[0] if len(rests) else None].mean())
 
 
-def _exhaustion_s(demand: Floats, rates: Floats, most_saved: Sequence[float]) -> float | None:
-    """Second at which burst capacity is spent; past the end in a longer load; None: never."""
-    second, beyond_per_s = spent_at(demand, rates, most_saved), float(demand.mean() - rates.mean())
-    if second is None and beyond_per_s > ROUNDING * rates.mean():
-        return fmean(most_saved) / beyond_per_s
-    return second
+def _last_change(rates: Floats) -> int:
+    """The second since which the rate is what it is at the end."""
+    changes = np.flatnonzero(rates[1:] != rates[:-1])
+    return int(changes[-1]) + 1 if len(changes) else 0
 
 
-def spent_at(demand: Floats, rates: Floats, most_saved: Sequence[float]) -> int | None:
-    """The second in which burst capacity runs out; None if it never does.
+def exhaustion_s(demand: Floats, rates: Floats, most_saved: Sequence[float]) -> float | None:
+    """Second at which burst capacity is spent; past the end in a longer load; None: never.
 
-    saved = min(most saved, saved + rate - demand)
+    A longer load goes on as it did since the last change of the rate.
     """
-    saved = float("inf")
+    saved, since = float("inf"), _last_change(rates)
     for second, (demand_per_s, rate, most) in enumerate(
         zip(demand.tolist(), rates.tolist(), most_saved, strict=True)
     ):
         saved = min(saved, most) + rate - demand_per_s
         if saved < -ROUNDING * rate:
             return second
-    return None
+    beyond_per_s = float(demand[since:].mean() - rates[-1])
+    if beyond_per_s <= ROUNDING * rates[-1]:
+        return None
+    return len(rates) + saved / beyond_per_s if since else fmean(most_saved) / beyond_per_s
 
 
 def _maxima(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[ThrottleForecast]:
@@ -183,7 +185,7 @@ def _maxima(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[
         if most is None:
             continue
         saved = DEFAULT.saved_units(most, index_writes=side.buffered, on_demand=True) * scale
-        from_s = _exhaustion_s(totals.per_s, np.full(seconds, most * scale), [saved] * seconds)
+        from_s = exhaustion_s(totals.per_s, np.full(seconds, most * scale), [saved] * seconds)
         if from_s is not None:
             yield _limit(
                 "max_on_demand", resource, side.direction, from_s=from_s, later=from_s >= seconds,

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat.analysis.summarize import read_summary
-from keyheat.analysis.summary import RunSummary
+from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.numbers import some
 from keyheat.regression.compare import Runs
 from keyheat.regression.history import History, Session, StoredRun

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from keyheat import runfiles
-from keyheat.runs.scaling import AutoScaling
-from keyheat.runs.table_facts import AccountFacts, TableFacts
+from keyheat.runs.table_facts import AccountFacts, AutoScaling, TableFacts
 from keyheat.validation import Count, LenientPart, Part, Points, Quantity, Rows, Time, checked
 from keyheat.words import Constraint, Direction, Endpoint, Grade, Source
 

@@ -16,8 +16,7 @@ from keyheat.model.limits import SIGNATURE_CLOCK_S
 from keyheat.numbers import percent
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import Window
-from keyheat.runs.scaling import AutoScaling
-from keyheat.runs.table_facts import TableFacts
+from keyheat.runs.table_facts import AutoScaling, TableFacts
 from keyheat.validation import Count, LenientPart, Quantity, Time, checked
 from keyheat.words import Direction, Endpoint, Source
 

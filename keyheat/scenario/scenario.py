@@ -13,12 +13,9 @@ from pydantic import Field, PrivateAttr, ValidationError
 
 from keyheat.bounds import NotAccepted, parsed_json, parsed_toml, text_of
 from keyheat.masking import short_path
-from keyheat.scenario.lines import located, marked
+from keyheat.scenario.mistakes import draft_of, located, marked, places_of
 from keyheat.scenario.spec.attributes import NOT_DESCRIBED, AttributeSpec
-from keyheat.scenario.spec.client import ClientSpec
-from keyheat.scenario.spec.drafts import draft_of, places_of
 from keyheat.scenario.spec.keys import KeysSpec, ShardingSpec
-from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.part import (
     FILE,
     IN_WORDS,
@@ -32,7 +29,7 @@ from keyheat.scenario.spec.part import (
 )
 from keyheat.scenario.spec.rules import broken_rules
 from keyheat.scenario.spec.tables import MOST_KEY_ATTRIBUTES, ChangeSpec, TableSpec, with_key_lists
-from keyheat.scenario.spec.tasks import MIXED, TaskSpec, with_total_rate
+from keyheat.scenario.spec.tasks import MIXED, ClientSpec, LoadSpec, TaskSpec, with_total_rate
 from keyheat.shipped import shipped
 from keyheat.validation import mistakes
 from keyheat.words import Constraint

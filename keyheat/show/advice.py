@@ -1,13 +1,20 @@
 """Advice in words: a cure and its steps, what the simulator says of a change, what it costs, and cards."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.advice.actions import in_order
 from keyheat.analysis.groups import groups
+from keyheat.analysis.report import ReportRun
 from keyheat.analysis.verdict import NOTABLE
-from keyheat.numbers import UNITS, a_month, percent, some, span, units, whole
+from keyheat.masking import typed
+from keyheat.numbers import a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation
+from keyheat.shipped import shipped
+from keyheat.show.answer import Fact, Section
+from keyheat.show.verdict import SHORT
 from keyheat.words import (
     LIMITS,
     READ,
@@ -21,24 +28,12 @@ from keyheat.words import (
 )  # fmt: skip
 
 NOTABLE_BESIDE: Final = 0.02  # least share of the throttles at which a second limit's cure is named
-BEFORE_UNITS: Final = {"raise_minimum": "of", "auto_scaling": "up to"}
-
-
-def by_action(advice: Iterable[Recommendation]) -> Mapping[str, list[Recommendation]]:
-    """Recommendations by what is to be done, in their order: several resources may need the same."""
-    result: dict[str, list[Recommendation]] = {}
-    for step in advice:
-        result.setdefault(step.action, []).append(step)
-    return result
-
-
-def amount_words(advice: Recommendation) -> str:
-    """How much of it: 4 shards, 2,000 WCU/s; nothing where it has no number."""
-    if advice.shards:
-        return _counted(advice.action, advice.shards)
-    maximum = ", the maximum of its auto scaling as well" if advice.max_units else ""
-    unit = UNITS[advice.direction] if advice.direction else "units"
-    return f"{whole(advice.units)} {unit}/s{maximum}" if advice.units else ""
+ADVICE: Final = {
+    "mitigation": ("now", "What to do now", "Now"),
+    "cure": ("cure", "What to do for good", "For good"),
+    "insufficient": ("not-enough", "What was simulated, and is not enough", ""),
+}
+BEFORE_UNITS: Final = {"raise_minimum": "of", "raise_account_quota": "of", "auto_scaling": "up to"}
 
 
 def _counted(action: str, shards: int) -> str:
@@ -110,10 +105,14 @@ def other_cures(diagnosis: Diagnosis) -> str:
 
 
 def cures_elsewhere(diagnosis: Diagnosis) -> Iterator[str]:
-    """What cures other limits that throttle a notable part, where no cure of all was simulated."""
+    """What else has to be cured, where no cure of all was simulated: a key that asks for more than a
+    partition under a whole resource's limit, and other limits that throttle a notable part."""
     first = first_cure(diagnosis)
     if diagnosis.cure is not None or first is None:
         return
+    if diagnosis.verdict.constraint == "table" and first.action in ("raise_capacity", "raise_minimum"):
+        of_key = (option for option in _cures(diagnosis) if option.shards)
+        yield from (f"and {in_short(option)}" for option in of_key if _limit(option) == _limit(first))
     total = sum(label.throttles for label in diagnosis.labels)
     for group in groups(diagnosis.labels):
         cure = next((option for option in _cures(diagnosis) if _limit(option) == group.limit), None)
@@ -134,10 +133,17 @@ def _limit(advice: Recommendation) -> tuple[Constraint | None, str, Direction | 
     return advice.constraint, advice.resource or TABLE, advice.direction
 
 
-def in_short(advice: Recommendation) -> str:
-    """An action with its number, within a sentence."""
-    amount = amount_words(advice)
-    return _within(advice.action, advice.resource) + (f" ({amount})" if amount else "")
+def in_short(step: Recommendation | CureStep) -> str:
+    """An action with its number, as a command within a sentence."""
+    title = title_of(step.action, step.resource)
+    command = title[0].lower() + title[1:]
+    if step.shards:
+        return f"{command} ({_counted(step.action, step.shards)})"
+    if step.units:
+        amount = units(step.units, step.direction) if step.direction else f"{whole(step.units)} units/s"
+        maximum = " (and the maximum of its auto scaling to as much)" if step.max_units else ""
+        return f"{command} {BEFORE_UNITS.get(step.action, 'to')} {amount}{maximum}"
+    return command
 
 
 def carried_words(diagnosis: Diagnosis) -> Iterator[str]:
@@ -168,23 +174,6 @@ def _may_cure(advice: Recommendation) -> bool:
     return advice.foreseen is None or advice.foreseen.throttle_share_after <= HARDLY
 
 
-def step_words(step: CureStep) -> str:
-    """One change of a cure, with its number, as a command within a sentence."""
-    command = _within(step.action, step.resource)
-    if step.shards:
-        return f"{command} ({_counted(step.action, step.shards)})"
-    if step.units:
-        maximum = " (and the maximum of its auto scaling to as much)" if step.max_units else ""
-        return f"{command} {BEFORE_UNITS.get(step.action, 'to')} {units(step.units, step.direction)}{maximum}"
-    return command
-
-
-def _within(action: str, resource: str | None) -> str:
-    """What to do, as it is said within a sentence."""
-    title = title_of(action, resource)
-    return title[0].lower() + title[1:]
-
-
 def cure_words(cure: Cure) -> str:
     """What is to be done, all of it; and what the simulator says of it and what it costs."""
     steps = cure_steps(cure)
@@ -193,7 +182,7 @@ def cure_words(cure: Cure) -> str:
 
 def cure_steps(cure: Cure) -> str:
     """What is to be done, as commands within a sentence."""
-    return enumerated([step_words(step) for step in cure.steps])
+    return enumerated([in_short(step) for step in cure.steps])
 
 
 BY_FORMULA: Final = "By formula, not simulated: it takes more where some of them share a partition"
@@ -251,3 +240,110 @@ def _bill(bill: MonthlyBill | None) -> str:
         return f"The bill for capacity stays at {before} a month, {if_so}."
     through = " (including requests that throttle today)" if bill.by_request else ""
     return f"Capacity costs {after} a month{through} instead of {before}, {if_so}."
+
+
+def now_fact(diagnosis: Diagnosis) -> Fact | None:
+    """Tonight's step, where the cure is another one."""
+    now = now_of(diagnosis)
+    if now is None or cure_of(diagnosis) is None or cures_now(diagnosis):
+        return None
+    value, foreseen = capital_first(in_short(now)), now.foreseen
+    enough = foreseen is not None and not foreseen.throttle_share_after
+    helps = (
+        "Simulated: no attempt throttled then, while it lasts." if enough else "Eases it; the cause stays."
+    )
+    return Fact(id="now", name="Now", value=value, beside=(helps,))
+
+
+def cure_fact(run: ReportRun) -> Fact:
+    answer = partial(Fact, id="do", name="What to do")
+    diagnosis = run.diagnosis
+    verdict, scenario = diagnosis.verdict, _scenario_of(run)
+    if (cure := cure_of(diagnosis)) is not None:
+        simulated = (simulated_words(diagnosis.cure),) if diagnosis.cure is not None else ()
+        tried = verdict.constraint != "none" and can_be_tried(diagnosis)
+        question = "What to do" if now_of(diagnosis) is None else "For good"
+        question = "Now and for good" if cures_now(diagnosis) else question
+        command = f"keyheat fix {typed(run.folder)}" if tried and run.folder else None
+        beside = (*simulated, *cures_elsewhere(diagnosis))
+        return Fact(id="do", name=question, value=capital_first(cure), beside=beside, command=command)
+    if verdict.rule in SHORT:
+        value = "Run it on a target that can throttle"
+        return answer(value=value, command=scenario and f"keyheat run {scenario}")
+    if diagnosis.generator.bound:
+        return answer(
+            value="Run it again with a generator that keeps up"
+            if diagnosis.generator.shortfall
+            else "Correct what went wrong, and run it again",
+            beside=diagnosis.generator.checks[:1],
+        )
+    if verdict.valid and verdict.constraint == "none":
+        command = f"keyheat whatif {scenario} load" if scenario else None
+        beside = ("how much more it holds:",) if command else ()
+        return answer(value="Nothing needs to change", beside=beside, command=command)
+    since = run.evidence.table.on_demand_since if run.evidence else None
+    if verdict.constraint == "table" and since is not None:
+        return answer(value=f"Nothing more: the table is on demand since {since:%F %R} UTC")
+    now = now_of(diagnosis)
+    if verdict.settled_by and (now is None or now.action == "collect_evidence"):
+        return answer(value="Get the evidence that settles it", beside=(verdict.settled_by,))
+    if now is not None:
+        return Fact(id="do", name="Now", value=capital_first(in_short(now)), beside=(now.why,))
+    return answer(value="Not enough evidence to recommend a change")
+
+
+def _scenario_of(run: ReportRun) -> str | None:
+    """The run's scenario as a verb takes it here: ours by its name, another by its path if that is known."""
+    stated = run.manifest.scenario_path if run.manifest else None
+    if stated is None:
+        return None
+    path = Path(stated)
+    if path.parent == shipped("configs") / "scenarios":
+        return path.stem
+    return typed(path) if path.is_file() else "SCENARIO"
+
+
+def cost_fact(diagnosis: Diagnosis) -> Fact | None:
+    answer = partial(Fact, id="cost", name="What it costs")
+    easing = filter(None, [now_of(diagnosis)])
+    priced = easing if cure_of(diagnosis) is None else diagnosis.recommendations
+    bills = (diagnosis.cure.bill if diagnosis.cure else None, *(advice.bill for advice in priced))
+    bill = next((each for each in bills if each is not None), None)
+    if bill is None:
+        scaled = any(step.max_units for step in (diagnosis.cure.steps if diagnosis.cure else ()))
+        why = ("auto scaling changes the capacity, and the bill with it",)
+        return answer(value="Not known", beside=why) if scaled else None
+    before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
+    value = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
+    more = ", including requests that throttle today" if bill.by_request else ""
+    beside = f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
+    cure = diagnosis.cure.steps if diagnosis.cure else tuple(filter(None, [first_cure(diagnosis)]))
+    once = "pre-warming is charged once on top, and cannot be lowered afterwards"
+    warm = any(step.action == "pre_warm" for step in cure)
+    return answer(value=value, beside=(beside, once) if warm else (beside,))
+
+
+def advice_sections(run: ReportRun) -> Iterator[Section]:
+    """Sections of mitigations, cures, and simulated options that are not enough."""
+    for kind, (name, title, short) in ADVICE.items():
+        chosen: dict[str, list[Recommendation]] = {}  # several resources may need the same action
+        for option in run.diagnosis.recommendations:
+            if option.kind == kind:
+                chosen.setdefault(option.action, []).append(option)
+        if chosen:
+            yield Section(id=name, title=title, short=short, facts=tuple(map(_step, chosen.values())))
+
+
+def _step(advice: Sequence[Recommendation]) -> Fact:
+    """One action for one or several resources: why, simulated effect, and outcome."""
+    expected = dict.fromkeys(f"Expected: {option.expected}" for option in advice)
+    if len(advice) > 1:
+        each = (f"{_side_and_number(option)}: {option.why} {outlook(option)}".strip() for option in advice)
+        return Fact(name=title_of(advice[0].action), value="", beside=(*each, *expected))
+    simulated = filter(None, [outlook(advice[0])])
+    return Fact(name=capital_first(in_short(advice[0])), value=advice[0].why, beside=(*simulated, *expected))
+
+
+def _side_and_number(option: Recommendation) -> str:
+    side = capital_first(side_words(option))
+    return f"{side}, {in_short(option)}" if _has_number(option) else side

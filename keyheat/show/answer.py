@@ -1,7 +1,7 @@
 """What a verb answers: one value, which every renderer shows whole.
 
-A verb, or an analyzer, makes an `Answer` and no text of its own. `keyheat.show.text` prints it,
-`keyheat.show.markdown` makes a ticket of it, `keyheat.show.html` a page, `json_of` JSON.
+A verb, or an analyzer, makes an `Answer` and no text of its own. `keyheat.show.render` prints it and makes a
+ticket or a page of it, `json_of` JSON.
 """
 
 import re

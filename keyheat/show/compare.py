@@ -4,26 +4,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from os.path import commonpath, relpath
 from pathlib import Path
 from typing import Final
 
-from keyheat.analysis.facts import facts_of
+from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.measures import ABSENCES, MEASURES
 from keyheat.analysis.report import ReportRun, load_run
-from keyheat.analysis.summarize import read_summary
-from keyheat.analysis.summary import RunSummary
+from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.numbers import NOTHING, percent, some
 from keyheat.regression.phrases import value
 from keyheat.runfiles import REPORT, SIMULATED, FileProblem
-from keyheat.show import counts
 from keyheat.show.answer import Answer, Section, Table, Tone, link_to
-from keyheat.show.html import html_of, save
+from keyheat.show.generator import wrong_reads
+from keyheat.show.render import html_of, save
 from keyheat.show.report import card_of
 from keyheat.show.run import ON_A_VIRTUAL_CLOCK, TO_DO
 from keyheat.show.verdict import BURST, limit_of
 
 INDEX: Final = "index.html"
-MOST_PARTS: Final = 4  # of a path, in the name of a run
 MOST_NAMED: Final = 5  # runs of one kind that the first sentence names
 
 
@@ -35,24 +34,18 @@ class ComparedRun:
     folder: Path
     run: ReportRun | None = None
     card: Answer | None = None
-    throttled_share: float | None = None  # of its attempts
-    throttles: int = 0
+    facts: Facts | None = None
     summary: RunSummary | None = None  # None: its manifest is missing
     problem: str = ""
 
     @classmethod
     def read_all(cls, folders: Sequence[Path]) -> "list[ComparedRun]":
-        """Read all run directories; each gets as much of its path as distinguishes it."""
-        runs = list(map(cls.read, folders))
-        for parts in range(2, MOST_PARTS + 1):
-            alike = Counter(label for _folder, label in {(run.folder, run.label) for run in runs})
-            runs = [
-                replace(run, label="/".join(run.folder.absolute().parts[-parts:]))
-                if alike[run.label] > 1
-                else run
-                for run in runs
-            ]
-        return runs
+        """Read all run directories; of several with one name each has its path below their common folder."""
+        runs, above = list(map(cls.read, folders)), commonpath(folder.absolute() for folder in folders)
+        names = Counter(label for _folder, label in {(run.folder, run.label) for run in runs})
+        return [
+            replace(run, label=relpath(run.folder, above)) if names[run.label] > 1 else run for run in runs
+        ]
 
     @classmethod
     def read(cls, folder: Path) -> "ComparedRun":
@@ -61,10 +54,8 @@ class ComparedRun:
             run = load_run(folder)
         except FileProblem as problem:
             return cls(label=folder.name, folder=folder, problem=str(problem).replace(f"{folder}/", ""))
-        facts = facts_of(run)
         return cls(
-            label=folder.name, folder=folder, run=run, card=card_of(run),
-            throttled_share=facts.throttled_share, throttles=facts.run_throttles,
+            label=folder.name, folder=folder, run=run, card=card_of(run), facts=facts_of(run),
             summary=read_summary(folder) if run.manifest is not None else None,
         )  # fmt: skip
 
@@ -75,7 +66,7 @@ class ComparedRun:
 
     @property
     def throttled(self) -> bool:
-        return self.valid and self.throttles > 0
+        return self.valid and self.facts is not None and self.facts.run_throttles > 0
 
     @property
     def tone(self) -> Tone:
@@ -117,6 +108,9 @@ def comparison_answer(runs: Sequence[ComparedRun], out_dir: Path) -> Answer:
     surprises = sum(card.surprise for card in stated)
     expected = "as their scenarios expect" if len(stated) > 1 else "as its scenario expects"
     remark = f"{len(stated) - surprises} of {len(stated)} {expected}" if surprises else f"all {expected}"
+    if silent := len(cards) - len(stated):
+        held = f"{len(stated) - surprises} of {len(stated)} {expected}"
+        remark = f"{held}; {silent} {'expects' if silent == 1 else 'expect'} nothing"
     return Answer(
         title=f"{some(len(runs), 'run')} side by side",
         label=f"{some(len(invalid), 'run')} not valid" if invalid else calm,
@@ -143,7 +137,7 @@ def sentence_of(runs: Sequence[ComparedRun]) -> str:
     by_what = []
     for each in throttled:
         assert each.run is not None, "a run that cannot be read is not valid"
-        verdict, share = each.run.diagnosis.verdict, each.throttled_share
+        verdict, share = each.run.diagnosis.verdict, each.facts.throttled_share if each.facts else None
         of_all = f" ({percent(share)})" if share is not None else ""
         by_what.append(f"{each.label} by {limit_of(verdict.constraint, verdict.resource)}{of_all}")
     words = {
@@ -185,9 +179,7 @@ def _numbers(runs: Sequence[ComparedRun]) -> Section:
     wrong = (
         f"{compared.label}: wrong reads: {reads}."
         for compared in runs
-        if compared.run
-        and compared.run.manifest
-        and (reads := counts.wrong_reads(compared.run.manifest.counted))
+        if compared.run and compared.run.manifest and (reads := wrong_reads(compared.run.manifest.counted))
     )
     table = Table(title="Every measure that one of the runs has", rows=tuple(_rows(runs)))
     return Section(id="numbers", title="Side by side", short="Numbers", wrong=tuple(wrong), tables=(table,))

@@ -7,18 +7,31 @@ Nothing is coloured, and no bar moves, where there is no terminal or NO_COLOR is
 """
 
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import click
 import orjson
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.segment import Segment
 from rich.text import Text
 
 from keyheat.masking import plain, plain_json, short_path
+from keyheat.numbers import span, whole
+from keyheat.runs.progress import LaunchProgress
 from keyheat.show.answer import plain_value
 
 
@@ -41,36 +54,29 @@ bars = PlainConsole(stderr=True)
 """Progress."""
 
 
-@dataclass(slots=True)
-class _Manner:
-    """The output mode of the running verb."""
-
-    quiet: bool = False
-    as_json: bool = False
-
-    def take(self) -> None:
-        """Apply the mode: with JSON, stdout has nothing else."""
-        out.quiet, bars.quiet = self.quiet or self.as_json, self.quiet
+_mode = {"quiet": False, "as_json": False}
+"""The output mode of the running verb."""
 
 
-_manner = _Manner()
+def _set_mode(**mode: bool) -> None:
+    """Change the mode: with JSON, stdout has nothing else."""
+    _mode.update(mode)
+    out.quiet, bars.quiet = any(_mode.values()), _mode["quiet"]
 
 
 def be_quiet(quiet: bool) -> None:
     """Print problems only, or everything again; requested JSON is always printed."""
-    _manner.quiet = quiet
-    _manner.take()
+    _set_mode(quiet=quiet)
 
 
 def speak_json(as_json: bool) -> None:
     """Switch answers to JSON, or back to text."""
-    _manner.as_json = as_json
-    _manner.take()
+    _set_mode(as_json=as_json)
 
 
 def in_words() -> bool:
     """Whether answers are for a person."""
-    return not _manner.as_json
+    return not _mode["as_json"]
 
 
 def print_json(content: object) -> None:
@@ -92,3 +98,169 @@ def confirmed(question: str) -> bool:
 def strong(before: str, path: Path) -> Text:
     """Text followed by a path in bold."""
     return Text.assemble(before, (short_path(path), "bold"))
+
+
+PHASES = {
+    "starting": "starting",
+    "preparing": "preparing the table",
+    "aligning": "waiting for the next minute to begin",
+    "loading": "loading",
+    "simulating": "simulating",
+    "collecting": "asking CloudWatch what it counted",
+    "analyzing": "labelling throttles, writing the report",
+    "cleaning": "deleting the items of the run",
+    "deleting": "deleting what the run made",
+    "done": "done",
+}
+"""What a run does in each of its phases, in words."""
+NAMED = TextColumn("{task.fields[name]:<12}", markup=False)
+WORDS = TextColumn("{task.description}", markup=False)
+SPINNER = (SpinnerColumn(), WORDS)
+SAID_EVERY_S = 30.0  # where there is no terminal
+Thing = TypeVar("Thing")
+
+
+class Bar:
+    """Shows a task from the beginning of a `with` block to its end; without a terminal, its `line`.
+
+    A bar `beside` another one is a row of that.
+    """
+
+    def __init__(
+        self, console: Console, what: str, *columns: ProgressColumn, total: float | None = 1.0,
+        line: str | None = None, beside: "Bar | None" = None, **fields: Any,
+    ) -> None:  # fmt: skip
+        self._console, self._line = console, line
+        columns = columns or (BarColumn(), WORDS)
+        alone = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._bar: Progress = alone if beside is None else beside._bar
+        self._task = self._bar.add_task(what, total=total, **fields)
+
+    def __enter__(self) -> Self:
+        if self._line is not None and not self._console.is_terminal:
+            self._console.print(self._line)
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._bar.stop()
+
+    def show(self, completed: float, words: str) -> None:
+        """Draw how much is done, of the total."""
+        self._bar.update(self._task, completed=completed, description=words)
+
+
+def working(what: str, console: Console) -> Bar:
+    """Show a moving bar during a step of unknown length."""
+    return Bar(console, what, *SPINNER, TimeElapsedColumn(), total=None)
+
+
+def counted(things: Iterable[Thing], total: int, what: str, console: Console) -> Iterator[Thing]:
+    """Iterate with a progress bar; without a terminal, print one line first."""
+    columns = (WORDS, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(console, what, *columns, total=total, line=f"{total:,} {what}") as bar:
+        for number, thing in enumerate(things, start=1):
+            yield thing
+            bar.show(number, what)
+
+
+class Simulating(Bar):
+    """A bar over the seconds that are simulated."""
+
+    def __init__(self, name: str, duration_s: float, console: Console) -> None:
+        line = f"{name}: simulating {span(duration_s)}"
+        super().__init__(console, "simulating", NAMED, BarColumn(), WORDS, line=line, name=name)
+        self._duration_s = duration_s
+
+    def simulated(self, part: float) -> None:
+        """Draw how much of the run is simulated, from 0 to 1."""
+        self.show(part, f"{span(part * self._duration_s)} of {span(self._duration_s)}")
+
+
+class Trying(Bar):
+    """A bar over each number that a search tries."""
+
+    def __init__(self, what: str, console: Console) -> None:
+        super().__init__(console, what, WORDS, BarColumn(), line=f"{what}: simulating")
+        self._what, self._words, self._tried = what, what, 0
+
+    def trying(self, value: float) -> None:
+        """Begin with another number."""
+        self._tried += 1
+        self._words = f"{self._what}, trying {whole(value)} (number {self._tried})"
+        self.simulated(0.0)
+
+    def simulated(self, part: float) -> None:
+        """Draw how much of its simulation is done, from 0 to 1."""
+        self.show(part, self._words)
+
+
+class Countdown(Bar):
+    """A countdown line; without a terminal, a line now and then."""
+
+    def __init__(self, console: Console, first: str = "asking CloudWatch") -> None:
+        super().__init__(console, first, *SPINNER, total=None)
+        self._last: tuple[str, float] | None = None
+
+    def count(self, what: str, left_s: float) -> None:
+        """Draw what is waited for, and how many seconds are left at most."""
+        if self._console.is_terminal:
+            self.show(0, f"{what}: {left_s:.0f} s")
+        elif self._last is None or what != self._last[0] or left_s <= self._last[1] - SAID_EVERY_S:
+            self._console.print(f"{what}: at most {left_s:.0f} s")
+            self._last = (what, left_s)
+
+
+class SecondsLeft(ProgressColumn):
+    """Seconds left until `until_s`, counted down on the given clock."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def render(self, task: Task) -> Text:
+        """Seconds until the task's `until_s`; empty without one."""
+        until_s = task.fields["until_s"]
+        return Text("" if until_s is None else f"{max(0.0, until_s - self._clock()):.0f} s")
+
+
+class LoadBar(Bar):
+    """A progress bar over one load, with what was accepted and throttled in the last second.
+
+    Where there is no terminal, one line for each phase. `place` is the run's number within a series, and how
+    many there are. A load beside others is a row of `beside`.
+    """
+
+    def __init__(
+        self, name: str, duration_s: float, console: Console, clock: Callable[[], float] = time.time,
+        place: tuple[int, int] | None = None, beside: "LoadBar | None" = None,
+    ) -> None:  # fmt: skip
+        number = f"run {place[0]} of {place[1]}" if place is not None else ""
+        super().__init__(
+            console, PHASES["starting"], NAMED, TextColumn("{task.fields[number]}"), BarColumn(), WORDS,
+            SecondsLeft(clock), total=duration_s, line=f"{name}: {number}" if number else None,
+            beside=beside, name=name, number=number, until_s=None,
+        )  # fmt: skip
+        self._name, self._clock, self._phase = name, clock, "starting"
+
+    def load(self, now: LaunchProgress) -> None:
+        """Draw the state that the load reports."""
+        if now.phase != self._phase:
+            self._phase = now.phase
+            self._enter(PHASES.get(now.phase, now.phase), now.left_s)
+        for line in now.lines:
+            self._console.print(line)
+        if now.phase != "loading":
+            return
+        words = f"{now.elapsed_s:3.0f} s  {whole(now.accepted_per_s):>6}/s accepted"
+        words += f"  {whole(now.throttled_per_s):>6}/s throttled"
+        words += f"  {whole(now.errors_per_s)}/s failed" if now.errors_per_s else ""
+        self.show(now.elapsed_s, words)
+
+    def _enter(self, words: str, left_s: float | None) -> None:
+        """Show a new phase, with a countdown if it waits for a minute boundary."""
+        until_s = None if left_s is None else self._clock() + left_s
+        self._bar.update(self._task, description=words, until_s=until_s)
+        if not self._console.is_terminal and self._phase != "done":
+            at_most = "" if left_s is None else f", about {left_s:.0f} s"
+            self._console.print(f"{self._name}: {words}{at_most}")

@@ -1,23 +1,18 @@
 """The diagnosis of a table that somebody else loads, as an answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from keyheat.analysis.advice.commands import (
-    command_of,
-    insights_command,
-    needs_accesses,
-    scaling_command,
-)  # fmt: skip
+from keyheat.analysis.advice.commands import command_of, insights_command, needs_accesses, scaling_command
 from keyheat.analysis.advice.more_evidence import account_command, file_commands
-from keyheat.analysis.facts import Facts, facts_of
+from keyheat.analysis.facts import Facts, facts_of, indexes_beyond
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.table import CREATED_LATER
 from keyheat.masking import typed
-from keyheat.numbers import a_month, some, units
-from keyheat.runs.formats import Cure, Recommendation, Verdict, Window, diagnosis_json
+from keyheat.numbers import a_month, some, whole
+from keyheat.runs.formats import Recommendation, Verdict, Window, diagnosis_json
 from keyheat.show.advice import (
     BY_FORMULA,
     can_be_tried,
@@ -31,9 +26,9 @@ from keyheat.show.advice import (
 )  # fmt: skip
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.changes import changed_rows, changed_words, not_held
-from keyheat.show.questions import first_facts
+from keyheat.show.run import first_facts
 from keyheat.show.verdict import MOST_KEYS, in_two_words, tone_of, verdict_sentence
-from keyheat.words import capital_first, enumerated, index_of, key_name, title_of, whose
+from keyheat.words import capital_first, enumerated, index_of, key_name, whose
 
 
 def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
@@ -67,7 +62,7 @@ def _lacks_evidence(diagnosed: DiagnosedTable) -> bool:
 
 def page_of(diagnosed: DiagnosedTable, generated_at: datetime) -> str:
     """The report of the table, whose first screen says what the terminal says."""
-    from keyheat.show.html import html_of
+    from keyheat.show.render import html_of
     from keyheat.show.report import report_answer
 
     whole, short = report_answer(diagnosed.run), diagnosis_answer(diagnosed)
@@ -127,15 +122,15 @@ def _answers(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
             yield fact
         if fact.id == "bad":
             yield from _which_key(diagnosed, facts)
-            yield from _indexes(diagnosed)
+            yield from _indexes(diagnosed, facts)
             if (changes := diagnosed.changes) is not None:
                 unknown = tuple(filter(None, [not_held(changes)]))
                 value = changed_words(changes)
                 yield Fact(id="changed", name="What changed", value=value, beside=unknown)
 
 
-def _indexes(diagnosed: DiagnosedTable) -> Iterator[Fact]:
-    """The indexes that are no part of the trouble, where CloudWatch counts no throttle of theirs."""
+def _indexes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
+    """The indexes of which CloudWatch counts no throttle, and those that will throttle after a cure."""
     tracks = diagnosed.run.arranged.tracks if diagnosed.run.arranged else ()
     counted = {track.index: 0.0 for track in tracks if track.index and track.events is not None}
     for track in tracks:
@@ -143,7 +138,13 @@ def _indexes(diagnosed: DiagnosedTable) -> Iterator[Fact]:
             counted[track.index] += sum((track.events or {}).values())
     calm = [index for index, events in counted.items() if not events]
     if calm and diagnosed.run.diagnosis.labels:
-        yield Fact(id="indexes", name="Indexes", value=f"No throttle events of {', '.join(map(str, calm))}")
+        beyond = tuple(
+            f"{name} has {whole(has)} WCU/s, and takes {whole(takes)} of that demand: once its burst and "
+            "write buffer are spent, it throttles every write, so raise it as well"
+            for name, takes, has in indexes_beyond(diagnosed.run, facts)
+        )
+        value = f"No throttle events of {', '.join(map(str, calm))}"
+        yield Fact(id="indexes", name="Indexes", value=value, beside=beyond)
 
 
 def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator[Fact]:
@@ -226,13 +227,12 @@ def _cure_command(diagnosed: DiagnosedTable) -> str | None:
     diagnosis = diagnosed.run.diagnosis
     if cure_of(diagnosis) is None or diagnosis.verdict.constraint == "none":
         return None
-    simulated = diagnosis.cure
-    cure = _only_step(simulated, diagnosis.recommendations) if simulated else first_cure(diagnosis)
+    steps = diagnosis.cure.steps if diagnosis.cure else tuple(filter(None, [first_cure(diagnosis)]))
     command = None
-    if cure is not None and _needs_scaling(diagnosed, cure.action):
+    if len(steps) == 1 and _needs_scaling(diagnosed, steps[0].action):
         return scaling_command(diagnosed.table, diagnosed.options)
-    if cure is not None and not cures_now(diagnosis):
-        command = command_of(cure, diagnosed.table, diagnosed.options, diagnosed.scaled)
+    if len(steps) == 1 and not cures_now(diagnosis):
+        command = command_of(steps[0], diagnosed.table, diagnosed.options, diagnosed.scaled)
     return command or _fix_command(diagnosed)
 
 
@@ -251,23 +251,12 @@ def _fix_command(diagnosed: DiagnosedTable) -> str | None:
     return f"keyheat fix {typed(diagnosed.folder)}"
 
 
-def _only_step(cure: Cure, advice: Sequence[Recommendation]) -> Recommendation | None:
-    """The advice that a simulated cure of one step takes, with its number; None of several steps."""
-    step = cure.steps[0]
-    alike = (option for option in advice if (option.action, option.resource) == (step.action, step.resource))
-    if len(cure.steps) > 1 or (option := next(alike, None)) is None:
-        return None
-    return option.model_copy(update={"units": step.units, "max_units": step.max_units})
-
-
 def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fact:
     """What eases it now: in words, as a command to paste, with what a month costs before and after."""
     bill, price, value = now.bill, "", capital_first(in_short(now))
     if bill is not None:
         before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
         price = f"{before} → {after} a month ({bill.prices})"
-    if now.units and now.direction:
-        value = f"{title_of(now.action, now.resource)} to {units(now.units, now.direction)}"
     if now.action == "back_off" and facts.hot_key is not None:
         keys = (facts.hot_key, *facts.hot_beside)[:MOST_KEYS]
         name = enumerated([key_name(key.key, key.shown) for key in keys])

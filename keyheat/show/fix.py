@@ -26,8 +26,9 @@ from keyheat.runfiles import REPORT
 from keyheat.runs.formats import Label
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import FieldChange
-from keyheat.show.answer import Answer, Table, Tone
-from keyheat.show.questions import throttled_words
+from keyheat.show.answer import Answer, Figure, Table, Tone
+from keyheat.show.charts import LIGHT, coarser, compact, figure, width_for
+from keyheat.show.run import throttled_words
 from keyheat.show.verdict import in_two_words, target_words, tone_of
 from keyheat.terms import P50, P99, SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import index_of, limit_words, title_of
@@ -177,12 +178,9 @@ def _not_replayed(fix: Fix) -> Iterator[str]:
 def _accepted(fix: Fix) -> str:
     """Accepted units of the throttled direction, before and after."""
     direction = fix.proof.limit[2]
-    before, after = (
-        _values(side, lambda run: getattr(run.measured, direction).units_per_s) for side in fix.sides
-    )
-    unit = UNITS[direction]
-    first, then = (rate(middle(values) if values else None, unit) for values in (before, after))
-    return f"{first} → {then} accepted{_with_indexes(fix)}"
+    sides = (_values(side, lambda run: getattr(run.measured, direction).units_per_s) for side in fix.sides)
+    rates = (rate(middle(values) if values else None, UNITS[direction]) for values in sides)
+    return f"{' → '.join(rates)} accepted{_with_indexes(fix)}"
 
 
 def _with_indexes(fix: Fix) -> str:
@@ -259,3 +257,29 @@ def warnings_of(fix: Fix) -> Iterator[str]:
     scale = fix.proof.before[0].manifest.scale if fix.proof.before else 1.0
     if scale != 1:
         yield f"Every rate limit is at scale {scale:g}; capacities and dollars are those of scale 1."
+
+
+def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
+    """Throttles per second of the first run of each side; nothing if a side has no run."""
+    if not all(sides):
+        return
+    import plotly.graph_objects as go
+
+    traces, most = [], []
+    looks = (("before", "muted", "dash"), ("after", "good", "solid"))
+    for (name, role, dash), side in zip(looks, sides, strict=True):
+        traffic = side[0].measured
+        write, read = traffic.write.by_second, traffic.read.by_second
+        throttled = (write["throttled"] + read["throttled"]).reset_index(drop=True)
+        width_s = width_for(len(throttled), 600)
+        means = coarser(throttled.to_frame(), width_s)["throttled"]
+        line = go.Scatter(
+            name=name, x0=0, dx=width_s, y=compact([*means, *means[-1:]]), mode="lines",
+            line={"color": LIGHT[role], "width": 2, "shape": "hv", "dash": dash},
+            hovertemplate=f"after %{{x:,}} s: %{{y:,}} a second, {name}<extra></extra>",
+        )  # fmt: skip
+        traces.append(line)
+        most.append(rate(float(throttled.max()), "throttles"))
+    chart = figure(traces, 250, "throttles per second", xaxis={"ticksuffix": " s"})
+    summary = f"At most {most[0]} before, {most[1]} after."
+    yield Figure(title="Throttles over time", summary=summary, figure=chart)

@@ -1,18 +1,21 @@
-"""The history as answers: all sessions, one session, and trends of measures."""
+"""What was run so far, as answers: all sessions, one session, trends of measures, all runs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from keyheat.analysis.found import FoundRun, UnreadPlace
 from keyheat.masking import short_path
 from keyheat.numbers import NOTHING, measured, percent, some, span
 from keyheat.regression.history import Session, StoredRun, Trend
 from keyheat.regression.outcome import SessionOutcome
-from keyheat.regression.phrases import relative, value
-from keyheat.show.answer import Answer, Fact, Figure, Table
+from keyheat.regression.phrases import label_words, relative, value
+from keyheat.runfiles import REPORT
+from keyheat.show.answer import Answer, Fact, Figure, Table, link_to
 from keyheat.show.regression import outcome_answer
-from keyheat.show.verdict import in_two_words
+from keyheat.show.verdict import in_two_words, sureness, target_words
 
 FORMAT: Final = "keyheat.history/1"
 MOST_DRAWN: Final = 24  # trends on a page, those that changed first
@@ -41,11 +44,7 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
             for session in sessions
             if session.verdict is None
         ),
-        data={
-            "format": FORMAT,
-            "history": str(file),
-            "sessions": [session.model_dump(mode="json") for session in sessions],
-        },
+        data={"format": FORMAT, "history": file, "sessions": sessions},
     )
 
 
@@ -75,9 +74,8 @@ def session_answer(
         tables=(Table(title="Runs", rows=tuple(rows)),) if rows else (),
         notes=tuple(run.folder_url for run in runs),
         data={
-            "format": FORMAT, "history": str(file), "session": session.model_dump(mode="json"),
+            "format": FORMAT, "history": file, "session": session, "runs": runs,
             "outcome": whole.data if outcome is not None else None,
-            "runs": [run.model_dump(mode="json") for run in runs],
         },
     )  # fmt: skip
 
@@ -149,28 +147,32 @@ def _changes(trend: Trend) -> Iterator[str]:
 
 def _figure(trend: Trend) -> Figure:
     """The medians of all sessions, the levels between changes, regressions marked."""
-    from keyheat.show.charts.base import figure
-    from keyheat.show.style import LIGHT
+    import plotly.graph_objects as go
 
-    drawn = figure(220)
-    drawn.add_scatter(
+    from keyheat.show.charts import LIGHT, figure
+
+    medians = go.Scatter(
         x=trend.sessions, y=trend.values, mode="lines+markers", name="median of the runs",
         line={"color": LIGHT["accent"], "width": 1.5}, marker={"size": 5},
     )  # fmt: skip
     bad = [(x, y) for x, y in zip(trend.sessions, trend.values, strict=True) if x in trend.regressed]
-    if bad:
-        drawn.add_scatter(
-            x=[x for x, _ in bad], y=[y for _, y in bad], mode="markers", name="regressed",
-            marker={"color": LIGHT["failed"], "size": 10, "symbol": "x"},
-        )  # fmt: skip
+    regressed = go.Scatter(
+        x=[x for x, _ in bad], y=[y for _, y in bad], mode="markers", name="regressed",
+        marker={"color": LIGHT["failed"], "size": 10, "symbol": "x"},
+    )  # fmt: skip
+    drawn = figure([medians, *([regressed] if bad else [])], 220, xaxis={"title": {"text": "session"}})
     for change in trend.changes:
         drawn.add_vline(
             x=trend.sessions[change.index] - 0.5, line={"color": LIGHT["ceiling"], "dash": "dash"}
         )
-    drawn.update_xaxes(title_text="session")
-    drawn.update_yaxes(rangemode="tozero")
-    changes = " ".join(f"{line}." for line in _changes(trend)) or "It did not change."
+    changes = " ".join(f"{line}." for line in _changes(trend)) or _unchanged(trend)
     return Figure(title=f"{trend.case}: {trend.measure.name}", summary=changes, figure=drawn)
+
+
+def _unchanged(trend: Trend) -> str:
+    return (
+        "It did not change." if len(set(trend.values)) == 1 else "No lasting change of its level is certain."
+    )
 
 
 def _data(trend: Trend) -> dict[str, Any]:
@@ -182,3 +184,68 @@ def _data(trend: Trend) -> dict[str, Any]:
             for change in trend.changes
         ],
     }  # fmt: skip
+
+
+NAME: Final = "runs.html"
+RUNS_FORMAT: Final = "keyheat.index/1"
+NUMBERS: Final = {
+    "accepted_units_per_s.write": ("WCU/s", measured),
+    "accepted_units_per_s.read": ("RCU/s", measured),
+    "throttle_share": ("throttled", percent),
+    "p99_ms": ("p99, ms", measured),
+}
+"""Measures of the table, with their heads."""
+FIRST_STEPS: Final = ("keyheat simulate hotkey", "keyheat demo")
+
+
+def runs_answer(
+    runs: Sequence[FoundRun], problems: Sequence[UnreadPlace], searched: Sequence[Path], folder: Path
+) -> Answer:
+    """The runs, the newest first; links of the page are relative to `folder`, where it stands."""
+    runs = sorted(runs, key=lambda run: -run.started_s)
+    where = ", ".join(map(short_path, searched))
+    scenarios = some(len({run.scenario for run in runs}), "scenario")
+    measures = [name for name in NUMBERS if any(_measure(run, name) is not None for run in runs)]
+    table = Table(
+        title="Runs", rows=tuple(_cells(run, measures) for run in runs), sortable=True,
+        links=tuple(link_to(run.folder / REPORT, folder) if run.report else None for run in runs),
+    )  # fmt: skip
+    return Answer(
+        title="All runs",
+        tone="neutral",
+        sentence=f"{some(len(runs), 'run')} of {scenarios}." if runs else f"No run yet in {where}.",
+        context=where,
+        tables=(table,) if runs else (),
+        notes=tuple(f"Not read: {short_path(problem.folder)}: {problem.why}" for problem in problems),
+        commands=() if runs else FIRST_STEPS,
+        data={"format": RUNS_FORMAT, "runs": runs, "problems": problems},
+    )
+
+
+def _cells(run: FoundRun, measures: Sequence[str]) -> dict[str, str]:
+    lasted = NOTHING if run.duration_s is None else f"{run.duration_s:,.0f}"
+    return {
+        "started, UTC": f"{datetime.fromtimestamp(run.started_s, UTC):%Y-%m-%d %H:%M}",
+        "scenario": " · ".join(filter(None, (run.scenario, run.question))),
+        "target": " · ".join(filter(None, (target_words(run.target), run.table))),
+        "verdict": " · ".join(filter(None, _run_verdict(run))),
+        "confidence": sureness(run.summary) if run.summary else NOTHING,
+        **{NUMBERS[name][0]: NUMBERS[name][1](_measure(run, name)) for name in measures},
+        "lasted, s": lasted,
+        "directory": short_path(run.folder),
+    }  # fmt: skip
+
+
+def _run_verdict(run: FoundRun) -> Iterator[str]:
+    """Verdict, limited resources and broken thresholds, or the state of an unfinished run."""
+    if (summary := run.summary) is None:
+        yield run.state.capitalize()
+        return
+    yield in_two_words(summary, on_burst=summary.on_burst, throttles=summary.throttled or 0)
+    limited = f"{summary.resource} {summary.direction}s" if summary.resource and summary.direction else ""
+    yield ", ".join(map(label_words, summary.labels)) if len(summary.labels) > 1 else limited
+    yield f"broken: {'; '.join(summary.broken)}" if summary.broken else ""
+
+
+def _measure(run: FoundRun, name: str) -> float | None:
+    return run.summary.measures.get(name) if run.summary else None

@@ -215,13 +215,8 @@ def _limit(given: GivenCapacity, direction: Direction, scale: float) -> str:
 
 
 def _data(plan: ScenarioPlan, warnings: list[str]) -> dict[str, Any]:
-    """The plan for programs; `load` has the rate at the breakpoints of the shape.
-
-    `sent` has what the load test sends; `hot_key` is by the scenario's numbers alone.
-    """
+    """The plan for programs; `hot_key` is by the scenario's numbers alone."""
     load, sent = plan.scenario.load, plan.sent
-    shape = load.rate_shape() if load.arrivals != "trace" else None
-    corners = () if shape is None else [(at_s, shape.rate(at_s)) for at_s in sorted({*shape.breakpoints})]
     sides = () if sent is None else sent.sides.items()
     of_sides = [
         {"side": side, "units": totals.demand(load.duration_s), "hottest_partition": totals.hottest}
@@ -230,7 +225,6 @@ def _data(plan: ScenarioPlan, warnings: list[str]) -> dict[str, Any]:
     return {
         "scenario": plan.scenario.name, "duration_s": load.duration_s, "unit": load.target_unit,
         "target": plan.target, "hot_key": plan.hot_key,
-        "load": [{"at_s": at_s, "per_s": per_s} for at_s, per_s in corners],
         "sent": None if sent is None else {"operations": sent.operations, "sides": of_sides},
         "foretold": plan.foretold, "dollars": plan.bill.dollars, "bill": plan.bill,
         "quotas": plan.quotas, "over_quota": plan.over_quota, "scale": plan.scale, "region": plan.region,

@@ -13,7 +13,13 @@ from keyheat.words import Direction, capital
 
 def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
     """All warnings before a run, the most serious first."""
-    yield from warnings_of_design(plan)
+    yield from (f"Over quota: {sentence}." for sentence in plan.over_quota)
+    yield from map(foretold_sentence, plan.foretold)
+    if plan.sent is None:
+        yield from _guessed(plan)
+    yield from _unscaled_indexes(plan.scenario.table)
+    yield from _unscaled_copies(plan.scenario.table)
+    yield from plan.assumed
     yield from _money(plan)
     if scaled := scaled_fields(plan.scenario):
         yield (
@@ -27,17 +33,6 @@ def warnings_of(plan: ScenarioPlan) -> Iterator[str]:
         )
     if plan.scale != 1:
         yield f"At scale {plan.scale:g} the local table multiplies every limit by it."
-
-
-def warnings_of_design(plan: ScenarioPlan) -> Iterator[str]:
-    """Warnings about the table and its load, on any target."""
-    yield from (f"Over quota: {sentence}." for sentence in plan.over_quota)
-    yield from map(foretold_sentence, plan.foretold)
-    if plan.sent is None:
-        yield from _guessed(plan)
-    yield from _unscaled_indexes(plan.scenario.table)
-    yield from _unscaled_copies(plan.scenario.table)
-    yield from plan.assumed
 
 
 def _unscaled_indexes(table: TableSpec) -> Iterator[str]:

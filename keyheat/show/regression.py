@@ -1,13 +1,14 @@
-"""A session of a suite as an answer: verdict, failed gates, then each case with its runs."""
+"""A session of a suite as an answer: verdict, failed gates, then each case with its runs; and its files."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import NOTHING, some, span
-from keyheat.regression.exports import content
+from keyheat.regression.exports import content, write_summary
 from keyheat.regression.outcome import (
     GOOD,
     CaseMade,
@@ -27,7 +28,9 @@ from keyheat.regression.phrases import (
     label_words,
     value,
 )
+from keyheat.runfiles import DIAGNOSIS, FILES, CannotWrite, FileProblem, write_text
 from keyheat.show.answer import Answer, Fact, Figure, Section, Table, link_to
+from keyheat.show.render import html_of, markdown_of, save
 from keyheat.words import capital
 
 MOST: Final = 20  # gates that are named, and reasons
@@ -166,15 +169,13 @@ def _link(run: RunMade, folder: Path | None) -> str | None:
 
 def _intervals(findings: Sequence[GateFinding]) -> Figure:
     """Changes with intervals, in units of the least effect; worse is left for every measure."""
-    from keyheat.show.charts.base import figure, lay_out, named_rows, safe
-    from keyheat.show.style import LIGHT
+    import plotly.graph_objects as go
+
+    from keyheat.show.charts import LIGHT, figure, named_rows, safe
 
     colours = {"worse": "failed", "missing": "failed", "better": "good", "same": "accent"}
     places, notes, rows = named_rows([f"{finding.case}: {finding.gate.measure}" for finding in findings])
-    drawn = figure(120 + 44 * len(findings))
-    lay_out(drawn, annotations=notes)
-    drawn.add_vrect(x0=-1, x1=1, fillcolor=LIGHT["soft"], line_width=0, layer="below")
-    drawn.add_vline(x=0, line={"color": LIGHT["muted"], "width": 1})
+    traces = []
     for position, finding in zip(places, findings, strict=True):
         way = -1.0 if MEASURES[finding.gate.measure].better == "lower" else 1.0
         low, at, high = (  # in least effects, negative if worse, at the edge if beyond it
@@ -182,18 +183,134 @@ def _intervals(findings: Sequence[GateFinding]) -> Figure:
             for end in (finding.low, finding.change, finding.high)
         )
         colour = LIGHT[colours.get(finding.decision, "ceiling")]
-        drawn.add_scatter(
+        interval = go.Scatter(
             x=[low, at, high], y=[position] * 3, mode="lines+markers", showlegend=False,
             line={"color": colour, "width": 3}, marker={"color": colour, "size": [0, 10, 0]},
             hovertemplate=f"{safe(finding.gate.measure)}: {change_phrase(finding)}<extra></extra>",
         )  # fmt: skip
-    drawn.update_yaxes(rows)
-    drawn.update_xaxes(
-        range=[-FAR - 0.2, FAR + 0.2], tickvals=[-3, 0, 3], ticktext=["← worse", "no change", "better →"]
-    )
+        traces.append(interval)
+    ends, texts = [-FAR - 0.2, FAR + 0.2], ["← worse", "no change", "better →"]
+    drawn = figure(
+        traces, 120 + 44 * len(findings), annotations=notes, yaxis=rows,
+        xaxis={"range": ends, "tickvals": [-3, 0, 3], "ticktext": texts},
+    )  # fmt: skip
+    drawn.add_vrect(x0=-1, x1=1, fillcolor=LIGHT["soft"], line_width=0, layer="below")
+    drawn.add_vline(x=0, line={"color": LIGHT["muted"], "width": 1})
     return Figure(
         title="How much each gate changed",
         summary="Left is worse, whichever way a measure goes. In the band a change is too small to matter; "
         "the band is as wide for every gate, and a bar is the interval that holds the change.",
         figure=drawn,
     )
+
+
+PAGE: Final = "regression.html"
+SUMMARY: Final = "regression.json"
+EXPORTS: Final = (".xml", ".md")
+Writer = Callable[[Path, SessionOutcome], object]
+
+
+def check_exports(files: Sequence[Path]) -> None:
+    """Raise `ValueError` before any load if an export cannot be written."""
+    problems = [f"{path} is a folder; an export is a file" for path in files if path.is_dir()]
+    problems += [
+        f"--export {path}: end the name with .xml (JUnit) or .md, or use github"
+        for path in files
+        if path.suffix not in EXPORTS
+    ]
+    if problems:
+        raise ValueError("\n".join(problems))
+
+
+def write_session(
+    outcome: SessionOutcome, exports: Sequence[Path], step_summary: Path | None = None
+) -> SessionOutcome:
+    """Write every file; return the outcome with problems and reports, which later files include.
+
+    A failed file changes no verdict. A session that did not start has no folder, so exports alone.
+    """
+    files = list(exports)
+    if outcome.verdict != "not_compared":
+        folder = Path(outcome.folder)
+        outcome = _with_reports(outcome, folder)
+        files = [folder / PAGE, *exports, folder / SUMMARY]
+    if step_summary is not None:
+        outcome = _attempt(_append_comment, step_summary, outcome)
+    for path in sorted(files, key=lambda path: [*WRITERS].index(path.suffix)):
+        outcome = _attempt(WRITERS[path.suffix], path, outcome)
+    return outcome
+
+
+def comment(outcome: SessionOutcome) -> str:
+    """The outcome for a pull request; the first line names the suite, so that a comment can be replaced."""
+    suite = re.sub("[^A-Za-z0-9_.-]", "-", outcome.suite)
+    return f"<!-- keyheat regress {suite} -->\n{markdown_of(outcome_answer(outcome))}"
+
+
+def _attempt(write: Writer, path: Path, outcome: SessionOutcome) -> SessionOutcome:
+    try:
+        write(path, outcome)
+    except (FileProblem, OSError, ValueError) as problem:
+        return outcome.model_copy(update={"problems": (*outcome.problems, str(problem))})
+    return outcome
+
+
+def _with_reports(outcome: SessionOutcome, folder: Path) -> SessionOutcome:
+    """Write report.html for failed cases, invalid runs and broken thresholds.
+
+    The other runs have all their files; `keyheat report` writes their pages.
+    """
+    from keyheat.show.report import write_report
+
+    failed, problems = {finding.case for finding in outcome.failed}, list[str]()
+
+    def reported(run: RunMade) -> RunMade:
+        calm = run.valid and not run.broken and run.case not in failed
+        if calm or run.report is not None or (run_folder := _folder_of(run, folder)) is None:
+            return run
+        try:
+            report = write_report(run_folder, outcome.ended_at)
+        except FileProblem as problem:
+            problems.append(str(problem))
+            return run
+        return run.model_copy(update={"report": report.as_uri()})
+
+    cases = tuple(
+        case.model_copy(
+            update={"before": tuple(map(reported, case.before)), "after": tuple(map(reported, case.after))}
+        )
+        for case in outcome.cases
+    )
+    return outcome.model_copy(update={"cases": cases, "problems": (*outcome.problems, *problems)})
+
+
+def _folder_of(run: RunMade, session: Path) -> Path | None:
+    """The run's directory, if it belongs to this session and has a diagnosis."""
+    parts = urlsplit(run.url)
+    folder = Path(unquote(parts.path))
+    ours = parts.scheme == "file" and folder.is_relative_to(session.absolute())
+    return folder if ours and (folder / FILES[DIAGNOSIS]).exists() else None
+
+
+def _append_comment(path: Path, outcome: SessionOutcome) -> None:
+    """Append to the step's summary, which other commands also write."""
+    try:
+        with path.open("ab") as file:
+            file.write(comment(outcome).encode())
+    except OSError as error:
+        why = error.strerror or error
+        raise CannotWrite(f"cannot write the step's summary {path}: {why}") from error
+
+
+def _write_junit(path: Path, outcome: SessionOutcome) -> None:
+    from keyheat.regression.exports import write_junit
+
+    write_junit(path, outcome)
+
+
+WRITERS: Final[Mapping[str, Writer]] = {
+    ".html": lambda path, of: save(path, html_of(outcome_answer(of, path.parent), of.ended_at)),
+    ".xml": _write_junit, ".md": lambda path, of: write_text(path, comment(of)),
+    ".json": write_summary,
+}  # fmt: skip
+"""By the end of a file's name, in their order: the JSON file is last, since it has every problem."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,32 +18,32 @@ from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.numbers import NOTHING, percent, saying, some, whole
 from keyheat.runfiles import REPORT
 from keyheat.runs.formats import PartitionFacts
+from keyheat.runs.frames import keys_of
 from keyheat.runs.metrics import constraint_of
 from keyheat.show.answer import Answer, Figure, Picture, Section, Table
-from keyheat.show.charts.base import rows_of, shortened
-from keyheat.show.charts.capacity import capacity_figure, change_table, changes_of, picture_of
-from keyheat.show.charts.generator import generator_figure, generator_words, latency_figure
-from keyheat.show.charts.heat import (
+from keyheat.show.charts import rows_of, shortened
+from keyheat.show.generator import counts_of, failure_table, generator_figure, generator_words, latency_figure
+from keyheat.show.heat import (
     key_figure,
     key_heat_figure,
     partition_figure,
     partition_resources,
     throttled_key_table,
 )
-from keyheat.show.charts.rates import (
+from keyheat.show.rates import (
     Rates,
+    capacity_figure,
     client_rates,
     client_throttles,
+    picture_of,
     published_rates,
     published_resources,
 )
-from keyheat.show.counts import counts_of, failure_table
-from keyheat.show.html import html_of, save
+from keyheat.show.render import html_of, save
 from keyheat.show.run import run_answer
 from keyheat.show.verdict import NAMES
-from keyheat.words import READ, WRITE, Resource
+from keyheat.words import READ, WRITE, Resource, label_of, whose
 
-MOST_RESOURCES: Final = 42  # a table and twenty indexes, reads and writes
 LEAST_MINUTES_S: Final = 180  # of load, below which a minute's mean says less than its seconds
 NOT_TOLD: Final = "DynamoDB does not show which partition served which request."
 SHOWN: Final = (
@@ -72,7 +73,7 @@ def report_answer(run: ReportRun) -> Answer:
 def card_of(run: ReportRun) -> Answer:
     """The first screen of a report, for a page over several runs."""
     facts = facts_of(run)
-    picture = _picture(facts, rates_of(run, facts, most=1))
+    picture = _picture(facts, rates_of(run, facts, [facts.resource]))
     return replace(run_answer(run), picture=picture, sections=())
 
 
@@ -114,21 +115,21 @@ def _section(
     )  # fmt: skip
 
 
-def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[Rates]:
-    """Rates of each resource, by the client and by CloudWatch; the verdict's resource first.
+def rates_of(run: ReportRun, facts: Facts, only: Sequence[Resource] = ()) -> list[Rates]:
+    """Rates of each resource, or of some, by the client and by CloudWatch; the verdict's resource first.
 
     A short load has no minutes beside its seconds: their means take in time without it. Other resources that
     consumed nothing, as the table where an index is read, are left out.
     """
     seen, published = run.record.resources(), published_resources(run)
-    resources = sorted(
+    resources = only or sorted(
         {*seen, *published},
         key=lambda resource: (resource != facts.resource, resource.index or "", resource.direction != WRITE),
     )
     limits = run.record.range()
     short = limits is None or limits[1] - limits[0] < LEAST_MINUTES_S
     candidates: list[Rates | None] = []
-    for resource in resources[:most]:
+    for resource in resources:
         if resource in seen:
             candidates.append(client_rates(run, resource))
         if resource in published and not (short and resource in seen):
@@ -143,18 +144,14 @@ def rates_of(run: ReportRun, facts: Facts, most: int = MOST_RESOURCES) -> list[R
 def _capacity(run: ReportRun, facts: Facts, rates_by_resource: Sequence[Rates]) -> Iterator[Section]:
     """The table, and each of its indexes; first what the verdict is about."""
     figures: dict[bool, list[Figure]] = {True: [], False: []}
-    described: set[Resource] = set()  # whose rate stands in words below its first chart
     for rates in rates_by_resource:
-        words = consumed_of(run, facts, rates.resource) if rates.resource not in described else None
-        described.add(rates.resource)
         each = "Second by second" if rates.step_s == 1 else "Minute by minute"
         figure = capacity_figure(
-            rates, f"{each}: {rates.resource.title}", consumed=words,
+            rates, f"{each}: {rates.resource.title}", consumed=consumed_of(run, facts, rates.resource),
             changes_s=changes_of(run, rates.resource) if rates.step_s == 1 else (),
         )  # fmt: skip
         figures[rates.resource.index is None].append(figure)
     lines = [] if rates_by_resource else ["No consumption of this time is known."]
-    lines += [f"The {MOST_RESOURCES} first resources are drawn."] if len(described) == MOST_RESOURCES else []
     if run.evidence and run.evidence.partitions and (words := partition_words(run.evidence.partitions)):
         lines.append(words)
     table = _section(
@@ -175,15 +172,16 @@ def _keys(run: ReportRun, facts: Facts) -> Section:
         side: facts.ceiling_per_s if side == first else ceiling_of(run, Resource(None, side))
         for side in sides
     }
-    heat = [key_heat_figure(run, side, ceilings[side]) for side in sides]
+    windows = None if run.keys is None else keys_of(run.keys)
+    heat = [] if windows is None else [key_heat_figure(windows, side, ceilings[side]) for side in sides]
     keys = [key_figure(run, side, ceilings[side]) for side in sides]
     lines = []
     if any(keys) and facts.resource.index is not None and first == "write":
         unknown_keys = f"Which keys of {facts.resource.name} the writes met on is not recorded."
         lines.append(f"These are the table's keys. {unknown_keys}")
-    if any(keys) and run.keys is not None and not any(heat):
+    if any(keys) and heat and not any(heat):
         lines.append("No key came near what one partition admits in any window, so there is no heat to show.")
-    figures = [figure for pair in zip(heat, keys, strict=True) for figure in pair]
+    figures = [figure for pair in zip_longest(heat, keys) for figure in pair]
     return _section("keys", "Keys over time", "Keys", figures, lines)
 
 
@@ -193,7 +191,7 @@ def _partitions(run: ReportRun, facts: Facts) -> Section:
     figures = []
     if rows is not None:
         resources = sorted(partition_resources(rows), key=lambda other: other != facts.resource)
-        for resource in resources[:MOST_RESOURCES]:
+        for resource in resources:
             worth = _unit_worth(run, rows, resource)
             ceiling = partition_ceiling(resource.direction, run.scale) * worth
             figures.append(partition_figure(rows, resource, ceiling, worth))
@@ -255,23 +253,19 @@ def rule_table(run: ReportRun) -> Table | None:
 
 
 def reason_table(run: ReportRun) -> Table | None:
-    """Every reason with its count, share, first and last second; None without throttle records."""
+    """Every reason with its count and share; None without throttle records."""
     if run.record.throttles is None:
         return None
     throttles = client_throttles(run)
     by = throttles.assign(reason=throttles["reason"].fillna("(none given)"))
-    groups = by.groupby(["reason", "resource", "direction"]).agg(
-        count=("count", "sum"), first=("second", "min"), last=("second", "max")
-    )
-    groups = groups.sort_values("count", ascending=False, kind="stable").reset_index()
-    say = saying(groups["first"].min(), groups["last"].max()) if len(groups) else str
+    sums = by.groupby(["reason", "resource", "direction"])["count"].sum()
+    groups = sums.sort_values(ascending=False, kind="stable").reset_index()
     rows = tuple(
         {
             "reason": shortened(row.reason, 80), "resource": shortened(row.resource, 80),
             "direction": row.direction, "count": whole(row.count),
             "constraint": NAMES[constraint_of(row.reason) or "undetermined"].lower(),
-            "share": percent(row.count / groups["count"].sum()), "first (UTC)": say(row.first),
-            "last (UTC)": say(row.last),
+            "share": percent(row.count / groups["count"].sum()),
         }
         for row in rows_of(groups)
     )  # fmt: skip
@@ -294,3 +288,40 @@ def partition_words(facts: PartitionFacts) -> str | None:
     elif facts.splits is not None:
         clauses.append("none split")
     return f"{'; '.join(clauses)}." if clauses else None
+
+
+def changes_of(run: ReportRun, resource: Resource) -> list[float]:
+    """Times at which a capacity of a resource, or the billing mode, came into force."""
+    if run.manifest is None:
+        return []
+    mine, began_s = (resource.index, str(resource.direction)), run.manifest.started_at.timestamp()
+    in_force = {
+        change.in_force_s
+        for change in run.manifest.timeline
+        if change.what == "billing_mode" or (change.index, change.what.partition(".")[2]) == mine
+    }
+    return sorted(began_s + at_s for at_s in in_force if at_s is not None)
+
+
+def change_table(run: ReportRun) -> Table | None:
+    """Every requested change of capacity with its outcome; None without changes."""
+    if run.manifest is None or not run.manifest.timeline:
+        return None
+    changes, began_s, rows = run.manifest.timeline, run.manifest.started_at.timestamp(), []
+    say = saying(began_s, began_s + max(max(change.at_s, change.in_force_s or 0.0) for change in changes))
+    for change in changes:
+        before, after = (
+            whole(value) if isinstance(value, int | float) else value or NOTHING
+            for value in (change.before, change.after)
+        )
+        in_force = NOTHING if change.in_force_s is None else say(began_s + change.in_force_s)
+        rows.append(
+            {
+                "asked for (UTC)": say(began_s + change.at_s), "by": change.by,
+                "resource": whose(label_of(change.index)),
+                "what": change.what.replace("_", " ").replace(".", ", "), "from": before, "to": after,
+                "because": change.because or NOTHING,
+                "in force": f"refused: {change.refused}" if change.refused else in_force,
+            }
+        )  # fmt: skip
+    return Table(title="Changes of capacity", rows=tuple(rows))

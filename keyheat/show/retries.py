@@ -138,21 +138,20 @@ def _rows(runs: Runs) -> Iterator[dict[str, str]]:
 
 def retry_figure(runs: Runs) -> Figure:
     """Outcomes of the requests under each policy."""
-    from keyheat.show.charts.base import compact, figure, named_rows, safe
-    from keyheat.show.style import LIGHT
+    import plotly.graph_objects as go
+
+    from keyheat.show.charts import LIGHT, compact, figure, named_rows, safe
 
     names = [run.policy.name for run in runs]
     places, notes, rows = named_rows(names)
-    chart = figure(96 + 46 * len(runs))
-    chart.update_layout(barmode="stack", bargap=0.5, annotations=notes, yaxis=rows)
-    chart.update_xaxes(range=[0, 100], title_text="% of the requests")
+    traces = []
     counts = zip(*((run.accepted, run.given_up, run.conflicts, run.waiting) for run in runs), strict=True)
     for (name, role, ink, pattern), of_runs in zip(FATES, counts, strict=True):
         if not any(of_runs):
             continue
         shares = [count / run.requests for count, run in zip(of_runs, runs, strict=True)]
         strokes = {"shape": pattern, "fillmode": "overlay", "fgcolor": LIGHT["muted"], "size": 6}
-        chart.add_bar(
+        bars = go.Bar(
             name=name, x=compact([share * 100 for share in shares]), y=places, orientation="h",
             marker={"color": LIGHT[role], "line": {"color": LIGHT["muted"], "width": 1}, "pattern": strokes},
             text=[percent(share) if share >= LEGIBLE else "" for share in shares], textposition="inside",
@@ -160,6 +159,11 @@ def retry_figure(runs: Runs) -> Figure:
             customdata=[f"{safe(of)}: {percent(each)}" for of, each in zip(names, shares, strict=True)],
             hovertemplate=f"%{{customdata}} {name}<extra></extra>",
         )  # fmt: skip
+        traces.append(bars)
+    chart = figure(
+        traces, 96 + 46 * len(runs), barmode="stack", bargap=0.5, annotations=notes, yaxis=rows,
+        xaxis={"range": [0, 100], "title": {"text": "% of the requests"}},
+    )  # fmt: skip
     lost = "; ".join(f"{run.policy.name}: {percent(run.lost / run.requests)}" for run in runs if run.lost)
     summary = f"Given up or still waiting: {lost or 'none'}."
     return Figure(title="What becomes of the requests", summary=summary, figure=chart)

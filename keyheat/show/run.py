@@ -3,39 +3,53 @@
 A terminal shows it as it is; `keyheat.show.report` adds the charts and the numbers for a page.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from math import inf
 from typing import Final
 
-from keyheat.analysis.facts import Facts, facts_of
+from keyheat.analysis.elsewhere import usual_latency_ms
+from keyheat.analysis.facts import Facts, facts_of, throttled_seconds, throttled_spans
+from keyheat.analysis.groups import going_on, groups
 from keyheat.analysis.report import ReportRun
+from keyheat.analysis.run_result import STILL_S
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.model import limits
-from keyheat.numbers import clock, crosses_midnight, moment, percent, span, whole
-from keyheat.runs.formats import Diagnosis, Label, Recommendation, diagnosis_json
-from keyheat.show.advice import amount_words, by_action, carried_words, outlook, side_words
-from keyheat.show.answer import Answer, Fact, Section, Table
-from keyheat.show.questions import first_facts, times_of
+from keyheat.model.limits import MINUTE_S
+from keyheat.numbers import (
+    NOTHING,
+    UNITS,
+    measured,
+    milliseconds,
+    moment,
+    percent,
+    rate,
+    saying,
+    some,
+    span,
+    whole,
+)
+from keyheat.runs.formats import Diagnosis, Label, diagnosis_json
+from keyheat.runs.manifest import RetryCost
+from keyheat.show.advice import advice_sections, carried_words, cost_fact, cure_fact, now_fact
+from keyheat.show.answer import Answer, Fact, Section
 from keyheat.show.verdict import (
     NAMES,
-    about,
     expectation,
+    findings_sections,
     in_two_words,
     is_as_expected,
-    numbers,
+    limit_of,
     rival_words,
+    span_table,
+    sureness_fact,
     target_words,
     tone_of,
     verdict_sentence,
 )
-from keyheat.terms import CONFIDENCE, THROTTLED_BY
-from keyheat.words import capital, key_name, sentence, title_of
+from keyheat.words import capital, enumerated, key_name, sentence, whose
 
-MOST_SPANS: Final = 200
-ADVICE: Final = {
-    "mitigation": ("now", "What to do now", "Now"),
-    "cure": ("cure", "What to do for good", "For good"),
-    "insufficient": ("not-enough", "What was simulated, and is not enough", ""),
-}
 ON_A_VIRTUAL_CLOCK: Final = "Simulated on a virtual clock: no request was sent, and there are no latencies."
 TO_DO: Final = ("now", "do")
 MODES: Final[Mapping[str | None, str]] = {"PROVISIONED": "provisioned", "PAY_PER_REQUEST": "on-demand"}
@@ -119,7 +133,7 @@ def _warnings(run: ReportRun) -> Iterator[str]:
 def sections_of(run: ReportRun) -> Iterator[Section]:
     """Actions, reasons, limited spans, other findings, thresholds, and missing files."""
     diagnosis = run.diagnosis
-    yield from _advice(run)
+    yield from advice_sections(run)
     why = diagnosis.verdict.because or ("The diagnosis gives no reasons.",)
     yield Section(id="evidence", title="Why", short="Why", lines=tuple(why))
     if rivals := rival_words(diagnosis.verdict):
@@ -127,7 +141,7 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
     if spans := span_table(diagnosis.labels):
         title = "What was limited, and when (UTC)"
         yield Section(id="labels", title=title, short="Limits", tables=(spans,))
-    yield from _findings(diagnosis)
+    yield from findings_sections(diagnosis)
     if diagnosis.thresholds:
         wrong, kept, undecided = [], [], []
         for each in diagnosis.thresholds:
@@ -146,67 +160,174 @@ def sections_of(run: ReportRun) -> Iterator[Section]:
         yield Section(id="missing", title="Missing", short="Missing", lines=missing)
 
 
-def _advice(run: ReportRun) -> Iterator[Section]:
-    """Sections of mitigations, cures, and simulated options that are not enough."""
-    for kind, (name, title, short) in ADVICE.items():
-        chosen = by_action(option for option in run.diagnosis.recommendations if option.kind == kind)
-        if chosen:
-            steps = tuple(_step(action, advice) for action, advice in chosen.items())
-            yield Section(id=name, title=title, short=short, facts=steps)
+NOT_YET: Final = "CloudWatch publishes a minute after it ends: ask again in 2 minutes, or add --log FILE."
+"""How to learn of the time since the newest minute that is published."""
 
 
-def _step(action: str, advice: Sequence[Recommendation]) -> Fact:
-    """One action for one or several resources: why, simulated effect, and outcome."""
-    expected = tuple(dict.fromkeys(f"Expected: {only.expected}" for only in advice))
-    if len(advice) > 1:
-        each = []
-        for option in advice:
-            name = ", ".join(filter(None, (capital(side_words(option)), amount_words(option))))
-            each.append(f"{name}: {option.why} {outlook(option)}".strip())
-        return Fact(name=title_of(action), value="", beside=(*each, *expected))
-    (only,) = advice
-    name, amount = title_of(action, only.resource), amount_words(only)
-    simulated = tuple(filter(None, [outlook(only)]))
-    return Fact(name=f"{name}: {amount}" if amount else name, value=only.why, beside=(*simulated, *expected))
+def first_facts(run: ReportRun, facts: Facts) -> tuple[Fact, ...]:
+    """The answers, in the order in which they are asked; nothing of costs where no change has a price."""
+    verdict = run.diagnosis.verdict
+    if run.alone and verdict.valid and verdict.constraint == "none" and not facts.run_throttles:
+        return tuple(_calm(run, facts))
+    bad, beside = _throttled(run, facts), tuple(_throttled_beside(run, facts))
+    answers = (
+        _since(run, facts), Fact(id="bad", name="How bad", value=bad, beside=beside), now_fact(run.diagnosis),
+        cure_fact(run), cost_fact(run.diagnosis), sureness_fact(run, facts),
+    )  # fmt: skip
+    return tuple(fact for fact in answers if fact is not None)
 
 
-def span_table(labels: tuple[Label, ...]) -> Table | None:
-    """The spans with most throttles, by time; all spans if none throttled; None without labels."""
-    throttled = [label for label in labels if label.throttles]
-    most = sorted(throttled or labels, key=lambda span: -span.throttles)[:MOST_SPANS]
-    if not most:
+def _calm(run: ReportRun, facts: Facts) -> Iterator[Fact]:
+    """What is worth a word of a table that did not throttle: over which time, and what it used."""
+    began_s, ended_s = times_of(run, facts)
+    if began_s is not None and ended_s is not None:
+        say = saying(began_s, ended_s)
+        began, ended = (say(at_s).removesuffix(":00") for at_s in (began_s, ended_s))
+        what = "None of a read or write" if facts.elsewhere else "None"
+        beside = (NOT_YET,) if run.evidence is not None and run.evidence.up_to_now else ()
+        value = f"{what} from {began} to {ended} UTC"
+        yield Fact(id="bad", name="Throttles", value=value, beside=beside)
+    used = [words for track in (run.arranged.tracks if run.arranged else ()) if (words := _used(track))]
+    if used:
+        yield Fact(id="used", name="Used", value=used[0], beside=tuple(used[1:]))
+    if run.evidence is not None and (latency_ms := usual_latency_ms(run.evidence)) is not None:
+        value = f"{milliseconds(latency_ms)} at most, in the mean of any minute"
+        waits = "A client that waits longer waits for its network, its connections or its own retries."
+        yield Fact(id="sure", name="Latency", value=value, beside=(waits,))
+
+
+def _used(track: EvidenceTrack) -> str | None:
+    """What a resource consumed in its busiest minute, and of how much; None if nothing is known."""
+    rates = {cell: track.consumed_per_s(cell) or 0.0 for cell in track.consumed or ()}
+    if not rates:
         return None
-    ends = (min(span.start for span in labels).timestamp(), max(span.end for span in labels).timestamp())
-    days = crosses_midnight(*ends)
-    rows = tuple(
-        {
-            "from": _when(span.start.timestamp(), days), "to": _when(span.end.timestamp(), days),
-            "resource": f"{span.resource} {span.direction}s", THROTTLED_BY: NAMES[span.constraint].lower(),
-            "throttles": whole(span.throttles),
-            CONFIDENCE: f"{percent(span.confidence)} {span.grade.removeprefix('cause_')}",
-        }
-        for span in sorted(most, key=lambda span: (span.start, span.resource, span.direction))
-    )  # fmt: skip
-    return Table(title="Spans with throttles" if throttled else "Spans", rows=rows)
+    busiest = max(rates, key=rates.__getitem__)
+    unit, has = UNITS[track.direction], track.provisioned.at(busiest)
+    share = f", {percent(rates[busiest] / has)} of {whole(has)}" if has else ""
+    who = f"{track.direction}s of {whose(track.resource)}"
+    return f"{capital(who)}: {rate(rates[busiest], unit)} in the busiest {track.cell_name}{share}"
 
 
-def _when(epoch_s: float, days: bool) -> str:
-    """A time; with its day if the run crosses midnight, `11-20 23:59`, to fit 80 columns."""
-    return moment(epoch_s)[5:16] if days else clock(epoch_s)
+def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
+    """When a run began and ended, epoch seconds: by its manifest, else its record, else its evidence."""
+    manifest, recorded = run.manifest, run.record.range()
+    if manifest and manifest.ended_at:
+        return manifest.started_at.timestamp(), manifest.ended_at.timestamp()
+    if manifest and recorded:
+        return manifest.started_at.timestamp(), float(recorded[1])
+    if run.evidence is not None:
+        return run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp()
+    return facts.start_s, facts.end_s
 
 
-def _findings(diagnosis: Diagnosis) -> Iterator[Section]:
-    """Findings of other analyzers; on a page also failed ones, which verbs print themselves."""
-    rows = tuple(
-        Fact(
-            name=f"{finding.analyzer}: {finding.label} ({about(finding)}; "
-            f"{CONFIDENCE} {percent(finding.confidence)})",
-            value=" ".join(finding.because), beside=tuple(filter(None, [numbers(finding)])),
-        )
-        for finding in diagnosis.findings
-    )  # fmt: skip
-    if rows:
-        yield Section(id="findings", title="What else was found", short="Findings", facts=rows)
-    if diagnosis.problems:
-        title = "Analyzers that failed"
-        yield Section(id="failed", title=title, short="Failed", wrong=diagnosis.problems, page_only=True)
+def _since(run: ReportRun, facts: Facts) -> Fact:
+    answer = partial(Fact, id="since", name="Since when")
+    spans = throttled_spans(run.diagnosis.labels)
+    began_s, ended_s = times_of(run, facts)
+    if not spans:
+        unknown = facts.run_throttles or _throttles_unknown(run, facts)
+        return answer(value=NOTHING if unknown else "Never")
+    first_s, last_s = spans[0][0], spans[-1][1]
+    seen = throttled_seconds(run)  # of batches, labels are by CloudWatch's minutes
+    if (seen := seen[(first_s <= seen) & (seen < last_s)]).size:
+        first_s, last_s = float(seen[0]), float(seen[-1]) + 1
+    window_s = inf if began_s is None or ended_s is None else ended_s - began_s
+    say, throttled = saying(first_s, last_s), span(min(facts.throttled_s, window_s))
+    pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
+    # CloudWatch holds the time before a window, which was not looked at.
+    since, track = say(first_s), run.track(facts.resource)
+    if run.alone and run.evidence is not None and run.evidence.series and began_s is not None:
+        created = run.evidence.table.created
+        is_new = created is not None and first_s <= created.timestamp() + MINUTE_S
+        unseen = track.unpublished(began_s, first_s + 1) if track is not None else []
+        after_a_gap = any(gap_s < first_s <= end_s for gap_s, end_s in unseen)
+        since += " or earlier" if (first_s <= began_s or after_a_gap) and not is_new else ""
+    whole_span = f"{since} to {say(last_s)}{pieces}"
+    if began_s is None or ended_s is None:
+        return answer(value=whole_span, beside=(f"throttled for {throttled}",))
+    lasted = span(ended_s - began_s)
+    beside = f"throttled for {'all' if throttled == lasted else throttled} of {lasted}"
+    if gaps := track.unpublished(began_s, ended_s) if track is not None else []:
+        beside += f", unknown for {span(sum(end_s - start_s for start_s, end_s in gaps))}"
+    uncovered = tuple(_uncovered(run, say))
+    if ended_s - last_s <= STILL_S and run.evidence is not None and run.evidence.up_to_now:
+        return answer(value=f"{since}, still going on at {say(ended_s)}{pieces}", beside=(beside, *uncovered))
+    if ended_s - last_s <= STILL_S:
+        return answer(value=f"{since} to the end{pieces}", beside=(beside, *uncovered))
+    over = f"ended {span(ended_s - last_s)} before the {'window' if run.alone else 'run'} did"
+    return answer(value=whole_span, beside=(beside, over, *uncovered))
+
+
+def _uncovered(run: ReportRun, say: Callable[[float], str]) -> Iterator[str]:
+    """Since when another limit throttles, which a raise of capacity uncovered: the cure is for that."""
+    by_limit = groups(run.diagnosis.labels) if run.alone else ()
+    uncured = going_on(by_limit, run.arranged) if run.arranged else by_limit
+    raised = {(group.resource, group.direction) for group in by_limit if group not in uncured}
+    for group in uncured:
+        if (group.resource, group.direction) in raised:
+            since = say(min(label.start for label in group.labels).timestamp())
+            limit = limit_of(group.constraint, group.resource)
+            yield f"since {since}, with more capacity, by {limit}: the cure is for that"
+
+
+def _throttles_unknown(run: ReportRun, facts: Facts) -> bool:
+    """That there were none is known only where the evidence is complete."""
+    return not facts.run_throttles and run.diagnosis.verdict.constraint == "undetermined"
+
+
+def _throttled(run: ReportRun, facts: Facts) -> str:
+    if _throttles_unknown(run, facts):
+        return NOTHING
+    if not facts.run_throttles:
+        return "No read or write throttled" if facts.elsewhere else "Nothing throttled"
+    if facts.throttled_share is None:
+        return some(facts.run_throttles, "throttle")
+    return f"{percent(facts.throttled_share)} of attempts"
+
+
+def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
+    if facts.run_attempts and not _throttles_unknown(run, facts):
+        throttled = whole(facts.run_throttles) if facts.run_throttles else "none"
+        yield f"{throttled} of {whole(facts.run_attempts)}"
+    if run.alone and facts.labelled:
+        yield f"{measured(facts.run_throttles / facts.throttled_s)} a second while throttled"
+    if facts.of_constraint:
+        yield from _of_constraint(facts, run.diagnosis)
+    if run.manifest and (cost := run.manifest.retry_cost) is not None:
+        yield from _with_retries(cost)
+    if not facts.units_hold:
+        yield "its units are not judged: they may not be DynamoDB's"
+
+
+def throttled_words(labels: Sequence[Label]) -> str:
+    """How many throttles there were, and how many a second while there were any."""
+    count, spans = sum(label.throttles for label in labels), throttled_spans(labels)
+    lasted_s = sum(end_s - start_s for start_s, end_s in spans)
+    return f"{whole(count)}, {measured(count / lasted_s)} a second" if count else "no throttle"
+
+
+def _of_constraint(facts: Facts, diagnosis: Diagnosis) -> Iterator[str]:
+    """The part of the throttles that the verdict names, of those that have a label; and what the rest are."""
+    name = NAMES[diagnosis.verdict.constraint].lower()
+    others = (label.constraint for label in diagnosis.labels if label.throttles)
+    rest = [NAMES[other].lower() for other in dict.fromkeys(others) if other != diagnosis.verdict.constraint]
+    every = facts.of_constraint == facts.labelled
+    share = "all" if every else percent(facts.of_constraint / facts.labelled)
+    if facts.logged and facts.logged < facts.run_throttles:
+        yield f"{whole(facts.logged)} of them in the client's log"
+    elif not facts.all_labelled:
+        yield f"{whole(facts.labelled)} of them have a label: {share} {name}"
+    elif not every:
+        yield f"{share} of them: {name}, the rest: {enumerated(rest)}"
+
+
+def _with_retries(cost: RetryCost) -> Iterator[str]:
+    """What retries took, and what the rate of an adaptive client cost: its throttles alone look few."""
+    given_up = f"{percent(cost.given_up_share)} of requests" if cost.given_up else "none"
+    attempts = measured(cost.amplification)
+    attempts += " attempt" if attempts == "1" else " attempts"
+    waiting = f", {whole(cost.waiting)} still waiting at the end" if cost.waiting else ""
+    yield f"with retries: {attempts} a request, {given_up} given up{waiting}"
+    if cost.held_s:
+        pause = milliseconds(cost.held_each_s * 1000)
+        yield f"each request was held back {pause} on average by its client's rate"

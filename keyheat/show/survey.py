@@ -11,10 +11,9 @@ from keyheat.evidence.survey import Survey
 from keyheat.numbers import some, whole
 from keyheat.runs.formats import Window
 from keyheat.show.answer import Answer, Figure, Table
-from keyheat.show.charts.base import figure, iso, lay_out, safe, time_axis
+from keyheat.show.charts import LIGHT, colour_of, figure, iso, pattern, safe, time_axis
 from keyheat.show.diagnosis import context_of, in_brief
-from keyheat.show.questions import NOT_YET
-from keyheat.show.style import LIGHT, colour_of, pattern
+from keyheat.show.run import NOT_YET
 from keyheat.words import BROKEN, DONE, INVALID, Constraint
 
 MOST_NAMED: Final = 10
@@ -128,29 +127,28 @@ def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figu
     pairs = every[:MOST_DRAWN]
     if not pairs:
         return
+    import plotly.graph_objects as go
 
     start_s, end_s = window.start.timestamp(), window.end.timestamp()
-    chart = figure(290)
-    lay_out(chart, barmode="stack")
-    chart.update_xaxes(time_axis(start_s, end_s), overwrite=True)
-    drawn = Counter[Constraint]()
+    traces, drawn = [], Counter[Constraint]()
     for region, table in pairs:
         constraint, throttles = region.constraint_of(table.name), dict(sorted(table.throttles.items()))
         look = {
             "color": colour_of(constraint), "pattern": pattern(constraint, drawn[constraint]),
             "line": {"color": LIGHT["card"], "width": 1},
         }  # fmt: skip
-        chart.add_bar(
+        bars = go.Bar(
             x=[iso(at.timestamp()) for at in throttles], y=list(throttles.values()), marker=look,
             width=region.survey.period_s * 1000, offset=0, name=safe(table.name, 40),
             hovertemplate=f"%{{x}}<br>%{{y:,}} throttle events of {safe(table.name)}<extra></extra>",
         )  # fmt: skip
+        traces.append(bars)
         drawn[constraint] += 1
     yield Figure(
         title="Throttle events by table",
         summary=f"{whole(sum(table.total for _region, table in pairs))} throttle events, each table in the "
         "colour of its limit, with its own pattern.",
-        figure=chart,
+        figure=figure(traces, 290, barmode="stack", xaxis=time_axis(start_s, end_s)),
         table=Table(
             title="Throttle events by table",
             rows=tuple({"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in pairs),

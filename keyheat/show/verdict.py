@@ -1,20 +1,33 @@
 """The verdict in one plain sentence, and what is said of findings."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, get_args
 
 from keyheat.analysis.facts import Facts
 from keyheat.analysis.heat import ONE_SHARE
-from keyheat.numbers import NOTHING, UNITS, measured, moment, percent, rate, some, units, whole
+from keyheat.analysis.report import ReportRun
+from keyheat.numbers import (
+    NOTHING,
+    UNITS,
+    clock,
+    crosses_midnight,
+    measured,
+    moment,
+    percent,
+    rate,
+    some,
+    units,
+    whole,
+)
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL, NO_MODEL
-from keyheat.runs.formats import Finding, GeneratorFacts, HotKey, Verdict
-from keyheat.show.answer import Tone
+from keyheat.runs.formats import BEYOND, Diagnosis, Finding, GeneratorFacts, HotKey, Label, Verdict
+from keyheat.show.answer import Fact, Section, Table, Tone
+from keyheat.terms import CONFIDENCE, THROTTLED_BY
 from keyheat.words import LIMITS, SPEAKERS, Constraint, Grade, Source, capital, enumerated, key_name, whose
 
 if TYPE_CHECKING:
     from keyheat.analysis.summary import RunSummary
-
-SHOWN: tuple[Constraint, ...] = ("partition", "table", "max_on_demand", "account", "undetermined")
 
 NAMES: dict[Constraint, str] = {
     "partition": "Partition limit",
@@ -24,6 +37,8 @@ NAMES: dict[Constraint, str] = {
     "undetermined": "Undetermined",
     "none": "No throttles",
 }
+SHOWN: Final = tuple(NAMES)[:-1]
+"""What can throttle, in the order in which pages show it."""
 SHORT: dict[str | None, str] = {NO_CAPACITY_MODEL: "No capacity model"}
 """The verdict that rests on the endpoint alone, by rule."""
 
@@ -64,7 +79,9 @@ def limit_of(constraint: Constraint, resource: str | None) -> str:
     return limit if constraint in ("account", "undetermined") else f"{limit} of {whose(resource)}"
 
 
+MOST_SPANS: Final = 200
 MOST_KEYS: Final = 3  # named in the sentence
+NEARLY_ALL: Final = 0.9  # least share of the throttles at which a key is named under a whole resource's limit
 LONGEST_NAME: Final = 32  # of a key, in the sentence; charts and tables have all of it
 
 
@@ -145,7 +162,23 @@ def _sentence(verdict: Verdict, facts: Facts) -> str:
         numbers = f": it allows {units(maximum, facts.resource.direction)}{demanded}"
     elif verdict.constraint == "account" and facts.consumed_per_s:
         numbers = f"; {resource} consumed {_consumed(facts)}"
-    return f"{_subject(facts)} were throttled {why}{numbers}."
+    leading = _leading_key(facts) if verdict.constraint == "table" else ""
+    return f"{_subject(facts)} were throttled {why}{numbers}{leading}."
+
+
+def _leading_key(facts: Facts) -> str:
+    """The key with nearly all throttles of a whole resource, or with most if no partition can serve it."""
+    key = facts.hot_key
+    if key is None or not facts.throttles or key.throttles < ONE_SHARE * facts.throttles:
+        return ""
+    share = min(1.0, key.throttles / facts.throttles)
+    asked = ""
+    if key.units_per_s > (1 + BEYOND) * facts.ceiling_per_s:
+        admits = f"where a partition admits {whole(facts.ceiling_per_s)}"
+        asked = f", and asked for {_rate(facts, key.units_per_s)} {admits}"
+    elif share < NEARLY_ALL:
+        return ""
+    return f"; one key, {_named(key)}, has {percent(share)} of the throttles{asked}"
 
 
 def _rate(facts: Facts, per_s: float | None) -> str:
@@ -194,7 +227,7 @@ def _used(facts: Facts) -> str:
 def _undetermined(facts: Facts) -> str:
     if facts.whose_unknown:
         who = "The client" if facts.by_client else "ThrottledRequests"
-        counts = f"{who} counts {some(facts.of_constraint, 'throttle')} of {facts.resource.direction}s"
+        counts = f"{who} counts {some(facts.of_verdict, 'throttle')} of {facts.resource.direction}s"
         if not facts.by_client:
             return f"{counts}, and no throttle event says that {facts.resource.name} refused them."
         look = "look at Streams, Kinesis and KMS, the retry quota of the SDK, and other Regions and accounts"
@@ -254,3 +287,60 @@ def numbers(finding: Finding) -> str:
         text = whole(value) if value == round(value) or abs(value) >= 1_000 else measured(value)
         lines.append(f"{name}: {text} {unit}".rstrip())
     return "; ".join(lines)
+
+
+def sureness_fact(run: ReportRun, facts: Facts) -> Fact:
+    verdict, source = run.diagnosis.verdict, run.diagnosis.source
+    minutes = f"from {some(run.diagnosis.coverage.minutes, 'minute')} of evidence"
+    if verdict.grade != "none":
+        by = grade_words(verdict.grade, source)
+    elif verdict.rule in SHORT:
+        by = "this endpoint never throttles"
+    elif verdict.constraint == "none":
+        few = "there are too few throttles for a verdict"
+        by = few if facts.run_throttles else "there is no throttle to explain"
+    else:
+        by = "no reasons, and nothing to infer the cause from"
+    return Fact(id="sure", name="Confidence", value=sureness(verdict), beside=(capital(f"{by}, {minutes}"),))
+
+
+def span_table(labels: tuple[Label, ...]) -> Table | None:
+    """The spans with most throttles, by time; all spans if none throttled; None without labels."""
+    throttled = [label for label in labels if label.throttles]
+    most = sorted(throttled or labels, key=lambda span: -span.throttles)[:MOST_SPANS]
+    if not most:
+        return None
+    ends = (min(span.start for span in labels).timestamp(), max(span.end for span in labels).timestamp())
+    days = crosses_midnight(*ends)
+    rows = tuple(
+        {
+            "from": _when(span.start.timestamp(), days), "to": _when(span.end.timestamp(), days),
+            "resource": f"{span.resource} {span.direction}s", THROTTLED_BY: NAMES[span.constraint].lower(),
+            "throttles": whole(span.throttles),
+            CONFIDENCE: f"{percent(span.confidence)} {span.grade.removeprefix('cause_')}",
+        }
+        for span in sorted(most, key=lambda span: (span.start, span.resource, span.direction))
+    )  # fmt: skip
+    return Table(title="Spans with throttles" if throttled else "Spans", rows=rows)
+
+
+def _when(epoch_s: float, days: bool) -> str:
+    """A time; with its day if the run crosses midnight, `11-20 23:59`, to fit 80 columns."""
+    return moment(epoch_s)[5:16] if days else clock(epoch_s)
+
+
+def findings_sections(diagnosis: Diagnosis) -> Iterator[Section]:
+    """Findings of other analyzers; on a page also failed ones, which verbs print themselves."""
+    rows = tuple(
+        Fact(
+            name=f"{finding.analyzer}: {finding.label} ({about(finding)}; "
+            f"{CONFIDENCE} {percent(finding.confidence)})",
+            value=" ".join(finding.because), beside=tuple(filter(None, [numbers(finding)])),
+        )
+        for finding in diagnosis.findings
+    )  # fmt: skip
+    if rows:
+        yield Section(id="findings", title="What else was found", short="Findings", facts=rows)
+    if diagnosis.problems:
+        title = "Analyzers that failed"
+        yield Section(id="failed", title=title, short="Failed", wrong=diagnosis.problems, page_only=True)

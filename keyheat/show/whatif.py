@@ -17,7 +17,6 @@ from keyheat.numbers import (
     whole,
 )
 from keyheat.plan.charges import monthly
-from keyheat.plan.hot_key import hot_key_of
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, SIMULATED
 from keyheat.scenario.scenario import SCENARIOS
@@ -25,17 +24,16 @@ from keyheat.show.answer import Answer, Fact, Table, Tone
 from keyheat.show.verdict import grade_words, limit_of, target_words
 from keyheat.simulator.search import Step
 from keyheat.simulator.whatif import Search
-from keyheat.words import BROKEN, DONE, INVALID, WRITE, WRITES_FIRST, Direction, capital, label_of, whose
+from keyheat.words import BROKEN, DONE, INVALID, WRITES_FIRST, Direction, capital, label_of, whose
 
 NOT_OF_THE_TABLE: Final = {"generator": "Generator-bound", "undecided": "Not decided"}
 BURST: Final = "Burst capacity counts here: the answer may not hold for longer than this load lasts."
+PLACED: Final = (
+    "A hash places the shards, so some share a partition. Your own key names hash differently: add a few."
+)
 STEADY: Final = (
     "Burst capacity does not count, because DynamoDB grants it on a best-effort basis: the answer holds for "
     "any length of load. Add --with-burst to count it."
-)
-FORMULA: Final = (
-    "By the formula, {} enough if each has a partition to itself. A hash places the shards, so some "
-    "share a partition. Your own key names hash differently: add a few shards."
 )
 
 
@@ -78,14 +76,6 @@ class Found:
         if self.kind == "load" or search.answer is not None:
             return search.failing
         return search.in_order[-1]
-
-    @property
-    def formula(self) -> int | None:
-        """The number of shards by the formula, of writes of the table."""
-        question = self.search.question
-        of_writes = self.kind == "shards" and question.index is None and self.search.direction is WRITE
-        key = hot_key_of(question.scenario) if of_writes else None
-        return key.needed if key else None
 
     def throttled(self, step: Step) -> str:
         """The throttled share of a number, in digits that show whether it is allowed."""
@@ -160,28 +150,8 @@ def _sentence(result: Found) -> str:
         so_far = f"{result.amount(answer.value)}{', as now,' if same else ''} {verb}"
     most = ", the most that was tried" if result.kind == "load" else ""
     if edge is None:
-        return f"{so_far} {outcome}{most}{_collisions(result)}."
+        return f"{so_far} {outcome}{most}."
     return f"{so_far} {outcome}; {_beyond(result, edge)}."
-
-
-def _collisions(result: Found) -> str:
-    """Larger numbers of shards that throttle, where some share a partition."""
-    answer = result.search.answer
-    if result.kind != "shards" or answer is None:
-        return ""
-    worse = [
-        int(step.value)
-        for step in result.search.in_order
-        if step.value > answer.value
-        and not step.holds
-        and (limit := step.throttled_by(result.direction)) is not None
-        and limit.cause is Cause.KEY_RANGE
-    ]
-    if not worse:
-        return ""
-    in_a_row = len(worse) > 2 and worse == list(range(worse[0], worse[-1] + 1))
-    numbers = f"{worse[0]} to {worse[-1]}" if in_a_row else " or ".join(map(str, worse))
-    return f"; with {numbers}, some share a partition and throttle"
 
 
 def _beyond(result: Found, step: Step) -> str:
@@ -278,8 +248,8 @@ def _notes(result: Found) -> Iterator[str]:
         yield "The load's shape is left out: every step is a constant demand."
     if result.kind == "load" and scenario.local.scale != 1:
         yield f"At scale {scenario.local.scale:g} of every rate limit: divide by it for a real table."
-    if (shards := result.formula) is not None and search.answer is not None:
-        yield FORMULA.format(f"{some(shards, 'shard')} {'is' if shards == 1 else 'are'}")
+    if result.kind == "shards" and search.answer is not None:
+        yield PLACED
     if result.target == SIMULATED:
         yield BURST if search.question.burst else STEADY
     if result.target == SIMULATED and result.kind != "load":
@@ -316,7 +286,7 @@ def _data(result: Found) -> dict[str, Any]:
         "unit": result.unit, "index": question.index, "direction": search.direction,
         "throttle_share_most": question.share_most, "burst": question.burst,
         "answer": search.answer and search.answer.value, "failing": search.failing and search.failing.value,
-        "confirmed": search.confirmed, "formula": result.formula,
+        "confirmed": search.confirmed,
         "steps": [_step_data(result, step) for step in search.steps],
     }  # fmt: skip
 

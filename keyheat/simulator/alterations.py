@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from keyheat.model import limits
-from keyheat.model.keyspace import key_point
+from keyheat.model.splits import key_point
 from keyheat.scenario.keys import shard_key
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from keyheat.model.keyspace import key_point
+from keyheat.model.splits import key_point
 from keyheat.scenario.keys import (
     DateKey,
     HotKeys,

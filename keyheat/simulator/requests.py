@@ -17,9 +17,9 @@ from typing import Final
 
 import numpy as np
 
-from keyheat.model.keyspace import HASH_BYTES
 from keyheat.model.resources import Cause, Refusal
 from keyheat.model.retries import AdaptiveRate, RetryPolicy, RetryQuota
+from keyheat.model.splits import HASH_BYTES
 from keyheat.model.table import IndexWrite, Op
 from keyheat.model.transactions import OngoingTransactions
 from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, Refused, sent_together

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from keyheat.model.keyspace import HASH_BYTES, WHOLE, point
+from keyheat.model.splits import HASH_BYTES, WHOLE, point
 from keyheat.simulator.masses import Floats, Masses, Places, most_used
 
 if TYPE_CHECKING:

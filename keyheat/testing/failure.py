@@ -42,7 +42,7 @@ def diagnosed(sent: CheckedLoad, simulation: Simulation) -> ReportRun:
 
 def write_report_of(sent: CheckedLoad, simulation: Simulation, folder: Path) -> Path:
     """Write the run directory of a simulated check, and give its report. Raises `CannotWrite`."""
-    from keyheat.analysis.summarize import keep_summary
+    from keyheat.analysis.summary import keep_summary
     from keyheat.show.report import write_report
 
     run = diagnosed(sent, simulation)

@@ -47,11 +47,11 @@ CHANGES: list[tuple[Case, dict[str, tuple[str, str]]]] = [
     ),
     (
         asked("datekey", "shard_date_key", shards=9),
-        {"loadtest": ("datekey", "date_suffix"), "keys.shards": ("1", "9"), **READER},
+        {"loadtest": ("datekey", "random_shards"), "keys.shards": ("1", "9"), **READER},
     ),
     (
         asked("audit-log", "shard_writes", shards=3),  # it has its reader
-        {"loadtest": ("audit_log", "audit_log_random"), "keys.shards": ("1", "3")},
+        {"loadtest": ("audit_log", "random_shards"), "keys.shards": ("1", "3")},
     ),
     (asked("sharded", "shard_writes", shards=40), {"keys.shards": ("20", "40")}),
     (

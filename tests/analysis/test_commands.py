@@ -9,8 +9,7 @@ from botocore.validate import validate_parameters
 
 from keyheat.analysis.advice.commands import command_of
 from keyheat.runs.formats import Recommendation
-from keyheat.runs.scaling import AutoScaling, ScalingRange
-from keyheat.runs.table_facts import IndexFacts, TableFacts
+from keyheat.runs.table_facts import AutoScaling, IndexFacts, ScalingRange, TableFacts
 from keyheat.words import WRITE, Capacity
 
 PAIR = Capacity(read=50.0, write=15.0)

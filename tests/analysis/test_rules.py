@@ -197,21 +197,21 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
     ),
     "The client's seconds are at the on-demand maximum, the minute is not": (
         evidence(
-            consumed(700), events(900), minutes=1, table=MAXIMUM,
+            consumed(700), events(2_000), minutes=1, table=MAXIMUM,
             throttles=throttled(None, range(10, 30)), seconds=client_seconds((range(10, 31), 2_000, 45)),
         ),
         "seconds-at-maximum", "max_on_demand", "table",
     ),
     "The client's seconds are at the account's quota, the minute is not": (
         evidence(
-            consumed(14_000), events(900), minutes=1, table=ON_DEMAND, account={"table_write": 40_000},
+            consumed(14_000), events(2_000), minutes=1, table=ON_DEMAND, account={"table_write": 40_000},
             throttles=throttled(None, range(10, 30)), seconds=client_seconds((range(10, 31), 40_000, 45)),
         ),
         "seconds-at-quota", "account", "table",
     ),
     "The client's seconds are below all limits of an on-demand table": (
         evidence(
-            consumed(330), events(900), minutes=1, table=MAXIMUM,
+            consumed(330), events(2_000), minutes=1, table=MAXIMUM,
             throttles=throttled(None, range(10, 30)), seconds=client_seconds((range(10, 30), 1_000, 45)),
         ),
         "seconds-below-limits", "partition", "table",

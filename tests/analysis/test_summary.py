@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.summarize import keep_summary, labels_of, read_summary, summarize, write_summary
-from keyheat.analysis.summary import parsed
+from keyheat.analysis.summary import keep_summary, labels_of, parsed, read_summary, summarize, write_summary
 from keyheat.cli.main import main
 from keyheat.runfiles import RUN, read_json, write_json
 from keyheat.runs.formats import read_diagnosis

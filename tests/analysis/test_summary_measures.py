@@ -15,8 +15,7 @@ from keyheat.analysis.run_result import measure, traffic_of
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.parquet import SECONDS_SCHEMA
-from keyheat.runs.scaling import AutoScaling, ScalingRange
-from keyheat.runs.table_facts import IndexFacts, TableFacts
+from keyheat.runs.table_facts import AutoScaling, IndexFacts, ScalingRange, TableFacts
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import WRITE, Capacity
 from tests.make import a_manifest, a_shipped

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from keyheat.model import limits
-from keyheat.model.keyspace import position
 from keyheat.model.partitions import provisioned_partitions
 from keyheat.model.resources import CapacityHistory, IndexCapacity, TableCapacity, recent_switches_s
+from keyheat.model.splits import position
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.model.units import read_units
 from keyheat.words import Capacity

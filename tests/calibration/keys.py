@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from keyheat.model.keyspace import HASH_BYTES, WHOLE, position
+from keyheat.model.splits import HASH_BYTES, WHOLE, position
 
 Keys = Callable[[int], bytes]
 """The position of the n-th request."""

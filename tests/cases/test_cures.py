@@ -104,7 +104,7 @@ def test_a_demand_above_the_maximum_of_auto_scaling_raises_that_first() -> None:
     assert "Between equal bounds nothing scales: a maximum above that leaves it room." in raised.expected
     eased = by_action["raise_capacity"]
     assert "With this alone, auto scaling may lower it again when the load falls." in eased.why
-    assert cure_of(diagnosis) == "raise the maximum of auto scaling (2,143 WCU/s)"
+    assert cure_of(diagnosis) == "raise the maximum of auto scaling to 2,143 WCU/s"
 
 
 def test_a_cure_whose_price_auto_scaling_changes_says_so() -> None:

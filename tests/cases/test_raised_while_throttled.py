@@ -12,7 +12,7 @@ from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.report import ReportRun
 from keyheat.runs.formats import Diagnosis, Evidence, write_diagnosis, write_evidence
-from keyheat.show.questions import first_facts
+from keyheat.show.run import first_facts
 from keyheat.words import WRITE
 from tests.make import a_series, an_evidence, consumed, provisioned_over_time, throttle_events
 

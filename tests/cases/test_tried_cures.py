@@ -168,7 +168,7 @@ def test_a_cure_by_formula_names_what_cures_the_other_limits() -> None:
         },
     )  # fmt: skip
     diagnosis = diagnosed(seen, replay_s=0)
-    assert cure_of(diagnosis) == "raise the capacity of index by_day (1,381 WCU/s)"
+    assert cure_of(diagnosis) == "raise the capacity of index by_day to 1,381 WCU/s"
     assert list(cures_elsewhere(diagnosis)) == [
         "for writes of the table, with 33 % of the throttles: shard the hot key (2 shards)"
     ]
@@ -184,8 +184,8 @@ def test_the_cure_of_a_second_limit_of_one_resource_is_no_choice_beside_the_firs
         table={"provisioned": {"read": 100, "write": 1_200}},
     )  # fmt: skip
     diagnosis = diagnosed(seen, replay_s=0)
-    assert cure_of(diagnosis) == "raise the capacity (2,429 WCU/s)"
-    assert other_cures(diagnosis) == "turn on auto scaling (2,429 WCU/s) or switch to on-demand mode"
+    assert cure_of(diagnosis) == "raise the capacity to 2,429 WCU/s"
+    assert other_cures(diagnosis) == "turn on auto scaling up to 2,429 WCU/s or switch to on-demand mode"
     assert [line.partition(": ")[0] for line in cures_elsewhere(diagnosis)] == [
         "for writes of the table, with 4 % of the throttles, by a partition limit"
     ]
@@ -276,7 +276,7 @@ def test_an_index_that_catches_up_after_a_raise_asks_for_no_more_than_its_writes
         },
     )  # fmt: skip
     diagnosis = diagnosed(seen, replay_s=0)
-    assert cure_of(diagnosis) == "keep a higher minimum capacity of index by_voice (877 WCU/s)"
+    assert cure_of(diagnosis) == "keep a higher minimum capacity of index by_voice of 877 WCU/s"
 
 
 def test_a_global_table_is_paid_in_every_region() -> None:

@@ -19,9 +19,8 @@ from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
 from keyheat.cli.main import MENU, cli
 from keyheat.endpoint.pages import METRICS
-from keyheat.load.live.prometheus import LOAD_METRICS
-from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import (
+from keyheat.load.run.prometheus import LOAD_METRICS
+from keyheat.load.transport.answer import (
     BAD_HTTP,
     CREDENTIALS,
     CUT_OFF,
@@ -30,6 +29,7 @@ from keyheat.load.transport.failures import (
     KINDS,
     NO_UNITS,
     NOT_AN_ANSWER,
+    Answer,
 )
 from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.model.partitions import MOST_CELLS
@@ -40,7 +40,7 @@ from keyheat.runs.formats import Finding
 from keyheat.runs.frames import FRAMES
 from keyheat.runs.partitions import MOST_ROWS
 from keyheat.runs.run import Run
-from keyheat.show.charts.base import MOST_POINTS
+from keyheat.show.charts import MOST_POINTS
 from keyheat.words import THROTTLE_CODES
 from tests.docs.page import PAGES, ROOT
 from tools import pages

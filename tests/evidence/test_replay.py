@@ -14,8 +14,7 @@ from keyheat.intake.description import table_of
 from keyheat.intake.tables import source_of_facts
 from keyheat.runs.formats import Evidence, HotKey, read_diagnosis, write_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
-from keyheat.runs.scaling import AutoScaling, ScalingRange
-from keyheat.runs.table_facts import TableFacts, table_facts
+from keyheat.runs.table_facts import AutoScaling, ScalingRange, TableFacts, table_facts
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.words import WRITE
 from tests.endpoint.account import attributes, index, indexed, schema, table

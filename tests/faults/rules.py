@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from keyheat.load.transport.failures import IN_FLIGHT
+from keyheat.load.transport.answer import IN_FLIGHT
 from keyheat.testing.faults import LocalFaults
 from keyheat.testing.local import LocalDynamoDB
 

@@ -10,8 +10,8 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.control import creation
+from keyheat.load.transport.answer import IN_FLIGHT
 from keyheat.load.transport.boto import make_client
-from keyheat.load.transport.failures import IN_FLIGHT
 from keyheat.load.transport.target import target_at
 from keyheat.testing.local import LocalDynamoDB
 from tests.faults.rules import FAULTS, differences, rules

@@ -3,8 +3,8 @@
 import gevent
 import pytest
 
-from keyheat.load.transport import abandon
-from keyheat.load.transport.abandon import Abandoned, Calls
+from keyheat.load.transport import boto
+from keyheat.load.transport.boto import Abandoned, Calls
 
 HANGS, ANSWERS = "http://hangs:8000/x", "http://answers:8000"
 
@@ -29,8 +29,8 @@ def test_a_call_under_way_is_abandoned_and_a_silent_host_is_not_asked_twice(
     under_way.join()
     assert (under_way.value, undone.ready()) == (abandoned, False)
     undone.kill()
-    monkeypatch.setattr(abandon, "ANSWER_S", 0.001)
+    monkeypatch.setattr(boto, "ANSWER_S", 0.001)
     assert ask(calls, HANGS) == abandoned
-    monkeypatch.setattr(abandon, "ANSWER_S", 3_600)
+    monkeypatch.setattr(boto, "ANSWER_S", 3_600)
     assert [ask(calls, url) for url in (HANGS, ANSWERS)] == [abandoned, "answered"]
     assert [calls.is_silent(url) for url in (HANGS, ANSWERS)] == [True, False]

@@ -6,8 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import CheckedTransport
+from keyheat.load.transport.answer import Answer, CheckedTransport
 
 PAGE = b"<html><body>Please log in</body></html>"
 UNITS = {"TableName": "t", "CapacityUnits": 2.0}

@@ -10,8 +10,7 @@ import pytest
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Item, Query
-from keyheat.load.users.ledger import Ledger
-from keyheat.load.users.writes import NotedTransport
+from keyheat.load.users.ledger import Ledger, NotedTransport
 from tests.make import ON_DEMAND, a_spec
 
 TABLE = a_spec(
@@ -78,20 +77,6 @@ def test_what_was_acknowledged_is_required_in_its_place_and_in_the_indexes() -> 
     assert writer.on_table("hot#0", "hot#1", "hot#2") == ["hot#0/a", "hot#0/b", "hot#1/c"]
     assert writer.on_index("a") == ["hot#0/b", "hot#1/c", "hot#0/a"]
     assert writer.on_index("b") == []
-
-
-def test_where_all_of_some_overlapping_writes_leave_an_item_it_is_required() -> None:
-    """So an item that several users write for the first time at once does not stay unchecked."""
-    writer = Writer()
-    first, second = image("hot#0", "a", "a", "5"), image("hot#0", "a", "b", "5")
-    identity = writer.ledger.identity("images", first)
-    writer.ledger.begin(identity, first)
-    writer.ledger.begin(identity, second)
-    writer.ledger.applied(identity, first)
-    assert writer.on_table("hot#0") == ["hot#0/a"]
-    writer.ledger.applied(identity, second)
-    assert writer.on_table("hot#0") == ["hot#0/a"]
-    assert writer.on_index("a") == writer.on_index("b") == []
 
 
 def test_of_a_put_and_a_deletion_that_overlap_nothing_is_certain() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.users.statistics import METHOD, LocustStatistics
+from keyheat.load.record.attempt import METHOD, LocustStatistics
 
 with pytest.MonkeyPatch.context() as patch:
     patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")  # this process has other tests

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.guard.options import InputError
-from keyheat.load.run.arguments import add_options
+from keyheat.load.options import InputError, add_options
 from keyheat.load.run.plan import check_options, run_folder, take_numbers
 from keyheat.runs.claims import Taken
 from keyheat.scenario.scenario import SCENARIOS
@@ -76,6 +75,8 @@ AWS = "https://dynamodb.eu-west-1.amazonaws.com"
         ({"out": "/dev/null"}, "not a folder"),
         ({"prices": "/no/such.toml"}, "--prices: "),
         ({"max_minutes": -1.0}, "--max-minutes"),
+        ({"prometheus_host": "0.0.0.0"}, "add --prometheus-port 9464"),
+        ({"prometheus_port": 99_999}, "1 to 65535"),
         ({"settings": ["table.sort_key="]}, "a sort_key @ $.table.sort_key"),
         ({"settings": ["cache={ttl_s=1}"]}, "no user of this load test reads through a cache @ $.cache"),
         ({"settings": [f"table.sort_key='{'s' * 60}'", "load.item_bytes=90"]}, "$.load.item_bytes"),

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.transport.answer import Answer, Reason
-from keyheat.load.transport.failures import BadAnswer, NoCredentials, kind_of
+from keyheat.load.transport.answer import Answer, BadAnswer, NoCredentials, Reason, kind_of
 from keyheat.load.transport.signed import SignedTransport, receive
 from keyheat.load.transport.signer import AccessKeys
 from keyheat.load.transport.target import LOCAL_KEYS, target_at
-from keyheat.load.users.outcomes import failure_of
 from tests.load.scripted import HANG, HANG_UP, RESET, answered, serving
 from tests.make import a_transport
 from tests.outside import eventually, free_port
@@ -77,7 +75,7 @@ REFUSALS = {
 @pytest.mark.parametrize("code", REFUSALS)
 def test_refusals_have_names_and_are_no_throttles(kind: str, code: str) -> None:
     answer = one_answer(kind, REFUSALS[code])
-    assert (failure_of(answer), answer.accepted, answer.throttled) == (code, False, False)
+    assert (answer.failure_name, answer.accepted, answer.throttled) == (code, False, False)
 
 
 @both

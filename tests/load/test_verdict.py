@@ -6,7 +6,7 @@ import pytest
 
 from keyheat.load.record.generator import Health, verdict_on
 from keyheat.runs.manifest import GeneratorHealth
-from keyheat.scenario.spec.load import LoadSpec
+from keyheat.scenario.spec.tasks import LoadSpec
 
 SECONDS = 10.0
 

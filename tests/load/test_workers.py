@@ -8,11 +8,11 @@ import gevent
 import msgpack  # type: ignore[import-untyped]
 import pytest
 
-from keyheat.load.guard.budget import Caps
 from keyheat.load.record.record import Piece, Record
 from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.run import workers
 from keyheat.load.run.load import Order
+from keyheat.load.run.watch import Caps
 from keyheat.load.run.workers import HALT, ORDER, PIECE, Gatherer, Worker, WorkerProgress, order_for
 from tests.make import a_scenario, an_attempt
 

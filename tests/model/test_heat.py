@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.keyspace import collection_of, position
-from keyheat.model.splits import PartitionHeat, split_point
+from keyheat.model.splits import PartitionHeat, collection_of, position, split_point
 
 
 def clock(n: int) -> bytes:

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import pytest
 
 from keyheat.model import limits
-from keyheat.model.keyspace import position
 from keyheat.model.minutes import Datapoint, MetricSeries
 from keyheat.model.resources import IndexCapacity, TableCapacity
+from keyheat.model.splits import position
 from keyheat.model.table import TableModel
 from keyheat.words import Capacity
 

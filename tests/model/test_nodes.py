@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.bucket import Backlog, Bucket, TokenBucket
-from keyheat.model.keyspace import position
 from keyheat.model.nodes import Caller, NodeBucket, provisioned_bucket
 from keyheat.model.resources import TableCapacity
+from keyheat.model.splits import position
 from keyheat.model.table import TableModel
 from keyheat.words import Capacity
 

@@ -8,8 +8,8 @@ import pytest
 
 from keyheat.model import partitions
 from keyheat.model.behaviour import Behaviour
-from keyheat.model.keyspace import position
 from keyheat.model.resources import Cause, IndexCapacity, TableCapacity
+from keyheat.model.splits import position
 from keyheat.model.table import IndexWrite, TableModel
 from keyheat.runs.partitions import partitions_table
 from keyheat.words import Capacity

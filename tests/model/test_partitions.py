@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.model.keyspace import collection_of, even_boundaries, middle, point, position
 from keyheat.model.partitions import PartitionKind, Partitions, provisioned_partitions, warm_partitions
+from keyheat.model.splits import collection_of, even_boundaries, middle, point, position
 from keyheat.words import Capacity, Direction
 
 WRITE = Direction.WRITE

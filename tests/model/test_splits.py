@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from random import Random
 
-from keyheat.model.keyspace import position
 from keyheat.model.resources import TableCapacity
+from keyheat.model.splits import position
 from keyheat.model.table import TableModel
 
 T0 = 1_800_000_020.0

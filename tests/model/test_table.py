@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyheat.model.keyspace import position
 from keyheat.model.resources import Cause, IndexCapacity, Refusal, TableCapacity
+from keyheat.model.splits import position
 from keyheat.model.table import IndexWrite, Op, TableModel
 from keyheat.words import Capacity, Direction
 

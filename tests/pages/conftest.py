@@ -10,9 +10,9 @@ import pytest
 from keyheat.analysis.report import ReportRun
 from keyheat.show.answer import Answer
 from keyheat.show.console import PlainConsole
-from keyheat.show.html import html_of
+from keyheat.show.render import html_of
+from keyheat.show.render import text_of as in_terminal
 from keyheat.show.report import report_answer, write_report
-from keyheat.show.text import text_of as in_terminal
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 

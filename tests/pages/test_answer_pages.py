@@ -8,7 +8,7 @@ import pytest
 
 from keyheat.analysis.advice.proof import Tried
 from keyheat.show.fix import Fix, fix_answer
-from keyheat.show.html import html_of, save
+from keyheat.show.render import html_of, save
 from keyheat.terms import THROTTLED_BY, titled
 from tests.pages.made_answers import made_answers, made_fix
 

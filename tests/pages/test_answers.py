@@ -12,9 +12,8 @@ from keyheat.analysis.facts import facts_of
 from keyheat.analysis.report import ReportRun, evidence_alone, load_run
 from keyheat.runs.formats import Cure, CureStep, MonthlyBill, Recommendation
 from keyheat.show.answer import Fact
-from keyheat.show.charts.generator import generator_words
-from keyheat.show.questions import first_facts
-from keyheat.show.run import run_answer
+from keyheat.show.generator import generator_words
+from keyheat.show.run import first_facts, run_answer
 from keyheat.words import WRITE
 from tests.conftest import Golden
 
@@ -131,7 +130,7 @@ def test_resources_that_need_the_same_share_a_step(story: Story) -> None:
     both, other = steps(raised("table", 900), raised("by-day", 400), raised("table", 1, action="ramp"))
     assert both.name == "Raise the capacity"
     assert [line.partition(":")[0] for line in both.beside] == [
-        "Writes of the table, 900 WCU/s", "Writes of index by-day, 400 WCU/s", "Expected",
+        "Raise the capacity to 900 WCU/s", "Raise the capacity of index by-day to 400 WCU/s", "Expected",
     ]  # fmt: skip
-    assert other.name == "Ramp the load up: 1 WCU/s"
-    assert steps(raised("by-day", 400))[0].name == "Raise the capacity of index by-day: 400 WCU/s"
+    assert other.name == "Ramp the load up to 1 WCU/s"
+    assert steps(raised("by-day", 400))[0].name == "Raise the capacity of index by-day to 400 WCU/s"

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from keyheat.analysis.report import load_run
-from keyheat.show.markdown import markdown_of
+from keyheat.show.render import markdown_of
 from keyheat.show.run import run_answer
 from tests.browsing import CONTRASTS, all_drawn, drawn
 

@@ -15,15 +15,15 @@ from keyheat.analysis.report import ReportRun, load_run
 from keyheat.runs.frames import of_partitions
 from keyheat.runs.manifest import CapacityChange
 from keyheat.runs.parquet import PARTITIONS_SCHEMA
-from keyheat.show.charts.base import compact
-from keyheat.show.charts.capacity import capacity_figure, change_table, changes_of
-from keyheat.show.charts.heat import (
+from keyheat.show.charts import compact
+from keyheat.show.heat import (
     partition_figure,
     partition_rates,
     partition_resources,
     throttled_key_table,
 )
-from keyheat.show.charts.rates import Rates, client_rates, published_rates
+from keyheat.show.rates import Rates, capacity_figure, client_rates, published_rates
+from keyheat.show.report import change_table, changes_of
 from keyheat.words import Resource
 from tests.make import START, a_diagnosis, a_series, an_evidence, consumed, throttle_events
 from tests.pages.conftest import page_of

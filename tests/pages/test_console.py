@@ -15,10 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.cli.main import main
-from keyheat.load.run.progress import RunProgress, tell
+from keyheat.load.terminal import RunProgress, tell
 from keyheat.masking import plain, plain_json, speak_plainly
-from keyheat.show.console import PlainConsole, confirmed, print_json
-from keyheat.show.progress import Bar, Countdown, LoadBar, working
+from keyheat.show.console import Bar, Countdown, LoadBar, PlainConsole, confirmed, print_json, working
 
 ROOT = Path(__file__).parents[2]
 EVIL = "\x1b]8;;http://evil\x07[/x][link=http://evil]a[/link]\x1b[2J\x9b2J\u202egnp\ud800\r:boom:"
@@ -140,7 +139,7 @@ def test_what_others_wrote_is_plain_wherever_it_is_said(
 
 
 PRINTS = re.compile(r"\bprint\(|click\.(?:echo|secho|confirm|prompt)\(|(?<!Plain)Console\(")
-MAY = {"keyheat/show/console.py", "keyheat/load/run/arguments.py"}
+MAY = {"keyheat/show/console.py", "keyheat/load/options.py"}
 
 
 def test_nothing_is_printed_past_the_console() -> None:

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from keyheat.analysis.report import load_run
-from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
+from keyheat.load.transport.answer import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
 from keyheat.numbers import percent
-from keyheat.show.counts import MEANINGS, counts_of, failure_table
+from keyheat.show.generator import MEANINGS, counts_of, failure_table
 
 RIGHT = {"reads.checked": 400.0, "reads.items": 20_000.0, "reads.missing": 0.0, "reads.units": 1234.5}
 COUNTED = {

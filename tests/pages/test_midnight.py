@@ -6,7 +6,7 @@ import pytest
 
 from keyheat.numbers import clock, moment, saying
 from keyheat.runs.formats import write_evidence
-from keyheat.show.charts.base import time_axis
+from keyheat.show.charts import time_axis
 from tests.make import a_series, an_evidence, consumed, throttle_events
 
 pytestmark = pytest.mark.slow

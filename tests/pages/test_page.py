@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from keyheat.analysis.report import load_run
-from keyheat.show import style
+from keyheat.show import charts
 from tests.pages.conftest import page_of, text_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -46,10 +46,10 @@ def test_a_report_is_whole_and_needs_nothing_else(samples, name):
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids)
     content = figures(text)
-    assert content["dark"] == style.dark_partners()
+    assert content["dark"] == charts.dark_partners()
     for chart, made in content["figures"].items():
         go.Figure(made)
-        assert set(re.findall(r"#[0-9a-fA-F]{6}", json.dumps(made))) <= set(style.LIGHT.values())
+        assert set(re.findall(r"#[0-9a-fA-F]{6}", json.dumps(made))) <= set(charts.LIGHT.values())
         assert made["layout"]["showlegend"] or not any(one.get("name") for one in made["data"])
         summary = re.search(rf'id="{chart}-summary">([^<]*)<', text)
         assert summary, chart
@@ -111,7 +111,7 @@ TEXTS = ("ink", "muted", "accent", "partition", "failed", "good", "ceiling")
 MARKS = ("partition", "table", "max_on_demand", "undetermined", "accent")
 
 
-@pytest.mark.parametrize("colours", [style.LIGHT, style.DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("colours", [charts.LIGHT, charts.DARK], ids=["light", "dark"])
 def test_text_is_readable_on_the_page_and_on_cards_and_marks_stand_out(colours):
     for ground in ("page", "card"):
         assert [role for role in TEXTS if contrast(colours[role], colours[ground]) < 4.5] == []

@@ -12,8 +12,8 @@ from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.quotas import quotas_of, unknown_quotas
 from keyheat.show.answer import json_of
-from keyheat.show.markdown import markdown_of
 from keyheat.show.plan import plan_answer
+from keyheat.show.render import markdown_of
 from tests.conftest import Golden
 from tests.make import SCENARIOS, a_shipped
 from tests.pages.conftest import on_screen, trimmed
@@ -97,7 +97,6 @@ def test_a_program_gets_the_whole_plan() -> None:
     content = json.loads(json.dumps(json_of(plan_answer(plan_of("sharded", metric_requests=1_000)))))["data"]
     assert content["target"] == {"mean_per_s": 250, "peak_per_s": 250, "total": 12_500}
     assert (content["hot_key"]["needed"], content["hot_key"]["needed_with_margin"]) == (2, 3)
-    assert content["load"] == [{"at_s": 0, "per_s": 250}, {"at_s": 50, "per_s": 250}]
     assert content["dollars"] == pytest.approx(2.6 + 0.39 + 0.01)
     assert [one["name"] for one in content["sent"]["operations"]] == ["PutItem", "Query", "GetItem"]
     (writes, reads) = content["sent"]["sides"]

@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from keyheat.show.progress import Countdown, LoadBar
+from keyheat.show.console import Countdown, LoadBar
 
 
 @dataclass(frozen=True)

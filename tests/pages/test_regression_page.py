@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.regression.outcome import Gate
-from keyheat.show.html import html_of, save
 from keyheat.show.regression import outcome_answer
+from keyheat.show.render import html_of, save
 from tests.regression.outcomes import OUTCOMES, a_case, a_finding, an_outcome
 
 AT = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)

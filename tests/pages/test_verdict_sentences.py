@@ -12,7 +12,8 @@ OTHER = KEY.model_copy(update={"key": "sha256:c07a", "units_per_s": 1_200.0})
 NUMBERS = {
     "start_s": 0.0, "end_s": 60.0, "consumed_per_s": 1120.0, "asked_per_s": 1900.0,
     "provisioned_per_s": 4000.0, "max_on_demand_per_s": None, "throttles": 2460,
-    "labelled": 2460, "of_constraint": 2460, "run_attempts": 10_000, "run_throttles": 2460,
+    "labelled": 2460, "of_constraint": 2460, "of_verdict": 2460, "run_attempts": 10_000,
+    "run_throttles": 2460,
     "throttled_s": 60.0, "ceiling_per_s": 1000.0, "hot_key": KEY,
 }  # fmt: skip
 INDEX, READS = Resource("by_country", "write"), Resource(None, "read")

@@ -12,8 +12,7 @@ from keyheat.model.retries import policy_named
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.show.answer import json_of
-from keyheat.show.html import html_of
-from keyheat.show.markdown import markdown_of
+from keyheat.show.render import html_of, markdown_of
 from keyheat.show.retries import retries_answer, retry_figure
 from keyheat.show.whatif import exit_code_of, search_answer, together
 from keyheat.simulator.outcome import LimitHit

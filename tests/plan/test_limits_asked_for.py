@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keyheat.plan.plan import ThrottleForecast, predict_throttles, provisioned_per_s, spent_at
+from keyheat.plan.plan import ThrottleForecast, exhaustion_s, predict_throttles, provisioned_per_s
 from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas, unknown_quotas
 from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.scenario.scenario import Scenario
@@ -41,7 +41,14 @@ def test_what_is_asked_for_is_that_of_the_peak_and_not_of_the_quiet_after_it() -
     ],
 )
 def test_saved_capacity_is_spent(asked: list[float], rates: list[float], second: int | None) -> None:
-    assert spent_at(np.array(asked), np.array(rates), [300 * rate for rate in rates]) == second
+    from_s = exhaustion_s(np.array(asked), np.array(rates), [300 * rate for rate in rates])
+    assert (None if from_s is None or from_s >= len(asked) else from_s) == second
+
+
+def test_after_a_lowered_capacity_the_load_goes_on_under_that_one() -> None:
+    rates = np.array([600.0] * 120 + [300.0] * 780)
+    from_s = exhaustion_s(np.full(900, 400.0), rates, [300 * rate for rate in rates])
+    assert from_s == 120 + 300 * 300 / 100
 
 
 def test_capacity_follows_the_timeline_and_ends_with_a_switch() -> None:

@@ -26,8 +26,7 @@ from keyheat.regression.exports import (
 )
 from keyheat.regression.outcome import EXIT_CODES, Gate, SessionOutcome
 from keyheat.regression.phrases import headline, relative
-from keyheat.show.regression import outcome_answer
-from keyheat.show.session_files import comment, write_session
+from keyheat.show.regression import comment, outcome_answer, write_session
 from tests.pages.conftest import on_screen
 from tests.regression.outcomes import (
     HOSTILE,

@@ -9,8 +9,8 @@ import pytest
 
 from keyheat.analysis.found import find_runs
 from keyheat.runs.claims import hold
-from keyheat.show.html import html_of, save
-from keyheat.show.runs import runs_answer
+from keyheat.show.history import runs_answer
+from keyheat.show.render import html_of, save
 from keyheat.words import INVALID
 from tests.made_runs import summary
 from tests.make import START, a_run

@@ -2,7 +2,7 @@
 
 from keyheat.model.retries import NONE, POLICIES, modes_of, policy_named
 from keyheat.scenario.scenario import load_scenario
-from keyheat.scenario.spec.client import ClientSpec
+from keyheat.scenario.spec.tasks import ClientSpec
 from keyheat.shipped import shipped
 
 HOTKEY = shipped("configs") / "scenarios" / "hotkey.toml"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keyheat.scenario.lines import located
+from keyheat.scenario.mistakes import located
 
 FILE = '''\
 format = "keyheat.scenario/1"

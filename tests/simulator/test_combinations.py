@@ -9,7 +9,7 @@ import pytest
 
 from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.simulator.dryrun.combinations import with_combinations
+from keyheat.simulator.dryrun.requests import with_combinations
 from keyheat.simulator.folder import keys_of
 from keyheat.simulator.masses import masses_of
 from keyheat.simulator.simulate import simulate

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.model.keyspace import key_point, point, position
+from keyheat.model.splits import key_point, point, position
 from keyheat.scenario.keys import (
     DateKey,
     HotKeys,

@@ -10,7 +10,7 @@ import pytest
 
 import keyheat
 from keyheat.scenario.scenario import ScenarioError, load_scenario
-from keyheat.scenario.spec.load import LoadSpec
+from keyheat.scenario.spec.tasks import LoadSpec
 from keyheat.testing.subject import CheckedLoad, asked_of
 from tests.make import SCENARIOS
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyheat.model.keyspace import key_point
+from keyheat.model.splits import key_point
 from keyheat.testing.local import RecordedRow, sent_steadily
 from keyheat.words import Direction
 

@@ -12,8 +12,7 @@ from keyheat.cli.main import main
 from keyheat.cli.options import a_path, in_json
 from keyheat.masking import short_path
 from keyheat.runfiles import write_atomically
-from keyheat.show.console import bars, err, in_words, out, print_json
-from keyheat.show.progress import counted
+from keyheat.show.console import bars, counted, err, in_words, out, print_json
 from keyheat.words import BROKEN, DONE
 from tools.accuracy import text as shown_as
 from tools.accuracy.draw import draw

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from keyheat.numbers import clock, some
 from keyheat.runs.formats import Label
-from keyheat.show.text import COLOURS, Paragraph
+from keyheat.show.render import COLOURS, Paragraph
 from tools.accuracy.draw import CHANCE_ROWS, SITUATION_ROWS
 from tools.accuracy.run import SimulatedScenario
 from tools.accuracy.score import BEST, LEFT, Best

@@ -73,15 +73,17 @@ class Publication:
         return evidence.model_copy(update={"table": table, "series": series})
 
     def _published(self, series: Series, late: Mapping[datetime, float]) -> Series:
-        if series.metric not in COUNTED_BY_MINUTE or series.statistic != "Sum" or series.operation:
+        counted = series.metric in COUNTED_BY_MINUTE and not series.operation
+        of_batches = series.metric == metrics.THROTTLED_REQUESTS and self.events_per_throttle < 1
+        if series.statistic != "Sum" or not (counted or of_batches):
             return series
         points = dict(series.points)
-        if series.metric in EVENTS and self.events_per_throttle != 1:
+        if (series.metric in EVENTS or of_batches) and self.events_per_throttle != 1:
             points = {
                 at: max(1.0, round(value * self.events_per_throttle)) if value else 0.0
                 for at, value in points.items()
             }
-        if self.late_s:
+        if self.late_s and counted:
             points = _moved(points, late, timedelta(seconds=series.period_s))
         return series.model_copy(update={"points": tuple(sorted(points.items()))})
 

@@ -14,12 +14,11 @@ from keyheat.cli.options import a_file, a_path, in_json, price_list, series_plac
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import Within
-from keyheat.load.guard.options import Guards
+from keyheat.load.options import Guards
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.runs.folder import versions
 from keyheat.scenario.variants import write_scenario
-from keyheat.show.console import bars, err, in_words, out, print_json, strong
-from keyheat.show.progress import working
+from keyheat.show.console import bars, err, in_words, out, print_json, strong, working
 from keyheat.simulator.jobs import Job, is_done
 from keyheat.words import BROKEN, DONE, INVALID
 from tools.trial.judgement import Judgement, judged

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.limits import WRITE_UNIT_BYTES
-from keyheat.scenario.spec.load import LoadSpec
+from keyheat.scenario.spec.tasks import LoadSpec
 from keyheat.simulator.simulate import simulate
 from tools.trial.record import STEP_S, Observed, ScenarioName, observed_simulation
 from tools.trial.scenarios import FOLDER, as_sent, trial_scenario

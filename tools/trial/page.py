@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 from keyheat.model.behaviour import DEFAULT
 from keyheat.numbers import measured, some, whole
 from keyheat.show.answer import Answer, Fact, Figure, Section, Table
-from keyheat.show.charts.base import compact, figure
-from keyheat.show.html import html_of, save
-from keyheat.show.style import LIGHT
+from keyheat.show.charts import LIGHT, compact, figure
+from keyheat.show.render import html_of, save
 from keyheat.words import capital
 from tools.trial.judgement import SEEDS, Comparison, Explanation, Judgement
 from tools.trial.record import STEP_S, Trial
@@ -57,18 +56,17 @@ def _section(one: Comparison) -> Section:
 
 
 def _figure(one: Comparison) -> Figure:
-    made = figure(250, ["admitted write units in 10 s"])
     sides = (("measured", "accent", one.seen), ("the model", "muted", one.said))
-    for name, role, side in sides:
-        made.add_trace(
-            go.Bar(
-                x=[place * STEP_S for place in range(len(side.units_by_10_s))],
-                y=compact(side.units_by_10_s), marker={"color": LIGHT[role]}, name=name,
-                hovertemplate=f"from %{{x}} s: %{{y:,}} units, {name}<extra></extra>",
-            )
-        )  # fmt: skip
-    made.update_layout(barmode="group")
-    made.update_xaxes(dtick=STEP_S, title={"text": "seconds"})
+    bars = [
+        go.Bar(
+            x=[place * STEP_S for place in range(len(side.units_by_10_s))],
+            y=compact(side.units_by_10_s), marker={"color": LIGHT[role]}, name=name,
+            hovertemplate=f"from %{{x}} s: %{{y:,}} units, {name}<extra></extra>",
+        )
+        for name, role, side in sides
+    ]  # fmt: skip
+    axis = {"dtick": STEP_S, "title": {"text": "seconds"}}
+    made = figure(bars, 250, "admitted write units in 10 s", barmode="group", xaxis=axis)
     totals = [whole(sum(side.units_by_10_s)) for _name, _role, side in sides]
     words = f"{totals[0]} units were admitted meanwhile; the model says {totals[1]}."
     return Figure(title=f"Admitted: {one.scenario}", summary=words, figure=made)

@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.numbers import whole
-from keyheat.show.text import Paragraph
+from keyheat.show.render import Paragraph
 from tools.trial.judgement import FIRST, Judgement
 from tools.trial.record import Trial
 from tools.trial.words import notes_of, sentence_of

@@ -26,8 +26,8 @@ SCALES_AFTER_S: Final = 600.0
 alarm of up to three, and the update."""
 MOST_COPIES: Final = 20  # global secondary indexes of a table
 SHARDED_TWINS: Final = {
-    "audit_log": "audit_log_random",
-    "datekey": "date_suffix",
+    "audit_log": "random_shards",
+    "datekey": "random_shards",
     "hotkey": "sharded",
 }
 """Load tests, and those that send the same to keys with a suffix and read it back."""

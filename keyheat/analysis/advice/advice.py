@@ -20,7 +20,7 @@ from keyheat.plan.prices import Billing
 from keyheat.plan.totals import total_load
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import BEYOND, Cure, Demand, Evidence, Label, Recommendation
-from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.runs.table_facts import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import has_capacity_model, label_of
 

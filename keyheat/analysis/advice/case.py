@@ -24,9 +24,9 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.numbers import percent, span, units
 from keyheat.plan.hot_key import shards_needed
-from keyheat.runs.formats import HotKey, Label, Recommendation
+from keyheat.runs.formats import BEYOND, HotKey, Label, Recommendation
 from keyheat.runs.manifest import RetryCost
-from keyheat.runs.scaling import NOT_SCALED, AutoScaling
+from keyheat.runs.table_facts import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
 from keyheat.words import Constraint, Direction, Resource, index_of, whose
 
@@ -117,6 +117,13 @@ class AdviceCase:
     def whose(self) -> str:
         """The resource in words."""
         return whose(self.resource)
+
+    @property
+    def has_key_beyond(self) -> bool:
+        """Whether one key has most of the throttles and asks for more than a partition, by other's counts."""
+        key = self.hottest
+        pinned = key is not None and self.heat is not None and key.key == self.heat.pinned
+        return pinned and key is not None and key.units_per_s > (1 + BEYOND) * self.ceiling
 
     @property
     def hottest(self) -> HotKey | None:

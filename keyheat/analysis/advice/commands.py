@@ -8,9 +8,8 @@ import shlex
 from math import ceil
 from typing import Any, Final
 
-from keyheat.runs.formats import Recommendation
-from keyheat.runs.scaling import NOT_SCALED, AutoScaling
-from keyheat.runs.table_facts import IndexFacts, TableFacts
+from keyheat.runs.formats import CureStep, Recommendation
+from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, IndexFacts, TableFacts
 from keyheat.words import READ, WRITE, Direction, Resource, index_of
 
 RAISED: Final = ("raise_capacity", "raise_maximum", "raise_minimum")
@@ -24,7 +23,7 @@ SETTINGS: Final = {
 
 
 def command_of(
-    advice: Recommendation, table: TableFacts, where: str, scaled: AutoScaling = NOT_SCALED
+    advice: Recommendation | CureStep, table: TableFacts, where: str, scaled: AutoScaling = NOT_SCALED
 ) -> str | None:
     """Return the command, on two lines; None if no command exists or the present capacity is unknown.
 
@@ -43,7 +42,9 @@ def _at(where: str) -> str:
     return f" {where}" if where else ""
 
 
-def _scaling(advice: Recommendation, table: TableFacts, where: str, scaled: AutoScaling) -> str | None:
+def _scaling(
+    advice: Recommendation | CureStep, table: TableFacts, where: str, scaled: AutoScaling
+) -> str | None:
     """Return the command that sets the range of auto scaling; None if it is off."""
     if advice.action not in RAISED or advice.units is None or advice.direction is None:
         return None
@@ -86,7 +87,7 @@ def insights_command(table: TableFacts, resource: Resource, where: str) -> str:
     )
 
 
-def _capacity(advice: Recommendation, table: TableFacts) -> str | None:
+def _capacity(advice: Recommendation | CureStep, table: TableFacts) -> str | None:
     """Return the option that raises one rate of the table or an index, and keeps the other.
 
     None where it has as much: what was raised since is not lowered.

@@ -23,8 +23,11 @@ SCALED_LATE: Final = "auto-scaling-late"
 def table(case: AdviceCase) -> Iterator[Recommendation]:
     """The provisioned throughput is used up: more of it now, and what adapts it for good."""
     if not case.raised_since:
-        yield _raise_capacity(case)
+        beyond = f" But one key alone asks for more than {case.sustained}, and has to be spread as well."
+        yield _raise_capacity(case, unless=beyond if case.has_key_beyond else "")
     yield from _slow_scans(case)
+    if case.has_key_beyond:
+        yield from _cures_of_key(case)
     if case.is_pinned:
         yield case.advise(
             "raise_maximum",
@@ -51,6 +54,10 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
         f"({units(QUOTAS[case.direction], case.direction)} by default) limits the table then, and one "
         f"partition is still held to {case.sustained}.",
     )
+
+
+def _cures_of_key(case: AdviceCase) -> Iterator[Recommendation]:
+    return (item for item in hot_partition(case) if item.kind == "cure")
 
 
 def _raise_capacity(case: AdviceCase, more: str = "", *, unless: str = "") -> Recommendation:
@@ -196,17 +203,22 @@ def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
     at_ceiling = case.rule == AT_CEILING
     if at_ceiling and not case.raised_since:
         hot = case.hottest is not None and case.hottest.units_per_s > case.ceiling
-        stays = f"Only a key that asks for more than {case.sustained} by itself stays throttled."
+        partitions, target = case.partitions or 1, case.with_headroom
+        too, stays = "It also helps if partitions are the limit, because more capacity adds partitions.", ""
+        if target is not None and target <= partitions * case.ceiling:
+            too = (
+                f"If partitions are the limit, it does not: the table has at least {partitions} already, and "
+                "adds none for that."
+            )
+        else:
+            stays = f" Only a key that asks for more than {case.sustained} by itself stays throttled."
         if hot:
-            stays = f"But one key alone asks for more than {case.sustained}, and has to be spread as well."
+            stays = f" But one key alone asks for more than {case.sustained}, and has to be spread as well."
         yield _raise_capacity(
-            case,
-            " It helps if the provisioned throughput is the limit. It also helps if partitions are "
-            "the limit, because more capacity adds partitions.",
-            unless=f" {stays}",
+            case, f" It helps if the provisioned throughput is the limit. {too}", unless=stays
         )
         if hot:
-            yield from (item for item in hot_partition(case) if item.kind == "cure")
+            yield from _cures_of_key(case)
     since = case.raised_since if at_ceiling else ""
     what = f"whether {case.whose} refused them" if case.rule == WHOSE else f"what throttled {case.whose}"
     yield case.advise(

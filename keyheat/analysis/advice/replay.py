@@ -167,8 +167,14 @@ def _masses(shares: tuple[tuple[str, float], ...]) -> Masses:
 def _entries(
     arranged: EvidenceTimeline, track: EvidenceTrack, heats: Sequence[RunHeat]
 ) -> tuple[IndexFlow, ...]:
-    """Return what the table's writes put into each index: index units per table unit, as asked for."""
-    table_units = sum(_units(arranged, track, cell) for cell in track.consumed or ())
+    """Return what the table's writes put into each index: index units per unit that the table let through.
+
+    What the table's own limits refused never reached an index.
+    """
+    table_units = sum(
+        units + track.units_of_refused * arranged.refused_by_indexes(cell)
+        for cell, units in (track.consumed or {}).items()
+    )
     if track.index is not None or track.direction != "write" or not table_units:
         return ()
     flows = []

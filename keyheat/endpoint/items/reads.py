@@ -35,8 +35,8 @@ from keyheat.endpoint.schema import IndexSchema, KeySchema
 from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import Item, check_item
-from keyheat.model.keyspace import HASH_BYTES, WHOLE
 from keyheat.model.resources import Refusal
+from keyheat.model.splits import HASH_BYTES, WHOLE
 from keyheat.model.units import read_units
 from keyheat.words import Direction
 

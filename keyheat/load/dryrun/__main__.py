@@ -31,7 +31,7 @@ def main() -> None:
     sys.addaudithook(refuse_network)
     from keyheat.scenario.scenario import scenario_from_dict
     from keyheat.shipped import sentence
-    from keyheat.simulator.dryrun.combinations import with_combinations
+    from keyheat.simulator.dryrun.requests import with_combinations
 
     for line in lines:
         faulthandler.dump_traceback_later(2 * MOST_WAIT_S, exit=True)

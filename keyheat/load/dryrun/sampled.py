@@ -13,7 +13,7 @@ from math import sqrt
 from statistics import fmean
 from typing import Final
 
-from keyheat.load.dryrun.table import MARK, SentItem
+from keyheat.load.dryrun.standin import MARK, SentItem
 from keyheat.scenario.keys import shard_keys
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 from keyheat.simulator.dryrun.requests import (

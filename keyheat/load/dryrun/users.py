@@ -10,7 +10,7 @@ import tokenize
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -19,8 +19,16 @@ import locust
 from locust.exception import InterruptTaskSet, RescheduleTask, StopUser
 
 from keyheat.load.dryrun.sampled import Done, Sample, template
-from keyheat.load.dryrun.standin import CLOCK, STARTED_S, DryLoad, NotedKeys
-from keyheat.load.dryrun.table import NotSampled, SentItem, Tables, mark_of
+from keyheat.load.dryrun.standin import (
+    CLOCK,
+    STARTED_S,
+    DryLoad,
+    NotedKeys,
+    NotSampled,
+    SentItem,
+    Tables,
+    mark_of,
+)
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.user import TableUser
 from keyheat.modules import import_file
@@ -34,22 +42,15 @@ IN_TIME: Final = re.compile(r"\d{13}-\d{7,10}-\d{6,10}", re.ASCII)  # `TableUser
 ENDED: Final = (InterruptTaskSet, RescheduleTask, StopUser)
 
 
-@dataclass(frozen=True, slots=True)
-class _Extent:
-    """How large the sample of a class is."""
-
-    rounds: int  # executions of each task
-    users: int  # that take turns, at most
+Extent = tuple[int, int]
+"""How large the sample of a class is: executions of each task, and users that take turns, at most."""
+FEW: Final[Extent] = (128, 16)
+MANY: Final[Extent] = (2_048, 251)  # what shares of keys need
 
 
-FEW: Final = _Extent(128, 16)
-MANY: Final = _Extent(2_048, 251)
-"""What shares of keys need."""
-
-
-def _many(items: int) -> _Extent:
+def _many(items: int) -> Extent:
     """Size the larger sample of a class that sent `items` in the small one."""
-    return replace(MANY, rounds=min(MANY.rounds, max(FEW.rounds, MOST_ITEMS * FEW.rounds // items)))
+    return min(MANY[0], max(FEW[0], MOST_ITEMS * FEW[0] // items)), MANY[1]
 
 
 def dry_run(path: Path, scenario: Scenario, folder: Path) -> DryRun:
@@ -182,15 +183,16 @@ class _Session:
         self.unsure: dict[type, int] = {}  # items sent, of classes whose samples are too small
 
     def classes(
-        self, users: Sequence[type], counts: Sequence[int], extents: Sequence[_Extent]
+        self, users: Sequence[type], counts: Sequence[int], extents: Sequence[Extent]
     ) -> tuple[UserClass, ...]:
         """Sample all classes of users; `counts` has the number of users of each."""
         return tuple(map(self._class, users, counts, extents))
 
-    def _class(self, user: Any, count: int, extent: _Extent) -> UserClass:
+    def _class(self, user: Any, count: int, extent: Extent) -> UserClass:
+        rounds, most_users = extent
         try:
-            actors = [self._actor(user) for _ in range(min(count, extent.users))]
-            tasks = tuple(self._tasks(actors, count, extent.rounds))
+            actors = [self._actor(user) for _ in range(min(count, most_users))]
+            tasks = tuple(self._tasks(actors, count, rounds))
         except NotSampled as error:
             self.failures.append(f"{_where(self._path, user)}: {user.__name__} {error}")
             tasks = ()
@@ -308,4 +310,4 @@ def send_alone() -> None:
         return answer
 
     base: Any = TableUser
-    base.send, base.send_aside, base.wait = send, send, lambda _user: None
+    base.send, base.wait = send, lambda _user: None

@@ -22,7 +22,7 @@ import psutil
 from keyheat.load.record.rows import Latency
 from keyheat.load.schedule import HELD_TO
 from keyheat.runs.manifest import GeneratorHealth
-from keyheat.scenario.spec.load import LoadSpec
+from keyheat.scenario.spec.tasks import LoadSpec
 from keyheat.terms import CPU_WAIT, DEMAND, P99
 
 LAG_EVERY_S = 0.1
@@ -116,61 +116,50 @@ def verdict_on(
 
 class _Judge:
     def __init__(self, health: Health, load: LoadSpec, users: int, processes: int, attempts: int) -> None:
-        self._health, self._load, self._users, self._processes = health, load, users, processes
+        self._health, self._load, self._users = health, load, users
         duration_s = max(0.0, health.ended_s - health.began_s)
-        self._demand = health.demand
-        self._unanswered_share = health.unanswered / attempts if attempts else 0.0
-        self._waited_share = health.unanswered_s / (duration_s * users) if duration_s else 0.0
-        self.asked_per_s = self._demand / duration_s if duration_s else 0.0
-        self.achieved_per_s = health.sent / duration_s if duration_s else 0.0
-        held_back = max(0.0, health.offered - health.sent) if health.held_s else 0.0
-        self.held_back_per_s = held_back / duration_s if duration_s else 0.0
-        self._users_time_s = users * duration_s
+        each_s = 1 / duration_s if duration_s else 0.0
+        self.asked_per_s, self.achieved_per_s = health.demand * each_s, health.sent * each_s
+        self.held_back_per_s = max(0.0, health.offered - health.sent) * each_s if health.held_s else 0.0
         self.starved_share = health.starved_s / health.watched_s if health.watched_s else None
+        self._unanswered_share = health.unanswered / attempts if attempts else 0.0
+        self._waited_share = health.unanswered_s * each_s / users
         self._lag_p99_ms = health.lag.percentile_us(99) / 1000
-        self._stood_still_s = health.lag.max_us / 1e6
+        self._held_back = health.held_s > HELD_SHARE * users * duration_s  # mostly, by the client's own rate
+        # Less was begun than asked for, by more than is allowed and by more than chance and what is due in
+        # just this moment explain. What a client holds back was begun: its rate is the client's own.
+        share = OPEN_SHARE if load.open_loop else CLOSED_SHARE
+        self._behind = health.offered < share * health.demand - self._chance(processes)
+        self._lacked_cpu = ""
+        if health.cpu_percent_max > CPU_PERCENT:
+            self._lacked_cpu = f"a process was at {health.cpu_percent_max:.0f} % of a core"
+        elif (self.starved_share or 0.0) > STARVED_SHARE:
+            self._lacked_cpu = f"its {CPU_WAIT} was {self.starved_share:.0%} of the time"
+        self._late = self._behind and (load.open_loop or bool(self._lacked_cpu))
 
-    @property
-    def _busy(self) -> bool:
-        return self._health.cpu_percent_max > CPU_PERCENT
-
-    @property
-    def _starved(self) -> bool:
-        return self.starved_share is not None and self.starved_share > STARVED_SHARE
-
-    @property
-    def _behind(self) -> bool:
-        """Whether less was begun than asked for, by more than is allowed and by more than chance and what is
-        due in just this moment explain. What a client holds back was begun: its rate is the client's own."""
-        share = OPEN_SHARE if self._load.open_loop else CLOSED_SHARE
-        return self._health.offered < share * self._demand - self._chance
-
-    @property
-    def _chance(self) -> float:
+    def _chance(self, processes: int) -> float:
+        health, demand = self._health, self._health.demand
         if not self._load.open_loop:  # a user's first request comes at any time within its interval
-            return SIGMAS * sqrt(min(self._demand, self._users / 4))
-        begun, offered = self._health.arrivals, self._health.offered
-        each = offered / begun if begun and offered else 1.0
+            return SIGMAS * sqrt(min(demand, self._users / 4))
+        each = health.offered / health.arrivals if health.arrivals and health.offered else 1.0
         if self._load.arrivals == "poisson":
-            return SIGMAS * each * sqrt(min(self._demand / each, HELD_TO * self._processes))
-        return 2 * each * self._processes
+            return SIGMAS * each * sqrt(min(demand / each, HELD_TO * processes))
+        return 2 * each * processes
 
     def faults(self) -> Iterator[str]:
-        if self._load.open_loop and self._behind:
-            yield self._missed_target()
-        elif self._behind and (self._busy or self._starved):
-            yield f"{self._sent()}: {self._lacked_cpu()}"
+        if self._late:
+            yield f"{self._sent()}{f': {why}' if (why := self._lacked_cpu or self._lacked_users()) else ''}"
         if self._unanswered_share > UNANSWERED_SHARE:
             yield f"{self._unanswered_share:.0%} of all requests were not answered in time"
         elif not self._load.open_loop and self._behind and self._waited_share > UNANSWERED_SHARE:
             yield f"users spent {self._waited_share:.0%} of the time on requests that had no answer"
         if self._lag_p99_ms > LOOP_LAG_P99_MS:
             yield f"the event loop was {self._lag_p99_ms:,.0f} ms late ({P99})"
-        if self._stood_still_s > STOOD_STILL_S:
-            yield f"the process stood still for {self._stood_still_s:,.1f} s"
+        if (stood_still_s := self._health.lag.max_us / 1e6) > STOOD_STILL_S:
+            yield f"the process stood still for {stood_still_s:,.1f} s"
 
     def facts(self) -> Iterator[str]:
-        if not (self._behind and (self._load.open_loop or self._busy or self._starved)):
+        if not self._late:
             yield self._sent() + self._why_less()
         yield f"busiest process at {self._health.cpu_percent_max:.0f} % of a core"
         if self.starved_share is not None:
@@ -184,45 +173,30 @@ class _Judge:
 
     def _why_less(self) -> str:
         """Say what kept the rest back, if the generator did not."""
-        if self._behind and self._held_back:
-            return f": users waited for their client, {NO_LIMIT}"
         if self._behind:
-            return ": users waited for answers"
+            who = f"their client, {NO_LIMIT}" if self._held_back else "answers"
+            return f": users waited for {who}"
         return f", {NO_LIMIT}" if round(self.held_back_per_s) else ""
 
-    def _lacked_cpu(self) -> str:
-        if self._busy:
-            return f"a process was at {self._health.cpu_percent_max:.0f} % of a core"
-        return f"its {CPU_WAIT} was {self.starved_share or 0:.0%} of the time"
-
-    def _missed_target(self) -> str:
-        if self._busy or self._starved:
-            return f"{self._sent()}: {self._lacked_cpu()}"
-        if not self._health.no_user:
-            return self._sent()
-        held_back = ", one for each request that its client holds back" if self._held_back else ""
-        return (
-            f"{self._sent()}: all {self._users:,} users were under way while arrivals were dropped; "
-            f"about {self._users_needed():,} are needed{held_back}"
-        )
-
-    @property
-    def _held_back(self) -> bool:
-        """Whether it was mostly the client's own rate that users waited for."""
-        return self._health.held_s > HELD_SHARE * self._users_time_s
-
-    def _users_needed(self) -> int:
-        """Estimate how many users the highest rate takes, from what these sent while all were under way.
+    def _lacked_users(self) -> str:
+        """Say how many users the highest rate takes, by what these sent while all were under way.
 
         Little's law: while arrivals are dropped, a request takes the users' time divided by their number.
         Where a client limits its own rate, more users are not more requests: what was dropped would wait,
         too, so that each takes a user of its own.
         """
-        one_each = self._users + self._health.no_user
-        if not self.achieved_per_s or self._held_back:
-            return one_each
-        highest_per_s = max(self.asked_per_s, self._load.rate_shape().highest_per_s)
-        return min(ceil(self._users * highest_per_s / self.achieved_per_s * ROOM), one_each)
+        if not self._health.no_user:
+            return ""
+        needed, held_back = self._users + self._health.no_user, ""
+        if self._held_back:
+            held_back = ", one for each request that its client holds back"
+        elif self.achieved_per_s:
+            highest_per_s = max(self.asked_per_s, self._load.rate_shape().highest_per_s)
+            needed = min(ceil(self._users * highest_per_s / self.achieved_per_s * ROOM), needed)
+        return (
+            f"all {self._users:,} users were under way while arrivals were dropped; "
+            f"about {needed:,} are needed{held_back}"
+        )
 
 
 CPUS: Final = Path("/proc/cpuinfo")

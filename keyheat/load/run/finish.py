@@ -10,21 +10,20 @@ It is a stage of its own, after the metrics are collected, so that no minute of 
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from keyheat.heavyhitters import HeavyHitters
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import write_log
 from keyheat.load.record.sketch import KeyHeat, hottest
 from keyheat.load.run.plan import LoadPlan
-from keyheat.load.run.progress import RunProgress
-from keyheat.load.transport.abandon import CALLS
-from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, time_of
-from keyheat.runs.folder import TOP_KEYS, RunFiles, RunFolder, hot_keys, totals_of
-from keyheat.runs.manifest import GeneratorHealth, Keys, KeyUse
+from keyheat.load.terminal import RunProgress
+from keyheat.load.transport.boto import CALLS
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
+from keyheat.runs.folder import TOP_KEYS, RunFiles, hot_keys
+from keyheat.runs.manifest import Keys, KeyUse
 from keyheat.scenario.keys import digest_of
 from keyheat.shipped import ROOT
 from keyheat.words import BROKEN, DONE, HURRIED, INTERRUPTED, INVALID, WRITES_FIRST, Direction
@@ -61,45 +60,37 @@ class Stages:
         if self._child is not None:
             self._child.terminate()
 
-    def follow_up(
-        self, endpoint_url: str, *, show_keys: bool, closes_s: float | None, collected: Callable[[], None]
-    ) -> int:
-        """Run the stages; returns the exit code: the analyzer's word on the run, else what went wrong.
+    def collect(self, endpoint_url: str, *, show_keys: bool, closes_s: float | None) -> int:
+        """Collect the metrics of the run; returns the exit code.
 
-        `endpoint_url` is the endpoint under load, whatever the run's file says. `closes_s`: how
-        long its CloudWatch's minute goes on; None if that is not awaited. `collected` is called once
-        nothing more is asked of the table, its metrics and its endpoint.
+        `endpoint_url` is the endpoint under load, whatever the run's file says. `closes_s`: how long its
+        CloudWatch's minute goes on; None if that is not awaited.
         """
-        folder, codes = str(self.folder), dict[str, int]()
         if CALLS.is_silent(endpoint_url):
             self.progress.say(
                 f"metrics are not collected, since {endpoint_url} does not answer. Collect them later: "
-                f"keyheat collect --run {folder}"
+                f"keyheat collect --run {self.folder}"
             )
-        else:
-            remaining = {} if closes_s is None else {"left_s": closes_s}
-            words = "keyheat: collecting what CloudWatch says of the run's minutes"
-            self.progress.phase("collecting", words, **remaining)
-            keys = ["--show-keys"] if show_keys else []
-            codes["collect"] = self.run("collect", "--endpoint-url", endpoint_url, *keys, "--run", folder)
-            if codes["collect"] == INTERRUPTED:
-                return INTERRUPTED
-        collected()
+            return DONE
+        remaining = {} if closes_s is None else {"left_s": closes_s}
+        words = "keyheat: collecting what CloudWatch says of the run's minutes"
+        self.progress.phase("collecting", words, **remaining)
+        keys = ["--show-keys"] if show_keys else []
+        return self.run("collect", "--endpoint-url", endpoint_url, *keys, "--run", str(self.folder))
+
+    def analyze(self) -> int:
+        """Analyze the run and write its report; returns the exit code."""
         report = self.folder / REPORT
         self.progress.phase("analyzing", "keyheat: analyzing, and writing the report")
-        codes["analyze"] = self.run("analyze", "--report", folder)
-        if codes["analyze"] == BROKEN and not (self.folder / FILES[DIAGNOSIS]).exists():
-            codes["analyze"] = INVALID  # the analyzer itself broke, not a threshold
-        if codes["analyze"] == INTERRUPTED:
-            return INTERRUPTED
-        if report.exists():
+        code = self.run("analyze", "--report", str(self.folder))
+        if report.exists() and code != INTERRUPTED:
             self.progress.phase("done", f"keyheat: the report is {report}", report=str(report))
-        return next((codes[verb] for verb in ("analyze", "collect") if codes.get(verb)), DONE)
+        if code == BROKEN and not (self.folder / FILES[DIAGNOSIS]).exists():
+            return INVALID  # the analyzer itself broke, not a threshold
+        return code
 
     def clean_up(self, plan: LoadPlan) -> None:
         """Have `keyheat clean` delete the items of the run; where it does not end, say how to go on."""
-        if not plan.guards.clean_up:
-            return
         table = plan.scenario.table.name
         if not plan.marked:
             self.progress.say(
@@ -119,24 +110,14 @@ COUNTED_SHARE: Final = 0.9
 """Of an index's units, from which the keys that are known of it stand for all: updates name none."""
 
 
-def end_run(
-    folder: RunFolder, record: Record, verdict: GeneratorHealth, *, start_s: float, end_s: float
-) -> None:
-    """Write every file of a load that is over, interrupted as yet. Raises `FileProblem`."""
-    files = RunFiles(
+def run_files(record: Record, *, start_s: float, end_s: float) -> RunFiles:
+    """The content of every file of a load that is over, but for its manifest."""
+    return RunFiles(
         seconds=record.seconds.table(),
         throttles=record.throttles.table(),
         keys=keys_of(record),
         write_latencies=lambda file: write_log(file, record.latencies, start_s=start_s, end_s=end_s),
     )
-    more: dict[str, Any] = {
-        "status": "interrupted",
-        "ended_at": time_of(end_s),
-        "generator": verdict.model_dump(mode="json"),
-        "totals": totals_of(files.seconds, files.throttles, record.errors_by_kind),
-        "counted": dict(sorted(record.counted.items())),
-    }
-    folder.end(files, more)
 
 
 def keys_of(record: Record) -> Keys:

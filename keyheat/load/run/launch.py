@@ -11,14 +11,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 from types import FrameType
 from typing import IO, Any, Final, Self
 
-from keyheat.load.guard.signals import HUNG_UP, PARENT, PASSED_ON, is_handled, release_output
+from keyheat.load.terminal import HUNG_UP, PARENT, PASSED_ON, is_handled, release_output
 from keyheat.runs.progress import LaunchProgress
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import require
@@ -69,22 +68,21 @@ def launch_together(loads: Sequence[tuple[list[str], Watch]]) -> list[Launched]:
 
 def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Launched:
     run_id = None
+    environment = {**os.environ, "PYTHONIOENCODING": ENCODING, PARENT: str(os.getpid())}
+    # A file, since a process that outlives the child would hold a pipe open.
     with tempfile.TemporaryFile("w+", encoding=ENCODING, errors="replace") as beside:
-        environment = {**os.environ, "PYTHONIOENCODING": ENCODING, PARENT: str(os.getpid())}
-        with subprocess.Popen(
-            command_line,
-            stdout=subprocess.PIPE,
-            stderr=beside,
-            env=environment,
-            encoding=ENCODING,
-            errors="replace",
-        ) as child:
+        with (
+            subprocess.Popen(
+                command_line, stdout=subprocess.PIPE, stderr=beside, env=environment, encoding=ENCODING,
+                errors="replace",
+            ) as child,
+            _Shown(watch, beside.fileno()) as shown,
+        ):  # fmt: skip
             assert child.stdout is not None
             passing.to(child)
-            with _waits_shown(beside, watcher := _Shown(watch)):
-                for progress in _read(child.stdout):
-                    run_id = run_id or progress.run_id
-                    watcher.show(progress)
+            for progress in _read(child.stdout):
+                run_id = run_id or progress.run_id
+                shown.show(progress)
         beside.seek(0)
         output, code = "".join(line for line in beside if not line.startswith(AT_ONCE)), child.returncode
     if code < 0:
@@ -92,47 +90,42 @@ def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Lau
     return Launched(INTERRUPTED if code < 0 or passing.came else code, output, run_id)
 
 
-@dataclass(slots=True)
 class _Shown:
-    """Shows progress as long as the terminal is open; the child is waited for in any case."""
+    """Shows progress as long as the terminal is open; the child is waited for in any case.
 
-    watch: Watch
-    newest: LaunchProgress = field(default_factory=lambda: LaunchProgress(phase="starting"))
-    lock: Lock = field(default_factory=Lock)
+    What the child waits for is shown at once; what else it writes to `beside` is read when it has ended.
+    """
+
+    def __init__(self, watch: Watch, beside: int) -> None:
+        self._watch, self._beside = watch, beside
+        self._newest = LaunchProgress(phase="starting")
+        self._lock, self._over = Lock(), Event()
+        self._looking = Thread(target=self._show_waits)
+
+    def __enter__(self) -> Self:
+        self._looking.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._over.set()
+        self._looking.join()
 
     def show(self, progress: LaunchProgress) -> None:
-        with self.lock:
-            self.newest = progress
+        with self._lock:
+            self._newest = progress
             try:
-                self.watch(progress)
+                self._watch(progress)
             except OSError:
                 release_output()
 
-
-@contextmanager
-def _waits_shown(beside: IO[str], watcher: _Shown) -> Iterator[None]:
-    """Show at once what the child waits for; what else it writes to this file is read when it has ended.
-
-    No pipe: a process that outlives the child would hold it open.
-    """
-    over = Event()
-    looking = Thread(target=_show_waits, args=(beside.fileno(), watcher, over))
-    looking.start()
-    try:
-        yield
-    finally:
-        over.set()
-        looking.join()
-
-
-def _show_waits(file: int, watcher: _Shown, over: Event) -> None:
-    offset = 0
-    while not over.wait(LOOK_S):
-        whole, newline, _begun = os.pread(file, PIECE_BYTES, offset).rpartition(b"\n")
-        offset += len(whole) + len(newline)
-        waits = [line for line in whole.decode(ENCODING, "replace").splitlines() if line.startswith(AT_ONCE)]
-        if waits:
-            watcher.show(replace(watcher.newest, lines=waits))
+    def _show_waits(self) -> None:
+        offset = 0
+        while not self._over.wait(LOOK_S):
+            whole, newline, _begun = os.pread(self._beside, PIECE_BYTES, offset).rpartition(b"\n")
+            offset += len(whole) + len(newline)
+            lines = whole.decode(ENCODING, "replace").splitlines()
+            if waits := [line for line in lines if line.startswith(AT_ONCE)]:
+                self.show(replace(self._newest, lines=waits))
 
 
 class _Passing:

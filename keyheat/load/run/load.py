@@ -15,26 +15,23 @@ from gevent.event import Event
 
 from keyheat.load.clock import SteadyClock
 from keyheat.load.pacer import ClosedLoop, ClosedPacer, OpenLoop, OpenPacer, TraceSchedule
+from keyheat.load.record.attempt import LocustStatistics
 from keyheat.load.record.generator import LAG_EVERY_S
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.sketch import KeyHeat
 from keyheat.load.schedule import Schedule, even, exponential
-from keyheat.load.transport.abandon import CALLS, Abandoned
-from keyheat.load.transport.answer import Transport
-from keyheat.load.transport.boto import Boto3Transport
-from keyheat.load.transport.failures import IN_FLIGHT, TIMEOUT, CheckedTransport
+from keyheat.load.transport.answer import IN_FLIGHT, TIMEOUT, CheckedTransport, Transport
+from keyheat.load.transport.boto import CALLS, Abandoned, Boto3Transport
 from keyheat.load.transport.retries import PolicyRetries
 from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.load.users.collections import ReadThroughCache
 from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.ledger import Ledger
-from keyheat.load.users.outcomes import LookFailed
-from keyheat.load.users.statistics import LocustStatistics
-from keyheat.load.users.writes import IndexEntries
+from keyheat.load.users.outcomes import IndexEntries, LookFailed
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
-from keyheat.scenario.spec.load import TargetUnit
+from keyheat.scenario.spec.tasks import TargetUnit
 from keyheat.scenario.trace import read_trace
 from keyheat.sharding.knowledge import Knowledge
 from keyheat.words import Direction, DirectionName
@@ -117,15 +114,6 @@ class Load:
 
     def wait_out(self, duration_s: float) -> None:
         gevent.sleep(duration_s)
-
-    def processes(self, runner: Any, now_s: float) -> list[dict[str, Any]]:
-        """Return this process as the live page shows it."""
-        return [
-            {
-                "name": "this process", "state": runner.state, "users": runner.user_count,
-                "cpu_percent": self.cpu_percent, "silent_s": None,
-            }
-        ]  # fmt: skip
 
     def missing_now(self) -> list[str]:
         """Return what is missing of its record: nothing."""

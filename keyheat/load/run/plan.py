@@ -14,9 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from keyheat.load.guard.budget import budget_of
-from keyheat.load.guard.options import Guards, InputError
-from keyheat.load.live.prometheus import MetricsPort, metrics_port
+from keyheat.load.options import Guards, InputError
+from keyheat.load.run.consent import budget_of
 from keyheat.load.transport.target import (
     Target,
     TargetError,
@@ -31,7 +30,7 @@ from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.claims import Claim, claim, claim_new, claim_numbered
-from keyheat.runs.scaling import AutoScaling
+from keyheat.runs.table_facts import AutoScaling
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.spec.tables import IN_WORDS, TableSpec
@@ -73,7 +72,6 @@ class LoadPlan:
     budget: BudgetSpec = field(default_factory=BudgetSpec)  # the scenario's and the command line's
     prices: Path = PRICES
     endpoint: Endpoint | None = None  # None: the run starts its own local table
-    metrics: MetricsPort | None = None  # where Prometheus reads its metrics
 
     @property
     def free(self) -> bool:
@@ -110,7 +108,11 @@ def check_options(options: Namespace, *, locustfiles: list[str], users: Sequence
     out = Path(options.out).absolute() if options.out else None
     with collecting():
         _check_folder(out)
-    metrics = metrics_port(options, errors)
+    port, host = options.prometheus_port, options.prometheus_host
+    if host is not None and port is None:
+        errors.append(f"--prometheus-host {host} needs a port: add --prometheus-port 9464")
+    if port is not None and not 0 <= port <= 65_535:
+        errors.append(f"--prometheus-port {port} is not a port; use 1 to 65535, or 0 for any free port")
     if scenario is not None and scenario.table.regions and not options.table and target and not target.local:
         errors.append(f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions")
     if errors or scenario is None or path is None:
@@ -130,7 +132,6 @@ def check_options(options: Namespace, *, locustfiles: list[str], users: Sequence
         duration_s=(options.run_time or scenario.load.duration_s) if options.headless else None,
         budget=budget,
         prices=prices.absolute(),
-        metrics=metrics,
     )
 
 

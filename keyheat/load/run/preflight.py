@@ -14,15 +14,21 @@ import numpy as np
 from gevent.socket import wait_read
 
 from keyheat.load.clock import service_ahead_s
-from keyheat.load.guard.budget import over_budget
-from keyheat.load.guard.consent import DECLINED, NEEDS_YES, Undertaking, agrees, announced, is_interactive
-from keyheat.load.guard.options import InputError
+from keyheat.load.options import InputError
+from keyheat.load.run.consent import (
+    DECLINED,
+    NEEDS_YES,
+    Undertaking,
+    agrees,
+    announced,
+    is_interactive,
+    over_budget,
+)
 from keyheat.load.run.plan import LoadPlan
-from keyheat.load.run.progress import tell
-from keyheat.load.tables.control import look_at_tables
-from keyheat.load.tables.existing import adapted, marked_if_foreign
-from keyheat.load.tables.obstacles import check_tables
-from keyheat.load.tables.ownership import TableRefused
+from keyheat.load.tables.control import TableRefused
+from keyheat.load.tables.existing import adapted, check_tables, marked_if_foreign
+from keyheat.load.tables.ownership import look_at_tables
+from keyheat.load.terminal import tell
 from keyheat.load.transport.endpoint_pages import endpoint_at
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices

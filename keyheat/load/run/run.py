@@ -1,7 +1,8 @@
 """One run, from its folder to its report: what a master, or a process on its own, does.
 
-Its stages stand on a stack that is left in reverse, whatever ends the run: folder, endpoint, tables, load,
-cleaning up. Where there are workers they send, and this process writes the files.
+What it stands on is one stack that is left in reverse, whatever ends the run: folder, endpoint, tables,
+cleaning up. It is left once the metrics are collected; only then the run is analyzed. Where there are workers
+they send, and this process writes the files.
 """
 
 from collections import Counter
@@ -11,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import gevent
@@ -19,25 +20,23 @@ import gevent
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.clock import NOTABLE_S, SteadyClock, align, service_ahead_s, skew_words
-from keyheat.load.guard.budget import Caps, Spending
-from keyheat.load.guard.watch import LoadWatch, Rules
 from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import Record
-from keyheat.load.record.rows import ATTEMPTS
-from keyheat.load.run.finish import Stages, end_run
+from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
+from keyheat.load.run.finish import Stages, run_files
 from keyheat.load.run.load import Load, Order, empty_record, start_load
 from keyheat.load.run.plan import LoadPlan, run_folder
-from keyheat.load.run.progress import RunProgress
 from keyheat.load.run.timeline import TableTimeline
+from keyheat.load.run.watch import LoadWatch, Rules, Spending
 from keyheat.load.run.workers import Gatherer
 from keyheat.load.tables.existing import existing_fields
 from keyheat.load.tables.lifecycle import RunTables
-from keyheat.load.tables.ownership import TableRefused
+from keyheat.load.terminal import RunProgress
 from keyheat.load.transport.endpoint_pages import PageUnavailable, faults_of, partitions_of, scale_at
 from keyheat.load.transport.target import Target, target_at
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import CannotWrite, FileProblem, time_of
-from keyheat.runs.folder import RunFolder, versions
+from keyheat.runs.folder import RunFolder, totals_of, versions
 from keyheat.runs.manifest import GeneratorHealth, Stop
 from keyheat.runs.parquet import do_without_pandas, write_table
 from keyheat.runs.table_facts import table_facts
@@ -60,7 +59,6 @@ class LoadRun:
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
     clock: SteadyClock = field(default_factory=SteadyClock)  # all moments of the run are of this one
     started_s: float = 0.0
-    caps: Caps = field(default_factory=Caps)  # what earlier runs left of the budget
     path: Path | None = None  # where its files are
     tables: RunTables | None = None
     timeline: TableTimeline | None = None  # where the scenario has one
@@ -70,73 +68,64 @@ class LoadRun:
     sender: Load | Gatherer = field(init=False)  # this process sends itself, or its workers do
     watch: LoadWatch = field(init=False)
     at_end: Callable[[], None] = lambda: None  # the last look at the record
-    undoing: bool = False  # it could not begin
+    state: Literal["beginning", "undoing", "loading", "ending"] = "beginning"
     _struck: Counter[str] = field(default_factory=Counter)  # by rules of faults, before it loaded
     _greenlets: list[gevent.Greenlet] = field(default_factory=list)
-    _whole: ExitStack = field(default_factory=ExitStack)
-    _table: ExitStack = field(default_factory=ExitStack)  # left as soon as the metrics are collected
+    _stack: ExitStack = field(default_factory=ExitStack)  # left as soon as the metrics are collected
 
     def begin(self, environment: Any, *, distributed: bool) -> None:
         """Prepare what the run stands on, and give the order to load."""
-        if refusal := self.spending.refusal():
-            raise TableRefused(refusal)
-        if rest := self.spending.left_text():
-            self.progress.say(rest)
-        self.caps = self.spending.left()
+        plan = self.plan
         try:
-            with ExitStack() as unbegun:
-                path = self._enter_folder()
-                self.target = self._enter_target()
-                description = self._enter_tables()
-                self._begin_files(path, description, len(environment.runner.clients) if distributed else 1)
-                unbegun.callback(self.folder.forget)
-                self._wait_for_start()
-                self._begin_load(environment, distributed)
-                unbegun.pop_all()
+            self.progress.phase(
+                "preparing", f"keyheat: preparing table {plan.scenario.table.name}", run_id=self.run_id
+            )
+            self.path = self._stack.enter_context(run_folder(plan, datetime.now(UTC))).folder
+            for note in plan.auto_scaling.in_words() if plan.auto_scaling else ():
+                self.progress.say(f"note: table {plan.scenario.table.name}: {note}")
+            self.target = plan.target or self._start_endpoint()
+            description = self._make_tables()
+            self._begin_files(self.path, description, len(environment.runner.clients) if distributed else 1)
+            if not plan.guards.no_align and not self.target.local:  # a minute of CloudWatch's
+                align(clock=self.clock, sleep=gevent.sleep, tell=self._aligning)
+                self.started_s = self.clock()
+                self.folder.note({"started_at": time_of(self.started_s)})
+            self._begin_load(environment, distributed)
         except BaseException:
-            self.undoing = True
+            self.state = "undoing"
             self.leave()
-            self._whole.close()
             raise
-        self._table.callback(self.stages.clean_up, self.plan)
+        self.state = "loading"
+        if plan.guards.clean_up:
+            self._stack.callback(self.stages.clean_up, plan)
         until = f"for {self.duration_s:g} s" if self.duration_s else "until it is stopped"
-        words = f"keyheat: loading {self.target.url} {until}: {self.plan.scenario.question}"
+        words = f"keyheat: loading {self.target.url} {until}: {plan.scenario.question}"
         self.progress.phase("loading", words)
 
     def leave(self) -> None:
-        """Leave table and endpoint as they were found; may be called again."""
-        self._table.close()
+        """Leave table, endpoint and folder, as they were found; may be called again."""
+        self._stack.close()
 
     def left_behind(self) -> list[str]:
         """Return what has not been put back as it was, with the command that does it."""
         return self.tables.left_behind() if self.tables else []
 
-    def _enter_folder(self) -> Path:
-        table = self.plan.scenario.table.name
-        self.progress.phase("preparing", f"keyheat: preparing table {table}", run_id=self.run_id)
-        self.path = self._whole.enter_context(run_folder(self.plan, datetime.now(UTC))).folder
-        for note in self.plan.auto_scaling.in_words() if self.plan.auto_scaling else ():
-            self.progress.say(f"note: table {table}: {note}")
-        return self.path
-
-    def _enter_target(self) -> Target:
-        if self.plan.target is not None:
-            return self.plan.target
-        scenario = self.plan.scenario
-        stated = {"--update-s": scenario.local.update_s, "--transaction-s": scenario.local.transaction_s}
+    def _start_endpoint(self) -> Target:
+        local = self.plan.scenario.local
+        stated = {"--update-s": local.update_s, "--transaction-s": local.transaction_s}
         more = [word for flag, value in stated.items() if value is not None for word in (flag, repr(value))]
-        endpoint = EndpointProcess.start(scale=scenario.local.scale, seed=scenario.seed, more=tuple(more))
-        self._table.callback(endpoint.stop)
+        endpoint = EndpointProcess.start(scale=local.scale, seed=self.plan.scenario.seed, more=tuple(more))
+        self._stack.callback(endpoint.stop)
         return target_at(endpoint.url)
 
-    def _enter_tables(self) -> dict[str, Any]:
+    def _make_tables(self) -> dict[str, Any]:
         """Make what is not there, to be left as the scenario says; describes the scenario's own table."""
         tables = self.tables = RunTables(
             target=self.target, run_id=self.run_id, guards=self.plan.guards, lasts_s=self.duration_s or 0.0,
             alone=self.plan.target is None, say=self.progress.say, phase=self.progress.phase,
         )  # fmt: skip
-        self._table.callback(tables.leave)
-        self._table.callback(gevent.spawn(tables.keep_up).kill)
+        self._stack.callback(tables.leave)
+        self._stack.callback(gevent.spawn(tables.keep_up).kill)
         description = tables.prepare(self.plan.scenario.table)
         for companion in self.plan.scenario.companions:
             tables.prepare(companion)
@@ -148,6 +137,7 @@ class LoadRun:
         self.started_s = self.clock()
         self.stages = Stages(path, self.progress)
         self.folder = RunFolder(path, self._manifest(description, processes))
+        self._stack.callback(lambda: self.folder.forget() if self.state == "undoing" else None)
         if abs(self.clock.ahead_s) > NOTABLE_S:
             self.progress.say(
                 f"{skew_words(self.clock.ahead_s)}; the run keeps the service's time. Set the clock"
@@ -187,19 +177,24 @@ class LoadRun:
             **existing_fields(plan),
         }
 
-    def _wait_for_start(self) -> None:
-        """Begin with a minute of CloudWatch's; not on this machine, where a wait costs more than it tells."""
-        if not self.plan.guards.no_align and not self.target.local:
-            align(clock=self.clock, sleep=gevent.sleep, tell=self.progress.aligning)
-            self.started_s = self.clock()
-            self.folder.note({"started_at": time_of(self.started_s)})
+    def _aligning(self, left_s: float) -> None:
+        words = f"keyheat: the load begins with the next minute, in {left_s:.0f} s (--no-align: at once)"
+        self.progress.phase("aligning", words, left_s=round(left_s, 1))
 
     def _begin_load(self, environment: Any, distributed: bool) -> None:
-        order, scenario = self._order(), self.plan.scenario
+        plan, scenario, caps = self.plan, self.plan.scenario, self.spending.left()
+        order = Order(
+            run_id=self.run_id, scenario=scenario, url=self.target.url, region=self.target.region,
+            transport=plan.transport, retries=plan.retries, show_keys=plan.show_keys, users=self.users,
+            caps=asdict(caps), folder=str(plan.scenario_path.absolute().parent),
+            units_needed=has_capacity_model(plan.endpoint), marked=plan.marked, ahead_s=self.clock.ahead_s,
+        )  # fmt: skip
+        follow = [self._show_seconds]
         if scenario.timeline:
             self.timeline = TableTimeline(
                 scenario, self.target, self.started_s, self.progress.say, self.clock
             )
+            follow.append(self.timeline.follow)
         if distributed:
             self.sender = Gatherer(environment, order, empty_record(order), self.started_s, self.clock)
             self.sender.give_order()
@@ -207,26 +202,15 @@ class LoadRun:
             self.sender = start_load(order, environment, clock=self.clock)
             self.sender.watch()
         self.watch = LoadWatch(
-            self.caps,
+            caps,
             self.sender,
             self._stop_early,
             rules=Rules(scenario.abort_on) if scenario.abort_on is not None else None,
             duration_s=self.duration_s,
-            known_after_s=self.sender.behind_s,
         )
         if isinstance(self.sender, Gatherer):
             self.sender.used_up = self.watch.used_up
-        follow = [self._show_seconds, self.watch.follow, *([self.timeline.follow] if self.timeline else [])]
-        self._greenlets += map(gevent.spawn, follow)
-
-    def _order(self) -> Order:
-        plan = self.plan
-        return Order(
-            run_id=self.run_id, scenario=plan.scenario, url=self.target.url, region=self.target.region,
-            transport=plan.transport, retries=plan.retries, show_keys=plan.show_keys, users=self.users,
-            caps=asdict(self.caps), folder=str(plan.scenario_path.absolute().parent),
-            units_needed=has_capacity_model(plan.endpoint), marked=plan.marked, ahead_s=self.clock.ahead_s,
-        )  # fmt: skip
+        self._greenlets += map(gevent.spawn, [*follow, self.watch.follow])
 
     def _stop_early(self) -> None:
         """Stop the load at once, wherever it is sent, and then end the run."""
@@ -243,8 +227,13 @@ class LoadRun:
             gevent.sleep(1.0 - now_s % 1.0)
             second = int(now_s) - self.sender.behind_s
             if second >= int(self.started_s):
-                elapsed_s = max(0.0, second + 1 - self.started_s)
-                self.progress.second(elapsed_s, self.record.seconds.in_second(second))
+                counts = self.record.seconds.in_second(second)
+                self.progress.line(
+                    elapsed_s=round(max(0.0, second + 1 - self.started_s), 1),
+                    accepted_per_s=int(counts[ACCEPTED]),
+                    throttled_per_s=int(counts[THROTTLED]),
+                    errors_per_s=int(counts[ERRORS]),
+                )
 
     def end(self, *, interrupted: bool, problems: list[str]) -> int:
         """Write the files, then collect, analyze and report; returns the exit code."""
@@ -268,10 +257,21 @@ class LoadRun:
             code = WRONG_USE if isinstance(problem, CannotWrite) else INVALID
         finally:
             self.leave()
-            self._whole.close()
             self.at_end()
             self.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
         return INTERRUPTED if interrupted else code
+
+    def _follow_up(self) -> int:
+        """Collect, then leave the table, then analyze; returns the exit code."""
+        collected = self.stages.collect(
+            self.target.url,
+            show_keys=self.plan.show_keys,
+            closes_s=None if self.target.local else MINUTE_S - self.clock() % MINUTE_S,
+        )
+        if collected == INTERRUPTED:
+            return collected
+        self.leave()
+        return self.stages.analyze() or collected
 
     def note_spent(self, at_s: float, stopped: Stop | None = None) -> None:
         """What it has used up by now is no other run's any more."""
@@ -291,14 +291,21 @@ class LoadRun:
             health.problems += self.timeline.problems
             folder.manifest["timeline"] = [event.to_json() for event in self.timeline.log]
         attempts = int(self.record.seconds.total()[ATTEMPTS])
-        end_run(folder, self.record, self.verdict(attempts=attempts), start_s=self.started_s, end_s=ended_s)
+        files = run_files(self.record, start_s=self.started_s, end_s=ended_s)
+        totals = {
+            "ended_at": time_of(ended_s),
+            "totals": totals_of(files.seconds, files.throttles, self.record.errors_by_kind),
+            "counted": dict(sorted(self.record.counted.items())),
+        }
+        verdict = self.verdict(attempts=attempts).model_dump(mode="json")
+        folder.end(files, {"status": "interrupted", "generator": verdict, **totals})
         # From here on the endpoint is asked again: if it hangs, and we are killed, the files are whole.
         self._see_company()
         if folder.manifest["target"] == LOCAL:
             self.see_faults(self.target)
             self._write_partitions(ended_s)
-        verdict = self.verdict(attempts=attempts)
-        folder.note({"status": status, "generator": verdict.model_dump(mode="json")})
+        verdict = self.verdict(attempts=attempts).model_dump(mode="json")
+        folder.note({"status": status, "generator": verdict})
 
     def _see_company(self) -> None:
         """Have the manifest say which runs were on the tables, too, and `health` what is not known of it."""
@@ -331,11 +338,3 @@ class LoadRun:
             self.progress.say(f"partitions.parquet is not written: {problem}")
             return
         write_table(self.folder.path / runfiles.FILES[runfiles.PARTITIONS], runfiles.PARTITIONS, rows)
-
-    def _follow_up(self) -> int:
-        return self.stages.follow_up(
-            self.target.url,
-            show_keys=self.plan.show_keys,
-            closes_s=None if self.target.local else MINUTE_S - self.clock() % MINUTE_S,
-            collected=self.leave,
-        )

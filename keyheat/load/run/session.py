@@ -12,8 +12,9 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from secrets import token_urlsafe
 from signal import SIGINT
-from typing import Any
+from typing import Any, Final
 
 from gevent import Greenlet, GreenletExit, get_hub, getcurrent, kill, signal_handler, spawn
 from gevent.event import AsyncResult
@@ -22,21 +23,18 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.answers import WORD_AFTER_S
 from keyheat.endpoint.process import EndpointError
-from keyheat.load.guard.budget import Spending
-from keyheat.load.guard.kill_switch import KillSwitch, tell_to_quit
-from keyheat.load.guard.options import InputError
-from keyheat.load.guard.signals import HUNG_UP, PARENT, is_handled
-from keyheat.load.guard.watch import caps_of
-from keyheat.load.live.callers import callers_of, keep_out
-from keyheat.load.live.page import LiveRun, serve
-from keyheat.load.live.prometheus import CannotListen, serve_metrics
+from keyheat.load.options import InputError
+from keyheat.load.run.kill_switch import KillSwitch, tell_to_quit
+from keyheat.load.run.page import Live, keep_out, serve
 from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
 from keyheat.load.run.preflight import consented, preflight
-from keyheat.load.run.progress import RunProgress, tell
+from keyheat.load.run.prometheus import serve_metrics
 from keyheat.load.run.run import LoadRun
+from keyheat.load.run.watch import Spending, caps_of
 from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
-from keyheat.load.tables.ownership import TableError, TableRefused
-from keyheat.load.transport.abandon import CALLS
+from keyheat.load.tables.control import TableError, TableRefused
+from keyheat.load.terminal import HUNG_UP, PARENT, RunProgress, is_handled, tell
+from keyheat.load.transport.boto import CALLS
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly
 from keyheat.numbers import some
@@ -87,25 +85,26 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     switch.install()
     if parent := os.environ.pop(PARENT, None):
         switch.watch_parent(int(parent))
-    live = LiveRun(environment)
+    live = Live(environment)
     plan = _plan_or_exit(environment, live)
     options = environment.parsed_options
     take_numbers(options, plan.scenario)
     environment.stop_timeout = environment.stop_timeout or STOP_TIMEOUT_S
     if plan.progress:
         logging.getLogger("locust.stats_logger").disabled = True
-    session = switch.leaving = LocustSession(environment, plan, switch.arm)
-    if environment.web_ui is not None or plan.metrics is not None:
-        session.live = live
+    session = switch.leaving = LocustSession(environment, plan, live, switch.arm)
     if environment.web_ui is not None:
         ours = all(hasattr(user, "needs_sort_key") for user in environment.user_classes)
         if ours:
             environment.host = plan.target.url if plan.target else "an endpoint of its own"
-        keep_out(callers_of(plan, options, RunProgress(plan.progress).say), environment.web_ui)
-        serve(live, environment.web_ui, session.spent, asks_where=not ours)
+        token = None if plan.free else token_urlsafe(24)
+        keep_out(environment.web_ui, token, RunProgress(plan.progress).say)
+        serve(live, environment.web_ui, session.refusal, asks_where=not ours)
     if options.headless:  # Locust's limit would start to count before there is a table
         session.duration_s, options.run_time = options.run_time, None
-        logging.getLogger("locust.main").addFilter(_is_not_about_run_time)
+        # Locust would say that there is no limit: ours is one of which it does not know.
+        about_limit = "No run time limit set"
+        logging.getLogger("locust.main").addFilter(lambda record: not str(record.msg).startswith(about_limit))
     if isinstance(runner, MasterRunner):
         runner.register_message(PIECE, session.on_piece)
         environment.events.worker_connect.add_listener(session.on_worker)
@@ -115,12 +114,7 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     return session.on_start
 
 
-def _is_not_about_run_time(record: logging.LogRecord) -> bool:
-    """Drop what Locust says of a run without a limit: ours has one, of which it does not know."""
-    return not str(record.msg).startswith("No run time limit set")
-
-
-def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
+def _plan_or_exit(environment: Any, live: Live) -> LoadPlan:
     """The checked plan, with its metrics served; where that cannot be, say why and end Locust.
 
     Metrics are served before anything starts and before consent is asked for.
@@ -131,78 +125,92 @@ def _plan_or_exit(environment: Any, live: LiveRun) -> LoadPlan:
             locustfiles=environment.parsed_locustfiles or [],
             users=environment.user_classes,
         )
-        if checked.metrics is not None:
-            serve_metrics(checked.metrics, live.metrics, RunProgress(checked.progress).say)
+        serve_metrics(environment.parsed_options, live.metrics, RunProgress(checked.progress).say)
         return consented(preflight(checked, environment.user_classes))
     except KeyboardInterrupt:
         tell("keyheat: interrupted; nothing was started")
         sys.exit(INTERRUPTED)
-    except (InputError, TableError, CannotListen) as error:
+    except (InputError, TableError) as error:
         for line in getattr(error, "errors", [str(error)]):
             tell(f"keyheat: {masked(line)}")
         sys.exit(REFUSED if isinstance(error, TableRefused) else WRONG_USE)
 
 
+NOT_OVER: Final = (
+    "the run before is not over: its table, its metrics or its report are being seen to; wait for it"
+)
+
+
 class LocustSession:
     """A master's side, or that of a process on its own: one run after the other, as tests start and stop."""
 
-    def __init__(self, environment: Any, plan: LoadPlan, ends: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, environment: Any, plan: LoadPlan, live: Live, ends: Callable[[], None]) -> None:
         self._environment = environment
+        self._distributed = isinstance(environment.runner, MasterRunner)
         self._ends = ends  # called once a run is being ended before its time
         self._plan = plan
         self._progress = RunProgress(plan.progress)
         self._spending = Spending(caps_of(plan, local=plan.free, duration_s=plan.duration_s))
-        self._beginning: Any = None  # the greenlet in which a run begins
-        self._newest: LoadRun | None = None  # from before it begins until it has come to its end
-        self._run: LoadRun | None = None
-        self._ended_run: LoadRun | None = None
-        self._ending: Greenlet | None = None
+        self._run: LoadRun | None = None  # from before it begins until it has come to its end
+        self._beginning: Any = None  # the greenlet in which it begins
+        self._ending: Greenlet | None = None  # that in which the last run ended
         self._interrupted = False
         self._stopped = False  # the newest test, by the user or by its own limit
         self._last_answers: Greenlet | None = None  # says that they are waited for
         self.duration_s: float | None = None  # of a headless run; others have the limit of the page
         self._timer: Greenlet | None = None
-        self.live: LiveRun | None = None  # with a live page
+        self._live = live
+        self._shown = environment.web_ui is not None or environment.parsed_options.prometheus_port is not None
 
     def on_start(self, environment: Any) -> None:
         """A test starts: begin a run, or end Locust's start of users before there are any."""
-        runner, headless = environment.runner, environment.parsed_options.headless
-        end_load = runner.quit if headless else runner.stop
+        runner = environment.runner
+        end_load = runner.quit if environment.parsed_options.headless else runner.stop
         self._stopped = False
-        run = self._newest = LoadRun(
-            plan=self._plan,
-            progress=self._progress,
-            users=runner.target_user_count,
-            duration_s=self.duration_s,
-            spending=self._spending,
-            end_load=lambda: spawn(end_load),
-        )
         try:
+            if refusal := self._spending.refusal() if self._run is None else NOT_OVER:
+                raise TableRefused(refusal)
+            run = self._run = LoadRun(
+                plan=self._plan,
+                progress=self._progress,
+                users=runner.target_user_count,
+                duration_s=self.duration_s,
+                spending=self._spending,
+                end_load=lambda: spawn(end_load),
+            )
             self._beginning = getcurrent()
-            run.begin(environment, distributed=isinstance(runner, MasterRunner))
-        except (TableError, EndpointError, FileProblem, TargetError) as error:
-            self._progress.say(str(error))
-            if self.live is not None:
-                self.live.refuse(str(error))
-            environment.process_exit_code = REFUSED if isinstance(error, TableRefused) else WRONG_USE
-            spawn(end_load)
-            raise GreenletExit from error  # ends the greenlet that would go on to start users
+            run.begin(environment, distributed=self._distributed)
         except Exception as error:
-            self._progress.say("the run could not begin, for a reason that is not yours: this is a defect")
-            traceback.print_exc()
-            environment.process_exit_code = INVALID
-            spawn(runner.quit)  # Locust would log it, and start users that have nothing to load
-            raise GreenletExit from error
+            if isinstance(error, (TableError, EndpointError, FileProblem, TargetError)):
+                self._progress.say(str(error))
+                self._live.refuse(str(error))
+                code, leave = REFUSED if isinstance(error, TableRefused) else WRONG_USE, end_load
+            else:
+                self._progress.say(
+                    "the run could not begin, for a reason that is not yours: this is a defect"
+                )
+                traceback.print_exc()
+                code, leave = INVALID, runner.quit
+            environment.process_exit_code = code
+            spawn(leave)
+            raise GreenletExit from error  # or Locust would start users that have nothing to load
         finally:
-            self._beginning = None
-        self._run, self._ending = run, None
-        if self.live is not None:
-            self.live.begin(run)
+            if self._beginning is getcurrent():
+                self._beginning = None
+                self._run = self._run if run.state == "loading" else None
+        if self._shown:
+            self._live.begin(run)
         if self._stopped:  # while it was prepared: Locust goes on to start users all the same
             spawn(end_load)
         elif (duration_s := self.duration_s) is not None:
             get_hub().loop.update_now()
             self._timer = spawn(lambda: (run.sender.wait_out(duration_s), runner.quit()))
+
+    def refusal(self) -> str | None:
+        """Return why no run may begin now; None while one may, or is loading."""
+        if self._run is None:
+            return self._spending.refusal()
+        return None if self._run.state == "loading" else NOT_OVER
 
     def on_stopping(self, environment: Any, **_more: Any) -> None:
         """A test is being stopped: no further request is sent."""
@@ -210,26 +218,22 @@ class LocustSession:
         limit_s = environment.stop_timeout
         words = f"keyheat: {WAITING} the answers to requests that are under way, {limit_s:g} s at most"
         self._last_answers = Greenlet.spawn_later(WORD_AFTER_S, tell, words)
-        if self._run is not None:
+        if self._run is not None and self._run.state == "loading":
             self._run.watch.close()
             self._run.sender.expect_end()
-        if self.live is not None:
-            self.live.stop()
+        self._live.stop()
 
     def on_stop(self, environment: Any, **_more: Any) -> None:
         """A test has stopped and its users with it: finish the run."""
-        run, self._run = self._run, None
-        if self._last_answers is not None:
-            self._last_answers.kill(block=False)
-        if self._timer is not None and self._timer is not getcurrent():
-            self._timer.kill(block=False)
-        if run is not None:
-            run.note_spent(run.clock())  # the next one may begin before this one has come to its end
-            self._ended_run = run
-            self._ending = spawn(self._end, run)
+        for waiting in (self._last_answers, self._timer):
+            if waiting is not None and waiting is not getcurrent():
+                waiting.kill(block=False)
+        if self._run is not None and self._run.state == "loading":
+            self._run.state = "ending"
+            self._ending = spawn(self._end, self._run)
         self._wait(self._ending)
         runner = environment.runner
-        if self.duration_s is not None and isinstance(runner, MasterRunner) and not runner.worker_count:
+        if self.duration_s is not None and self._distributed and not runner.worker_count:
             # Locust stops by itself once the last worker is lost, and would then wait for others forever.
             spawn(runner.quit)
 
@@ -237,8 +241,10 @@ class LocustSession:
         exceptions = self._environment.runner.exceptions.values()
         problems = [f"a user failed {some(error['count'], 'time')}: {error['msg']}" for error in exceptions]
         self._environment.process_exit_code = INVALID  # unless the run comes to its end
-        self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
-        self._ended_run = self._newest = None
+        try:
+            self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
+        finally:
+            self._run = None
 
     def _wait(self, ending: Greenlet | None) -> None:
         """Wait for a run to end; a further Ctrl-C cancels what is still to come of it."""
@@ -251,12 +257,12 @@ class LocustSession:
     def _cancel(self) -> None:
         self._interrupted = True
         CALLS.hurry()
-        if self._ended_run is not None:
-            self._ended_run.stages.cancel()
+        if self._run is not None and self._run.state == "ending":
+            self._run.stages.cancel()
 
     @property
     def _undoing(self) -> bool:
-        return self._newest is not None and self._newest.undoing
+        return self._run is not None and self._run.state == "undoing"
 
     def _stop_beginning(self) -> None:
         """Have a run that is only beginning undo what it has done; a further Ctrl-C does not wait for it."""
@@ -272,16 +278,16 @@ class LocustSession:
 
     def on_quitting(self, environment: Any, **_more: Any) -> None:
         """Locust ends. A run that is still going, or whose stages are, was interrupted."""
-        if self._newest is not None:
+        if self._run is not None:
             self._ends()
             # Every wait for a response is bounded, but for a beginning, which is ended and undone.
             environment.stop_timeout = min(environment.stop_timeout, HURRIED_STOP_S)
             CALLS.hurry(but=None if self._undoing else self._beginning)
         self._stop_beginning()
-        if self._run is not None:
+        if self._run is not None and self._run.state == "loading":
             self._interrupted = True
             # A master that told its workers to stop would forget to tell them to quit; we halt them.
-            how = {"send_stop_to_client": False} if isinstance(environment.runner, MasterRunner) else {}
+            how = {"send_stop_to_client": False} if self._distributed else {}
             self._wait(spawn(environment.runner.stop, **how))
         elif self._ending is not None and not self._ending.ready():
             self._cancel()
@@ -291,27 +297,24 @@ class LocustSession:
         elif environment.process_exit_code is None:
             environment.process_exit_code = 0
 
-    def spent(self) -> str | None:
-        """Return why no run may begin any more; None while one may, or is going on."""
-        return None if self._run is not None else self._spending.refusal()
-
     def left_behind(self) -> list[str]:
         """Return what is not put back yet, with the command that does it."""
-        return [] if self._newest is None else self._newest.left_behind()
+        return [] if self._run is None else self._run.left_behind()
 
     def folder(self) -> Path | None:
-        return None if self._newest is None else self._newest.path
+        return None if self._run is None else self._run.path
 
     def tell_workers(self) -> None:
         """Send the workers home."""
-        if isinstance(self._environment.runner, MasterRunner):
+        if self._distributed:
             tell_to_quit(self._environment.runner)
 
     def on_piece(self, environment: Any, msg: Any, **_more: Any) -> None:
-        run = self._run or self._ended_run  # none: it came too late, and was missed already
-        if run is not None and isinstance(run.sender, Gatherer):
+        run = self._run  # none, or one that only begins: it came too late, and was missed already
+        if run is not None and run.state in ("loading", "ending") and isinstance(run.sender, Gatherer):
             run.sender.take(msg)
 
     def on_worker(self, client_id: str, **_more: Any) -> None:
-        if self._run is not None and isinstance(self._run.sender, Gatherer):
-            self._run.sender.give_order_to(client_id)
+        run = self._run
+        if run is not None and run.state == "loading" and isinstance(run.sender, Gatherer):
+            run.sender.give_order_to(client_id)

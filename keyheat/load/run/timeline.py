@@ -11,12 +11,12 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.description import all_active
+from keyheat.load.tables.control import all_active
 from keyheat.load.tables.lifecycle import LOCAL_POLL_S, POLL_S
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
-from keyheat.model.resources import CAPACITIES, IndexCapacity, TableCapacity, capacities_to_aws
-from keyheat.runs.table_facts import IndexFacts, TableFacts, table_facts
+from keyheat.model.resources import IndexCapacity, TableCapacity, capacities_from_aws, capacities_to_aws
+from keyheat.runs.table_facts import mode_of
 from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, events_of, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, requests_of
@@ -110,41 +110,34 @@ class TableTimeline:
 
 
 def update_request(table: str, before: TableCapacity, steps: Sequence[ChangeSpec]) -> dict[str, Any]:
-    """The parameters of one UpdateTable; a side of a pair that the steps do not name is what it was."""
+    """The parameters of one UpdateTable. It takes both sides of provisioned throughput, or neither."""
     after = applied(before, steps)
     request: dict[str, Any] = {"TableName": table}
     updates = []
     for step in steps:
-        parameters = capacities_to_aws(_with_both_sides(step, after))
+        if step.provisioned is not None and (both := after.parts[step.index].provisioned) is not None:
+            sides = {"read": both.read, "write": both.write}
+            step = step.model_copy(update={"provisioned": CapacityPair.model_validate(sides)})
+        parameters = capacities_to_aws(step)
         if step.index is not None:
             updates.append({"Update": {"IndexName": step.index, **parameters}})
-            continue
-        mode = {"BillingMode": step.billing_mode} if step.billing_mode else {}
-        request |= {**mode, **parameters}
+        else:
+            request |= {**({"BillingMode": step.billing_mode} if step.billing_mode else {}), **parameters}
     return request | ({"GlobalSecondaryIndexUpdates": updates} if updates else {})
 
 
-def _with_both_sides(step: ChangeSpec, after: TableCapacity) -> ChangeSpec:
-    """The step with both sides of its provisioned throughput, since UpdateTable takes no single one."""
-    provisioned = after.parts[step.index].provisioned
-    if step.provisioned is None or provisioned is None:
-        return step
-    pair = CapacityPair.model_validate({"read": provisioned.read, "write": provisioned.write})
-    return step.model_copy(update={"provisioned": pair})
-
-
 def capacity_in(description: dict[str, Any]) -> TableCapacity:
-    facts = table_facts(description)
+    """The capacity that DescribeTable tells."""
+    table: dict[str, Any] = {**capacities_from_aws(description)}
     return TableCapacity(
-        billing_mode=facts.billing_mode or "PROVISIONED",
-        has_lsi=bool(facts.has_lsi),
-        indexes=tuple(IndexCapacity(name=index.name, **_capacities(index)) for index in facts.indexes),
-        **_capacities(facts),
+        billing_mode=mode_of(description),
+        has_lsi=bool(description.get("LocalSecondaryIndexes")),
+        indexes=tuple(
+            IndexCapacity(name=index["IndexName"], **capacities_from_aws(index))
+            for index in description.get("GlobalSecondaryIndexes", [])
+        ),
+        **table,
     )
-
-
-def _capacities(facts: TableFacts | IndexFacts) -> dict[str, Any]:
-    return {name: getattr(facts, name) for name in CAPACITIES}
 
 
 def _warming(description: dict[str, Any]) -> bool:

@@ -7,7 +7,7 @@ They come in their order, and the last one says that it is the last: the master 
 final report would not do: in a headless run the master leaves half a second for it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import inf
@@ -17,13 +17,12 @@ import gevent
 from gevent.event import Event
 
 from keyheat.load.clock import SteadyClock
-from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.watch import LoadWatch, watch_master
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
 from keyheat.load.record.record import DAMAGE, PIECES_ARRIVE_S, Piece, Record
 from keyheat.load.run.load import BEAT_S, Load, Order, start_load
-from keyheat.load.run.progress import tell
+from keyheat.load.run.watch import Caps, LoadWatch, watch_master
+from keyheat.load.terminal import tell
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked
 
@@ -48,8 +47,8 @@ class Worker:
         self._runner = environment.runner
         self._run_id: str | None = None
         self._halted: str | None = None  # the run that was said to be over
+        self._ended: str | None = None  # the run whose last piece has been sent
         self._load: Load | None = None
-        self._last_sent = True
         self._sent = ConsumedUnits()  # what the pieces of this run have told of
         self._greenlets: list[gevent.Greenlet] = []
         self._runner.register_message(HALT, self._on_halt, concurrent=True)
@@ -61,15 +60,9 @@ class Worker:
             return
         self._halted = run_id
         self._runner.stop()
-        if run_id != self._run_id:  # it had no users
-            self._join(run_id)
-        if not self._last_sent:
+        if self._ended != run_id:  # it had no users
+            self._run_id = run_id
             self._send(Record(), last=True)
-
-    def _join(self, run_id: str) -> None:
-        self._run_id = run_id
-        self._last_sent = False
-        self._sent = ConsumedUnits()
 
     @property
     def loading(self) -> bool:
@@ -78,15 +71,13 @@ class Worker:
 
     def begin(self) -> None:
         """The test starts: make what the order needs."""
-        wire = getattr(self._environment.parsed_options, ORDER)
-        order = order_for(wire, self._runner.client_id)
-        self._join(order.run_id)
+        order = order_for(getattr(self._environment.parsed_options, ORDER), self._runner.client_id)
+        self._run_id, self._sent = order.run_id, ConsumedUnits()
         try:
             load = start_load(order, self._environment, worker=self._runner.worker_index)
         except TargetError as error:  # its machine has no credentials, say
-            self._send(
-                Record(health=Health(problems=[f"worker {self._runner.client_id}: {error}"])), last=True
-            )
+            problem = f"worker {self._runner.client_id}: {error}"
+            self._send(Record(health=Health(problems=[problem])), last=True)
             gevent.spawn(self._runner.quit)
             raise gevent.GreenletExit from error  # users cannot be started
         self._load = load
@@ -129,11 +120,11 @@ class Worker:
 
     def _report(self, *, used_up: bool = False) -> None:
         if self._load is not None:
-            self._send(self._load.record.cut(), last=False, used_up=used_up)
+            self._send(self._load.record.cut(), used_up=used_up)
 
-    def _send(self, record: Record, *, last: bool, used_up: bool = False) -> None:
+    def _send(self, record: Record, *, last: bool = False, used_up: bool = False) -> None:
         self._sent = self._sent.plus(record.consumed)
-        self._last_sent = last
+        self._ended = self._run_id if last else None
         piece = Piece(self._run_id, last, used_up, self._runner.user_count, record)
         self._runner.send_message(PIECE, piece.to_wire())
 
@@ -145,13 +136,10 @@ def order_for(wire: dict[str, Any], client_id: str) -> Order:
     return Order.from_wire({**wire["order"], "worker": number, "workers": workers})
 
 
-NAME_CHARS = 8  # of the 32 random ones after a worker's host name
-
-
 def short_name(client_id: str) -> str:
-    """A worker's host name and the beginning of its number, as much as tells it from another."""
+    """A worker's host name and 8 of the 32 random signs after it, which tell it from another."""
     host, _, number = client_id.rpartition("_")
-    return f"{host}_{number[:NAME_CHARS]}" if host else client_id
+    return f"{host}_{number[:8]}" if host else client_id
 
 
 @dataclass(slots=True)
@@ -164,10 +152,6 @@ class WorkerProgress:
     last_s: float | None = None  # when the newest piece came
     whole: bool = False  # its last piece has come, and with it all before
     left_early: bool = False  # it stopped by itself while the load went on
-
-    def silent_s(self, now_s: float) -> float:
-        """Seconds since something was heard; 0 once all has come."""
-        return 0.0 if self.whole else max(0.0, now_s - (self.last_s or self.joined_s))
 
     def missing_words(self, client_id: str, *, users: int, started_s: float) -> str | None:
         """What a person should know is missing from it; None if nothing is. `users`: in all processes."""
@@ -204,14 +188,11 @@ class Gatherer:
     loading: Event = field(default_factory=Event)  # set once a worker has reported
     pieces: int = 0  # that came
 
-    @property
-    def runner(self) -> Any:
-        return self.environment.runner
-
     def give_order(self) -> None:
         """Tell all workers what to do, and which part of the load is whose."""
-        workers = [worker for worker in self.runner.clients if not self._gone(worker)]
-        workers = workers or list(self.runner.clients)  # all of them may only be slow, and come back
+        clients = self.environment.runner.clients
+        workers = [worker for worker in clients if not self._gone(worker)]
+        workers = workers or list(clients)  # all of them may only be slow, and come back
         now_s = self.clock()
         self.workers = {name: WorkerProgress(now_s, number=number) for number, name in enumerate(workers)}
         self._publish(len(self.workers))
@@ -229,13 +210,19 @@ class Gatherer:
         setattr(self.environment.parsed_options, ORDER, wire)
 
     def take(self, msg: Any) -> None:
+        """Merge a piece that a worker sent; one that cannot be read makes the run invalid."""
         try:
             piece = Piece.from_wire(msg.data)
             if piece.run_id != self.order.run_id:
                 return
             self.record.merge(piece.record)
         except DAMAGE as error:
-            self._distrust(msg.node_id, error)
+            if msg.node_id not in self.distrusted:
+                self.distrusted.add(msg.node_id)
+                why = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+                words = f"what worker {short_name(msg.node_id)} sends is not counted: {why}"
+                self.record.health.problems.append(words)
+                tell(f"keyheat: {masked(words)}")
             return
         self.loading.set()
         arrived = self.workers.setdefault(msg.node_id, WorkerProgress(joined_s=self.clock()))
@@ -246,15 +233,6 @@ class Gatherer:
         if piece.used_up and not self.halting:
             self.used_up()
         arrived.left_early = piece.last and not self.halting and arrived.users > 0
-
-    def _distrust(self, name: str, error: Exception) -> None:
-        """Reject a piece that cannot be read; what it lacks is unknown, so the run is invalid."""
-        if name not in self.distrusted:
-            self.distrusted.add(name)
-            why = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
-            words = f"what worker {short_name(name)} sends is not counted: {why}"
-            self.record.health.problems.append(words)
-            tell(f"keyheat: {masked(words)}")
 
     def wait_out(self, duration_s: float) -> None:
         """Wait as long as the load lasts: from when a worker sends, which the master hears a beat later."""
@@ -272,7 +250,10 @@ class Gatherer:
             waited_s = waited_s + 0.05 if self.pieces == seen else 0.0
             seen = self.pieces
             gevent.sleep(0.05)
-        self._note_missing()
+        missing = self._missing(self.workers)
+        self.record.health.missing += missing
+        if len(missing) == len(self.workers):  # of a part that is missing a run says less, of all nothing
+            self.record.health.problems.append("no worker was left at the end: nothing was sent from then on")
 
     def expect_end(self) -> None:
         """The load is being stopped: a worker that sends its last piece from now on does not leave early."""
@@ -281,10 +262,10 @@ class Gatherer:
     def stop(self) -> None:
         """Tell the workers that the run is over, which stops their users at once."""
         self.halting = True
+        runner = self.environment.runner
         for worker, arrived in self.workers.items():
             if not arrived.whole:
-                halt = (self.order.run_id, self.runner.environment.stop_timeout)
-                self.runner.send_message(HALT, halt, worker)
+                runner.send_message(HALT, (self.order.run_id, runner.environment.stop_timeout), worker)
 
     def _awaited(self, waited_s: float, silence_s: float) -> bool:
         """Return whether a piece may still come, after `waited_s` in which none did."""
@@ -295,35 +276,18 @@ class Gatherer:
         )
 
     def _gone(self, client_id: str) -> bool:
-        node = self.runner.clients.get(client_id)
+        node = self.environment.runner.clients.get(client_id)
         return node is None or node.state == MISSING
-
-    def _note_missing(self) -> None:
-        """A part of the load that is missing is named; where all of it is, the run says nothing."""
-        health = self.record.health
-        health.missing += [words for words in map(self._missing, self.workers) if words]
-        if all(self._missing(name) for name in self.workers):
-            health.problems.append("no worker was left at the end: nothing was sent from then on")
-
-    def processes(self, runner: Any, now_s: float) -> list[dict[str, Any]]:
-        """Return the workers as the live page shows them; `silent_s`: since one was heard."""
-        return [
-            {
-                "name": short_name(name),
-                "state": node.state if node else "missing",
-                "users": arrived.users,
-                "cpu_percent": node.cpu_usage if node else 0.0,
-                "silent_s": arrived.silent_s(now_s),
-            }
-            for name, arrived in self.workers.items()
-            for node in [runner.clients.get(name)]
-        ]
 
     def missing_now(self) -> list[str]:
         """Return what is missing already, while the run goes on."""
-        lost = [name for name, arrived in self.workers.items() if arrived.left_early or self._gone(name)]
-        return [words for words in map(self._missing, lost) if words]
+        return self._missing(
+            name for name, arrived in self.workers.items() if arrived.left_early or self._gone(name)
+        )
 
-    def _missing(self, client_id: str) -> str | None:
-        arrived = self.workers[client_id]
-        return arrived.missing_words(client_id, users=self.order.users, started_s=self.started_s)
+    def _missing(self, workers: Iterable[str]) -> list[str]:
+        words = (
+            self.workers[name].missing_words(name, users=self.order.users, started_s=self.started_s)
+            for name in workers
+        )
+        return [line for line in words if line]

@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.ht
 """
 
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from keyheat.answers import member
 from keyheat.load.tables.removal import by_hand
 from keyheat.load.transport.target import Target, target_at
 from keyheat.load.users.items import RUN_ATTRIBUTE
+from keyheat.numbers import span
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.manifest import Manifest, read_manifest
@@ -28,6 +29,7 @@ from keyheat.runs.table_facts import mode_of, table_facts
 AT_ONCE = 8
 MOST_PAGE_ITEMS = 1_000
 READ_BYTES_PER_UNIT = 8_192  # of an eventually consistent scan
+MINE = "#run = :run"
 FAILED_UNITS = 1.0  # of a deletion whose condition fails, of a small item
 PART = 0.25  # of what a table has provisioned: the rest is for those whose table it is
 ON_DEMAND_UNITS_PER_S = 500.0
@@ -72,71 +74,57 @@ class Cleaned:
     write_units: float = 0.0
 
 
-@dataclass(slots=True, kw_only=True)
-class Cleaner:
-    """Deletes the items of one run from one table; `description` is DescribeTable's answer."""
+def clean_table(
+    client: Any, description: Mapping[str, Any], cleaned: Cleaned, pace: UnitPace
+) -> Generator[None, None, None]:
+    """Delete the items of one run from a table, and say in `cleaned` how far that is; yields after each page.
 
-    client: Any
-    description: Mapping[str, Any]
-    cleaned: Cleaned
-    pace: UnitPace
+    `description` is DescribeTable's answer. Raises `DamagedAnswer`, and the SDK's errors.
+    """
+    keys = {f"#k{number}": each["AttributeName"] for number, each in enumerate(description["KeySchema"])}
+    of_run = {
+        "TableName": cleaned.table,
+        "ExpressionAttributeNames": {"#run": RUN_ATTRIBUTE},
+        "ExpressionAttributeValues": {":run": {"S": cleaned.run_id}},
+        "ReturnConsumedCapacity": "TOTAL",
+    }
 
-    def clean(self) -> Generator[None, None, None]:
-        """Look through the table; yields after each page. Raises `DamagedAnswer`, and the SDK's errors."""
-        pool = ThreadPoolExecutor(AT_ONCE)
-        try:
-            for keys in self._pages():
-                for deleted, units in pool.map(self._delete, keys):
-                    self.cleaned.deleted += deleted
-                    self.cleaned.rewritten += not deleted
-                    self.cleaned.write_units += units
-                yield
-        finally:
-            pool.shutdown(cancel_futures=True)
-        self.cleaned.finished = True
-
-    def _pages(self) -> Iterator[list[dict[str, Any]]]:
-        keys = [element["AttributeName"] for element in self.description["KeySchema"]]
-        names = {f"#k{number}": name for number, name in enumerate(keys)}
-        request = {
-            **self._condition("FilterExpression"),
-            "Limit": page_items(self.description, self.pace.units_per_s),
-            "ProjectionExpression": ", ".join(names),
-        }
-        request["ExpressionAttributeNames"] |= names
-        while True:
-            self.pace.wait()
-            page = self.client.scan(**request)
-            units = _units(page)
-            self.cleaned.read_units += units
-            self.cleaned.looked_at += int(page.get("ScannedCount", 0))
-            self.pace.pay(units)
-            yield page["Items"]
-            if "LastEvaluatedKey" not in page:
-                return
-            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
-
-    def _delete(self, key: dict[str, Any]) -> tuple[bool, float]:
+    def delete(key: dict[str, Any]) -> tuple[bool, float]:
         """Return whether the item still was the run's, and what it cost."""
-        self.pace.wait()
+        pace.wait()
         try:
-            answer = self.client.delete_item(Key=key, **self._condition("ConditionExpression"))
-        except self.client.exceptions.ConditionalCheckFailedException:
-            self.pace.pay(FAILED_UNITS)
-            return False, FAILED_UNITS
-        units = _units(answer)
-        self.pace.pay(units)
-        return True, units
+            answer = client.delete_item(Key=key, ConditionExpression=MINE, **of_run)
+        except client.exceptions.ConditionalCheckFailedException:
+            done, units = False, FAILED_UNITS
+        else:
+            done, units = True, _units(answer)
+        pace.pay(units)
+        return done, units
 
-    def _condition(self, member_name: str) -> dict[str, Any]:
-        """The members of a request that is about items of the run alone."""
-        return {
-            "TableName": self.cleaned.table,
-            member_name: "#run = :run",
-            "ExpressionAttributeNames": {"#run": RUN_ATTRIBUTE},
-            "ExpressionAttributeValues": {":run": {"S": self.cleaned.run_id}},
-            "ReturnConsumedCapacity": "TOTAL",
-        }
+    request = of_run | {
+        "FilterExpression": MINE,
+        "Limit": page_items(description, pace.units_per_s),
+        "ProjectionExpression": ", ".join(keys),
+        "ExpressionAttributeNames": {"#run": RUN_ATTRIBUTE} | keys,
+    }
+    pool = ThreadPoolExecutor(AT_ONCE)
+    try:
+        while not cleaned.finished:
+            pace.wait()
+            page = client.scan(**request)
+            units = _units(page)
+            pace.pay(units)
+            cleaned.read_units += units
+            cleaned.looked_at += int(page.get("ScannedCount", 0))
+            for deleted, units in pool.map(delete, page["Items"]):
+                cleaned.deleted += deleted
+                cleaned.rewritten += not deleted
+                cleaned.write_units += units
+            yield
+            request["ExclusiveStartKey"] = page.get("LastEvaluatedKey")
+            cleaned.finished = request["ExclusiveStartKey"] is None
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _units(answer: Mapping[str, Any]) -> float:
@@ -192,23 +180,15 @@ def cost_in_words(
     reads = math.ceil(size_bytes / READ_BYTES_PER_UNIT)
     written = run.totals.consumed_units.get("write") if run.totals else None
     writes = written or 0.0
-    lines = [
+    what = "an unknown number of" if written is None else f"at most {writes:,.0f}"  # None: it was killed
+    words = (
         f"Cleaning table {run.table.name} at {target.url} reads all of it ({size_bytes / 1e6:,.1f} MB and "
-        f"{items:,} items when AWS last counted, which it does every six hours): some {reads:,} read units."
-    ]
-    if written is None:  # it was killed before it could say
-        lines.append("How much the run wrote is not known; deleting an item costs about what writing it did.")
-    else:
-        lines.append(
-            f"Deleting what the run wrote takes {writes:,.0f} write units at most, as writing it did."
-        )
+        f"{items:,} items when AWS last counted, which it does every six hours) for some {reads:,} read "
+        f"units, and deletes what the run wrote for {what} write units."
+    )
     if mode_of(description) == "PAY_PER_REQUEST":
         dollars = prices.on_demand.dollars(write_units=writes, read_units=reads)
-        lines.append(f"Together about ${dollars:,.2f} ({prices.title}).")
-    else:
-        lines.append("They come out of what the table has provisioned.")
+        words += f" Together about ${dollars:,.2f} ({prices.title})."
     if pace is not None:
-        seconds = (reads + writes) / pace
-        time = f"{seconds / 60:,.0f} minutes" if seconds >= 120 else f"{math.ceil(seconds):,} s"
-        lines.append(f"At {pace:,.0f} units per second that is {time}.")
-    return " ".join(lines)
+        words += f" At {pace:,.0f} units per second that is {span(math.ceil((reads + writes) / pace))}."
+    return words

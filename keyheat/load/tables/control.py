@@ -1,22 +1,42 @@
-"""How a table is asked for: CreateTable's and UpdateTable's parameters and refusals, and its scaling."""
+"""Requests about tables: create, describe, wait for and find out how one scales.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+Clock and sleep are passed in: a run waits in gevent's time, a command in its own, a test in none.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
-from keyheat.load.tables.ownership import DENIED, Standing, TableError, look_at
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import capacities_to_aws
-from keyheat.runs.scaling import AutoScaling
+from keyheat.runs.table_facts import AutoScaling
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 
 Connect = Callable[[Target], Any]
+Result = TypeVar("Result")
 ATTEMPTS = 4  # of each request: none of them does more when it is sent twice
+DENIED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
+WORD_AFTER_S, WORD_EVERY_S = 3.0, 5.0
+LOOKS, LOOK_S = 5, 2.0
+
+
+class TableError(Exception):
+    """A table cannot be made, described or loaded; every reason is a line of its own."""
+
+    def __init__(self, *errors: str) -> None:
+        super().__init__("\n".join(errors))
+        self.errors = list(errors)
+
+
+class TableRefused(TableError):
+    """A table could be loaded, and must not be; the text names the option that allows it."""
 
 
 def control_client(target: Target) -> Any:
@@ -31,15 +51,6 @@ def table_client(target: Target, what: str, connect: Connect = control_client) -
             yield client
     except (ClientError, BotoCoreError) as error:
         raise TableError(f"{what} at {target.url}: {error}") from error
-
-
-def look_at_tables(
-    target: Target, names: Iterable[str], connect: Connect = control_client
-) -> dict[str, Standing | None]:
-    """Look up tables by name; None if absent. Raises `TableError` if the target does not answer."""
-    names = tuple(names)
-    with table_client(target, f"table {', '.join(names)}", connect) as client:
-        return {name: look_at(client, name) for name in names}
 
 
 def creation(spec: TableSpec) -> dict[str, Any]:
@@ -76,10 +87,7 @@ def _index(index: IndexSpec) -> dict[str, Any]:
     }
 
 
-Tags = Sequence[dict[str, str]]
-
-
-def create(client: Any, spec: TableSpec, tags: Tags) -> bool:
+def create(client: Any, spec: TableSpec, tags: Sequence[dict[str, str]]) -> bool:
     """Ask for the table, with its tags; False where there is one of that name by now. Raises `TableError`."""
     try:
         client.create_table(**creation(spec), Tags=list(tags))
@@ -113,3 +121,74 @@ def auto_scaling_at(target: Target, table: TableSpec) -> AutoScaling:
         return AutoScaling(why=f"Application Auto Scaling is asked in AWS only, and this is {target.url}")
     indexes = [index.name for index in table.indexes if not index.local]
     return auto_scaling_of(partial(make_client, target, service=SERVICE, attempts=3), table.name, indexes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePatience:
+    """How something is waited for; `show` is told what it is and how many seconds are left at most."""
+
+    sleep: Callable[[float], None]
+    poll_s: float = 1.0
+    limit_s: float = 600.0
+    clock: Callable[[], float] = monotonic
+    show: Callable[[str, float], None] = lambda _what, _left_s: None
+
+    def until(self, look: Callable[[], Result | None], what: str) -> Result | None:
+        """Return what `look` finds, which is asked again and again; None if the limit is reached."""
+        ends_s = self.clock() + self.limit_s
+        shown_s = self.clock() - WORD_EVERY_S + WORD_AFTER_S
+        while (result := look()) is None:
+            now_s = self.clock()
+            if now_s >= ends_s:
+                return None
+            if now_s - shown_s >= WORD_EVERY_S:
+                self.show(what, ends_s - now_s)
+                shown_s = now_s
+            self.sleep(self.poll_s)
+        return result
+
+
+def look_again(
+    look: Callable[[], Result | None], sleep: Callable[[float], None], looks: int = LOOKS
+) -> Result | None:
+    """Return what `look` finds; a table and its tags are seen a few seconds after they are there."""
+    for number in range(looks):
+        if number:
+            sleep(LOOK_S)
+        if (result := look()) is not None:
+            return result
+    return None
+
+
+def describe_table(client: Any, name: str) -> dict[str, Any] | None:
+    try:
+        description: dict[str, Any] = client.describe_table(TableName=name)["Table"]
+    except client.exceptions.ResourceNotFoundException:
+        return None
+    return description
+
+
+def until_active(
+    client: Any, name: str, patience: TablePatience, what: str = "made"
+) -> dict[str, Any] | None:
+    """The table once it and all its indexes are ACTIVE; None if they are not within the limit.
+
+    A table that was made a moment ago may not be found yet: DescribeTable is eventually consistent.
+    """
+
+    def look() -> dict[str, Any] | None:
+        description = describe_table(client, name)
+        return description if description is not None and all_active(description) else None
+
+    return patience.until(look, f"table {name} to be {what}")
+
+
+def until_gone(client: Any, name: str, patience: TablePatience) -> bool:
+    look = lambda: True if describe_table(client, name) is None else None  # noqa: E731
+    return patience.until(look, f"table {name} to be deleted") is not None
+
+
+def all_active(description: Mapping[str, Any]) -> bool:
+    """Return whether neither the table nor any of its indexes is being made or changed."""
+    states = [index["IndexStatus"] for index in description.get("GlobalSecondaryIndexes", [])]
+    return {description["TableStatus"], *states} == {"ACTIVE"}

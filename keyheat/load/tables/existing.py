@@ -1,22 +1,107 @@
-"""`--table T`: a table that is there already in place of the scenario's own; nothing is changed there.
+"""What keeps a run from a table, whose it is and how it differs from the scenario's; and `--table T`.
 
-All that stands in the way is said at once. Whether the table may be loaded at all is asked afterwards, by
-`tables.obstacles`, as of every other table.
+A table that is there and differs from the one that a scenario describes would answer another question.
+`--table T` loads one as it is, in place of the scenario's own: nothing is changed there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.load.guard.options import InputError
+from keyheat.load.options import Guards, InputError
 from keyheat.load.run.plan import LoadPlan, any_needs, does_not_fit, indexes_of, unsuited
-from keyheat.load.tables.control import auto_scaling_at, look_at_tables
-from keyheat.load.tables.ownership import Standing, TableError
+from keyheat.load.tables.control import TableError, TableRefused, all_active, auto_scaling_at, creation
+from keyheat.load.tables.ownership import (
+    Standing,
+    Unread,
+    live_in,
+    look_at_tables,
+    refusal,
+    refusals,
+    unusable,
+)
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
+
+
+def differences(spec: TableSpec, description: Mapping[str, Any]) -> list[str]:
+    """List the parameters of CreateTable that would be others; nothing where the table is as described."""
+    there = TableSpec.model_validate(table_of(description))
+    return list(_unlike("", _by_name(creation(there)), _by_name(creation(spec))))
+
+
+def _by_name(value: Any) -> Any:
+    """Attributes and indexes by their names, since they have no order."""
+    if isinstance(value, dict):
+        return {name: _by_name(member) for name, member in value.items()}
+    if not isinstance(value, list):
+        return value
+    if value and isinstance(value[0], str):
+        return " ".join(sorted(value))
+    return {entry.get("IndexName") or entry["AttributeName"]: _by_name(entry) for entry in value}
+
+
+def _unlike(path: str, there: Any, expected: Any) -> Iterator[str]:
+    if isinstance(there, dict) and isinstance(expected, dict):
+        for name in sorted(there.keys() | expected.keys()):
+            yield from _unlike(f"{path}.{name}" if path else name, there.get(name), expected.get(name))
+    elif "WarmThroughput" in path:  # the scenario states the least, and AWS tells it of every table
+        if isinstance(there, int) and isinstance(expected, int) and there < expected:
+            yield f"{path} is {there:,}, below {expected:,}"
+    elif there != expected:
+        yield f"{path} is {_value_text(there)}, not {_value_text(expected)}"
+
+
+def _value_text(value: Any) -> str:
+    if value is None or isinstance(value, dict):
+        return "absent" if value is None else "present"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def check_tables(
+    tables: Iterable[tuple[TableSpec, Standing | None]], guards: Guards, now: datetime, *, local: bool
+) -> None:
+    """Check tables, each as it is there or None, against the guards and the scenario.
+
+    On this machine (`local`) tables have no owner. Raises `TableRefused` or `TableError` with everything
+    that is in the way.
+    """
+    refused, wrong = list[str](), list[str]()
+    for spec, table in tables:
+        wrong += obstacles(spec, table.description if table else None, guards)
+        if table is None:
+            continue
+        refused += [] if local else refusals(table, guards.allow_table, guards.allow_protected)
+        if not (isinstance(table.tags, Unread) or guards.share):
+            refused += (refusal(table.name, claim) for claim in live_in(table.tags, now))
+    if refused:
+        raise TableRefused(*refused, *wrong)
+    if wrong:
+        raise TableError(*wrong)
+
+
+def obstacles(spec: TableSpec, description: Mapping[str, Any] | None, guards: Guards) -> Iterator[str]:
+    """Yield why the table cannot be loaded as the scenario says, regardless of its owner."""
+    as_it_is = spec.name == guards.table
+    if description is None:
+        if as_it_is:
+            yield f"table {spec.name} is not there, and --table {spec.name} loads only one that is"
+    elif (why := unusable(description)) is not None:
+        yield f"table {spec.name} cannot be loaded: {why}"
+    elif (
+        not as_it_is
+        and all_active(description)  # what is being changed is compared when it has changed
+        and (clauses := "; ".join(differences(spec, description)))
+    ):
+        yield (
+            f"table {spec.name} is there, but not as the scenario describes it: {clauses}. "
+            f"Load it as it is with --table {spec.name}, or delete it, and the run makes it anew"
+        )
+
 
 OURS = {
     FILLER: "what fills our items",

@@ -16,27 +16,34 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.guard.options import Guards
-from keyheat.load.tables.claims import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in, live_in, refusal
-from keyheat.load.tables.control import Connect, control_client, create, table_client
-from keyheat.load.tables.description import (
+from keyheat.load.options import Guards
+from keyheat.load.tables.control import (
     LOOK_S,
+    Connect,
+    TableError,
     TablePatience,
+    TableRefused,
+    control_client,
+    create,
     describe_table,
     look_again,
+    table_client,
     until_active,
-    upkeep_in_words,
 )
-from keyheat.load.tables.obstacles import check_tables, obstacles
+from keyheat.load.tables.existing import check_tables, obstacles
 from keyheat.load.tables.ownership import (
+    CLAIM_S,
+    LOCAL_CLAIM_S,
     NO_ARN,
     RUN,
+    Claim,
     Standing,
-    TableError,
-    TableRefused,
     Unread,
     as_text,
+    claims_in,
+    live_in,
     look_at,
+    refusal,
     tags_for,
     tags_of,
     tags_read,
@@ -44,7 +51,7 @@ from keyheat.load.tables.ownership import (
     user_name,
     why_unread,
 )
-from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, was_created_by
+from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, upkeep_in_words, was_created_by
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.tables import TableSpec
@@ -137,11 +144,11 @@ class RunTables:
             except TableError as error:
                 self.say(f"{error}. It may be there, and cost. {self._by_hand(table)}")
             table.created = False
-        if not self._claimed():
+        if not (claimed := self._claimed()):
             return
         try:
             with table_client(self.target, "the run's tables", self.connect) as client:
-                for table in reversed(self._claimed()):
+                for table in reversed(claimed):
                     self._release(client, table)
                     table.arn = None
         except TableError as error:
@@ -210,28 +217,22 @@ class RunTables:
         """
         tags = tags_read(client, description)
         if isinstance(tags, Unread):
-            self._cannot_know(spec.name, tags.why)
-        elif RUN not in tags and not self.target.local:
-            self._cannot_know(spec.name, "Keyheat did not create it, and no run writes tags there")
-        else:
-            table = self._table(spec, created=False)
-            table.arn = description["TableArn"]
-            self._claim(client, table)
-
-    def _claim(self, client: Any, table: RunTable) -> None:
+            return self._cannot_know(spec.name, tags.why)
+        if RUN not in tags and not self.target.local:
+            return self._cannot_know(spec.name, "Keyheat did not create it, and no run writes tags there")
+        table = self._table(spec, created=False)
+        table.arn = arn = description["TableArn"]
         try:
             self._tag(client, table)
             if not self.target.local:
                 self.sleep(LOOK_S)
-            arn, key = str(table.arn), table.claim.key
-            seen = look_again(lambda: tags_with(client, arn, key), self.sleep)
+            seen = look_again(lambda: tags_with(client, arn, table.claim.key), self.sleep)
             tags = tags_of(client, arn) if seen is None else seen
         except (ClientError, BotoCoreError) as error:
             if getattr(error, "operation_name", "") == "TagResource":
                 table.arn = None  # the tag was refused, so there is no tag to remove
-            self._cannot_know(table.spec.name, why_unread(error))
-        else:
-            self._stay(client, table, tags)
+            return self._cannot_know(spec.name, why_unread(error))
+        return self._stay(client, table, tags)
 
     def _stay(self, client: Any, table: RunTable, tags: Mapping[str, str]) -> None:
         """Load the table, unless another run was there first."""

@@ -1,28 +1,42 @@
-"""Whose a table is, as its tags say: which run made it, and what must not be lost.
+"""Whose a table is, as its tags say: the run that made it, the runs that load it; and what must not be lost.
 
-ours       an earlier run created it: it carries our tag
-protected  deletion protection or point-in-time recovery is on, or it is replicated to other Regions: it is
-           not meant for load tests, and each of our writes would be kept or copied, and paid for, elsewhere
+keyheat                 RUN                  which run made it; without this tag it is not ours
+keyheat-owner           ann                  for whom
+keyheat-expires         2026-11-23T10:00:00Z from when on `keyheat clean --orphans` may delete it
+keyheat-live-RUN        SINCE/UNTIL OWNER    that a run loads it: no other run loads or deletes it unawares
 
-What cannot be read proves nothing: such a table is treated as the worse of the two.
+Tags are part of CreateTable, so that there is no moment in which the table is there without them, and say so
+even after the run crashed. What cannot be read proves nothing: such a table is treated as the worse of two.
 
-The tags by which a table says which run made it, for whom, and until when: even after that run crashed.
-They are part of CreateTable, so that there is no moment in which the table is there without them.
+A table is protected if deletion protection or point-in-time recovery is on, or it is replicated: it is not
+meant for load tests, and each of our writes would be kept or copied, and paid for, elsewhere.
+
+Each run claims a table by a tag of its own, and takes it away when it leaves; one that was killed is over at
+UNTIL. Where others are still there it says instead that it ended: they are to know, at their own end, that
+they were not alone. AWS's tags are eventually consistent, and have no conditions. So a run writes its tag,
+waits until it can read that, and then looks who else is there: of two that came at once, the same one stays
+for both. Two that never see each other's tags in those seconds do so when they end, and say so.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Tagging.html
 """
 
 import getpass
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.description import describe_table
+from keyheat.load.tables.control import DENIED, Connect, control_client, describe_table, table_client
+from keyheat.load.transport.target import Target
 from keyheat.runs.table_facts import replicas_of
 
+LIVE: Final = "keyheat-live-"
+CLAIM_S: Final = 600.0
+LOCAL_CLAIM_S: Final = 60.0  # on this machine a killed run blocks its table for a minute
+FIRST: Final = datetime.min.replace(tzinfo=UTC)
+EVER: Final = datetime.max.replace(tzinfo=UTC)
 RUN, OWNER, EXPIRES = "keyheat", "keyheat-owner", "keyheat-expires"
 LONGEST_VALUE = 256
 NOT_IN_A_VALUE = re.compile(r"[^\w .:/=+@-]")
@@ -44,12 +58,6 @@ def tags_with(client: Any, arn: str, key: str) -> dict[str, str] | None:
     """The tags of a table; None if `key` is not among them, which are seen some seconds late."""
     tags = tags_of(client, arn)
     return tags if key in tags else None
-
-
-def expiry_of(tags: Mapping[str, str]) -> datetime | None:
-    """Return when the table expires; None if its tags do not say. Raises `ValueError`."""
-    text = tags.get(EXPIRES)
-    return None if text is None else moment_of(text)
 
 
 def moment_of(text: str) -> datetime:
@@ -81,7 +89,6 @@ def as_value(text: str) -> str:
     return NOT_IN_A_VALUE.sub("_", text)[:LONGEST_VALUE] or "unknown"
 
 
-DENIED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
 NOT_SERVED = ("UnknownOperationException", "UnknownOperation", "NotImplemented", "InvalidAction")
 NO_ARN = "this endpoint gives the table no ARN, so its tags cannot be read"
 USABLE = ("CREATING", "UPDATING", "ACTIVE")
@@ -211,13 +218,76 @@ def tags_read(client: Any, description: Mapping[str, Any]) -> Mapping[str, str] 
         return Unread(why_unread(error))
 
 
-class TableError(Exception):
-    """A table cannot be made, described or loaded; every reason is a line of its own."""
+def look_at_tables(
+    target: Target, names: Iterable[str], connect: Connect = control_client
+) -> dict[str, Standing | None]:
+    """Look up tables by name; None if absent. Raises `TableError` if the target does not answer."""
+    names = tuple(names)
+    with table_client(target, f"table {', '.join(names)}", connect) as client:
+        return {name: look_at(client, name) for name in names}
 
-    def __init__(self, *errors: str) -> None:
-        super().__init__("\n".join(errors))
-        self.errors = list(errors)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One run on one table. An unreadable tag counts as a run without beginning or end."""
+
+    run: str
+    owner: str = "unknown"
+    since: datetime = FIRST
+    until: datetime = EVER
+
+    @property
+    def key(self) -> str:
+        return LIVE + self.run
+
+    def tag(self) -> dict[str, str]:
+        """Its tag, as CreateTable and TagResource take it."""
+        value = f"{as_text(self.since)}/{as_text(self.until)} {self.owner}"
+        return {"Key": self.key, "Value": as_value(value)}
+
+    def overlaps(self, other: "Claim") -> bool:
+        return max(self.since, other.since) < min(self.until, other.until)
+
+    def before(self, other: "Claim") -> bool:
+        """Whether this run came first, so that the other one has to leave; both runs agree on the answer."""
+        return (self.since, self.run) < (other.since, other.run)
+
+    def to_json(self) -> dict[str, str | None]:
+        times = {"since": self.since, "until": self.until}
+        texts = {name: None if self.until == EVER else as_text(at) for name, at in times.items()}
+        return {"run": as_value(self.run), "owner": self.owner, **texts}
+
+    def in_words(self) -> str:
+        """Return which run loads the table, and for how long."""
+        if self.until == EVER:
+            return f"run {as_value(self.run)} may be loading it: its tag {as_value(self.key)} cannot be read"
+        who = f"run {as_value(self.run)} of {self.owner}"
+        return f"{who} is loading it, until {as_text(self.until)} at the latest"
 
 
-class TableRefused(TableError):
-    """A table could be loaded, and must not be; the text names the option that allows it."""
+def claims_in(tags: Mapping[str, str]) -> list[Claim]:
+    return [_claim(key.removeprefix(LIVE), value) for key, value in tags.items() if key.startswith(LIVE)]
+
+
+def _claim(run: str, value: str) -> Claim:
+    times, _, owner = value.partition(" ")
+    since, _, until = times.partition("/")
+    try:
+        return Claim(
+            run=run, owner=as_value(owner or "unknown"), since=moment_of(since), until=moment_of(until)
+        )
+    except ValueError:
+        return Claim(run=run)
+
+
+def live_in(tags: Mapping[str, str], now: datetime, *, but: str | None = None) -> list[Claim]:
+    """The runs that may still be loading a table, `but` one of them."""
+    return [claim for claim in claims_in(tags) if claim.until > now and claim.run != but]
+
+
+def refusal(name: str, claim: Claim) -> str:
+    """Return why a table is not loaded while another run is on it, and what to do."""
+    return (
+        f"table {name} is not loaded: {claim.in_words()}. Wait for that, give the scenario's table another "
+        "name, or say --share to load it beside that run, which the verdicts of both then say"
+    )

@@ -1,8 +1,17 @@
-"""Requests through boto3: what an application would see."""
+"""Requests through boto3: those of a load, as an application would see them, and calls beside a load.
+
+The latter are bounded once a run is interrupted: the first Ctrl-C abandons the calls under way, and each
+later call has a few seconds. A host that leaves one unanswered is not called again, so that a run whose
+endpoint hangs ends soon and names what it leaves behind.
+"""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import orjson
 from botocore import xform_name
@@ -10,15 +19,74 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
+from gevent import Greenlet, Timeout, getcurrent, kill
 
 from keyheat.answers import guarded
-from keyheat.load.transport.abandon import CALLS
-from keyheat.load.transport.answer import TIMEOUT_S, Answer
-from keyheat.load.transport.failures import BAD_HTTP, CREDENTIALS, damage, kind_of
+from keyheat.load.transport.answer import BAD_HTTP, CREDENTIALS, TIMEOUT_S, Answer, damage, kind_of
 from keyheat.load.transport.target import Target, ca_bundle, credentials_for, sdk
 from keyheat.masking import mask_errors
 
 RAW = "KeyheatRawBody"
+ANSWER_S: Final = 3.0
+
+
+class Abandoned(BotoCoreError, OSError):  # type: ignore[misc]  # botocore has no types
+    """A call that was given up. It is no error that the SDK retries."""
+
+    fmt = "{host} did not answer, and the run is being ended"
+
+    def __init__(self, host: str) -> None:
+        BotoCoreError.__init__(self, host=host)  # not of `OSError`
+
+
+class _Cut(BaseException):
+    """Ends a call under way: no `except Exception` of an SDK takes it for its own."""
+
+
+@dataclass(slots=True)
+class Calls:
+    """The calls of one process beside its load; each greenlet has one at most."""
+
+    hurried: bool = False
+    _silent: set[str] = field(default_factory=set)  # hosts
+    _waiting: dict[Greenlet, str] = field(default_factory=dict)
+
+    def hurry(self, *, but: Any = None) -> None:
+        """Abandon the calls under way, except that of greenlet `but`, and bound later ones."""
+        self.hurried = True
+        for greenlet in self._waiting:
+            if greenlet is not but:
+                kill(greenlet, _Cut())
+
+    def is_silent(self, url: str) -> bool:
+        """Return whether the host of `url` left a call unanswered since the interruption."""
+        return urlsplit(url).netloc in self._silent
+
+    @contextmanager
+    def waiting(self, url: str) -> Iterator[None]:
+        """Enclose one call to `url`, from its request to its whole response. Raises `Abandoned`."""
+        host, mine = urlsplit(url).netloc, getcurrent()
+        if host in self._silent:
+            raise Abandoned(host)
+        self._waiting[mine] = host
+        limit = Timeout(ANSWER_S) if self.hurried else None
+        try:
+            if limit is not None:
+                limit.start()
+            yield
+        except (Timeout, _Cut) as end:
+            if isinstance(end, Timeout):
+                if end is not limit:
+                    raise
+                self._silent.add(host)
+            raise Abandoned(host) from end
+        finally:
+            del self._waiting[mine]
+            if limit is not None:
+                limit.close()
+
+
+CALLS: Final = Calls()
 
 
 def make_client(
@@ -83,19 +151,19 @@ class Boto3Transport:
 
     def send(self, operation: str, body: bytes) -> Answer:
         call = getattr(self._client, xform_name(operation))
-        parameters = orjson.loads(body)
+        parameters, failure = orjson.loads(body), CREDENTIALS
         started = perf_counter()
         try:
-            response = call(**parameters)
+            return _answer_of(call(**parameters), started)
         except ClientError as error:
-            response = error.response
+            return _answer_of(error.response, started)
         except BotoCoreError as error:
-            return Answer(0, b"", perf_counter() - started, failure=kind_of(error))
+            failure = kind_of(error)
         except ResponseParserError:
-            return Answer(0, b"", perf_counter() - started, failure=BAD_HTTP)
+            failure = BAD_HTTP
         except RuntimeError:  # what it refreshed had expired, too
-            return Answer(0, b"", perf_counter() - started, failure=CREDENTIALS)
-        return _answer_of(response, perf_counter() - started)
+            pass
+        return Answer(0, b"", perf_counter() - started, failure=failure)
 
     def close(self) -> None:
         self._client.close()
@@ -126,17 +194,12 @@ def _keep_raw_body(
     customized_response_dict[RAW] = response_dict["body"]
 
 
-def _answer_of(response: dict[str, Any], service_s: float) -> Answer:
+def _answer_of(response: dict[str, Any], started: float) -> Answer:
+    service_s = perf_counter() - started
     if RAW not in response:  # the refusal of another service, which was asked for credentials
         return Answer(0, b"", service_s, failure=CREDENTIALS)
     metadata, body = response["ResponseMetadata"], response[RAW]
     headers = metadata["HTTPHeaders"]
-    failure = damage(body, headers)
-    if failure is not None:
+    if (failure := damage(body, headers)) is not None:
         return Answer(0, b"", service_s, failure=failure)
-    return Answer(
-        metadata["HTTPStatusCode"],
-        body,
-        service_s,
-        headers.get("x-amz-retry-after"),
-    )
+    return Answer(metadata["HTTPStatusCode"], body, service_s, headers.get("x-amz-retry-after"))

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from urllib.request import ProxyHandler, build_opener
 
 from keyheat.answers import waiting_for
-from keyheat.load.transport.abandon import CALLS
+from keyheat.load.transport.boto import CALLS
 from keyheat.load.transport.target import Target
 from keyheat.runs.partitions import partitions_table
 from keyheat.words import Endpoint
@@ -25,24 +25,24 @@ TOLD_WITHIN_S: Final = 30.0
 Told = TypeVar("Told")
 
 
-def scale_at(target: Target) -> float | None:
-    """By how much a local endpoint of ours multiplies every rate limit; None if the target is another."""
-    return _scale(target) if target.local else None
+def scale_at(target: Target, *, elsewhere: bool = False) -> float | None:
+    """By how much an endpoint of ours multiplies every rate limit; None if the target is another.
 
-
-def endpoint_at(target: Target) -> Endpoint:
-    if target.aws:
-        return "aws"
-    return "other" if _scale(target) is None else "keyheat"
-
-
-def _scale(target: Target) -> float | None:
-    """Return what an endpoint of ours says of its scale; None if it is another."""
+    It is a local one, unless `elsewhere`.
+    """
+    if not (target.local or elsewhere):
+        return None
     try:
         page = page_of(target, "/_keyheat/health", HEALTH_WITHIN_S)
         return float(json.loads(page)["scale"])
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return None
+
+
+def endpoint_at(target: Target) -> Endpoint:
+    if target.aws:
+        return "aws"
+    return "other" if scale_at(target, elsewhere=True) is None else "keyheat"
 
 
 def page_of(target: Target, path: str, within_s: float) -> bytes:
@@ -75,18 +75,17 @@ def faults_of(target: Target) -> Counter[str]:
 
     Raises `PageUnavailable`.
     """
-    return _read_page(
-        target,
-        "faults",
-        lambda content: Counter({rule["name"]: int(rule["struck"]) for rule in content["rules"]}),
-    )
+
+    def read(content: Any) -> Counter[str]:
+        return Counter({rule["name"]: int(rule["struck"]) for rule in content["rules"]})
+
+    return _read_page(target, "faults", read)
 
 
 def _read_page(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
     """Return what a page of an endpoint of ours says. Raises `PageUnavailable`."""
     try:
-        page_bytes = page_of(target, f"/_keyheat/{page}", TOLD_WITHIN_S)
-        return read(json.loads(page_bytes))
+        return read(json.loads(page_of(target, f"/_keyheat/{page}", TOLD_WITHIN_S)))
     except (OSError, HTTPException) as problem:
         raise PageUnavailable(f"the endpoint did not answer: {problem}") from problem
     except (ValueError, KeyError, TypeError) as problem:

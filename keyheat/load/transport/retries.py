@@ -9,11 +9,13 @@ have it (botocore/retries/standard.py, botocore/data/_retry.json for the legacy 
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER, TIMEOUT
+from keyheat.load.transport.answer import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER, TIMEOUT, Answer
 from keyheat.model.retries import AdaptiveRate, Chance, Failure, RetryPolicy, RetryQuota
+
+if TYPE_CHECKING:
+    from keyheat.load.record.record import Record
 
 REQUESTS, ATTEMPTS, GIVEN_UP = "retries.requests", "retries.attempts", "retries.given_up"
 BACKOFF_S, HELD_S = "retries.backoff_s", "retries.held_s"
@@ -71,6 +73,53 @@ class PolicyRetries:
             _Client(RetryQuota(policy.quota_tokens), AdaptiveRate(clock()) if policy.limits_rate else None)
             for _ in range(clients)
         ]
+
+    def send(
+        self,
+        call: RetriedCall,
+        record: "Record",
+        *,
+        sleep: Callable[[float], float],
+        attempt: Callable[[bool], Answer],
+    ) -> Answer:
+        """Send as an application's client does, and again where it would; returns the last answer.
+
+        `sleep` returns the seconds that it took; `attempt` is told whether it is the first one.
+        """
+        from locust.exception import StopUser  # which replaces the sockets of a process that only watches
+
+        pause_s: float | None = 0.0
+        try:
+            while pause_s is not None:
+                slept_s, held_s = sleep(pause_s), self._hold_back(call, record, sleep)
+                if slept_s or held_s:
+                    record.timed(f"{call.operation}.backoff", int((slept_s + held_s) * 1e6))
+                    record.count(BACKOFF_S, slept_s)
+                    record.count(HELD_S, held_s)
+                record.count(ATTEMPTS if call.attempts else REQUESTS)
+                answer = attempt(not call.attempts)
+                pause_s = self.delay_s(call, answer)
+        except StopUser:
+            record.count(WAITING)
+            raise
+        finally:
+            self.leave(call)
+        if given_up(answer):
+            record.count(GIVEN_UP)
+        return answer
+
+    def _hold_back(self, call: RetriedCall, record: "Record", sleep: Callable[[float], float]) -> float:
+        """Wait for the client's rate; the generator notes it of those, too, that wait until the load ends."""
+        held_s = 0.0
+        while hold_s := self.hold_s(call):
+            began_s = self._clock()
+            try:
+                sleep(hold_s)
+            finally:
+                waited_s = self._clock() - began_s
+                held_s += waited_s
+                record.health.held_s += waited_s
+        return held_s
 
     def hold_s(self, call: RetriedCall) -> float:
         """Seconds that the client holds the next attempt back before it asks again; 0: it is sent now.

@@ -32,10 +32,11 @@ from gevent.socket import socket
 from geventhttpclient.connectionpool import ConnectionPool, SSLConnectionPool
 from geventhttpclient.response import HTTPParseError, HTTPResponse
 
-from keyheat.load.transport.answer import TIMEOUT_S, Answer
-from keyheat.load.transport.failures import (
+from keyheat.load.transport.answer import (
     BAD_HTTP,
     DAMAGED,
+    TIMEOUT_S,
+    Answer,
     BadAnswer,
     NoCredentials,
     cut,

@@ -3,7 +3,8 @@
 import os
 import re
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.addresses import Resolve, addresses_of, in_aws, on_this_machine, region_of, without_account
-from keyheat.load.transport.failures import NoCredentials
+from keyheat.load.transport.answer import NoCredentials
 from keyheat.load.transport.signer import AccessKeys
 from keyheat.masking import mask_logs
 
@@ -46,15 +47,22 @@ class TargetError(ValueError):
     """The target cannot be used; the text is for the person who named it."""
 
 
+@contextmanager
+def _configured(what: str = "configuration") -> Iterator[None]:
+    """Errors of the user's AWS configuration are a `TargetError`."""
+    try:
+        yield
+    except BotoCoreError as error:
+        raise TargetError(f"the AWS {what} cannot be used: {error}") from error
+
+
 def ca_bundle() -> str | None:
     """The file of trusted authorities that the configuration names; None: the usual ones.
 
     Raises `TargetError` where it cannot be used, an empty name included: it could be taken for trust in all.
     """
-    try:
+    with _configured():
         named = sdk().get_config_variable("ca_bundle")
-    except BotoCoreError as error:
-        raise TargetError(f"the AWS configuration cannot be used: {error}") from error
     path = os.environ.get("REQUESTS_CA_BUNDLE") if named is None else str(named)
     if path is None:
         return None
@@ -137,18 +145,14 @@ def aws_target() -> Target:
     region = _configured_region()
     if not region:
         raise TargetError("no AWS region is set: set AWS_REGION, or a region in the profile")
-    try:
-        client = sdk().create_client("dynamodb", region_name=region)
-    except BotoCoreError as error:
-        raise TargetError(f"the AWS configuration cannot be used: {error}") from error
-    return target_at(client.meta.endpoint_url, region=region)
+    with _configured():
+        url = sdk().create_client("dynamodb", region_name=region).meta.endpoint_url
+    return target_at(url, region=region)
 
 
 def _configured_region() -> str | None:
-    try:
+    with _configured():
         region = sdk().get_config_variable("region")
-    except BotoCoreError as error:
-        raise TargetError(f"the AWS configuration cannot be used: {error}") from error
     return os.environ.get("AWS_REGION") or region  # botocore itself reads AWS_DEFAULT_REGION only
 
 
@@ -165,12 +169,10 @@ def credentials_for(target: Target, session: "Session | None" = None) -> Callabl
         for provider in list(providers.providers):
             if provider.METHOD not in IN_FILES:
                 providers.remove(provider.METHOD)
-    try:
+    with _configured("credentials"):
         credentials = providers.load_credentials()
         if credentials is not None:
             credentials.get_frozen_credentials()
-    except BotoCoreError as error:
-        raise TargetError(f"the AWS credentials cannot be used: {error}") from error
     if target.local and (
         credentials is None or credentials.token or OF_AN_ACCOUNT.fullmatch(credentials.access_key)
     ):

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import gevent
-import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 from gevent.pool import Pool
 from locust.exception import StopUser
@@ -19,7 +18,7 @@ from locust.exception import StopUser
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
-from keyheat.load.users.outcomes import RequestPart, Transaction, consumed, failure_of
+from keyheat.load.users.outcomes import RequestPart, Transaction, consumed
 from keyheat.load.users.user import TableUser
 from keyheat.model.units import item_bytes, write_units
 from keyheat.runs.partitions import all_shards
@@ -71,9 +70,8 @@ def group_of(item: Mapping[str, Any]) -> Group:
 
 
 def total_update(table: TableSpec, run_id: str, group: Group, orders: int) -> Item:
-    """An UpdateItem, or the Update of a transaction, that adds orders to a total."""
+    """The members of an UpdateItem, or of a transaction's Update, that adds orders to a total."""
     return {
-        "TableName": table.name,
         "Key": key_of(table, total_key(run_id, group)),
         "UpdateExpression": "SET #p = :p, #d = :d ADD #o :o",
         "ExpressionAttributeNames": {"#p": PRODUCT, "#d": DAY, "#o": ORDERS},
@@ -128,34 +126,30 @@ class OrderUser(TableUser):
         yield from text_keys(scenario)
 
     def place(self) -> None:
-        key, item, size = self._new_order()
-        self._placed(self.ask("PutItem", key, write_units(0, size), Item=item))
+        key, item, units = self._new_order()
+        self._placed(self.ask("PutItem", key, units, Item=item))
 
     def place_with_total(self) -> None:
         """Write one order and add it to its total, in one transaction."""
-        key, item, size = self._new_order()
-        run_id, group = self.load.order.run_id, group_of(item)
-        update = total_update(self.table, run_id, group, 1)
-        items = [{"Put": {"TableName": self.table.name, "Item": item}}, {"Update": update}]
-        # With a token, a request that is sent again is not done again.
-        once = (
-            {"ClientRequestToken": key.removeprefix(order_prefix(run_id))}
-            if self.load.retries is not None
-            else {}
-        )
+        key, item, units = self._new_order()
+        run_id, group, table = self.load.order.run_id, group_of(item), {"TableName": self.table.name}
+        update = table | total_update(self.table, run_id, group, 1)
         total = RequestPart(total_key(run_id, group), None, 2 * TOTAL_UNITS)
-        note = Transaction([RequestPart(key, None, write_units(0, size, transactional=True)), total])
-        answer = self.ask("TransactWriteItems", total.key, note.units, note=note, TransactItems=items, **once)
-        self._placed(answer)
+        members: Item = {"TransactItems": [{"Put": table | {"Item": item}}, {"Update": update}]}
+        if self.load.retries is not None:  # a request with a token that is sent again is not done again
+            members["ClientRequestToken"] = key.removeprefix(order_prefix(run_id))
+        note = Transaction([RequestPart(key, None, 2 * units), total])
+        self._placed(self.ask("TransactWriteItems", total.key, note.units, note=note, **members))
 
-    def _new_order(self) -> tuple[str, Item, int]:
+    def _new_order(self) -> tuple[str, Item, float]:
+        """An order's key, its item, and the units that writing it costs."""
         number, size, run_id = (
             self.next_sort_key(),
             self.load.items.draw_size(self.rng),
             self.load.order.run_id,
         )
         item = order_item(self.table, run_id, number, self.draw_key(), size)
-        return order_prefix(run_id) + number, item, size
+        return order_prefix(run_id) + number, item, write_units(0, size)
 
     def _placed(self, answer: Answer) -> None:
         if answer.accepted:
@@ -187,6 +181,10 @@ class ReportUser(TableUser):
         duration_s = self.load.order.scenario.load.duration_s
         self._every_s = min(most_s, max(least_s, duration_s / REPORTS))
         self._page_units = 0.5  # of the last page that was read
+        self._request = {
+            "ProjectionExpression": "#k, #p, #d",  # a smaller answer, for the same units
+            "ExpressionAttributeNames": {"#k": self.table.partition_key, "#p": PRODUCT, "#d": DAY},
+        }
 
     def on_start(self) -> None:
         """Let some orders come first."""
@@ -199,34 +197,25 @@ class ReportUser(TableUser):
     def report(self) -> Counter[Group]:
         """Count all orders, page by page; timed as a whole."""
         began_s, prefix = self.elapsed_s, order_prefix(self.load.order.run_id)
-        totals, start = Counter[Group](), dict[str, Any]()
-        while (page := self._page(start)) is not None:
+        totals, request = Counter[Group](), dict(self._request)
+        while (answer := self._page(request)).accepted:
+            page = answer.content()
             keyed = ((item[self.table.partition_key]["S"], item) for item in page["Items"])
             totals.update(group_of(item) for key, item in keyed if key.startswith(prefix))
-            if (last := page.get("LastEvaluatedKey")) is None:
+            if "LastEvaluatedKey" not in page:
                 break
-            start = {"ExclusiveStartKey": last}
-        self.count("totals.reports" if page is not None else "totals.incomplete_reports")
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+        self.count("totals.reports" if answer.accepted else "totals.incomplete_reports")
         self.load.record.timed("Report.logical", int((self.elapsed_s - began_s) * 1e6))
         return totals
 
-    def _page(self, start: dict[str, Any]) -> dict[str, Any] | None:
-        """One page of the table; None if it stays throttled."""
-        request = {
-            "TableName": self.table.name,
-            "ProjectionExpression": "#k, #p, #d",  # a smaller answer, for the same units
-            "ExpressionAttributeNames": {"#k": self.table.partition_key, "#p": PRODUCT, "#d": DAY},
-            "ReturnConsumedCapacity": "TOTAL",
-            **start,
-        }
-        answer = self.send_aside(
-            "Scan", orjson.dumps(request), key="report", direction="read", units=self._page_units, tries=TRIES
-        )
-        if not answer.accepted:
-            return None
-        self._page_units = consumed(answer)[0]
-        self.count("orders.units", self._page_units)
-        return answer.content()
+    def _page(self, request: dict[str, Any]) -> Answer:
+        """One page of the table, or the last of the answers that throttled it."""
+        answer = self.ask("Scan", "report", self._page_units, tries=TRIES, **request)
+        if answer.accepted:
+            self._page_units = consumed(answer)[0]
+            self.count("orders.units", self._page_units)
+        return answer
 
 
 ATTEMPTS = 10  # of a request to the stream
@@ -313,16 +302,13 @@ class StreamUser(TableUser):
     def _update(self, group: Group, orders: int) -> int:
         """Add to one total; returns the orders that were added."""
         run_id, table = self.load.order.run_id, self.load.order.scenario.companions[0]
-        request = total_update(table, run_id, group, orders) | {"ReturnConsumedCapacity": "TOTAL"}
+        key, members = total_key(run_id, group), total_update(table, run_id, group, orders)
         try:
-            answer = self.send_aside(
-                "UpdateItem", orjson.dumps(request), key=total_key(run_id, group), direction="write",
-                units=TOTAL_UNITS, table=table.name, tries=TRIES,
-            )  # fmt: skip
+            answer = self.ask("UpdateItem", key, TOTAL_UNITS, table=table.name, tries=TRIES, **members)
         except StopUser:  # gevent prints what escapes a greenlet
             return 0
         if not answer.accepted:
-            self.load.record.health.problems.append(f"a total could not be written: {failure_of(answer)}")
+            self.load.record.health.problems.append(f"a total could not be written: {answer.failure_name}")
             return 0
         self.count("totals.updates")
         self.count("orders.units", consumed(answer)[0])

@@ -9,7 +9,7 @@ and process. DAX does this beside the application: https://docs.aws.amazon.com/a
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import merge
 from itertools import islice
 from time import perf_counter
@@ -83,14 +83,14 @@ class Query:
         return sort_value(item[self.sort_key]) if self.sort_key else NO_ORDER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Collected:
     """What one read came to; no items where a request of it was throttled or failed."""
 
-    items: list[Item]
-    complete: bool
-    requests: int
-    units: float
+    items: list[Item] = field(default_factory=list)
+    complete: bool = False
+    requests: int = 0
+    units: float = 0.0
 
 
 def read_collection(
@@ -151,15 +151,8 @@ def copies_of(table: TableSpec) -> tuple[str | None, ...]:
 
 
 Key = tuple[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class CachedItem:
-    """An item as it was read, what that cost, and when the read was answered."""
-
-    items: list[Item]
-    units: float
-    read_s: float
+Cached = tuple[Collected, float]
+"""A read that found something, and when it was answered."""
 
 
 class ReadThroughCache:
@@ -167,24 +160,23 @@ class ReadThroughCache:
 
     def __init__(self, spec: CacheSpec, *, now: Callable[[], float] = perf_counter) -> None:
         self.now = now
-        self._entries: TTLCache[Key, CachedItem] = TTLCache(spec.items, spec.ttl_s, timer=now)
+        self._entries: TTLCache[Key, Cached] = TTLCache(spec.items, spec.ttl_s, timer=now)
         self._reading: dict[Key, Event] = {}
 
-    def get(self, key: Key, read: Callable[[], Collected]) -> tuple[CachedItem | None, Collected | None]:
-        """What is cached, else what `read` gives; the other one is None. Only what was found is kept."""
+    def get(self, key: Key, read: Callable[[], Collected]) -> tuple[Collected, float | None]:
+        """What is cached, with its time, else what `read` gives. Only what was found is kept."""
         while (cached := self._entries.get(key)) is None:
-            reading = self._reading.get(key)
-            if reading is None:
-                return None, self._read(key, read)
+            if (reading := self._reading.get(key)) is None:
+                return self._read(key, read), None
             reading.wait()
-        return cached, None
+        return cached
 
     def _read(self, key: Key, read: Callable[[], Collected]) -> Collected:
         done = self._reading[key] = Event()
         try:
             collected = read()
             if collected.items:
-                self._entries[key] = CachedItem(collected.items, collected.units, self.now())
+                self._entries[key] = collected, self.now()
         finally:
             del self._reading[key]
             done.set()

@@ -1,9 +1,7 @@
 """Items as they are written: as many bytes as the scenario says, keys of the table's types, marks.
 
 The JSON of an item is joined from fragments that never change and from a key, a sort key and filler that do,
-which is many times cheaper than building a dictionary.
-
-Key attributes as they go to the table. Load tests draw keys as text; a table may want another type.
+which is many times cheaper than building a dictionary. Load tests draw keys as text; in the table they are:
 
     type   a partition key              a sort key
     S      the text                     the text
@@ -11,33 +9,34 @@ Key attributes as they go to the table. Load tests draw keys as text; a table ma
     N      38 digits of its SHA-256     its digits, if it is a number or what `next_sort_key` made
 
 Two texts have the same 38 digits about as likely as two random numbers below 4 * 10**37 are equal: among a
-billion keys with a probability of about one in 10**20. On an existing table, partition keys begin
-with the run's own prefix (the digits are those of the prefix and the text): no item of theirs is touched.
-Sort keys have no prefix, they keep their order.
+billion keys with a probability of about one in 10**20.
 
-Items on an existing table: each names its run, and no other item is overwritten.
-Keys of a run begin with its prefix, so a write meets no item but one of the run's own. That is certain for
-text and bytes; for numbers see above. Writes have no condition therefore: a batch can
-have none, and no one else has keys with the run's prefix.
+On an existing table each item names its run, and partition keys begin with the run's own prefix (the digits
+are those of prefix and text): a write meets no item but one of the run's own. Writes need no condition
+therefore, which a batch cannot have. Sort keys have no prefix, they keep their order.
 """
 
 import re
 from base64 import b64encode
+from bisect import bisect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
+from itertools import accumulate
 from random import Random
 from time import time
 from typing import Any
 
 import orjson
 
-from keyheat.load.users.attributes import AttributeValues
 from keyheat.model.units import binary_bytes, number_bytes, text_bytes
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.attributes import AttributeSpec
 from keyheat.scenario.spec.tables import KeyType, TableSpec
 
+RUN_ATTRIBUTE, FILLER = "keyheat_run", "filler"
+COUNTER = "changes"  # what updates add to
 LEAST, ABOVE = 10**37, 10**38  # numbers of 38 digits: as many as DynamoDB keeps
 IN_TIME = re.compile(r"(\d{13})-(\d{7,10})-(\d{6,10})", re.ASCII)  # `TableUser.next_sort_key`
 DIGITS = re.compile(r"\d{1,38}", re.ASCII)
@@ -131,8 +130,7 @@ class KeyValues:
         return self.attribute(self.partition_key).text(key)
 
 
-PLAIN = KeyValues("", None, {})
-"""Of whatever table: all keys are text."""
+PLAIN = KeyValues("", None, {})  # of whatever table: all keys are text
 
 
 def _digest_digits(text: str) -> str:
@@ -147,9 +145,6 @@ def _digits_in_order(value: str) -> str:
         at_ms, user, written = in_time.groups()
         return f"{at_ms}{user:0>10}{written:0>10}"
     return str(int(value)) if DIGITS.fullmatch(value) else _digest_digits(value)
-
-
-RUN_ATTRIBUTE = "keyheat_run"
 
 
 def prefix_of(run_id: str) -> str:
@@ -172,12 +167,54 @@ def marked(update: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
     }
 
 
-FILLER = "filler"
-COUNTER = "changes"  # what updates add to
-
 Attributes = Mapping[str, str | float | None]
 """Attributes that a load test chooses; None: the item has none of that name (a sparse index)."""
 NONE: Attributes = {}
+Part = tuple[bytes, int]
+"""An attribute as it stands in the JSON of an item, and its bytes."""
+Clock = Callable[[], float]
+
+
+class AttributeValues:
+    """One attribute that a scenario describes: its values, made ready once, or what they follow from."""
+
+    def __init__(self, spec: AttributeSpec, to_part: Callable[[str], Part]) -> None:
+        shares = spec.shares or {}
+        self._spec, self._to_part = spec, to_part
+        self._texts, self._parts = tuple(shares), tuple(map(to_part, shares))
+        weights = list(shares.values())  # nothing is accumulated where all values are had equally often
+        self._until = () if len(set(weights)) <= 1 else tuple(accumulate(weights))
+
+    def draw(self, rng: Random, key: str, sort_key: str, now_s: Clock) -> Part:
+        if self._parts:
+            return self._parts[self._number(rng)]
+        return self._to_part(self._following(key, sort_key, now_s, self._shard(rng)))
+
+    def draw_text(self, rng: Random, key: str, now_s: Clock) -> str:
+        """A value as items have it, such as one to ask an index for."""
+        if self._texts:
+            return self._texts[self._number(rng)]
+        return self._following(key, key, now_s, self._shard(rng))
+
+    def greatest_bytes(self, key: str, sort_key: str) -> int:
+        """The bytes of the largest value, of an item with these keys."""
+        if self._parts:
+            return max(size for _, size in self._parts)
+        last = self._spec.shards - 1  # which has the longest name
+        return self._to_part(self._following(key, sort_key, lambda: 0.0, last))[1]
+
+    def _number(self, rng: Random) -> int:
+        if not self._until:
+            return rng.randrange(len(self._texts))
+        return min(bisect(self._until, rng.random() * self._until[-1]), len(self._texts) - 1)
+
+    def _shard(self, rng: Random) -> int:
+        return rng.randrange(self._spec.shards) if self._spec.shards > 1 else 0
+
+    def _following(self, key: str, sort_key: str, now_s: Clock, shard: int) -> str:
+        if self._spec.timestamp is not None:
+            return self._spec.at(now_s(), shard)
+        return key if self._spec.copy_of == "partition_key" else sort_key
 
 
 class ItemTooSmall(ValueError):
@@ -190,9 +227,7 @@ class ItemTemplate:
     `run_id`: on an existing table, the run that prefixes keys and that every item names.
     """
 
-    def __init__(
-        self, scenario: Scenario, run_id: str | None = None, *, now_s: Callable[[], float] = time
-    ) -> None:
+    def __init__(self, scenario: Scenario, run_id: str | None = None, *, now_s: Clock = time) -> None:
         table = scenario.table
         self.run_id = run_id
         self.values = KeyValues.of_table(table, prefix_of(run_id) if run_id else "")
@@ -201,7 +236,7 @@ class ItemTemplate:
         self._sort = self.values.attribute(table.sort_key or "")
         self._now_s = now_s
         self._values = {
-            name: AttributeValues.of(spec, partial(self._part, name))
+            name: AttributeValues(spec, partial(self._part, name))
             for name, spec in scenario.attribute_values.items()
         }
         self._size = scenario.load.item_size()
@@ -211,21 +246,17 @@ class ItemTemplate:
         self._filler = b"x" * self._size.most
         self._filler_head = b'},"filler":{"S":"'
         if run_id is not None:
-            self._filler_head = (
-                b'},"%b":{"S":"%b"' % (RUN_ATTRIBUTE.encode(), run_id.encode()) + self._filler_head
-            )
+            mark = b'},"%b":{"S":"%b"' % (RUN_ATTRIBUTE.encode(), run_id.encode())
+            self._filler_head = mark + self._filler_head
             self._names_bytes += text_bytes(RUN_ATTRIBUTE) + text_bytes(run_id)
         self._head = b'{%b:{"%b":' % (orjson.dumps(table.partition_key), self._partition.kind.encode())
+        capacity = b"INDEXES" if table.indexes else b"TOTAL"
         self._put_head = b'{"TableName":%b,"ReturnConsumedCapacity":"%b","Item":%b' % (
-            orjson.dumps(table.name),
-            b"INDEXES" if table.indexes else b"TOTAL",
-            self._head,
-        )
-        self._sort_head = (
-            b'},%b:{"%b":' % (orjson.dumps(table.sort_key), self._sort.kind.encode())
-            if table.sort_key
-            else b""
-        )
+            orjson.dumps(table.name), capacity, self._head,
+        )  # fmt: skip
+        self._sort_head = b""
+        if table.sort_key:
+            self._sort_head = b'},%b:{"%b":' % (orjson.dumps(table.sort_key), self._sort.kind.encode())
 
     def draw_size(self, rng: Random) -> int:
         return self._fixed_bytes or self._size.draw(rng)
@@ -265,47 +296,41 @@ class ItemTemplate:
         return self._names_bytes + self._partition.weighed(key)[1] + of_sort_key
 
     def _joined(
-        self,
-        head: bytes,
-        tail: bytes,
-        key: str,
-        sort_key: str,
-        rng: Random,
-        size: int | None,
+        self, head: bytes, tail: bytes, key: str, sort_key: str, rng: Random, size: int | None,
         attributes: Attributes,
-    ) -> bytes:
+    ) -> bytes:  # fmt: skip
         drawn = key, sort_key
         if self._plain:
             used = self._names_bytes + text_bytes(key)
         else:
             key, weight = self._partition.weighed(key)
             used = self._names_bytes + weight
-        parts = [head, orjson.dumps(key)]
+        pieces = [head, orjson.dumps(key)]
         if self._sort_head:
             sort_key, weight = (
                 (sort_key, text_bytes(sort_key)) if self._plain else self._sort.weighed(sort_key)
             )
-            parts += (self._sort_head, orjson.dumps(sort_key))
+            pieces += (self._sort_head, orjson.dumps(sort_key))
             used += weight
         for name, values in self._values.items():
             if name not in attributes:  # those that the load test has not chosen
                 fragment, weight = values.draw(rng, *drawn, self._now_s)
-                parts.append(fragment)
+                pieces.append(fragment)
                 used += weight
         for name, value in attributes.items():
             if value is not None:
                 fragment, weight = self._part(name, value)
-                parts.append(fragment)
+                pieces.append(fragment)
                 used += weight
         room = (size or self.draw_size(rng)) - used
         if room <= 0:
             raise ItemTooSmall(f"an item with the key {key!r} needs more than the item_bytes of the load")
         if room > len(self._filler):  # a trace may ask for more than the scenario's own sizes do
             self._filler = b"x" * room
-        parts += (self._filler_head, self._filler[:room], tail)
-        return b"".join(parts)
+        pieces += (self._filler_head, self._filler[:room], tail)
+        return b"".join(pieces)
 
-    def _part(self, name: str, value: str | float) -> tuple[bytes, int]:
+    def _part(self, name: str, value: str | float) -> Part:
         """One attribute in the JSON of an item, and its bytes; a number is of type N, or of its key's."""
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         text: Any = str(value) if is_number else value

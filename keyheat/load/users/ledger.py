@@ -5,67 +5,29 @@ it does not change; the same holds if its answer is lost, or if writes of one it
 longest ago are forgotten first, so that memory is bounded; they are not checked.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import gt, lt
 from time import perf_counter
 
+import orjson
 from sortedcontainers import SortedList
 
+from keyheat.load.transport.answer import WRITES, Answer, Transport
 from keyheat.load.users.collections import NO_ORDER, Item, Query, SortValue
+from keyheat.load.users.outcomes import Write, batch_writes, writes_in
 from keyheat.model import limits
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.sharding.reader import sort_value
 
 LAST = "\U0010ffff"  # no character comes after it
+MOST_ITEMS = 50_000  # about 70 MB, and 25 more for each index
 
 Identity = tuple[str, ...]  # an item: its table, and the values of its keys
 Place = tuple[str, str | None, str]  # a table, one of its indexes or none, and a partition key in it
 Spot = tuple[Place, SortValue]
-
-
-class Places:
-    """Items by the partition key that they are found under."""
-
-    def __init__(self) -> None:
-        self._items: dict[Place, SortedList] = {}
-
-    def add(self, spot: Spot, identity: Identity) -> None:
-        collection, value = spot
-        self._items.setdefault(collection, SortedList()).add((value, identity))
-
-    def remove(self, spot: Spot, identity: Identity) -> None:
-        """An item is not there any more, or not for certain."""
-        collection, value = spot
-        self._items[collection].remove((value, identity))
-        if not self._items[collection]:
-            del self._items[collection]
-
-    def ordered(self, collection: Place, query: Query) -> Iterable[tuple[SortValue, Identity]]:
-        """What the query asks of one place, in the query's order."""
-        kept = self._items.get(collection)
-        if kept is None:
-            return ()
-        if query.prefix is None:
-            whole: Iterable[tuple[SortValue, Identity]] = reversed(kept) if query.descending else iter(kept)
-            return whole
-        if query.exact:
-            value = query.exact_value()
-            begin, end = kept.bisect_left((value,)), kept.bisect_left((value, (LAST,)))
-        else:
-            begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((_after(query.prefix),))
-        ordered: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
-        return ordered
-
-
-def _after(prefix: str) -> str:
-    """The least text that is greater than everything that begins with the prefix."""
-    head = prefix.rstrip(LAST)
-    return head[:-1] + chr(ord(head[-1]) + 1) if head else LAST * limits.SORT_KEY_BYTES
-
-
-MOST_ITEMS = 50_000  # about 70 MB, and 25 more for each index
 
 
 @dataclass(slots=True)
@@ -75,20 +37,6 @@ class _Known:
     keys: Item  # its key attributes, those of indexes too where they are known
     since_s: dict[Spot, float]  # where it certainly is, and since when
     acknowledged_s: float
-
-
-@dataclass(slots=True)
-class _Flights:
-    """Writes of an item that overlap, from the first one's begin until none is in flight."""
-
-    spots: set[Spot]  # where each of them leaves it
-    count: int = 1
-    overlapped: bool = False
-
-    def add(self, spots: set[Spot]) -> None:
-        self.spots = self.spots & spots
-        self.count += 1
-        self.overlapped = True
 
 
 class Ledger:
@@ -101,12 +49,16 @@ class Ledger:
         now: Callable[[], float] = perf_counter,
         most_items: int = MOST_ITEMS,
     ) -> None:
-        self._owners = {table.name: _owners(table) for table in tables}
-        self._now = now
-        self._most_items = most_items
+        self._owners = {
+            table.name: [(None, table.partition_key, table.sort_key)]
+            + [(index.name, index.partition_key, index.sort_key) for index in table.indexes]
+            for table in tables
+        }
+        self._now, self._most_items = now, most_items
         self._items: dict[Identity, _Known] = {}  # the one written longest ago first
-        self._places = Places()
-        self._flights: dict[Identity, _Flights] = {}
+        self._places: dict[Place, SortedList] = {}  # of sort values and identities
+        self._in_flight: Counter[Identity] = Counter()  # writes
+        self._overlapped: set[Identity] = set()  # whose writes met, until none is in flight
 
     def __len__(self) -> int:
         return len(self._items)
@@ -122,26 +74,25 @@ class Ledger:
 
     def begin(self, identity: Identity, after: Item | None) -> None:
         """A write is about to be sent that leaves `after` of the item, as far as is known; None: nothing."""
-        spots = self._spots(identity, after)
-        if (flights := self._flights.get(identity)) is None:
-            self._flights[identity] = _Flights(spots)
-        else:
-            flights.add(spots)
+        if identity in self._in_flight:
+            self._overlapped.add(identity)
+        self._in_flight[identity] += 1
         if (entry := self._items.get(identity)) is not None:
-            for spot in entry.since_s.keys() - spots:
+            for spot in entry.since_s.keys() - self._spots(identity, after):
                 del entry.since_s[spot]
-                self._places.remove(spot, identity)
+                self._remove(spot, identity)
 
     def applied(self, identity: Identity, after: Item | None) -> None:
         """A write that was begun is acknowledged.
 
-        Where it overlapped others, their order is unknown: the item is certainly where each of them left it.
+        Where it overlapped others, their order is unknown: the item is certainly where all of them left it.
         """
-        now_s, entry, flights = self._now(), self._forget(identity), self._land(identity)
-        spots = flights.spots if flights.overlapped else self._spots(identity, after)
-        since_s = dict.fromkeys(spots, now_s) | (entry.since_s if entry else {})
+        now_s, entry, overlapped = self._now(), self._forget(identity), self._land(identity)
+        since_s = entry.since_s if entry else {}
+        if not overlapped:
+            since_s = dict.fromkeys(self._spots(identity, after), now_s) | since_s
         if since_s:
-            keys = {} if flights.overlapped else self._keys_of(identity[0], after or {})
+            keys = {} if overlapped else self._keys_of(identity[0], after or {})
             self._keep(identity, _Known(keys, since_s, now_s))
 
     def updated(self, identity: Identity, changes: Item) -> None:
@@ -159,13 +110,14 @@ class Ledger:
         """A write that was begun changed nothing."""
         self._land(identity)
 
-    def _land(self, identity: Identity) -> _Flights:
-        """Count one write less in flight; returns what overlapped."""
-        flights = self._flights[identity]
-        flights.count -= 1
-        if not flights.count:
-            del self._flights[identity]
-        return flights
+    def _land(self, identity: Identity) -> bool:
+        """Count one write less in flight; returns whether it overlapped others."""
+        overlapped = identity in self._overlapped
+        self._in_flight[identity] -= 1
+        if not self._in_flight[identity]:
+            del self._in_flight[identity]
+            self._overlapped.discard(identity)
+        return overlapped
 
     def required(
         self, query: Query, shards: Iterable[str], *, before_s: float, last: SortValue | None
@@ -176,11 +128,25 @@ class Ledger:
         """
         for shard in shards:
             collection = (query.table, query.index, query.name(shard))
-            for value, identity in self._places.ordered(collection, query):
+            for value, identity in self._ordered(collection, query):
                 if last is not None and (value <= last if query.descending else value >= last):
                     break
                 if self._items[identity].since_s[collection, value] <= before_s:
                     yield identity
+
+    def _ordered(self, collection: Place, query: Query) -> Iterable[tuple[SortValue, Identity]]:
+        """What the query asks of one collection, in the query's order."""
+        kept = self._places.get(collection)
+        if kept is None:
+            return ()
+        begin, end = None, None
+        if query.exact and query.prefix is not None:
+            value = query.exact_value()
+            begin, end = kept.bisect_left((value,)), kept.bisect_left((value, (LAST,)))
+        elif query.prefix is not None:
+            begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((_after(query.prefix),))
+        ordered: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
+        return ordered
 
     def acknowledged_s(self, identity: Identity) -> float | None:
         """When the last write of the item was acknowledged; None where that is not known."""
@@ -193,16 +159,22 @@ class Ledger:
 
     def _keep(self, identity: Identity, entry: _Known) -> None:
         self._items[identity] = entry
-        for spot in entry.since_s:
-            self._places.add(spot, identity)
+        for collection, value in entry.since_s:
+            self._places.setdefault(collection, SortedList()).add((value, identity))
         if len(self._items) > self._most_items:
             self._forget(next(iter(self._items)))
 
     def _forget(self, identity: Identity) -> _Known | None:
         entry = self._items.pop(identity, None)
         for spot in entry.since_s if entry else ():
-            self._places.remove(spot, identity)
+            self._remove(spot, identity)
         return entry
+
+    def _remove(self, spot: Spot, identity: Identity) -> None:
+        collection, value = spot
+        self._places[collection].remove((value, identity))
+        if not self._places[collection]:
+            del self._places[collection]
 
     def _spots(self, identity: Identity, item: Item | None) -> set[Spot]:
         """Where an item with these attributes is, as far as they say."""
@@ -215,10 +187,51 @@ class Ledger:
         return spots
 
 
-def _owners(table: TableSpec) -> list[tuple[str | None, str, str | None]]:
-    """The table and its indexes, each with its keys."""
-    indexes = [(index.name, index.partition_key, index.sort_key) for index in table.indexes]
-    return [(None, table.partition_key, table.sort_key), *indexes]
+def _after(prefix: str) -> str:
+    """The least text that is greater than everything that begins with the prefix."""
+    head = prefix.rstrip(LAST)
+    return head[:-1] + chr(ord(head[-1]) + 1) if head else LAST * limits.SORT_KEY_BYTES
+
+
+class NotedTransport:
+    """Sends by another transport, and tells the ledger what became of the writes."""
+
+    def __init__(self, transport: Transport, ledger: Ledger) -> None:
+        self._transport, self._ledger = transport, ledger
+
+    def send(self, operation: str, body: bytes) -> Answer:
+        if operation not in WRITES:
+            return self._transport.send(operation, body)
+        ledger = self._ledger
+        named = list(self._named(writes_in(operation, orjson.loads(body))))
+        for identity, write in named:
+            ledger.begin(identity, write.after)
+        answer = self._transport.send(operation, body)
+        rest = answer.content().get("UnprocessedItems") if answer.accepted else None
+        unprocessed = {identity for identity, _write in self._named(batch_writes(rest or {}))}
+        for identity, write in named:
+            if answer.accepted and identity not in unprocessed:
+                self._acknowledge(identity, write, answer)
+            elif answer.accepted or (answer.status == 400 and answer.failure is None):
+                ledger.refused(identity)
+            else:
+                ledger.unknown(identity)
+        return answer
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def _named(self, writes: Iterator[Write]) -> Iterator[tuple[Identity, Write]]:
+        """The writes to tables of the ledger, with the items that they write."""
+        for write in writes:
+            if self._ledger.has(write.table):
+                yield self._ledger.identity(write.table, write.item), write
+
+    def _acknowledge(self, identity: Identity, write: Write, answer: Answer) -> None:
+        if write.returns == "UPDATED_NEW":
+            self._ledger.updated(identity, {**answer.content().get("Attributes", {}), **write.item})
+        else:
+            self._ledger.applied(identity, write.after)
 
 
 SETTLE_S = 2.0

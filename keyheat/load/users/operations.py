@@ -1,10 +1,10 @@
-"""Users that write items and come back to them: singly, in batches, in transactions, counting up.
+"""Users that write items and come back to them: singly, in batches, in transactions, counting, as traced.
 
 Each user remembers some of the items that it has written, so that what it reads, changes and deletes is
 there, and what a throttled request would have cost is known from the item's size.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import orjson
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import COUNTER, marked, text_of
 from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed
-from keyheat.load.users.user import TableUser
+from keyheat.load.users.user import READS, TableUser
 from keyheat.model.limits import BATCH_WRITE_ITEMS
 from keyheat.model.units import number_bytes, read_units, text_bytes, write_units
 from keyheat.scenario.keys import random_suffix
@@ -21,7 +21,10 @@ from keyheat.scenario.spec.attributes import combined
 
 REMEMBERED = 1_000  # items that one user remembers at most
 PAGE_ITEMS = 25
+TRANSACTION_ITEMS = 4
 LEAST_UNITS = 0.5  # of a page, as long as none was read
+ONLY_SORT_KEY = "0"
+"""Where a trace has no sort keys and the table has: each key of the trace is one item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,8 @@ class RememberedItem:
     @property
     def size_bytes(self) -> int:
         """The size with the counter that an update adds."""
-        return self.written_bytes + (
-            text_bytes(COUNTER) + number_bytes(str(self.changes)) if self.changes else 0
-        )
+        counter_bytes = text_bytes(COUNTER) + number_bytes(str(self.changes)) if self.changes else 0
+        return self.written_bytes + counter_bytes
 
     def changed(self) -> "RememberedItem":
         return replace(self, changes=self.changes + 1)
@@ -65,12 +67,15 @@ class ItemUser(TableUser):
         key = self.draw_key()
         return key if self.shards == 1 else random_suffix(key, self.shards, self.rng)
 
-    def remember(self, item: RememberedItem) -> None:
-        """Keep an item in mind, in the place of another one if there are many."""
-        if len(self._known) < REMEMBERED:
-            self._known.append(item)
-        else:
-            self._known[self.rng.randrange(REMEMBERED)] = item
+    def remember(self, *items: RememberedItem) -> None:
+        """Keep items in mind that were written, each in the place of another one if there are many."""
+        for item in items:
+            if not item.size_bytes:
+                continue  # it was never there
+            if len(self._known) < REMEMBERED:
+                self._known.append(item)
+            else:
+                self._known[self.rng.randrange(REMEMBERED)] = item
 
     def recall(self, count: int) -> list[RememberedItem]:
         """Take up to `count` written items out of memory; remember those that stay."""
@@ -97,10 +102,9 @@ class ItemUser(TableUser):
     def put_if_absent(self) -> None:
         """Write an item unless one is there: every second time one is, and the condition fails."""
         self._taken = not self._taken
-        old = self.recall_one() if self._taken else None
-        item = (
-            self.new_item() if old is None else replace(self.new_item(), key=old.key, sort_key=old.sort_key)
-        )
+        old, item = (self.recall_one() if self._taken else None), self.new_item()
+        if old is not None:
+            item = replace(item, key=old.key, sort_key=old.sort_key)
         note = Conditional(
             units=write_units(0, item.written_bytes),
             failed_units=write_units(old.size_bytes if old else 0, item.written_bytes),
@@ -133,8 +137,7 @@ class ItemUser(TableUser):
         item = self.recall_one()
         units = read_units(item.size_bytes, consistent=consistent)
         self.ask("GetItem", item.key, units, Key=self.key_of(item), ConsistentRead=consistent)
-        if item.written_bytes:
-            self.remember(item)
+        self.remember(item)
 
     def query_items(
         self, *, index: str | None = None, limit: int | None = None, consistent: bool = False
@@ -152,13 +155,11 @@ class ItemUser(TableUser):
 
     def page_of(self, keys: Mapping[str, str], limit: int = PAGE_ITEMS) -> dict[str, Any]:
         """The members of a Query for the first items that have these keys."""
+        of, numbered = self.load.items.values.of, list(enumerate(keys.items()))
         return {
-            "KeyConditionExpression": " AND ".join(f"#p{number} = :p{number}" for number in range(len(keys))),
-            "ExpressionAttributeNames": {f"#p{number}": name for number, name in enumerate(keys)},
-            "ExpressionAttributeValues": {
-                f":p{number}": self.load.items.values.of(name, value)
-                for number, (name, value) in enumerate(keys.items())
-            },
+            "KeyConditionExpression": " AND ".join(f"#p{number} = :p{number}" for number, _key in numbered),
+            "ExpressionAttributeNames": {f"#p{number}": name for number, (name, _value) in numbered},
+            "ExpressionAttributeValues": {f":p{number}": of(*key) for number, key in numbered},
             "Limit": limit,
         }
 
@@ -176,8 +177,7 @@ class ItemUser(TableUser):
         if name != self.table.sort_key:
             return self.load.items.draw_value(name, key, self.rng)
         item = self.recall_one()
-        if item.written_bytes:
-            self.remember(item)
+        self.remember(item)
         return item.sort_key or ""
 
     def item_json(self, item: RememberedItem) -> bytes:
@@ -210,39 +210,32 @@ class BatchUser(ItemUser):
         """Write 25 new items; fewer, where the scenario draws a key twice on a table without a sort key."""
         drawn = (self.new_item() for _ in range(BATCH_WRITE_ITEMS))
         items = list({(item.key, item.sort_key): item for item in drawn}.values())
-        parts = [self.part_of(item, write_units(0, item.written_bytes)) for item in items]
-        puts = b",".join(b'{"PutRequest":{"Item":%b}}' % self.item_json(item) for item in items)
-        body = b'{"ReturnConsumedCapacity":"%b","RequestItems":{%b:[%b]}}' % (
-            self._counted["ReturnConsumedCapacity"].encode(),
-            orjson.dumps(self.table.name),
-            puts,
-        )
-        note = self._noted(parts)
-        answer = self.send(
-            "BatchWriteItem", body, key=items[0].key, direction="write", units=note.units, note=note
+        note = self._noted([self.part_of(item, write_units(0, item.written_bytes)) for item in items])
+        puts = [{"PutRequest": {"Item": orjson.Fragment(self.item_json(item))}} for item in items]
+        answer = self.ask(
+            "BatchWriteItem", items[0].key, note.units, note=note, RequestItems={self.table.name: puts}
         )
         if answer.accepted:
             unprocessed = note.unprocessed(answer.content())
-            for item, request_part in zip(items, parts, strict=True):
-                if (request_part.key, request_part.sort_key) not in unprocessed:
-                    self.remember(item)
+            pairs = zip(items, note.parts, strict=True)
+            self.remember(*(item for item, of_item in pairs if of_item[:2] not in unprocessed))
 
     def batch_get(self) -> None:
         """Read up to 25 items that were written, eventually consistent."""
         items = self.recall(BATCH_WRITE_ITEMS) or [self.recall_one()]
-        parts = [self.part_of(item, read_units(item.size_bytes, consistent=False)) for item in items]
-        note = self._noted(parts)
+        note = self._noted(
+            [self.part_of(item, read_units(item.size_bytes, consistent=False)) for item in items]
+        )
         keys = {self.table.name: {"Keys": [self.key_of(item) for item in items]}}
         self.ask("BatchGetItem", items[0].key, note.units, note=note, RequestItems=keys)
-        for item in items:
-            if item.written_bytes:
-                self.remember(item)
+        self.remember(*items)
 
-    def _noted(self, parts: list[RequestPart]) -> Batch:
+    def _noted(self, parts: Sequence[RequestPart]) -> Batch:
         return Batch(parts, self.table.partition_key, self.table.sort_key)
 
 
-TRANSACTION_ITEMS = 4
+Action = tuple[RequestPart, dict[str, Any]]
+"""A part of a transaction: what it may cost, and its member of the request."""
 
 
 class TransactionUser(ItemUser):
@@ -253,51 +246,43 @@ class TransactionUser(ItemUser):
     def transact_write(self) -> None:
         """Change one item, delete another, and write new ones, all together."""
         olds = self.recall(2)
-        actions: list[tuple[RequestPart, dict[str, Any]]] = []
-        after = []
-        if olds:
-            changed = olds[0].changed()
-            after.append(changed)
-            update = {"TableName": self.table.name, "Key": self.key_of(changed), **self.change()}
-            units = write_units(olds[0].size_bytes, changed.size_bytes, transactional=True)
-            actions.append((self.part_of(changed, units), {"Update": update}))
-        if len(olds) > 1:
-            delete = {"TableName": self.table.name, "Key": self.key_of(olds[1])}
-            units = write_units(olds[1].size_bytes, 0, transactional=True)
-            actions.append((self.part_of(olds[1], units), {"Delete": delete}))
+        changed = [old.changed() for old in olds[:1]]
         taken = {(old.key, old.sort_key) for old in olds}
-        for _ in range(TRANSACTION_ITEMS - len(actions)):
-            item = self.new_item()
-            if (item.key, item.sort_key) not in taken:  # no item may occur twice
-                taken.add((item.key, item.sort_key))
-                after.append(item)
-                put = {"TableName": self.table.name, "Item": orjson.Fragment(self.item_json(item))}
-                units = write_units(0, item.written_bytes, transactional=True)
-                actions.append((self.part_of(item, units), {"Put": put}))
-        done = self._transact("TransactWriteItems", actions)
-        for item in after if done else olds:
-            self.remember(item)
+        drawn = [self.new_item() for _ in range(TRANSACTION_ITEMS - len(olds))]
+        fresh = {(item.key, item.sort_key): item for item in drawn}  # no item may occur twice
+        put = [item for key, item in fresh.items() if key not in taken]
+        done = self._transact(
+            "TransactWriteItems",
+            [
+                self._action("Update", item, olds[0], Key=self.key_of(item), **self.change())
+                for item in changed
+            ]
+            + [self._action("Delete", old, old, Key=self.key_of(old)) for old in olds[1:]]
+            + [self._action("Put", item, Item=orjson.Fragment(self.item_json(item))) for item in put],
+        )
+        self.remember(*([*changed, *put] if done else olds))
 
     def transact_get(self) -> None:
         """Read up to four items as they are at one moment."""
         items = self.recall(TRANSACTION_ITEMS) or [self.recall_one()]
         self._transact(
-            "TransactGetItems",
-            [
-                (
-                    self.part_of(item, read_units(item.size_bytes, consistent=True, transactional=True)),
-                    {"Get": {"TableName": self.table.name, "Key": self.key_of(item)}},
-                )
-                for item in items
-            ],
+            "TransactGetItems", [self._action("Get", item, Key=self.key_of(item)) for item in items]
         )
-        for item in items:
-            if item.written_bytes:
-                self.remember(item)
+        self.remember(*items)
 
-    def _transact(self, operation: str, actions: list[tuple[RequestPart, dict[str, Any]]]) -> bool:
-        note = Transaction([request_part for request_part, _ in actions])
-        items = [action for _, action in actions]
+    def _action(
+        self, kind: str, item: RememberedItem, old: RememberedItem | None = None, **members: Any
+    ) -> Action:
+        """What is done to one item; `old` is what a write finds there."""
+        if kind == "Get":
+            units = read_units(item.size_bytes, consistent=True, transactional=True)
+        else:
+            units = write_units(old.size_bytes if old else 0, item.size_bytes, transactional=True)
+        return self.part_of(item, units), {kind: {"TableName": self.table.name, **members}}
+
+    def _transact(self, operation: str, actions: Sequence[Action]) -> bool:
+        note = Transaction([of_item for of_item, _action in actions])
+        items = [action for _of_item, action in actions]
         return self.ask(operation, note.parts[0].key, note.units, note=note, TransactItems=items).accepted
 
 
@@ -330,3 +315,28 @@ class Counter(TableUser):
         return self.ask(
             "UpdateItem", key, 1, Key=values.key(key, None), ReturnValues="UPDATED_NEW", **members
         )
+
+
+class TraceUser(ItemUser):
+    """Sends the rows of a trace, each at its time; what an answer says changes nothing of that."""
+
+    abstract = True
+
+    def send_row(self) -> Answer:
+        row, items = self.pace.row, self.load.items
+        assert row is not None, "checked with the scenario: arrivals are the trace's"
+        mean_bytes = round(self.load.order.scenario.load.mean_item_bytes)
+        size = mean_bytes if row.size_bytes is None else row.size_bytes
+        units = read_units(size, consistent=False) if row.operation in READS else write_units(0, size)
+        sort_key = row.sort_key or ONLY_SORT_KEY
+        if row.operation == "PutItem":
+            body = items.put(row.key, sort_key, self.rng, row.size_bytes)
+            return self.send("PutItem", body, key=row.key, direction="write", units=units)
+        if row.operation == "Query":
+            return self.ask("Query", row.key, units, **self.page_of({self.table.partition_key: row.key}))
+        members: dict[str, Any] = {"Key": items.values.key(row.key, sort_key)}
+        if row.operation == "UpdateItem":  # it replaces the filler, so that the item has the row's size
+            filler = {"S": items.filler(row.key, sort_key, size)}
+            update = {"UpdateExpression": "SET filler = :f", "ExpressionAttributeValues": {":f": filler}}
+            members |= marked(update, items.run_id)
+        return self.ask(row.operation, row.key, units, **members)

@@ -1,16 +1,20 @@
-"""What came of a request: put in the record, by attempt or by item.
+"""What came of a request: put in the record, by attempt or by item; and the writes that a request holds.
 
 A batch's items are admitted one by one, so each of them is an attempt: what comes back unprocessed was
 throttled, without a reason. Their request is timed once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
 
 from keyheat.load.record.attempt import Attempt
-from keyheat.load.transport.answer import CANCELLED, THROTTLED_ITEMS, Answer, Reason
+from keyheat.load.transport.answer import CANCELLED, THROTTLED_ITEMS, Answer
 from keyheat.load.users.items import text_of
+from keyheat.scenario.spec.attributes import combined
+from keyheat.scenario.spec.tables import TableSpec
 from keyheat.words import DirectionName
 
 if TYPE_CHECKING:
@@ -19,10 +23,8 @@ if TYPE_CHECKING:
 
 Note = Callable[["Record", Attempt, Answer], str | None]
 """Records one answer; returns the short name of what went wrong, None if nothing did."""
-NO_REASON = Reason(None, None)
 CONDITION_FAILED = "ConditionalCheckFailedException"
-CONFLICT = "TransactionConflict"
-CONDITION = "ConditionalCheckFailed"
+CONTENDED: Final = {"TransactionConflict": "conflicts", "ConditionalCheckFailed": "conditions"}
 MET = {
     "TransactionConflictException": "writes.conflicts",
     "ReplicatedWriteConflictException": "replication.conflicts",
@@ -71,9 +73,9 @@ def note_answer(
         record.add(attempt)
         return attempt, None
     attempt = Attempt(operation, direction, key, sent_s, late_us, service_us, table)
-    return attempt, note_single(record, attempt, answer, units) if note is None else note(
-        record, attempt, answer
-    )
+    if note is None:
+        return attempt, note_single(record, attempt, answer, units)
+    return attempt, note(record, attempt, answer)
 
 
 def note_single(record: "Record", attempt: Attempt, answer: Answer, units: float) -> str | None:
@@ -91,20 +93,13 @@ def note_single(record: "Record", attempt: Attempt, answer: Answer, units: float
 
 def _refused(record: "Record", attempt: Attempt, answer: Answer, units: float) -> str:
     """Count an attempt of which nothing was done: it was throttled, or failed."""
+    failure = answer.failure_name
     if answer.throttled:
-        reason = next(iter(answer.reasons), NO_REASON)
-        record.add(
-            attempt._replace(outcome="throttled", units=units, reason=reason.reason, refused_by=reason.index)
-        )
-        return reason.reason or failure_of(answer)
-    failure = failure_of(answer)
+        reason, resource = next(((entry.reason, entry.index) for entry in answer.reasons), (None, None))
+        record.add(attempt._replace(outcome="throttled", units=units, reason=reason, refused_by=resource))
+        return reason or failure
     record.add(attempt._replace(outcome="error", reason=failure))
     return failure
-
-
-def failure_of(answer: Answer) -> str:
-    """A short stable name for why a request failed: error tables grow with the number of names."""
-    return answer.failure or answer.error_code or f"HTTP{answer.status}"
 
 
 def consumed(answer: Answer) -> tuple[float, dict[str, float]]:
@@ -162,6 +157,26 @@ class Parts:
         """What it costs if it is throttled."""
         return sum(item.units for item in self.parts)
 
+    def note_accepted(
+        self, record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[RequestPart]
+    ) -> None:
+        """Every part is an attempt; the units that the request consumed are divided as they were expected."""
+        total, by_index = consumed(answer)
+        expected = sum(item.units for item in parts)
+        for number, item in enumerate(parts):
+            share = item.units / expected
+            indexes = {name: units * share for name, units in by_index.items()}
+            record.add(
+                attempt._replace(key=item.key, units=total * share, by_index=indexes, timed=number == 0)
+            )
+
+    def note_refused(self, record: "Record", attempt: Attempt, answer: Answer) -> str:
+        """Nothing of the request was done: every part was throttled, or failed."""
+        for number, item in enumerate(self.parts):
+            of_item = attempt._replace(key=item.key, timed=number == 0)
+            failure = _refused(record, of_item, answer, item.units)
+        return failure
+
 
 @dataclass(frozen=True, slots=True)
 class Batch(Parts):
@@ -174,9 +189,10 @@ class Batch(Parts):
         record.count("batch.requests")
         record.count("batch.items", len(self.parts))
         if not answer.accepted:
-            return _note_refused(record, attempt, answer, self.parts)
+            return self.note_refused(record, attempt, answer)
         unprocessed = self.unprocessed(answer.content())
-        _note_accepted(record, attempt, answer, [item for item in self.parts if item[:2] not in unprocessed])
+        done = [item for item in self.parts if item[:2] not in unprocessed]
+        self.note_accepted(record, attempt, answer, done)
         for item in self.parts:
             if item[:2] in unprocessed:
                 record.add(attempt._replace(key=item.key, outcome="throttled", units=item.units, timed=False))
@@ -185,11 +201,7 @@ class Batch(Parts):
 
     def unprocessed(self, content: Mapping[str, Any]) -> set[tuple[str, str | None]]:
         """The keys of the items that came back, of the only table that the batch names."""
-        writes = [entry for entries in (content.get("UnprocessedItems") or {}).values() for entry in entries]
-        keys = [
-            entry["PutRequest"]["Item"] if "PutRequest" in entry else entry["DeleteRequest"]["Key"]
-            for entry in writes
-        ]
+        keys = [write.item for write in batch_writes(content.get("UnprocessedItems") or {})]
         keys += [key for entry in (content.get("UnprocessedKeys") or {}).values() for key in entry["Keys"]]
         return {
             (text_of(key[self.partition_key]), text_of(key[self.sort_key]) if self.sort_key else None)
@@ -206,27 +218,20 @@ class Transaction(Parts):
     def __call__(self, record: "Record", attempt: Attempt, answer: Answer) -> str | None:
         record.count("transactions.requests")
         if answer.accepted:
-            _note_accepted(record, attempt, answer, self.parts)
+            self.note_accepted(record, attempt, answer, self.parts)
             return None
         if answer.status != 400 or answer.error_code != CANCELLED:
-            return _note_refused(record, attempt, answer, self.parts)
+            return self.note_refused(record, attempt, answer)
         record.count("transactions.cancelled")
-        return self._note_cancelled(record, attempt, answer)
-
-    def _note_cancelled(self, record: "Record", attempt: Attempt, answer: Answer) -> str:
-        codes = [
-            (item, code)
-            for item, code in zip(self.parts, answer.cancellations, strict=False)
-            if code != "None"
-        ]
-        for code, what in ((CONFLICT, "conflicts"), (CONDITION, "conditions")):
-            contended = [item for item, why in codes if why == code]
-            if contended:
-                record.count(f"transactions.{what}")
-            for item in contended:
-                record.contended(attempt._replace(key=item.key), what)
+        pairs = zip(self.parts, answer.cancellations, strict=False)
+        codes = [(item, code) for item, code in pairs if code != "None"]
+        for what in {CONTENDED[code]: None for _item, code in codes if code in CONTENDED}:
+            record.count(f"transactions.{what}")
+        for item, code in codes:
+            if code in CONTENDED:
+                record.contended(attempt._replace(key=item.key), CONTENDED[code])
         throttled = [(item, code) for item, code in codes if code in THROTTLED_ITEMS]
-        for number, (item, _) in enumerate(throttled):
+        for number, (item, _code) in enumerate(throttled):
             record.add(
                 attempt._replace(key=item.key, outcome="throttled", units=item.units, timed=number == 0)
             )
@@ -237,18 +242,81 @@ class Transaction(Parts):
         return code
 
 
-def _note_accepted(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[RequestPart]) -> None:
-    """Every part is an attempt; the units that the request consumed are divided as they were expected."""
-    total, by_index = consumed(answer)
-    expected = sum(item.units for item in parts)
-    for number, item in enumerate(parts):
-        share = item.units / expected
-        indexes = {name: units * share for name, units in by_index.items()}
-        record.add(attempt._replace(key=item.key, units=total * share, by_index=indexes, timed=number == 0))
+class Write(NamedTuple):
+    """One item's write, wherever in a request it stands."""
+
+    kind: str  # Put, Update or Delete
+    table: str
+    item: dict[str, Any]  # of an update or a delete: its key
+    returns: str = "NONE"
+
+    @property
+    def after(self) -> dict[str, Any] | None:
+        """What it leaves of the item, as far as the request says: of an updated one, the key."""
+        return None if self.kind == "Delete" else self.item
 
 
-def _note_refused(record: "Record", attempt: Attempt, answer: Answer, parts: Sequence[RequestPart]) -> str:
-    """Nothing of the request was done: every part was throttled, or failed."""
-    for number, item in enumerate(parts):
-        failure = _refused(record, attempt._replace(key=item.key, timed=number == 0), answer, item.units)
-    return failure
+def writes_in(operation: str, request: dict[str, Any]) -> Iterator[Write]:
+    """The writes of a request, by whichever operation."""
+    if operation == "BatchWriteItem":
+        yield from batch_writes(request["RequestItems"])
+        return
+    actions = request.get("TransactItems") or [{operation.removesuffix("Item"): request}]
+    for (kind, of), *_none in (entry.items() for entry in actions):
+        if kind != "ConditionCheck":  # which writes nothing
+            item = of["Item"] if kind == "Put" else of["Key"]
+            yield Write(kind, of["TableName"], item, of.get("ReturnValues", "NONE"))
+
+
+def batch_writes(request_items: dict[str, Any]) -> Iterator[Write]:
+    """The writes of a batch, or of what came back of it."""
+    for table, entries in request_items.items():
+        for entry in entries:
+            ((action, of),) = entry.items()
+            kind = action.removesuffix("Request")
+            yield Write(kind, table, of["Item"] if kind == "Put" else of["Key"])
+
+
+PUTS: Final = ("PutItem", "BatchWriteItem", "TransactWriteItems")
+
+
+class IndexEntries:
+    """Counts the entries that puts make in the global indexes of a table.
+
+    An update without the index's key changes an entry that is unknown here, and is not counted;
+    where too much of an index is not, none of its keys are told (`keyheat.load.run.finish`).
+    """
+
+    def __init__(self, table: TableSpec) -> None:
+        self._table = table.name
+        self._keyed_by = {index.name: index.partition_keys for index in table.indexes if not index.local}
+        self._units: dict[str, float] = {}  # of one entry, as the last answers had it
+
+    @classmethod
+    def of(cls, table: TableSpec) -> "IndexEntries | None":
+        """Those of a table; None if it has no global index."""
+        return cls(table) if any(not index.local for index in table.indexes) else None
+
+    def note(self, record: "Record", attempt: Attempt, body: bytes, answer: Answer) -> None:
+        """Count one answer to a request that puts items."""
+        if attempt.operation not in PUTS or not (answer.accepted or answer.throttled):
+            return
+        writes = writes_in(attempt.operation, orjson.loads(body))
+        items = [write.item for write in writes if write.kind == "Put" and write.table == self._table]
+        keys = {
+            index: [
+                combined(text_of(item[name]) for name in names) for item in items if item.keys() >= set(names)
+            ]
+            for index, names in self._keyed_by.items()
+        }
+        if answer.accepted:
+            units = consumed(answer)[1]
+            for index, entries in keys.items():
+                if entries and units.get(index):
+                    each = self._units[index] = units[index] / len(entries)
+                    for key in entries:
+                        record.entered(attempt, index, key, each)
+            return
+        for index in {reason.index for reason in answer.reasons if reason.index in keys}:
+            for key in keys[index]:
+                record.entered(attempt, index, key, self._units.get(index, 1.0), throttled=True)

@@ -8,25 +8,24 @@ Every copy has partitions, and a capacity, of its own. Each is paid for by every
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
 
 from keyheat.load.users.collections import (
-    CachedItem,
     Collected,
     Item,
+    Key,
     Page,
     Query,
     ReadThroughCache,
     copies_of,
     read_collection,
 )
-from keyheat.load.users.ledger import Ledger, ReadCheck, judge
+from keyheat.load.users.ledger import Ledger, NotedTransport, judge
 from keyheat.load.users.outcomes import consumed
 from keyheat.load.users.user import TableUser
-from keyheat.load.users.writes import NotedTransport
 from keyheat.scenario.keys import calculated_suffix, shard_keys
 
 LEAST_UNITS = 0.5  # a read's price where none of the kind was answered yet
@@ -34,14 +33,6 @@ LEAST_UNITS = 0.5  # a read's price where none of the kind was answered yet
 
 class Incomplete(Exception):
     """A request of a read was throttled or failed; the record has counted it, and there is no answer."""
-
-
-@dataclass(slots=True)
-class ReadCost:
-    """What a read has cost so far."""
-
-    requests: int = 0
-    units: float = 0.0
 
 
 class Reader(TableUser):
@@ -79,20 +70,9 @@ class Reader(TableUser):
         )
         return self._read(shards, query, name)
 
-    def read_collection(
-        self,
-        key: str,
-        *,
-        prefix: str | None = None,
-        limit: int | None = None,
-        descending: bool = False,
-        consistent: bool = False,
-    ) -> Collected:
+    def read_collection(self, key: str, **how: Any) -> Collected:
         """The collection of a sharded key, from all the shards that the scenario has; see `read_shards`."""
-        shards = shard_keys(key, self.shards)
-        return self.read_shards(
-            shards, prefix=prefix, limit=limit, descending=descending, consistent=consistent
-        )
+        return self.read_shards(shard_keys(key, self.shards), **how)
 
     def read_top(self, shards: Sequence[str], k: int, *, index: str | None = None) -> Collected:
         """The `k` items with the greatest sort keys: the top `k` of each shard, merged."""
@@ -118,49 +98,45 @@ class Reader(TableUser):
         return Query(self.table.name, keys[0], keys[1], index=index, values=values)
 
     def _read(self, shards: Sequence[str], query: Query, name: str) -> Collected:
-        def collect(spent: ReadCost) -> list[Item]:
-            return read_collection(shards, query, partial(self._page, query, spent))
+        def collect(read: Collected) -> list[Item]:
+            return read_collection(shards, query, partial(self._page, query, read))
 
         return self._finish(shards, query, collect, name)
 
     def _finish(
-        self, shards: Sequence[str], query: Query, collect: Callable[[ReadCost], list[Item]], name: str
+        self, shards: Sequence[str], query: Query, collect: Callable[[Collected], list[Item]], name: str
     ) -> Collected:
         """Do a read, time it, check it and count it."""
-        spent, began_s, record = ReadCost(), perf_counter(), self.load.record
+        read, began_s = Collected(), perf_counter()
         try:
-            items = collect(spent)
+            read.items = collect(read)
         except Incomplete:
             self.count("reads.unchecked")
-            return Collected([], False, spent.requests, spent.units)
-        record.timed(f"{name}.logical", int((perf_counter() - began_s) * 1e6))
-        self._count(judge(items, query, shards, self._ledger, began_s=began_s), len(items), spent)
-        return Collected(items, True, spent.requests, spent.units)
+            return read
+        read.complete = True
+        self.load.record.timed(f"{name}.logical", int((perf_counter() - began_s) * 1e6))
+        judged = judge(read.items, query, shards, self._ledger, began_s=began_s)
+        counts = {"checked": 1, "items": len(read.items), "requests": read.requests, "units": read.units}
+        for what, number in (counts | asdict(judged)).items():  # zeros, too: a run has to say "0 missing"
+            self.count(f"reads.{what}", number)
+        return read
 
-    def _count(self, judged: ReadCheck, items: int, spent: ReadCost) -> None:
-        """Count wrong items, zeros included: a run must be able to say "0 missing"."""
-        self.count("reads.checked")
-        self.count("reads.items", items)
-        for name, number in {**asdict(judged), **asdict(spent)}.items():
-            self.count(f"reads.{name}", number)
-
-    def _page(self, query: Query, spent: ReadCost, shard: str, start: Item | None) -> Page:
-        content = self._part("Query", shard, spent, query.members(shard, start))
+    def _page(self, query: Query, read: Collected, shard: str, start: Item | None) -> Page:
+        content = self._part("Query", shard, read, query.members(shard, start))
         return content["Items"], content.get("LastEvaluatedKey")
 
-    def _get(self, key: str, query: Query, spent: ReadCost) -> list[Item]:
+    def _get(self, key: str, query: Query, read: Collected) -> list[Item]:
         members = {"Key": query.values.key(key, query.prefix), "ConsistentRead": query.consistent}
-        content = self._part("GetItem", key, spent, members)
+        content = self._part("GetItem", key, read, members)
         return [content["Item"]] if "Item" in content else []
 
-    def _part(self, operation: str, key: str, spent: ReadCost, members: dict[str, Any]) -> dict[str, Any]:
-        spent.requests += 1
-        units = self._last_units.get(operation, LEAST_UNITS)
-        answer = self.ask(operation, key, units, **members)
+    def _part(self, operation: str, key: str, read: Collected, members: dict[str, Any]) -> dict[str, Any]:
+        read.requests += 1
+        answer = self.ask(operation, key, self._last_units.get(operation, LEAST_UNITS), **members)
         if not answer.accepted:
             raise Incomplete
         cost, _by_index = consumed(answer)
-        spent.units += cost
+        read.units += cost
         self._last_units[operation] = cost
         return answer.content()
 
@@ -201,31 +177,20 @@ class CachedReader(Reader):
 
     def read_through(self, key: str, sort_key: str | None = None) -> Collected:
         """One item, at most the cache's lifetime old; eventually consistent, as a cache makes it anyway."""
-        began_s = perf_counter()
-        if self._cache is None:
-            collected = self.read_item(key, sort_key, consistent=False)
-        else:
-            collected = self._through(self._cache, key, sort_key)
+        began_s, read = perf_counter(), partial(self.read_item, key, sort_key, consistent=False)
+        collected = read() if self._cache is None else self._through(self._cache, (key, sort_key), read)
         if collected.complete:
             self.load.record.timed("ReadThrough.logical", int((perf_counter() - began_s) * 1e6))
         return collected
 
-    def _through(self, cache: ReadThroughCache, key: str, sort_key: str | None) -> Collected:
-        cached, collected = cache.get(
-            (key, sort_key), lambda: self.read_item(key, sort_key, consistent=False)
-        )
-        if collected is not None:
+    def _through(self, cache: ReadThroughCache, key: Key, read: Callable[[], Collected]) -> Collected:
+        collected, read_s = cache.get(key, read)
+        if read_s is None:
             self.count("cache.misses")
             return collected
-        assert cached is not None, "either it was cached, or it was read"
         self.spared()
+        written_s = self._ledger.acknowledged_s(self._ledger.identity(self.table.name, collected.items[0]))
         self.count("cache.hits")
-        self.count("cache.units_saved", cached.units)
-        self.count("cache.stale", self._changed_since(cached))
-        return Collected(cached.items, True, 0, 0.0)
-
-    def _changed_since(self, cached: CachedItem) -> bool:
-        """Return whether a write of the item was acknowledged after the cached copy had been read."""
-        identity = self._ledger.identity(self.table.name, cached.items[0])
-        written_s = self._ledger.acknowledged_s(identity)
-        return written_s is not None and written_s > cached.read_s
+        self.count("cache.units_saved", collected.units)
+        self.count("cache.stale", written_s is not None and written_s > read_s)
+        return Collected(collected.items, complete=True)

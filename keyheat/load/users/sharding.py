@@ -15,8 +15,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Collected, Item, read_collection
-from keyheat.load.users.outcomes import Conditional, LookFailed, failure_of
-from keyheat.load.users.readers import Incomplete, ReadCost, Reader
+from keyheat.load.users.outcomes import Conditional, LookFailed
+from keyheat.load.users.readers import Incomplete, Reader
 from keyheat.load.users.user import TableUser
 from keyheat.masking import masked
 from keyheat.scenario.keys import random_suffix, shard_keys
@@ -87,7 +87,7 @@ def accepted(operation: str, answer: Answer) -> Answer:
     if answer.failure:
         raise Unanswered(answer.failure)
     content = answer.content()
-    error = {"Code": failure_of(answer), "Message": content.get("message", "")}
+    error = {"Code": answer.failure_name, "Message": content.get("message", "")}
     raise ClientError({**content, "Error": error}, operation)
 
 
@@ -209,8 +209,8 @@ class ShardedReader(ShardingUser, Reader):
         # Items must be found in whichever shard they are, in those that the metadata do not name, too.
         possible = shard_keys(key, self._sharding.max_shards)
 
-        def collect(spent: ReadCost) -> list[Item]:
-            return read_collection(self._shards_of(key), query, partial(self._page, query, spent))
+        def collect(read: Collected) -> list[Item]:
+            return read_collection(self._shards_of(key), query, partial(self._page, query, read))
 
         return self._finish(possible, query, collect, "ReadCollection")
 

@@ -10,12 +10,13 @@ import gevent
 import locust
 import orjson
 from gevent import GreenletExit
+from locust.exception import StopUser
 
-from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.failures import IN_FLIGHT
+from keyheat.load.record.attempt import METHOD
+from keyheat.load.transport.answer import IN_FLIGHT, Answer
+from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.load.users.items import NONE, Attributes
 from keyheat.load.users.outcomes import Note, Request, consumed, note_answer
-from keyheat.load.users.statistics import METHOD
 from keyheat.model.units import write_units
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
@@ -24,11 +25,10 @@ from keyheat.words import DirectionName
 
 if TYPE_CHECKING:
     from keyheat.load.run.load import Load
-    from keyheat.load.transport.retries import PolicyRetries
 
 
 def _add_options(parser: Any, **_more: Any) -> None:
-    from keyheat.load.run.arguments import add_options
+    from keyheat.load.options import add_options
 
     add_options(parser)
 
@@ -173,17 +173,23 @@ class TableUser(locust.User):
         units: float,
         table: str | None = None,
         note: Note | None = None,
+        tries: int = 0,
     ) -> Answer:
         """Send one request and record what came of it; `units` is what it would cost if it were throttled.
 
         `table` names a table beside the one that is judged; its attempts are counted apart.
         `note` records a request that one attempt does not describe: a batch, a transaction, a condition.
+        With `tries`, it is no part of the load: a report, say, which comes at a time of its own. One that is
+        throttled is sent again until it was sent so often; one whose answer is lost is not, since it may
+        have been carried out.
         Nothing is sent once the test stops: Locust kills users that wait for their turn, and one whose
         turn comes in that moment would be killed with a request in flight.
         """
         load = self.load
         if load.stopped.is_set():
-            raise locust.exception.StopUser
+            raise StopUser
+        if tries:
+            return self._send_aside(Request(operation, body, key, direction, units, table), tries)
         now_s, cost = load.clock(), load.cost_of(direction, units, table)
         if table is None and load.key_name is not None:
             key = load.key_name(key)
@@ -194,93 +200,56 @@ class TableUser(locust.User):
             self.pace.sent(cost)
             answer = self._attempt(request, now_s, late_us)
         else:
-            answer = self._call(load.retries, request, late_us, cost)
+            answer = self._retried(load.retries, request, late_us, cost)
         if cost and load.unit != "requests" and answer.accepted and not _unprocessed(answer):
             self.pace.settle(consumed(answer)[0] - cost)
         load.record.timed(f"{operation}.response", int((load.clock() - intended_s) * 1e6))
         return answer
 
-    def ask(
-        self, operation: str, key: str, units: float, *, note: Note | None = None, **members: Any
-    ) -> Answer:
-        """Send one request about the scenario's table, with its `members` (see `send`)."""
-        named = {} if members.keys() & {*TABLES_NAMED_WITHIN} else {"TableName": self.table.name}
-        body = orjson.dumps({**named, **self._counted, **members})
-        direction: DirectionName = "read" if operation in READS else "write"
-        return self.send(operation, body, key=key, direction=direction, units=units, note=note)
+    def _retried(self, retries: PolicyRetries, request: Request, late_us: int, cost: float) -> Answer:
+        def attempt(first: bool) -> Answer:
+            if first:  # from which on a request counts
+                self.pace.sent(cost)
+            return self._attempt(request, self.load.clock(), late_us if first else 0)
 
-    def send_aside(
-        self, operation: str, body: bytes, *, key: str, direction: DirectionName, units: float,
-        table: str | None = None, tries: int = 1,
-    ) -> Answer:  # fmt: skip
-        """Send one request that is no part of the load: a report, say, which comes at a time of its own.
+        call = RetriedCall(request.operation, client=self.number)
+        return retries.send(call, self.load.record, sleep=self._pause, attempt=attempt)
 
-        One that is throttled is sent again until it was sent `tries` times; one whose answer is lost is not,
-        since it may have been carried out.
-        """
-        request = Request(operation, body, key, direction, units, table)
+    def _send_aside(self, request: Request, tries: int) -> Answer:
         answer = self._attempt(request, self.load.clock(), 0)
         for _ in range(1, tries):
             if not answer.throttled:
                 break
-            self._wait(ASIDE_PAUSE_S)
+            self._pause(ASIDE_PAUSE_S)
             answer = self._attempt(request, self.load.clock(), 0)
         return answer
 
-    def _call(self, retries: "PolicyRetries", request: Request, late_us: int, cost: float) -> Answer:
-        """Send as an application's client does, and again where it would; returns the last answer.
+    def ask(
+        self, operation: str, key: str, units: float, *, note: Note | None = None, table: str | None = None,
+        tries: int = 0, **members: Any,
+    ) -> Answer:  # fmt: skip
+        """Send one request with its `members`, about the scenario's table or another `table` (see `send`)."""
+        named = {} if members.keys() & {*TABLES_NAMED_WITHIN} else {"TableName": table or self.table.name}
+        body = orjson.dumps({**named, **self._counted, **members})
+        return self.send(
+            operation, body, key=key, direction="read" if operation in READS else "write", units=units,
+            table=table, note=note, tries=tries,
+        )  # fmt: skip
 
-        A request counts from its first attempt on.
-        """
-        from keyheat.load.transport import retries as made
-
-        record, call = self.load.record, made.RetriedCall(request.operation, client=self.number)
-        pause_s: float | None = 0.0
-        try:
-            while pause_s is not None:
-                slept_s, held_s = self._wait(pause_s), 0.0
-                while hold_s := retries.hold_s(call):
-                    held_s += self._hold_back(hold_s)
-                if slept_s or held_s:
-                    record.timed(f"{request.operation}.backoff", int((slept_s + held_s) * 1e6))
-                    record.count(made.BACKOFF_S, slept_s)
-                    record.count(made.HELD_S, held_s)
-                if not call.attempts:
-                    self.pace.sent(cost)
-                record.count(made.ATTEMPTS if call.attempts else made.REQUESTS)
-                answer = self._attempt(request, self.load.clock(), 0 if call.attempts else late_us)
-                pause_s = retries.delay_s(call, answer)
-        except locust.exception.StopUser:
-            record.count(made.WAITING)
-            raise
-        finally:
-            retries.leave(call)
-        if made.given_up(answer):
-            record.count(made.GIVEN_UP)
-        return answer
-
-    def _hold_back(self, hold_s: float) -> float:
-        """Wait for the client's rate; the generator notes it of those, too, that wait until the load ends."""
-        began_s = self.load.clock()
-        try:
-            return self._wait(hold_s)
-        finally:
-            self.load.record.health.held_s += self.load.clock() - began_s
-
-    def _wait(self, wait_s: float) -> float:
-        """Wait as long as the load goes on; returns the seconds that it took."""
+    def _pause(self, wait_s: float) -> float:
+        """Wait as long as the load goes on; returns the seconds that it took. Raises `StopUser`."""
         if not wait_s:
             return 0.0
         began_s = self.load.clock()
         if self.load.stopped.wait(wait_s):
-            raise locust.exception.StopUser
+            raise StopUser
         return self.load.clock() - began_s
 
     def _attempt(self, request: Request, sent_s: float, late_us: int) -> Answer:
         """Send one request once, and record what came of it."""
         load = self.load
         if load.stopped.is_set():
-            raise locust.exception.StopUser
+            raise StopUser
         answer = _UNANSWERED
         try:
             answer = load.transport.send(request.operation, request.body)

@@ -18,7 +18,6 @@ from keyheat.scenario.keys import (
     Weighted,
     Zipf,
 )
-from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.part import (
     KEY_PREFIX,
     ScenarioPart,
@@ -136,24 +135,6 @@ def broken_keys(keys: KeysSpec) -> Iterator[str]:
     yield from broken_kind(keys, "$.keys", NEEDED, ALLOWED)
     if keys.kind in UNCOUNTED and keys.keys != KeysSpec.model_fields["keys"].default:
         yield f"no meaning with kind = {keys.kind!r} @ $.keys.keys"
-
-
-def broken_replay(loadtest: str, keys: KeysSpec, load: LoadSpec) -> Iterator[str]:
-    """A trace's times need its rows, and leave nothing to say of how much is sent."""
-    replay = Path(str(loadtest)).stem == "replay"  # ours, or a copy of it
-    replays, timed = keys.kind == "replay", load.arrivals == "trace"
-    if replay and not replays:
-        yield "loadtest = 'replay' needs kind = 'replay', and a trace @ $.keys.kind"
-    if replay and not timed:
-        yield "loadtest = 'replay' needs arrivals = 'trace': rows are sent at their times @ $.load.arrivals"
-    elif timed and not replay:
-        yield "only loadtest = 'replay' sends at the times of a trace @ $.load.arrivals"
-    if timed:
-        for field in ("requests_per_s", "write_units_per_s", "read_units_per_s", "shape"):
-            if field in load.stated:
-                yield f"no meaning with arrivals = 'trace', which says when @ $.load.{field}"
-    elif keys.speed is not None and replays:
-        yield "no meaning without arrivals = 'trace' @ $.keys.speed"
 
 
 NotNegative = Annotated[float, Field(ge=0, le=86_400)]

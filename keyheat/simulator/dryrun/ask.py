@@ -23,8 +23,7 @@ from pydantic import TypeAdapter
 
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.spec.attributes import NOT_DESCRIBED
-from keyheat.simulator.dryrun.combinations import with_combinations
-from keyheat.simulator.dryrun.requests import DryRun, LoadTest
+from keyheat.simulator.dryrun.requests import DryRun, LoadTest, with_combinations
 from keyheat.simulator.dryrun.stated import stated_loadtest
 
 MOST_CPU_S: Final = 60.0  # of one dry run, which takes some seconds: a load test that never ends takes more

@@ -12,8 +12,7 @@ from random import Random
 
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.dryrun.ask import loadtest_of
-from keyheat.simulator.dryrun.combinations import with_combinations
-from keyheat.simulator.dryrun.requests import LoadTest
+from keyheat.simulator.dryrun.requests import LoadTest, with_combinations
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.traffic.kinds import TaskFlows, UserTasks
 from keyheat.simulator.traffic.setting import TrafficSetting

@@ -14,12 +14,11 @@ import numpy as np
 from keyheat.scenario.keys import DateKey, KeyPattern, shard_keys
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.shape import LoadShape
-from keyheat.scenario.spec.load import LoadSpec
 from keyheat.scenario.spec.part import CacheSpec
 from keyheat.scenario.spec.tables import TableSpec
+from keyheat.scenario.spec.tasks import LoadSpec
 from keyheat.scenario.trace import TraceKeys, read_trace
-from keyheat.simulator.dryrun.combinations import Combination, crossed
-from keyheat.simulator.dryrun.requests import KEY, PATTERN, KeyLaw
+from keyheat.simulator.dryrun.requests import KEY, PATTERN, Combination, KeyLaw, crossed
 from keyheat.simulator.masses import (
     MOST_NAMED,
     Floats,

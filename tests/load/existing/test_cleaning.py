@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keyheat.load.tables import cleaning
-from keyheat.load.tables.cleaning import Cleaned, Cleaner, UnitPace, page_items
+from keyheat.load.tables.cleaning import Cleaned, UnitPace, clean_table, page_items
 from tests.endpoint.account import attributes, on_demand, schema
 from tests.endpoint.clients import FakeClock, service_app_at
 from tests.load.tables.conftest import replacing
@@ -43,22 +43,20 @@ def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cleaning, "AT_ONCE", 1)
 
 
-def cleaner(client: Any, delete_item: Callable[..., Any] | None = None) -> Cleaner:
-    return Cleaner(
-        client=replacing(client, delete_item=delete_item or client.delete_item),
-        description=client.describe_table(TableName="theirs")["Table"],
-        cleaned=Cleaned(MINE, "theirs"),
-        pace=UnitPace(units_per_s=None),
-    )
+def cleaned_pages(client: Any, delete_item: Callable[..., Any] | None = None) -> tuple[Cleaned, int]:
+    """Clean the table; returns what was done, and in how many pages."""
+    cleaned, description = Cleaned(MINE, "theirs"), client.describe_table(TableName="theirs")["Table"]
+    client = replacing(client, delete_item=delete_item or client.delete_item)
+    pages = clean_table(client, description, cleaned, UnitPace(units_per_s=None))
+    return cleaned, len(list(pages))
 
 
 def test_only_the_items_of_the_run_disappear_page_by_page(
     theirs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cleaning, "MOST_PAGE_ITEMS", 20)
-    begun = cleaner(theirs)
-    assert len(list(begun.clean())) == 5  # the last page is empty
-    done = begun.cleaned
+    done, pages = cleaned_pages(theirs)
+    assert pages == 5, "the last page is empty"
     assert (done.deleted, done.rewritten, done.looked_at, done.finished) == (30, 0, 90, True)
     assert owners(theirs) == [OTHER] * 30 + [""] * 30
     assert done.write_units == 30.0
@@ -69,9 +67,8 @@ def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
         theirs.put_item(TableName="theirs", Item={**request["Key"], "name": {"S": "theirs"}})
         return theirs.delete_item(**request)
 
-    late = cleaner(theirs, too_late)
-    list(late.clean())
-    assert (late.cleaned.deleted, late.cleaned.rewritten) == (0, 30)
+    late, _pages = cleaned_pages(theirs, too_late)
+    assert (late.deleted, late.rewritten) == (0, 30)
     assert len(owners(theirs)) == 90
 
 

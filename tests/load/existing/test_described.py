@@ -11,7 +11,7 @@ from keyheat.intake.scaling_of_aws import auto_scaling_of
 from keyheat.load.tables.control import auto_scaling_at, creation
 from keyheat.load.tables.existing import lacking, not_spared, unloadable
 from keyheat.load.transport.target import target_at
-from keyheat.runs.scaling import AutoScaling, ScalingRange
+from keyheat.runs.table_facts import AutoScaling, ScalingRange
 from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import unasked_client
 from tests.make import a_scenario

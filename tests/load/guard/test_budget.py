@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.load.guard.budget import Caps, Spending, budget_of, over_budget
-from keyheat.load.guard.options import Guards, InputError
+from keyheat.load.options import Guards, InputError
 from keyheat.load.record.attempt import ConsumedUnits
+from keyheat.load.run.consent import budget_of, over_budget
+from keyheat.load.run.watch import Caps, Spending
 from keyheat.plan.bill import Bill
 from keyheat.plan.charges import Line, Tariff
 from keyheat.plan.prices import load_prices
@@ -81,13 +82,12 @@ CAPS = Caps(
 
 def test_the_first_run_has_all_of_it_and_the_next_what_is_left() -> None:
     spending = Spending(CAPS)
-    assert (spending.left(), spending.refusal(), spending.left_text()) == (CAPS, None, None)
+    assert (spending.left(), spending.refusal()) == (CAPS, None)
     spending.note("a", ConsumedUnits(write_units=100), 60.0)
     spending.note("a", ConsumedUnits(write_units=150, read_units=50), 120.0)  # more came back in the end
     spending.note("b", ConsumedUnits(write_units=100), 60.0)
     left = spending.left()
     assert (left.units, left.minutes, left.dollars) == (200, 7.0, 1.0)
-    assert "share, 1.00 dollars and 200 units and 7.0 minutes are left" in str(spending.left_text())
     assert spending.refusal() is None
 
 

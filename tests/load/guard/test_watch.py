@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.guard.budget import Caps
-from keyheat.load.guard.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, LOOK_S, LoadWatch, Rules
 from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.record.record import Record
+from keyheat.load.run.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, LOOK_S, Caps, LoadWatch, Rules
 from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec
 
@@ -29,6 +28,7 @@ class World:
     every_s: float = 1.0
     now_s: float = START_S
     record: Record = field(default_factory=Record)
+    behind_s: int = 0
 
     def clock(self) -> float:
         return self.now_s

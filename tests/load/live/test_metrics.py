@@ -11,37 +11,37 @@ import pytest
 from werkzeug.test import Client
 
 from keyheat.addresses import Hosts
-from keyheat.load.live.prometheus import BOUNDS_S, MetricsPort, load_metrics, metrics_page, metrics_port
-from keyheat.load.live.readings import TOP_KEYS
-from keyheat.load.live.view import LiveView
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
+from keyheat.load.run import prometheus
+from keyheat.load.run.prometheus import BOUNDS_S, load_metrics, metrics_page, serve_metrics
+from keyheat.load.run.view import TOP_KEYS, LiveView
 from keyheat.metrics import Distribution, Metric
 from keyheat.scenario.keys import digest_of
-from tests.load.live.test_view import INDEX, PARTITION, a_view, closed
+from tests.load.live.test_view import INDEX, PARTITION, START, a_view, closed
 from tests.make import an_attempt
 
 PROCESSES = [{"name": "a", "users": 3, "cpu_percent": 25.0}, {"name": "b", "users": 4, "cpu_percent": 50.0}]
 Found = dict[str, dict[tuple[tuple[str, str], ...], float | Distribution]]
 
 
-def view() -> LiveView:
+def view(record: Record) -> LiveView:
     table = {
         "name": "orders", "billing_mode": "PROVISIONED", "provisioned": {"read": 100, "write": 40},
         "max_on_demand": None,
         "indexes": [{"name": "by-day", "provisioned": None, "max_on_demand": {"read": None, "write": 50}}],
     }  # fmt: skip
-    return replace(a_view(table=table, scale=0.5, users=8), target_unit="WCU")
+    return replace(a_view(closed(record), table=table, scale=0.5, users=8), target_unit="WCU")
 
 
 def measured(record: Record, shown: LiveView | None = None) -> Found:
-    generator = {"bound": False, "checks": [], "missing": ["a worker"], "processes": PROCESSES}
-    seen = {"state": "loading", "generator": generator}
+    shown = shown or view(record)
+    seen = shown.content(None, PROCESSES, missing=["a worker"], state="loading", end=START + 1)
     return {
         one.name.removeprefix("keyheat_load_"): {
             tuple(sorted(labels.items())): value for labels, value in one.points
         }
-        for one in load_metrics(closed(record), shown or view(), seen)
+        for one in load_metrics(shown, seen)
     }
 
 
@@ -59,7 +59,8 @@ def a_record() -> Record:
 
 def test_counts_by_resource_limit_and_process() -> None:
     """`tests/test_live_metrics` has what a load of one table comes to."""
-    shown, record = view(), a_record()
+    record = a_record()
+    shown = view(record)
     found = measured(record, shown)
     throttles = {
         tuple(dict(labels)[name] for name in ("resource", "reason", "constraint")): value
@@ -120,23 +121,30 @@ def test_keys_are_digests_and_only_the_hottest() -> None:
     assert max(found["hot_key_throttles"].values()) == 39  # type: ignore[type-var]
 
 
-def port_of(**options: Any) -> tuple[MetricsPort | None, list[str]]:
-    """What options come to, and the mistakes in them."""
-    errors = list[str]()
-    given = {"prometheus_host": None, "prometheus_port": None, "allow_host": [], **options}
-    return metrics_port(Namespace(**given), errors), errors
+class Server:
+    """Stands for gevent's server: which port it has, or that it cannot have it."""
+
+    def __init__(self, at: tuple[str, int], *_page: Any, **_log: Any) -> None:
+        self.at, self.server_port = at, at[1] or 40_001
+
+    def start(self) -> None:
+        """It listens."""
 
 
-def test_it_is_on_this_machine_alone_unless_somebody_says_where() -> None:
-    at, errors = port_of(prometheus_port=9464)
-    assert at is not None
-    assert (at.host, at.port, errors) == ("127.0.0.1", 9464, [])
-    at, _errors = port_of(prometheus_port=0, prometheus_host="0.0.0.0", allow_host=["proxy.example"])
-    assert at is not None
-    assert (at.host, "proxy.example" in at.names) == ("0.0.0.0", True)
-    assert port_of() == (None, []), "nothing is served unless a port is said"
-    assert "1 to 65535" in port_of(prometheus_port=99_999)[1][0]
-    assert "add --prometheus-port 9464" in port_of(prometheus_host="0.0.0.0")[1][0]
+def test_it_is_on_this_machine_alone_unless_somebody_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    def serve(port: int | None, host: str | None = None) -> None:
+        options = Namespace(prometheus_port=port, prometheus_host=host, allow_host=[])
+        serve_metrics(options, tuple, said.append)
+
+    serve(None)
+    assert said == [], "nothing is served unless a port is said"
+    monkeypatch.setattr(prometheus, "WSGIServer", Server)
+    serve(9464)
+    serve(0, "0.0.0.0")
+    addresses = [line.removeprefix("metrics for Prometheus: ") for line in said]
+    assert addresses == ["http://127.0.0.1:9464/metrics", "http://0.0.0.0:40001/metrics"]
 
 
 def answer(page: Any, path: str, **headers: str) -> tuple[int, str]:

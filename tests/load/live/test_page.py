@@ -10,7 +10,7 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs.formats import read_diagnosis
-from keyheat.show.style import DARK, LIGHT
+from keyheat.show.charts import DARK, LIGHT
 from tests.load.conftest import SHORT
 from tests.load.forked import Load
 from tests.make import a_scenario_file
@@ -19,7 +19,7 @@ from tests.outside import OR_TOO_SLOW, PATIENCE_S, eventually, free_port, get, r
 Start = Callable[..., Load]
 Verb = Callable[..., Any]
 ROOT = Path(__file__).parents[3]
-STATIC = ROOT / "keyheat/load/live/static"
+STATIC = ROOT / "keyheat/load/run/static"
 LATE = """
 import gevent, locust
 

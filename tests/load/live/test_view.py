@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.live.readings import Refuser, ThrottleTally
-from keyheat.load.live.view import LiveView
 from keyheat.load.record.record import Record
 from keyheat.load.record.sketch import SETTLED_S
+from keyheat.load.run.view import RECENT_S, LiveView, Refuser
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
 from tests import make
@@ -26,12 +25,12 @@ TABLE: dict[str, Any] = {
 ME = {"name": "me", "state": "running", "users": 3, "cpu_percent": 10.0}
 
 
-def a_view(**changed: Any) -> LiveView:
+def a_view(record: Record, **changed: Any) -> LiveView:
     run: dict[str, Any] = {
         "run_id": "r", "scenario": {"name": "s", "question": "?"}, "table": TABLE, "target": "local",
         "scale": 1.0, "users": 3,
     }  # fmt: skip
-    return LiveView(run | changed, float(START), 600.0)
+    return LiveView(record, run | changed, float(START), 600.0)
 
 
 def throttle(record: Record, second: int, key: str = "hot", reason: str | None = PARTITION) -> None:
@@ -45,10 +44,10 @@ def closed(record: Record) -> Record:
     return record
 
 
-def content(record: Record, end: int, view: LiveView | None = None, **more: Any) -> dict[str, Any]:
+def content(record: Record, end: int, run: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     told: dict[str, Any] = {"missing": [], "state": "loading", **more}
     verdict = told.pop("verdict", None)
-    return (view or a_view()).content(closed(record), verdict, [ME], end=START + end, **told)
+    return a_view(closed(record), **(run or {})).content(verdict, [ME], end=START + end, **told)
 
 
 def test_it_says_first_that_one_key_throttles() -> None:
@@ -93,17 +92,17 @@ def test_sentences(keys: list[str], reasons: list[str | None], text: str) -> Non
 
 
 def test_sentences_without_throttles() -> None:
-    record, view = Record(), a_view()
+    record = Record()
     for second in range(30):
         record.add(an_attempt(second, units=700.0))
     assert content(record, 30)["sentence"]["text"] == "No throttling: 700 of 4,000 WCU/s are used."
     over = content(record, 60, state="ended")["sentence"]["text"]
     assert over == "Ended after 60 s: nothing was throttled."
-    free = a_view(table={**TABLE, "provisioned": None, "indexes": []})
+    free = {"table": {**TABLE, "provisioned": None, "indexes": []}}
     assert content(record, 30, free)["sentence"]["text"] == "No throttling."
     assert content(Record(), 100)["sentence"]["about"] == "idle"
     throttle(record, 18)
-    later = content(record, 30, view)["sentence"]["text"]
+    later = content(record, 30)["sentence"]["text"]
     assert later == "Not throttling now: 700 of 4,000 WCU/s are used. 1 throttle so far, the last 12 s ago."
     over = content(record, 100, state="ended")["sentence"]["text"]
     assert over == f"Ended after 100 s: 1 throttle, all from the partition of key {digest_of('hot')}."
@@ -126,33 +125,35 @@ def test_the_generators_own_fault_comes_first(fell_behind: bool, about: str) -> 
 def test_limits_are_on_the_scale_of_the_run_and_on_demand_has_its_own() -> None:
     record = Record()
     record.add(an_attempt(0, units=1.0))
-    (scaled,) = content(record, 1, a_view(scale=0.1))["capacity"]
+    (scaled,) = content(record, 1, {"scale": 0.1})["capacity"]
     assert (scaled["limit"], scaled["limit_is"]) == (400.0, "provisioned")
     on_demand = {**TABLE, "provisioned": None, "max_on_demand": {"read": None, "write": 90}, "indexes": []}
-    (capped,) = content(record, 1, a_view(table=on_demand))["capacity"]
+    (capped,) = content(record, 1, {"table": on_demand})["capacity"]
     assert (capped["limit"], capped["limit_is"]) == (90, "on-demand maximum")
-    (free,) = content(record, 1, a_view(table={**on_demand, "max_on_demand": None}))["capacity"]
+    (free,) = content(record, 1, {"table": {**on_demand, "max_on_demand": None}})["capacity"]
     assert free["limit"] is None
 
 
 def test_reading_on_counts_every_throttle_once_and_forgets_old_seconds() -> None:
-    record, tally = Record(), ThrottleTally()
+    record = Record()
+    view = a_view(record)
     for second in range(0, 2_000, 10):
         throttle(record, second, reason=PARTITION if second % 20 else INDEX)
         throttle(record, max(0, second - 3), reason=None)  # a worker's piece that came later
-        tally.read_on(record.throttles)
-    tally.read_on(record.throttles)
-    assert tally.total.total() == 400
-    assert tally.total[Refuser("by-day", "write", INDEX)] == 100
-    assert len(tally.by_second) <= SETTLED_S / 5 + 2
-    assert (tally.recent(START + 1_991).total(), tally.last) == (2, START + 1_990)
+        view.read_on()
+    view.read_on()
+    assert view.throttles.total() == 400
+    assert view.throttles["PutItem", Refuser("by-day", "write", INDEX)] == 100
+    assert len(view.recently) <= SETTLED_S / 5 + 2
+    assert view.last_throttle == START + 1_990
+    assert content(record, 1_991)["throttles"]["per_s"] == 2 / RECENT_S
 
 
 @pytest.mark.parametrize("state", ["loading", "ended"])
 def test_no_throttles_are_nothing_good_where_there_can_be_none(state: str) -> None:
-    record, view, words = Record(), a_view(endpoint="other"), "no capacity model"
-    said = content(record, 5, view, state=state)["sentence"]
+    record, other, words = Record(), {"endpoint": "other"}, "no capacity model"
+    said = content(record, 5, other, state=state)["sentence"]
     assert words in said["text"]
     assert said["about"] == "invalid"
     throttle(record, 5)
-    assert content(record, 8, view, state=state)["sentence"]["about"] == "partition"
+    assert content(record, 8, other, state=state)["sentence"]["about"] == "partition"

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.endpoint.options import Durations
-from keyheat.load.guard.options import Guards
+from keyheat.load.options import Guards
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.target import Target
 from tests.endpoint.clients import service_app_at

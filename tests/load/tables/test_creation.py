@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
-from keyheat.load.tables.control import create
-from keyheat.load.tables.obstacles import differences
-from keyheat.load.tables.ownership import TableError, tags_for
+from keyheat.load.tables.control import TableError, create
+from keyheat.load.tables.existing import differences
+from keyheat.load.tables.ownership import tags_for
 from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import unasked_client
 from tests.load.tables.conftest import Account

@@ -11,8 +11,8 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.control import create
-from keyheat.load.tables.orphans import OrphanSearch, OrphanSearchResult
 from keyheat.load.tables.ownership import tags_for
+from keyheat.load.tables.removal import NOT_OVER, OrphanSearch, OrphanSearchResult
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
@@ -47,8 +47,8 @@ def kept_for(account: Account, client: Any = None) -> dict[str, str]:
 
 def test_a_table_is_found_once_its_time_is_over(account: Account) -> None:
     leave_behind(account, provisioned={"read": 10, "write": 1_000})
-    early = found_in(search_in(account, 0.9))
-    assert (early.orphans, [orphan.name for orphan in early.not_over]) == ([], ["left"])
+    (early,) = found_in(search_in(account, 0.9)).orphans
+    assert (early.name, early.kept) == ("left", NOT_OVER)
     (orphan,) = found_in(search_in(account, 1.1)).orphans
     assert (orphan.name, orphan.run, orphan.owner, orphan.mode) == ("left", "run-1", "ann", "PROVISIONED")
     assert orphan.dollars_per_day == pytest.approx(24 * (1_000 * 0.00065 + 10 * 0.00013))

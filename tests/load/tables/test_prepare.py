@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.guard.options import Guards
-from keyheat.load.tables.claims import CLAIM_S
-from keyheat.load.tables.control import create, look_at_tables
+from keyheat.load.options import Guards
+from keyheat.load.tables.control import TableError, TableRefused, create
+from keyheat.load.tables.existing import check_tables
 from keyheat.load.tables.lifecycle import RunTables
-from keyheat.load.tables.obstacles import check_tables
-from keyheat.load.tables.ownership import TableError, TableRefused, as_text
+from keyheat.load.tables.ownership import CLAIM_S, as_text, look_at_tables
 from keyheat.load.transport.target import target_at
 from tests.load.tables.conftest import ELSEWHERE, HOUR_S, Account, ours, refuses, run_of
 from tests.make import a_spec
