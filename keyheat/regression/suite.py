@@ -1,11 +1,12 @@
 """Suites: cases, each a scenario on a target, and their gates; and a suite of a user's own scenarios.
 
 `load_suite` returns a frozen `Suite` with every scenario loaded, or raises `SuiteError` with the mistakes in
-the file, or else those in its scenarios.
+the file and in its scenarios.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -136,18 +137,31 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
     try:
         spec = SuiteSpec.model_validate(raw)
     except ValidationError as error:
-        raise SuiteError(str(path), mistakes(error, PATTERNS, SuiteSpec)) from error
-    errors: list[str] = []
-    cases = [_case(case, spec, path, number, errors) for number, case in enumerate(spec.cases)]
-    known = tuple(case for case in cases if case is not None)
-    errors += _check_fields(known, spec) if len(known) == len(cases) else []
+        errors = mistakes(error, PATTERNS, SuiteSpec)
+        for number, case in _valid_cases(raw):
+            _scenario_of(case, path, number, errors)
+        raise SuiteError(str(path), errors) from error
+    errors = []
+    scenarios = [_scenario_of(case, path, number, errors) for number, case in enumerate(spec.cases)]
+    cases = tuple(
+        _case(case, spec, *found) for case, found in zip(spec.cases, scenarios, strict=True) if found
+    )
+    errors += _check_fields(cases, spec) if len(cases) == len(scenarios) else []
     if errors:
         raise SuiteError(str(path), errors)
-    return Suite(name=spec.name, question=spec.question, path=path, cases=known, run=spec.run)
+    return Suite(name=spec.name, question=spec.question, path=path, cases=cases, run=spec.run)
 
 
-def _case(case: CaseSpec, spec: SuiteSpec, suite: Path, number: int, errors: list[str]) -> SuiteCase | None:
-    """A case with its scenario; None if that has mistakes, which go to `errors`."""
+def _valid_cases(raw: dict[str, Any]) -> Iterator[tuple[int, CaseSpec]]:
+    """The cases of a suite with mistakes that have none themselves, by their number."""
+    content = raw.get("cases")
+    for number, case in enumerate(content if isinstance(content, list) else ()):
+        with suppress(ValidationError):
+            yield number, CaseSpec.model_validate(case)
+
+
+def _scenario_of(case: CaseSpec, suite: Path, number: int, errors: list[str]) -> tuple[Scenario, Path] | None:
+    """The scenario of a case with its settings, and its file; None for mistakes, which go to `errors`."""
     named, location, field = case.scenario, f"$.cases[{number}]", "scenario"
     is_path = named.endswith(FILES) or "/" in named
     path = suite.parent / named if is_path else SCENARIOS / f"{named}.toml"
@@ -155,10 +169,9 @@ def _case(case: CaseSpec, spec: SuiteSpec, suite: Path, number: int, errors: lis
         path.stat()
         scenario = load_scenario(path)
         field = "set"
-        scenario = overridden(scenario, case.set, str(path))
+        return overridden(scenario, case.set, str(path)), path
     except ScenarioError as error:
         errors += [_locate(line, path, f"{location}.{field}") for line in error.errors]
-        return None
     except (OSError, ValueError):  # among them a name that no file can have
         ours = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
         missing = (
@@ -167,7 +180,10 @@ def _case(case: CaseSpec, spec: SuiteSpec, suite: Path, number: int, errors: lis
             else f"no scenario {named!r}; use one of {ours}, or a path such as ./mine.toml"
         )
         errors.append(f"{missing} @ {location}.scenario")
-        return None
+    return None
+
+
+def _case(case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> SuiteCase:
     target = case.target or spec.target
     stated = spec.repetitions if case.repetitions is None else case.repetitions
     gates = spec.gates if case.gates is None else case.gates

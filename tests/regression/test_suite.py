@@ -103,6 +103,12 @@ def test_a_scenario_is_a_name_of_ours_or_a_file_beside_the_suite(tmp_path: Path)
     assert found.cases[0].path == tmp_path / "down" / "own.toml"
 
 
+def test_mistakes_of_scenarios_are_said_beside_those_of_the_file(tmp_path: Path) -> None:
+    mistake, other = mistakes(tmp_path, f"repetition = 3\n{case('hotkeys')}")
+    assert mistake == "unknown field, did you mean repetitions? @ $.repetition"
+    assert other.endswith(" @ $.cases[0].scenario")
+
+
 def gate(measure: str, of: str = "") -> str:
     return f'[[{of}gates]]\nmeasure = "{measure}"\n'
 
@@ -228,6 +234,6 @@ def test_our_suites_are_right_and_named_as_their_files(path: Path) -> None:
 def test_the_designs_are_all_of_the_page() -> None:
     page = (ROOT / "docs" / "key-designs.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\|[^|]*\| \[(\w+)\.py\]", page, re.MULTILINE))
-    assert len(listed) > 15
+    assert len(listed) > 10
     depending = {"aggregate_scan", "aggregate_stream"}  # on answers, which a simulation does not have
     assert listed - depending <= {one.scenario.loadtest for one in find_suite("designs").cases}
