@@ -128,10 +128,22 @@ def test_a_first_session_that_nobody_expected_wants_to_be_looked_at(verb: Verb) 
     assert said.says("too-small is expected to be limited by none, and throttles")
     assert said.says("by the provisioned capacity (table writes).")
     assert said.says(f"If this is as intended: keyheat regress {file} --accept")
+    second = verb("regress", file)
+    assert second.code == 1
+    assert second.says("Compared with session 1")
+    assert second.says("the last one, not yet accepted")
+    assert second.says("short shows no regression, but no session is accepted yet: review this one.")
+    assert second.says(f"If this is as intended: keyheat regress {file} --accept")
+    assert "new case" not in second.out
     again = verb("regress", file, "--accept")
     assert again.says("short has a new baseline")
-    assert [one.verdict for one in sessions()] == ["baseline", "unaccepted"]
+    assert [one.verdict for one in sessions()] == ["baseline", "unaccepted", "unaccepted"]
     assert verb("regress", file).code == 0, "from then on it is what was meant"
+    anew = verb("regress", file, "--new-baseline")
+    assert anew.code == 1
+    assert anew.says("short has a session to review and accept; until then session 4 stays the baseline.")
+    assert anew.says(f"If this is as intended: keyheat regress {file} --new-baseline --accept")
+    assert "no baseline yet" not in anew.out
 
 
 def test_another_setup_is_refused_before_anything_is_sent(verb: Verb, runs: Any) -> None:

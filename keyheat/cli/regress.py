@@ -107,7 +107,11 @@ def run_session(suite: Suite, options: SessionOptions, history: History) -> Sess
     prices = PRICES if suite.run.prices is None else suite.path.parent / suite.run.prices
     price_list(prices)
     guards = _guards(suite, options.consent)
-    baseline = None if options.new_baseline else baseline_of(history, suite, options.baseline)
+    baseline = (
+        None
+        if options.new_baseline
+        else baseline_of(history, suite, options.baseline, settled=options.accept)
+    )
     if options.accept and baseline is not None and suite.gates.keys() <= baseline.kept.keys():
         raise ValueError(
             f"--accept is for a first session or a new case, and all of {suite.name} is compared "
@@ -132,6 +136,7 @@ def run_session(suite: Suite, options: SessionOptions, history: History) -> Sess
         outcome = outcome_of(
             on_tables, baseline, runs, session, history=history.path, folder=folder,
             paired=before is not None, accept=options.accept,
+            replaces=history.last_good(suite.name) if options.new_baseline else None,
             to_accept=f"keyheat regress {short_path(suite.path)}{elsewhere}{anew} --accept",
         )  # fmt: skip
         history.end(session, outcome.verdict, outcome)

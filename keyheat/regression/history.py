@@ -187,7 +187,11 @@ class History:
 
     def last_good(self, suite: str) -> Session | None:
         """The default baseline of a suite's next session."""
-        return next((session for session in self.sessions(suite) if session.good), None)
+        return self.latest(suite, *GOOD)
+
+    def latest(self, suite: str, *verdicts: Verdict) -> Session | None:
+        """The newest session of a suite with one of the verdicts."""
+        return next((session for session in self.sessions(suite) if session.verdict in verdicts), None)
 
     def runs(self, session: Session, side: Side | None = "after") -> tuple[StoredRun, ...]:
         """The runs of a session in order; both sides if `side` is None."""

@@ -150,6 +150,7 @@ class BaselineUsed(Part):
     pin: str | None = Field(None, description="the pinned name that selected it")
     chosen: bool = Field(False, description="named explicitly, not just the last good one")
     label: str | None = None
+    accepted: bool = Field(True, description="false: the suite has no good or accepted session yet")
 
     @property
     def title(self) -> str:
@@ -160,6 +161,8 @@ class BaselineUsed(Part):
         """How the baseline was selected."""
         if self.pin:
             return f"pinned as {self.pin!r}"
+        if not self.accepted:
+            return "the last one, not yet accepted"
         return "as requested" if self.chosen else "the last good one"
 
 
@@ -178,6 +181,9 @@ class SessionOutcome(Part):
     verdict: Verdict
     because: tuple[str, ...] = Field((), description="reasons, one sentence each, the most important first")
     baseline: BaselineUsed | None = None
+    replaces: str | None = Field(
+        None, description="the session that is the baseline until this one is accepted, of --new-baseline"
+    )
     paired: bool = Field(False, description="the baseline's scenarios were rerun next to the new ones")
     cases: tuple[CaseMade, ...] = ()
     findings: tuple[GateFinding, ...] = ()

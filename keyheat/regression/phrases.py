@@ -38,10 +38,8 @@ def headline(outcome: SessionOutcome) -> str:
             return f"{outcome.suite} {_good(gates, len(outcome.of('undecided')))}."
         case "baseline":
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
-        case "unaccepted" if outcome.baseline is None:
-            return f"{outcome.suite} has no baseline yet: review this session, then accept it."
         case "unaccepted":
-            return f"{outcome.suite} shows no regression: review what is new, then accept it."
+            return f"{outcome.suite} {_unaccepted(outcome)}."
         case "regressed":
             return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
         case "invalid" if outcome.invalid:
@@ -57,6 +55,16 @@ def headline(outcome: SessionOutcome) -> str:
             return (
                 f"{outcome.suite} was interrupted: {some(_run_count(outcome), 'run')} kept, nothing decided."
             )
+
+
+def _unaccepted(outcome: SessionOutcome) -> str:
+    if outcome.replaces is not None:
+        return f"has a session to review and accept; until then session {outcome.replaces} stays the baseline"
+    if outcome.baseline is None:
+        return "has no baseline yet: review this session, then accept it"
+    if outcome.baseline.accepted:
+        return "shows no regression: review what is new, then accept it"
+    return "shows no regression, but no session is accepted yet: review this one"
 
 
 def _good(gates: int, undecided: int) -> str:

@@ -28,27 +28,32 @@ class Baseline:
 
     used: BaselineUsed
     kept: Mapping[str, tuple[StoredRun, ...]]
+    tentative: frozenset[str] = frozenset()  # cases with runs of an unaccepted session
 
     @property
     def runs(self) -> dict[str, list[RunSummary]]:
         return {case: [run.summary for run in kept] for case, kept in self.kept.items()}
 
 
-def baseline_of(history: History, suite: Suite, named: str | None) -> Baseline | None:
-    """The named or pinned session, else the last good one; None if there is none.
+def baseline_of(
+    history: History, suite: Suite, named: str | None, *, settled: bool = False
+) -> Baseline | None:
+    """The named or pinned session, else the last good one; None if there is no session.
 
-    Raises `ValueError` if the name is not a session to compare with.
+    Cases without a good session use the last session that is not accepted yet, unless `settled`. Raises
+    `ValueError` if the name is not a session to compare with.
     """
     session = history.last_good(suite.name) if named is None else _named_session(history, suite, named)
-    if session is None:
+    later = None if settled or named is not None else _unaccepted(history, suite, session)
+    if (main := session or later) is None:
         return None
     used = BaselineUsed(
-        session=str(session.id), started_at=session.started_at, label=session.label,
-        chosen=named is not None, pin=named if named in session.pins else None,
+        session=str(main.id), started_at=main.started_at, label=main.label, chosen=named is not None,
+        pin=named if named in main.pins else None, accepted=session is not None,
     )  # fmt: skip
-    runs = history.runs(session)
-    cases = dict.fromkeys(run.case for run in runs)
-    return Baseline(used=used, kept={case: tuple(run for run in runs if run.case == case) for case in cases})
+    kept, tentative = (_runs_by_case(history, source) for source in (session, later))
+    new = frozenset(tentative.keys() - kept.keys())
+    return Baseline(used=used, kept={**tentative, **kept}, tentative=new)
 
 
 def _named_session(history: History, suite: Suite, named: str) -> Session:
@@ -62,9 +67,25 @@ def _named_session(history: History, suite: Suite, named: str) -> Session:
     raise ValueError(f"--baseline {named!r} {why}; good sessions of {suite.name}: {good}")
 
 
+def _unaccepted(history: History, suite: Suite, good: Session | None) -> Session | None:
+    """The last session to review since the good one; without a good one, also a regressed one."""
+    latest = history.latest(suite.name, "unaccepted")
+    if good is None:
+        return latest or history.latest(suite.name, "regressed")
+    return latest if latest is not None and latest.id > good.id else None
+
+
+def _runs_by_case(history: History, session: Session | None) -> dict[str, tuple[StoredRun, ...]]:
+    kept: dict[str, tuple[StoredRun, ...]] = {}
+    for run in history.runs(session) if session is not None else ():
+        kept[run.case] = (*kept.get(run.case, ()), run)
+    return kept
+
+
 def early_differences(baseline: Baseline, suite: Suite, machine: Mapping[str, Any]) -> tuple[Difference, ...]:
     """Differences known before the first run that will forbid the comparison."""
-    cases = [case for case in suite.cases if case.name in baseline.kept]
+    settled = baseline.kept.keys() - baseline.tentative
+    cases = [case for case in suite.cases if case.name in settled]
     before = {case.name: [baseline.kept[case.name][0].summary] for case in cases}
     after = {case.name: [expected_summary(before[case.name][0], case, machine)] for case in cases}
     return differences(suite, before, after)[0]

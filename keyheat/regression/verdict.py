@@ -29,32 +29,42 @@ from keyheat.words import INTERRUPTED, REFUSED
 
 def compared(
     suite: Suite, baseline: Baseline | None, results: SessionRuns, *, paired: bool = False,
-    accept: bool = False,
+    accept: bool = False, to_accept: str = "add --accept",
 ) -> dict[str, Any]:  # fmt: skip
     """Verdict, reasons, findings and differences, as fields of an outcome.
 
     `paired`: the baseline was rerun beside the new runs. `accept`: a first session, or a new case, may
-    throttle.
+    throttle; `to_accept` is the command for it.
     """
     if results.code is not None:
         return _ended_early(results)
     kept = baseline.runs if baseline is not None else {}
     before, after = results.of("before") if paired else kept, results.of("after")
     forbidding, suspects = differences(suite, before, after)
+    tentative = baseline.tentative if baseline is not None else frozenset()
+    # What nobody has accepted yet is compared if it can be, and forbids nothing.
+    unlike = set() if paired else {difference.case for difference in forbidding} & tentative
+    suspects += tuple(difference for difference in forbidding if difference.case in unlike)
+    forbidding = tuple(difference for difference in forbidding if difference.case not in unlike)
     findings: tuple[GateFinding, ...] = ()
     if paired or not forbidding:
-        gates = {case: gates for case, gates in suite.gates.items() if case in before}
+        gates = {case: gates for case, gates in suite.gates.items() if case in before.keys() - unlike}
         changed = {difference.case for difference in suspects}
         findings = judge(gates, before, after, in_turns=paired, changed=changed)
-    new = [case for case in suite.gates if baseline is not None and case not in before]
+    accepted = baseline is not None and baseline.used.accepted
+    new = [case for case in suite.gates if accepted and case not in before]
     cases = cases_of(suite, baseline, results, paired=paired)
-    at_first = [case for case in cases if baseline is None or case.name in new]
+    at_first = [case for case in cases if not accepted or case.name in {*new, *tentative}]
     verdict, because = verdict_of(
-        results.runs, findings, compared=baseline is not None, new_cases=new, changed=suspects,
+        results.runs, findings, compared=accepted, new_cases=new, changed=suspects,
         forbidden=() if paired else forbidding, accept=accept,
         doubts=doubts_of(at_first, {case.name: case.expects for case in suite.cases}),
         gone=[case for case in before if case not in suite.gates],
     )  # fmt: skip
+    worse = any(finding.failed and finding.case not in tentative for finding in findings)
+    broken = any(run.broken for run in results.runs)
+    if verdict == "unaccepted" or (verdict == "regressed" and not worse and not broken):
+        because += (f"If this is as intended: {to_accept}",)
     return {
         "verdict": verdict, "because": because, "findings": findings, "differences": forbidding,
         "suspects": suspects,
@@ -99,9 +109,9 @@ def verdict_of(
 ) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict over all runs of a session, including a rerun baseline, and why.
 
-    An invalid run comes first, then setups that forbid the comparison, then gates and thresholds. A first
-    session is not `compared`; `doubts` need a review before it, or a new case, becomes the baseline, unless a
-    person accepts them.
+    An invalid run comes first, then setups that forbid the comparison, then gates and thresholds. It is
+    `compared` with an accepted session, if there is one; `doubts` need a review before it, or a new case,
+    becomes the baseline, unless a person accepts them.
     """
     after = [run for run in runs if run.side == "after"]
     because = (
@@ -219,18 +229,20 @@ def _undecided(findings: Sequence[GateFinding]) -> Iterator[str]:
 
 def outcome_of(
     suite: Suite, baseline: Baseline | None, results: SessionRuns, session: Session, *, history: Path,
-    folder: Path, paired: bool, accept: bool, to_accept: str,
+    folder: Path, paired: bool, accept: bool, to_accept: str, replaces: Session | None,
 ) -> SessionOutcome:  # fmt: skip
-    """The outcome of a session after its runs; `to_accept` is the command that accepts it."""
-    fields = compared(suite, baseline, results, paired=paired, accept=accept)
-    if fields["verdict"] == "unaccepted":
-        fields["because"] += (f"If this is as intended: {to_accept}",)
+    """The outcome of a session after its runs; `to_accept` is the command that accepts it.
+
+    `replaces` is the baseline that it takes the place of once it is accepted.
+    """
+    fields = compared(suite, baseline, results, paired=paired, accept=accept, to_accept=to_accept)
     return SessionOutcome(
         suite=suite.name, suite_path=str(suite.path), question=suite.question,
         session=str(session.id), label=session.label, history=str(history), folder=str(folder),
         started_at=session.started_at, ended_at=datetime.now(UTC), paired=paired,
         cases=cases_of(suite, baseline, results, paired=paired),
-        baseline=baseline.used if baseline is not None else None, **fields,
+        baseline=baseline.used if baseline is not None else None,
+        replaces=None if replaces is None else str(replaces.id), **fields,
     )  # fmt: skip
 
 

@@ -89,15 +89,25 @@ def test_the_last_good_session_is_the_newest_that_ended_well(history: History) -
     assert [one.id for one in history.sessions("nightly", 2)] == [7, 6], "the newest first"
 
 
-def test_a_session_that_nobody_accepted_is_no_baseline(history: History) -> None:
+@pytest.mark.parametrize(
+    ("verdicts", "settled", "session", "accepted"),
+    [
+        (["unaccepted", "unaccepted", "regressed"], False, 2, False),
+        (["regressed", "invalid"], False, 1, False),
+        (["unaccepted"], True, None, None),
+        (["unaccepted", "baseline", "regressed"], False, 2, True),
+        (["baseline", "unaccepted"], False, 1, True),
+    ],
+)
+def test_what_waits_for_a_review_is_compared_with_until_a_session_is_good(
+    history: History, verdicts: list[Verdict], settled: bool, session: int | None, accepted: bool | None
+) -> None:
+    for verdict in verdicts:
+        a_session(history, verdict)
     suite: Any = SimpleNamespace(name="nightly")
-    a_session(history, "unaccepted")
-    assert baseline_of(history, suite, None) is None
-    good = a_session(history, "baseline")
-    a_session(history, "unaccepted")
-    found = baseline_of(history, suite, None)
-    assert found is not None
-    assert found.used.session == str(good.id)
+    found = baseline_of(history, suite, None, settled=settled)
+    assert (found and int(found.used.session), found and found.used.accepted) == (session, accepted)
+    assert found is None or found.tentative == (frozenset() if accepted else {"hotkey"})
 
 
 def test_nothing_is_added_twice_or_to_a_session_that_is_over(history: History) -> None:

@@ -1,5 +1,6 @@
 """A session held against its baseline: what is compared with what, and what is left alone."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,12 @@ def after(hotkey: list[float] = LIKE, sharded: list[float] = LIKE) -> dict[str, 
     return {"hotkey": {"after": hotkey}, "sharded": {"after": sharded}}
 
 
+def unaccepted(kept: Baseline, *, first: bool) -> Baseline:
+    """The same where nobody has accepted yet what `sharded` is like, or the `first` session as a whole."""
+    used = kept.used.model_copy(update={"accepted": not first})
+    return replace(kept, used=used, tentative=frozenset(kept.kept if first else ["sharded"]))
+
+
 def pairs(before: list[float], after: list[float]) -> SessionRuns:
     return made({name: {"before": before, "after": after} for name in BOTH})
 
@@ -70,13 +77,21 @@ def pairs(before: list[float], after: list[float]) -> SessionRuns:
 def test_a_session_is_held_against_its_baseline(golden: Golden) -> None:
     both, elsewhere = baseline(BOTH), baseline(BOTH, machine="another")
     one, three = baseline({"hotkey": LIKE}), baseline(BOTH | {"queue": LIKE})
-    like, less = made(after()), made(after(LESS))
+    accept = {"to_accept": "keyheat regress two.toml --accept"}
+    like, less, other_less = made(after()), made(after(LESS)), made(after(sharded=LESS))
     sessions: dict[str, tuple[Baseline, SessionRuns, dict[str, Any]]] = {
         "as before": (both, like, {}),
         "a case got worse": (three, less, {}),
         "a case left the suite": (three, like, {}),
         "a case is new": (one, like, {}),
         "a case is new and accepted": (one, like, {"accept": True}),
+        "the first session was never accepted": (unaccepted(both, first=True), like, accept),
+        "the first session was never accepted, and worse now": (
+            unaccepted(both, first=True), other_less, accept,
+        ),
+        "a case was never accepted": (unaccepted(both, first=False), like, accept),
+        "a case was never accepted, and worse now": (unaccepted(both, first=False), other_less, accept),
+        "never accepted, of another machine": (unaccepted(elsewhere, first=True), less, {}),
         "another machine": (elsewhere, like, {}),
         "in pairs, both less than what was kept": (both, pairs(LESS, LESS), {"paired": True}),
         "in pairs, a run without its partner": (both, pairs(LIKE, LIKE[:2]), {"paired": True}),
