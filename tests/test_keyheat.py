@@ -99,7 +99,7 @@ def test_the_schema_in_the_repository_is_the_codes(verb: Verb, name: str) -> Non
 @pytest.mark.parametrize(
     ("arguments", "left", "said"),
     [
-        (("diagnose", "orders", "--start", "8h"), (), "--last 8h"),
+        (("diagnose", "orders", "--start", "8h"), (), "a length of time goes with --last"),
         (("simulate", "table.json"), ("table.json",), "`keyheat init table.json` writes a scenario of it"),
         (("plan", "template.yaml"), ("template.yaml",), "`keyheat init template.yaml` writes a scenario"),
         (("report", "run"), ("run/run.json",), "`keyheat collect --run run` comes first"),
