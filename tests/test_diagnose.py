@@ -244,6 +244,24 @@ def test_what_is_wrong_is_one_sentence_and_nothing_is_written(
     assert not Path("found").exists()
 
 
+def test_all_regions_are_asked_and_those_that_are_not_open_are_said(
+    verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def clients(*, region: str, **_options: Any) -> Any:
+        if region == "eu-west-1":
+            raise ValueError("AWS refuses the credentials in eu-west-1 (OptInRequired)")
+        return lambda service: app.client(service, region)
+
+    monkeypatch.setattr(target, "boto3_clients", clients)
+    regions = ["us-east-1", "eu-west-1", "eu-north-1"]
+    monkeypatch.setattr("keyheat.evidence.clients.region_names", lambda _profile: regions)
+    said = diagnose(verb, "--all-regions")
+    assert said.code == 1
+    assert said.says("2 of 3 tables throttled")
+    assert said.says("eu-west-1: AWS refuses the credentials in eu-west-1 (OptInRequired)")
+    assert Path("found/us-east-1/orders/report.html").is_file()
+
+
 def test_without_contributor_insights_the_command_that_turns_it_on_is_said_with_its_price(
     verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

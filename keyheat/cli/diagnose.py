@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from keyheat.evidence.target import Target
     from keyheat.runs.client import Records
     from keyheat.runs.formats import Window
+    from keyheat.show.survey import SurveyedRegion
 
 DEFAULT_LAST = timedelta(hours=3)
 MINUTE = timedelta(minutes=1)
@@ -44,6 +45,7 @@ INDEX = "index.html"
 class How:
     """Where to look, over which time, and in which form to answer."""
 
+    all_regions: bool = option("survey every table of every Region", default=False)
     window: TimeWindow = options_of(TimeWindow)
     account: Account = options_of(Account)
     files: EvidenceFiles = options_of(EvidenceFiles)
@@ -80,11 +82,13 @@ class How:
 def diagnose(table: str | None, how: How) -> int:
     """Find out why TABLE throttles, or which tables do: which limit, on which key, since when, what to do.
 
-    Without TABLE it surveys every table of the Region. It reads CloudWatch and descriptions only, by default
-    of the last 3 hours. Exit code 0: nothing throttled; 1: something did, or failed inside DynamoDB; 3:
-    something did, and the evidence does not decide.
+    Without TABLE it surveys every table of the Region, or of all Regions. It reads CloudWatch and
+    descriptions only, by default of the last 3 hours. Exit code 0: nothing throttled; 1: something did, or
+    failed inside DynamoDB; 3: something did, and the evidence does not decide.
     """
     files, window = how.files, how.window
+    if how.all_regions and (table is not None or files.logs or files.metrics):
+        raise click.UsageError("--all-regions surveys every table: leave out TABLE, --log and --metrics")
     if files.metrics and table is None and not files.logs:
         raise click.UsageError("name the TABLE that the files are of")
     if window.last is not None and (window.start or window.end):
@@ -183,50 +187,90 @@ def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
     folder = run_place(how.out_dir, "diagnose")
     diagnosed = (_logged(name, log, window, how, first=number == 0) for number, name in enumerate(timed))
     region = how.account.region or "the logs"
-    return _surveyed(region, survey, diagnosed, window, folder, how, up_to_now=False)
+    return _surveyed([_region(region, survey, diagnosed, folder)], window, folder, how, up_to_now=False)
 
 
 def _survey(how: How) -> int:
-    """Diagnose every table of the Region with throttles or errors, worst first; gives the exit code."""
-    from keyheat.evidence.cloudwatch import unannounced
-    from keyheat.evidence.earlier import most_requested
+    """Diagnose every table that throttled, of one Region or of all; gives the exit code."""
     from keyheat.evidence.survey import survey
 
-    target = how.reach()
-    window, announce = how.window_until(target.now), announced(target, how.priced.billing)
+    targets, missing = _regions(how)
+    window, surveyed = how.window_until(targets[0].now), []
 
     def wait(pause_s: float) -> None:
         bars.print(f"AWS throttles the survey's calls: it waits {pause_s:g} s")
         time.sleep(pause_s)
 
-    with working(f"surveying {target.region}", bars):
-        surveyed = survey(target, window, sleep=wait, announce=announce)
-    if not surveyed.tables:
-        raise ValueError(f"no tables in {target.region}: choose another --region or --profile")
-    if tables := surveyed.troubled:
-        announce(sum(most_requested(table.indexes, window, target.now) for table in tables))
-    diagnosed = (
-        _live(table.name, window, target, how, announce=unannounced, first=table is tables[0])
-        for table in counted(tables, len(tables), "tables to diagnose", bars)
-    )
-    folder, up_to_now = run_place(how.out_dir, "diagnose"), window.end > target.now - MINUTE
-    return _surveyed(target.region, surveyed, diagnosed, window, folder, how, up_to_now=up_to_now)
+    for target in targets:
+        with working(f"surveying {target.region}", bars):
+            tables = survey(target, window, sleep=wait, announce=announced(target, how.priced.billing))
+        surveyed.append((target, tables))
+    if not any(tables.tables for _target, tables in surveyed):
+        names = ", ".join(target.region for target in targets)
+        raise ValueError(f"no tables in {names}: choose another --region or --profile")
+    folder = run_place(how.out_dir, "diagnose")
+    regions = [
+        _region(
+            target.region, tables, _diagnosed(target, tables, window, how), folder,
+            below=target.region if len(targets) > 1 else "",
+        )
+        for target, tables in surveyed
+    ]  # fmt: skip
+    up_to_now = window.end > targets[0].now - MINUTE
+    return _surveyed(regions, window, folder, how, up_to_now=up_to_now, missing=missing)
+
+
+def _regions(how: How) -> tuple[list["Target"], list[str]]:
+    """The Regions that answer, and why others do not. Raises `ValueError` where none does."""
+    from keyheat.evidence.clients import region_names
+
+    if not how.all_regions:
+        return [how.reach()], []
+    targets, missing = [], []
+    for region in region_names(how.account.profile):
+        try:
+            targets.append(how.reach(region=region))
+        except ValueError as problem:
+            missing.append(f"{region}: {problem}")
+    if not targets:
+        raise ValueError(missing[0])
+    return targets, missing
+
+
+def _diagnosed(target: "Target", survey: "Survey", window: "Window", how: How) -> "Iterator[DiagnosedTable]":
+    """The tables of a Region with throttles or errors, worst first, each as it is diagnosed."""
+    from keyheat.evidence.cloudwatch import unannounced
+    from keyheat.evidence.earlier import most_requested
+
+    if tables := survey.troubled:
+        metrics = sum(most_requested(table.indexes, window, target.now) for table in tables)
+        announced(target, how.priced.billing)(metrics)
+    for table in counted(tables, len(tables), "tables to diagnose", bars):
+        yield _live(table.name, window, target, how, announce=unannounced, first=table is tables[0])
+
+
+def _region(
+    name: str, survey: "Survey", diagnosed: "Iterable[DiagnosedTable]", top: Path, below: str = ""
+) -> "SurveyedRegion":
+    """Write the page of each table of a Region, in a folder `below` the top; gives the Region with them."""
+    from keyheat.show.survey import SurveyedRegion
+
+    pages = [_written(table, top / below / _file_name(table.table.name)) for table in diagnosed]
+    links = tuple((table, page.relative_to(top).as_posix()) for table, page in pages)
+    return SurveyedRegion(region=name, survey=survey, diagnosed=links)
 
 
 def _surveyed(
-    region: str, survey: "Survey", diagnosed: "Iterable[DiagnosedTable]", window: "Window", folder: Path,
-    how: How, *, up_to_now: bool,
+    regions: "Sequence[SurveyedRegion]", window: "Window", folder: Path, how: How, *, up_to_now: bool,
+    missing: Sequence[str] = (),
 ) -> int:  # fmt: skip
-    """Write the pages of a survey and print its answer; gives the exit code."""
+    """Write the page of a survey and print its answer; gives the exit code."""
     from keyheat.show.render import html_of, save
-    from keyheat.show.survey import SurveyedRegion, survey_answer, survey_exit_code
+    from keyheat.show.survey import survey_answer, survey_exit_code
 
-    pages = [_written(table, folder / _file_name(table.table.name)) for table in diagnosed]
-    links = tuple((table, page.relative_to(folder).as_posix()) for table, page in pages)
-    regions = [SurveyedRegion(region=region, survey=survey, diagnosed=links)]
-    answer = survey_answer(regions, window, up_to_now=up_to_now)
+    answer = survey_answer(regions, window, up_to_now=up_to_now, missing=missing)
     page = save(folder / INDEX, html_of(answer, datetime.now(UTC)))
-    return give(answer, survey_exit_code(regions), page=page, markdown=how.markdown)
+    return give(answer, survey_exit_code(regions, missing), page=page, markdown=how.markdown)
 
 
 def announced(target: "Target", billing: Billing) -> Callable[[int], None]:

@@ -81,6 +81,13 @@ def is_hurried() -> bool:
     return HURRIED in os.environ
 
 
+def region_names(profile: str | None) -> list[str]:
+    """All Regions with DynamoDB in the AWS partition of a profile, as botocore lists them."""
+    session = _session(profile)
+    partition = session.get_partition_for_region(session.region_name) if session.region_name else "aws"
+    return list(session.get_available_regions("dynamodb", partition))
+
+
 def _ask_for_the_open_minute(request: Any, **_of: Any) -> None:
     request.headers[OPEN_MINUTE] = "yes"
 
