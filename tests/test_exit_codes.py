@@ -53,34 +53,79 @@ def test_2_wrong_use(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not list(tmp_path.iterdir())
 
 
-OF_OPTIONS = {
+ALONE = {
     "simulate hotkey --sed 3": "No such option '--sed'",
     "simulate hotkey --set nope": "'nope' is not PATH=VALUE",
-    "simulate hotkey --prices there.toml": "missing @ $.as_of",
-    "diagnose a --last 3x": "'3x' is not a length",
-    "diagnose a --end 2026-11-31": "'2026-11-31' is not a time",
     "diagnose --last 3h --start 07:36": "leave out --start and --end",
-    "regress nowhere --new-baseline --baseline 3": "either --new-baseline or --baseline",
-    "regress nowhere": "nowhere",
     "regress smoke --export a.doc": "a.doc",
-    "init there.toml there.toml": "name one file",
-    "init there.toml --region x": "--region, --profile and --endpoint-url go",
     "init there.toml --from-metrics": "--from-metrics reads",
-    "collect --table t --last 3h --start 2026-11-20T12:00Z": "leave out --start and --end",
-    "whatif hotkey load --index i": "--index is for",
-    "fix nowhere": "'nowhere' does not exist",
 }
 
 
-@pytest.mark.parametrize("command", OF_OPTIONS)
-def test_2_a_wrong_option_is_named_and_nothing_is_written(
+@pytest.mark.parametrize("command", ALONE)
+def test_2_one_mistake_is_said_as_it_is(
     verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("there.toml").touch()
     said = verb(*command.split())
     assert said.code == 2
-    assert OF_OPTIONS[command] in said.err
+    assert ALONE[command] in said.err
+    assert "mistakes:" not in said.err
+    assert [path.name for path in tmp_path.iterdir()] == ["there.toml"]
+
+
+SEVERAL = {
+    "simulate": (
+        "simulate hotkey --sed 3 --duration x --set nope",
+        ["3 mistakes:", "No such option '--sed'", "Invalid value for '--duration'", "'nope' is not PATH="],
+    ),
+    "prices": (
+        "simulate hotkey --prices there.toml --duration x",
+        ["Invalid value for '--duration'", "missing @ $.as_of"],
+    ),
+    "plan": ("plan hotkey --hours 3 --set nope --json=1", ["option '--hours'", "--json", "'nope' is"]),
+    "diagnose": (
+        "diagnose a b --last 3x --end 2026-11-31",
+        ["'3x' is not a length", "'2026-11-31' is not a time", "unexpected extra argument (b)"],
+    ),
+    "a survey": (
+        "diagnose a --all-regions --last 3h --start 07:36",
+        ["2 mistakes:", "--all-regions surveys", "leave out --start and"],
+    ),
+    "regress": (
+        "regress nowhere --new-baseline --baseline 3 --export a.doc",
+        ["3 mistakes:", "either --new-baseline or --baseline", "nowhere", "a.doc"],
+    ),
+    "init": (
+        "init there.toml there.toml --region x --from-metrics --out there.toml",
+        ["4 mistakes:", "name one file", "--region, --profile and", "--from-metrics reads", "exists: add"],
+    ),
+    "collect": (
+        "collect --table t --last 3h --start 2026-11-20T12:00Z --describe-json there.toml",
+        ["leave out --start and --end", "--describe-json goes with --metrics"],
+    ),
+    "whatif": (
+        "whatif hotkey load --index i --sdk none --from 3 --to 2 --set nope",
+        ["4 mistakes:", "--index is for", "--sdk is for", "--from 3 is not below --to 2", "'nope' is not"],
+    ),
+    "fix": (
+        "fix nowhere --repetitions 0 --bogus",
+        ["No such option '--bogus'", "'nowhere' does not exist", "Invalid value for '--repetitions'"],
+    ),
+}
+
+
+@pytest.mark.parametrize("command", SEVERAL)
+def test_2_every_mistake_of_a_command_line_is_named(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    typed, words = SEVERAL[command]
+    monkeypatch.chdir(tmp_path)
+    Path("there.toml").touch()
+    said = verb(*typed.split())
+    assert said.code == 2
+    assert [word for word in words if word not in said.err] == []
     assert [path.name for path in tmp_path.iterdir()] == ["there.toml"]
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import give, in_json
 from keyheat.intake.loadtests import find_load_test, load_tests
 from keyheat.numbers import some
@@ -23,7 +24,7 @@ SCHEMAS: Final = {
 """The module of each format; only one is imported, since that of a scenario needs no extra."""
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("what", type=click.Choice(list(SCHEMAS)), default="scenario")
 @in_json("the schema (always)", always=True)
 def schema(what: str) -> int:
@@ -59,7 +60,7 @@ def loadtests(context: click.Context) -> int:
     return give(listed, DONE)
 
 
-@loadtests.command()
+@loadtests.command(cls=CheckedCommand)
 @click.argument("name")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("."))
 @in_json("the copies")

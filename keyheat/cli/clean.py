@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.guards import at_known_endpoint
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import Account, Priced, a_folder, give, in_json, price_list
 from keyheat.flags import Within, option, options_of, takes, values_of
 from keyheat.load.run.consent import is_interactive
@@ -47,7 +48,7 @@ class CleanOptions:
     priced: Priced = options_of(Priced)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @takes("options", CleanOptions)
 @in_json("what was found and deleted")

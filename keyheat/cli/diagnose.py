@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import (
     AS_MARKDOWN,
     Account,
@@ -75,7 +76,7 @@ class How:
         return window_of(start, end or minute, now)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("table", required=False)
 @takes("how", How)
 @in_json("the answer")
@@ -86,13 +87,14 @@ def diagnose(table: str | None, how: How) -> int:
     descriptions only, by default of the last 3 hours. Exit code 0: nothing throttled; 1: something did, or
     failed inside DynamoDB; 3: something did, and the evidence does not decide.
     """
-    files, window = how.files, how.window
+    files, window, mistakes = how.files, how.window, Mistakes()
     if how.all_regions and (table is not None or files.logs or files.metrics):
-        raise click.UsageError("--all-regions surveys every table: leave out TABLE, --log and --metrics")
-    if files.metrics and table is None and not files.logs:
-        raise click.UsageError("name the TABLE that the files are of")
+        mistakes.add("--all-regions surveys every table: leave out TABLE, --log and --metrics")
+    elif files.metrics and table is None and not files.logs:
+        mistakes.add("name the TABLE that the files are of")
     if window.last is not None and (window.start or window.end):
-        raise click.UsageError("--last is the time up to now: leave out --start and --end")
+        mistakes.add("--last is the time up to now: leave out --start and --end")
+    mistakes.refuse()
     if files.metrics:
         return _answered(_by_metrics(table, how), how)
     if files.logs:

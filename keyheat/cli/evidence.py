@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import (
     Account,
     EvidenceFiles,
@@ -43,7 +44,7 @@ class Resources:
     replicas: tuple[str, ...] = option("other Region of a global table", default=(), flag="--replica")
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.option("--table", required=True)
 @takes("of", Resources)
 @takes("period", Period)
@@ -90,7 +91,7 @@ class Collected:
     file: Path | None = option("write to this file  [default: DIR/evidence.json]", flag="--out", type=a_path)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @takes("options", Collected)
 @in_json("where the evidence is and what it lacks")
 def collect(options: Collected) -> int:
@@ -155,7 +156,7 @@ class Analyzed:
     priced: PricedByDay = options_of(PricedByDay)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="[DIR]", type=a_folder, required=False)
 @takes("options", Analyzed)
 @in_json("the diagnosis")

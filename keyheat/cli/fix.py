@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from keyheat.cli.guards import Guards, agreed, at_known_endpoint
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import PricedByDay, a_folder, a_path, give, in_json, series_place, write_answer
 from keyheat.cli.run import NO_COLLECT, make_run
 from keyheat.cli.simulate import NOT_STARTED, How, exit_code_of, simulated
@@ -48,7 +49,7 @@ class FixOptions:
     priced: PricedByDay = options_of(PricedByDay)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="RUN", type=a_folder)
 @takes("options", FixOptions)
 @in_json("the answer")
@@ -61,10 +62,13 @@ def fix(folder: Path, options: FixOptions) -> int:
     from keyheat.analysis.advice.fix import BEFORE, remedy_of, turns
     from keyheat.analysis.advice.start import start_of
 
+    mistakes = Mistakes()
     if options.guards.table is not None:
-        raise click.UsageError("each side creates its own table: leave out --table")
-    start = at_known_endpoint(lambda url: start_of(folder, url), options.target)
-    remedy = remedy_of(start, options.action)
+        mistakes.add("each side creates its own table: leave out --table")
+    with mistakes.noted():
+        start = at_known_endpoint(lambda url: start_of(folder, url), options.target)
+        remedy = remedy_of(start, options.action)
+    mistakes.refuse()
     scenario, target, billing = start.scenario, start.target, options.priced.billing
     out_dir = series_place(options.out_dir, f"{scenario.name}-fix")
     jobs = turns(scenario, remedy.scenario, options.repetitions, out_dir)

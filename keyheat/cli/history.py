@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import a_path, give, in_json, the_history
 from keyheat.show.answer import Answer
 from keyheat.show.history import FORMAT, session_answer, sessions_answer, trends_answer
@@ -41,7 +42,7 @@ def history(context: click.Context, file: Path, suite: str | None, last: int) ->
     return give(sessions_answer(file, sessions, good), DONE, data_alone=True)
 
 
-@history.command()
+@history.command(cls=CheckedCommand)
 @click.argument("session")
 @the_history
 @in_json("the session")
@@ -53,7 +54,7 @@ def show(file: Path, session: str) -> int:
     return give(answer, DONE, data_alone=True)
 
 
-@history.command()
+@history.command(cls=CheckedCommand)
 @click.argument("name")
 @click.argument("session")
 @the_history
@@ -68,7 +69,7 @@ def pin(file: Path, name: str, session: str) -> int:
     return give(Answer(title="History", sentence=sentence, data=data), DONE, data_alone=True)
 
 
-@history.command()
+@history.command(cls=CheckedCommand)
 @click.argument("suite")
 @click.option("--case", metavar="NAME", help="only this case")
 @click.option("--measure", metavar="NAME", help="only this measure, such as p99_ms")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import Account, a_folder, a_path, give, in_json, typed_options
 from keyheat.flags import option, options_of, takes, values_of
 from keyheat.intake.scenario import Demand, scenario_text
@@ -52,7 +53,7 @@ class InitOptions:
     force: bool = option("write over a file that is there", default=False)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("sources", metavar="[SOURCE]...", type=click.Path(exists=True, path_type=Path), nargs=-1)
 @takes("options", InitOptions)
 @in_json("the file and what it assumes")
@@ -74,19 +75,23 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     from keyheat.analysis.own_table import measured_demand, replayed_table
     from keyheat.intake.sources import read_source
 
+    mistakes = Mistakes()
     if options.schedules:
-        raise click.UsageError("--schedule runs a suite: add --suite NAME")
+        mistakes.add("--schedule runs a suite: add --suite NAME")
     replayed = replayed_table(options.diagnosis) if options.diagnosis else None
-    table, account = options.table, options.account
-    if replayed and not sources and table is None:
-        path, source = options.diagnosis, replayed.source
-    else:
-        path = _described_in(sources, options)
-        source = read_source(path) if path else _live(table or "", account)
-    chosen = source.choose(options.only)
-    target = options.file or Path(f"{Path(chosen.name).name}.toml")
-    if target.exists() and not options.force:
-        raise click.UsageError(f"{target} exists: add --force to write over it, or another --out")
+    target, table, account = options.file, options.table, options.account
+    with mistakes.noted():
+        if replayed and not sources and table is None:
+            path, source = options.diagnosis, replayed.source
+        else:
+            path = _described_in(sources, options)
+            source = read_source(path) if path else _live(table or "", account)
+        chosen = source.choose(options.only)
+        target = target or Path(f"{Path(chosen.name).name}.toml")
+    if target is not None and target.exists() and not options.force:
+        mistakes.add(f"{target} exists: add --force to write over it, or another --out")
+    mistakes.refuse()
+    assert target is not None, "the table or the person names it"
     left_out = source.notes if options.only is not None else (*source.notes, *source.others)
     demand, notes = options.demand, [f"Not taken: {note}" for note in left_out]
     if options.from_metrics:
@@ -105,17 +110,16 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
 
 def _described_in(sources: tuple[Path, ...], options: InitOptions) -> Path | None:
     """The file that describes the table; None of a live one, which alone has an account and metrics."""
-    wrong = ""
+    mistakes = Mistakes()
     if len(sources) > 1:
-        wrong = "name one file that describes the table; several are the scenarios of a --suite"
-    elif bool(sources) == (options.table is not None):
-        wrong = "name a file that describes the table, or a live one with --table NAME"
-    elif options.table is None and any(values_of(options.account).values()):
-        wrong = "--region, --profile and --endpoint-url go with a live --table"
-    elif options.table is None and options.from_metrics:
-        wrong = "--from-metrics reads CloudWatch, and needs a live --table"
-    if wrong:
-        raise click.UsageError(wrong)
+        mistakes.add("name one file that describes the table; several are the scenarios of a --suite")
+    if bool(sources) == (options.table is not None):
+        mistakes.add("name a file that describes the table, or a live one with --table NAME")
+    if options.table is None and any(values_of(options.account).values()):
+        mistakes.add("--region, --profile and --endpoint-url go with a live --table")
+    if options.table is None and options.from_metrics:
+        mistakes.add("--from-metrics reads CloudWatch, and needs a live --table")
+    mistakes.refuse()
     return sources[0] if sources else None
 
 

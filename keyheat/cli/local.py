@@ -2,10 +2,11 @@
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.endpoint.options import TRANSACTION_S, EndpointOptions, endpoint_options
 
 
-@click.command(context_settings={"default_map": {"transaction_s": TRANSACTION_S}})
+@click.command(cls=CheckedCommand, context_settings={"default_map": {"transaction_s": TRANSACTION_S}})
 @endpoint_options
 def local(options: EndpointOptions) -> int:
     """Serve a local endpoint for any DynamoDB client; it throttles as DynamoDB does.

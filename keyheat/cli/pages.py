@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import OUT, a_folder, a_path, give, in_json
 from keyheat.masking import short_path
 from keyheat.numbers import some
@@ -15,7 +16,7 @@ from keyheat.show.console import bars, in_words, working
 from keyheat.words import DONE, INVALID
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("folder", metavar="DIR", type=a_folder)
 @click.option("--csv", "csv_dir", type=a_path, metavar="FOLDER", help="write numbers as CSV files instead")
 @click.option("--show-keys", is_flag=True, help="write keys of the run, with --csv")
@@ -37,7 +38,7 @@ def report(folder: Path, csv_dir: Path | None, show_keys: bool) -> int:
     return give(drawn, DONE, page=written)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=a_folder)
 @click.option("--out", "file", type=a_path, default=OUT / "compare.html", show_default=True)
 @in_json("the page, and whether every run is valid")
@@ -71,7 +72,7 @@ def _write_csv(folder: Path, csv_dir: Path, *, show_keys: bool) -> int:
     return give(Answer(title="Frames", sentence=f"{files}.", notes=notes, data={"files": rows}), DONE)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=a_path)
 @click.option("--out", "file", type=a_path, help="page  [default: runs.html in FOLDER]")
 @in_json("the runs with their summaries")

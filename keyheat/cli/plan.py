@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import AS_MARKDOWN, Priced, a_scenario, changed, give, in_json, price_list
 from keyheat.flags import option, options_of, takes
 from keyheat.simulator.jobs import find_scenario
@@ -25,7 +26,7 @@ class PlanOptions:
     priced: Priced = options_of(Priced)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("scenario", type=a_scenario)
 @changed
 @in_json("the plan")
@@ -37,13 +38,15 @@ def plan(scenario: str, settings: tuple[str, ...], options: PlanOptions) -> int:
     from keyheat.simulator.alterations import check_shards
     from keyheat.simulator.dryrun.ask import loadtest_of
 
-    target, region, profile = options.target, options.region, options.profile
+    target, region, profile, mistakes = options.target, options.region, options.profile, Mistakes()
     if target == LOCAL and (region or profile):
-        raise click.UsageError("--region and --profile are those of an account: add --target aws, too")
-    loaded, path = find_scenario(scenario, settings)
-    if loaded.load.arrivals != "trace":
-        loadtest_of(loaded, path.parent)  # raises with the reason if its requests cannot be learnt
-        check_shards(loaded, path.parent)
+        mistakes.add("--region and --profile are those of an account: add --target aws, too")
+    with mistakes.noted():
+        loaded, path = find_scenario(scenario, settings)
+        if loaded.load.arrivals != "trace":
+            loadtest_of(loaded, path.parent)  # raises with the reason if its requests cannot be learnt
+            check_shards(loaded, path.parent)
+    mistakes.refuse()
     listed, limits = price_list(options.priced.prices), _limits_of(target, region, profile)
     planned = plan_for(loaded, path.parent, listed, **limits)
     return give(plan_answer(planned, scenario), DONE, markdown=options.markdown)

@@ -12,6 +12,7 @@ from types import FrameType
 import click
 
 from keyheat.cli.guards import agreed, on_existing, target_of
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import HISTORY, a_path, give, in_json, price_list, series_place, the_history
 from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
@@ -63,7 +64,7 @@ class SessionOptions:
     )
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("suite", envvar="KEYHEAT_SUITE", required=False)
 @the_history
 @takes("options", SessionOptions)
@@ -80,11 +81,15 @@ def regress(suite: str | None, file: Path, options: SessionOptions) -> int:
     """
     from keyheat.show.regression import PAGE, check_exports, write_session  # jinja2: --help needs none
 
+    mistakes = Mistakes()
     if options.new_baseline and options.baseline:
-        raise click.UsageError("use either --new-baseline or --baseline")
+        mistakes.add("use either --new-baseline or --baseline")
     files, github = [export for export in options.exports if export != GITHUB], GITHUB in options.exports
-    loaded = find_suite(suite or "")
-    check_exports(files)
+    with mistakes.noted():
+        loaded = find_suite(suite or "")
+    with mistakes.noted():
+        check_exports(files)
+    mistakes.refuse()
     with History(file) as history:
         outcome = run_session(loaded, options, history)
     step = os.environ.get("GITHUB_STEP_SUMMARY") if github else None

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from keyheat.cli.guards import Guards, agreed
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import OUT, Priced, a_path, a_scenario, changed, in_json
 from keyheat.cli.simulate import (
     NOT_STARTED,
@@ -57,7 +58,7 @@ class LoadOptions:
     priced: Priced = options_of(Priced)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @changed
 @takes("load", LoadOptions)
@@ -205,7 +206,7 @@ LEAST_SCALE, MOST_SCALE = 1 / 16, 1.0
 """Shares of demand and tables; the least is about 16 requests/s for a scenario."""
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.option("--out", "folder", type=a_path, default=OUT / "demo", show_default=True)
 @in_json("the runs and what came out")
 def demo(folder: Path) -> int:

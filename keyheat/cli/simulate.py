@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import (
     PricedByDay,
     a_path,
@@ -202,7 +203,7 @@ class SimulateOptions:
     priced: PricedByDay = options_of(PricedByDay)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True, type=a_scenario)
 @changed
 @takes("options", SimulateOptions)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from keyheat.cli.guards import Guards, agreed
+from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import (
     AS_MARKDOWN,
     Priced,
@@ -80,7 +81,7 @@ class SearchOptions:
     priced: Priced = options_of(Priced)
 
 
-@click.command()
+@click.command(cls=CheckedCommand)
 @click.argument("scenario", type=a_scenario)
 @click.argument("question", type=click.Choice((*SEARCHES, RETRIES)))
 @some_settings
@@ -97,11 +98,13 @@ def whatif(scenario: str, question: str, settings: tuple[str, ...], search: Sear
 
     Exit code 1: not even the largest number is enough; 3: the load generator was the limit.
     """
-    target, folder = search.target, search.folder
-    _check_options(question, search)
+    target, folder, mistakes = search.target, search.folder, Mistakes()
+    _check_options(question, search, mistakes)
     if search.step_s is not None and question != "load":
         settings = (*settings, f"load.duration_s={search.step_s!r}")
-    loaded, path = find_scenario(scenario, settings)
+    with mistakes.noted():
+        loaded, path = find_scenario(scenario, settings)
+    mistakes.refuse()
     loads = target != SIMULATED
     for extra in ["load", "report"] if loads else ["report"] if folder is not None else []:
         require(extra)
@@ -121,16 +124,16 @@ def whatif(scenario: str, question: str, settings: tuple[str, ...], search: Sear
     return give(answer, code, page=page, markdown=search.markdown)
 
 
-def _check_options(question: str, search: SearchOptions) -> None:
-    """Raise `UsageError` for an option of another question, and for a range that is empty."""
+def _check_options(question: str, search: SearchOptions, mistakes: Mistakes) -> None:
+    """Note options of other questions, and a range that is empty."""
     for name, flag in typed_options().items():
         if question not in (kinds := ONLY_FOR.get(name, (question,))):
-            raise click.UsageError(f"{flag} is for {' and '.join(kinds)}, not for {question}")
+            mistakes.add(f"{flag} is for {' and '.join(kinds)}, not for {question}")
     if search.start is not None and search.most is not None and search.start >= search.most:
-        raise click.UsageError(f"--from {search.start:g} is not below --to {search.most:g}")
+        mistakes.add(f"--from {search.start:g} is not below --to {search.most:g}")
     for number in (search.start, search.most):
         if question != "load" and number is not None and number != int(number):
-            raise click.UsageError(f"--from and --to of {question} are whole numbers, not {number:g}")
+            mistakes.add(f"--from and --to of {question} are whole numbers, not {number:g}")
 
 
 def _questions(scenario: "Scenario", path: Path, kind: str, options: SearchOptions) -> "Iterator[Question]":
