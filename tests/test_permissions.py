@@ -47,7 +47,7 @@ CLEANING = (
 ONLY_CLEANING = "keyheat/load/tables/orphans.py"  # a run never lists tables
 ONLY_COLLECTING = {"dynamodb:ListTables", "cloudwatch:ListMetrics"}  # to find the tables, and their troubles
 OBSERVED = {
-    ROOT / "keyheat" / name for name in ("runs/partitions.py", "runs/metrics.py", "intake/scaling_of_aws.py")
+    ROOT / "keyheat" / name for name in ("runs/partitions.py", "runs/metrics.py", "intake/scaling.py")
 }
 """What a stream's shards, CloudWatch and auto scaling tell, before, after and without a run."""
 

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from keyheat.bounds import MOST_DEPTH, NotAccepted, parsed_json, text_of
 from keyheat.intake.cloudformation import MALFORMED, is_template, read_template
-from keyheat.intake.faults import check_name
+from keyheat.intake.properties import check_name, checked_properties
 from keyheat.intake.tables import NotTaken, Source, accept_table, printable_line
 from keyheat.intake.terraform import is_terraform, read_terraform
-from keyheat.intake.vocabulary import find_malformed, find_unknown, with_numbers
 from keyheat.intake.workbench import is_model, read_model
 from keyheat.validation import table_in
 
@@ -54,12 +53,9 @@ def read_source(path: Path) -> Source:
 def source_of(description: Mapping[str, Any]) -> Source:
     """Read one table from a DescribeTable response."""
     name = printable_line(str(description.get("TableName")))
-    notes = list(find_malformed(description, name))
-    problems = [
-        *find_unknown(description, name),
-        *check_name(f"{name}: its TableName", description.get("TableName")),
-    ]
-    tables = () if notes else tuple(accept_table(name, with_numbers(description), notes, problems))
+    whole, problems, notes = checked_properties(description, name)
+    problems += check_name(f"{name}: its TableName", description.get("TableName"))
+    tables = () if notes else tuple(accept_table(name, whole, notes, problems))
     described = description.keys() & {"TableStatus", "TableArn", "CreationDateTime"}
     format_ = "a DescribeTable response" if described else "a CreateTable request"
     return Source(format_, tables, others=tuple(notes))

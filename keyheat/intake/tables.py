@@ -7,11 +7,11 @@ from math import ceil
 from typing import Any, Final
 
 from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.intake.faults import find_faults, index_name, indexes_of
-from keyheat.intake.scaling import Scaling, match_scaling
-from keyheat.intake.vocabulary import Attributes
+from keyheat.intake.properties import find_faults, index_name, indexes_of
+from keyheat.intake.scaling import Attributes, Scaling, match_scaling
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
 from keyheat.model.resources import capacities_to_aws
+from keyheat.runs.scaling import AutoScaling
 from keyheat.runs.table_facts import IndexFacts, KeyAttribute, TableFacts, mode_of
 from keyheat.scenario.spec.part import is_number
 
@@ -44,6 +44,16 @@ class SourceTable:
         """Add the scaling of targets with a policy, and notes on the others."""
         scaling, problems = match_scaling(self.description, bounds, policies)
         return replace(self, scaling=scaling, notes=(*self.notes, *problems))
+
+    def with_auto_scaling(self, scaling: AutoScaling) -> "SourceTable":
+        """Add auto scaling as AWS described it, or a note why it is unknown."""
+        if scaling.why is not None:
+            return replace(self, notes=(*self.notes, f"its auto scaling, which is unknown: {scaling.why}"))
+        fields = {
+            (side.index, str(side.side)): side.model_dump(exclude={"index", "side"}, exclude_none=True)
+            for side in scaling.scaled
+        }
+        return self.scaled_by(fields, {side: known for side, known in fields.items() if "target" in known})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
+from keyheat.intake.scaling import SERVICE, auto_scaling_of
 from keyheat.load.tables.ownership import DENIED, Standing, TableError, look_at
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
