@@ -214,7 +214,7 @@ TAKEN: dict[str, Any] = {
     "a replica of a plan, by its ARN": plan(
         ON_DEMAND, {**COPY, "values": {**OF_ORDERS, "arn": "arn:aws:dynamodb:us-east-2:1:table/orders"}}
     ),
-    "a replica of a plan, by its providers": plan(ON_DEMAND, {**COPY, "values": {}})
+    "a replica of a plan, whose provider alone has its Region": plan(ON_DEMAND, {**COPY, "values": {}})
     | {"configuration": CONFIGURED, "variables": {"home": {"value": "eu-central-1"}}},
     "a replica of a plan in an unknown Region": plan(
         {**ON_DEMAND, "replica": [{"region_name": "eu-west-1"}]}, {**COPY, "values": OF_ORDERS}

@@ -8,8 +8,16 @@ from math import ceil
 from typing import Any, Final
 
 from keyheat.intake.description import table_of
-from keyheat.intake.measured import DAY_S, MINUTE_S, SINGLE, TASKS, MeasuredTraffic
-from keyheat.intake.reads import PUTS, ReadTask, read_of
+from keyheat.intake.measured import (
+    DAY_S,
+    MINUTE_S,
+    PUTS,
+    SINGLE,
+    TASKS,
+    MeasuredTraffic,
+    ReadTask,
+    read_of,
+)  # fmt: skip
 from keyheat.intake.scaling import clamp
 from keyheat.intake.tables import SourceTable
 from keyheat.model.limits import (
