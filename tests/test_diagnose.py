@@ -15,7 +15,7 @@ import jsonschema
 import orjson
 import pytest
 
-from keyheat.evidence import target
+from keyheat.evidence import table as target
 from tests.endpoint import account
 from tests.endpoint.account import indexed
 from tests.endpoint.clients import ServiceApp, service_app_at

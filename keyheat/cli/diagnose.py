@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from keyheat.analysis.table_diagnosis import DiagnosedTable
     from keyheat.evidence.logged import ThrottleLog
     from keyheat.evidence.survey import Survey
-    from keyheat.evidence.target import Target
+    from keyheat.evidence.table import Target
     from keyheat.runs.client import Records
     from keyheat.runs.formats import Window
     from keyheat.show.survey import SurveyedRegion
@@ -62,7 +62,7 @@ class How:
 
     def reach(self, table: str | None = None, region: str | None = None) -> "Target":
         """The Region, once it has answered. Raises `ValueError`."""
-        from keyheat.evidence.target import connect
+        from keyheat.evidence.table import connect
 
         account = replace(self.account, region=region or self.account.region)
         return connect(table, clock=time.time, **values_of(account))
@@ -261,7 +261,7 @@ def _close_look(
 ) -> "SurveyedRegion":
     """Diagnose the tables of a Region with throttles or errors, worst first, each into its own folder."""
     from keyheat.evidence.cloudwatch import unannounced
-    from keyheat.evidence.earlier import most_requested
+    from keyheat.evidence.collection import most_requested
     from keyheat.show.survey import SurveyedRegion
 
     tables = surveyed.troubled

@@ -208,7 +208,7 @@ def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
 
 def _live(table: str, account: Account) -> "Source":
     """A live table with its scaling. Raises `ValueError`."""
-    from keyheat.evidence.target import connect
+    from keyheat.evidence.table import connect
     from keyheat.intake.scaling import SERVICE, auto_scaling_of
     from keyheat.intake.sources import source_of
     from keyheat.intake.tables import NotTaken

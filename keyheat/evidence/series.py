@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from functools import reduce
 from itertools import pairwise
 from math import gcd, isfinite
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, FailFast, Field, ValidationError
 
 from keyheat.model.limits import MINUTE_S, SETTING_PERIOD_S
 from keyheat.runs import metrics
@@ -25,6 +25,7 @@ COMPLETE: Final = "Complete"
 UNFINISHED: Final = ("PartialData", "InternalError")
 """Statuses that a retry may complete, unlike `Forbidden`.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html"""
+KINDS: Final = {"missing": "missing", "list_type": "should be a list"}
 CLOSE: Final = 1e-6
 _RATE: Final = re.compile(r"(?i)count/sec|/\s?s(ec(ond)?)?\b|per[ _-]?s(ec(ond)?)?\b|\brate\b")
 
@@ -52,12 +53,16 @@ def _parse_quantity(value: Any) -> float:
     return float(number)
 
 
+Item = TypeVar("Item")
+Column = Annotated[list[Item], FailFast()]  # one error of each: a file may have millions of wrong points
+
+
 class _Result(LenientPart):
     """One series of a response."""
 
     label: str = Field(alias="Label")
-    times: list[Annotated[datetime, BeforeValidator(_parse_time)]] = Field(alias="Timestamps")
-    values: list[Annotated[float, BeforeValidator(_parse_quantity)]] = Field(alias="Values")
+    times: Column[Annotated[datetime, BeforeValidator(_parse_time)]] = Field(alias="Timestamps")
+    values: Column[Annotated[float, BeforeValidator(_parse_quantity)]] = Field(alias="Values")
     status: str = Field(COMPLETE, alias="StatusCode")
 
 
@@ -108,7 +113,7 @@ class MetricAnswers:
             for item in error.errors(include_url=False):
                 no_zone = isinstance(item.get("ctx", {}).get("error"), NoZone)
                 if not (no_zone and self._without_zone):
-                    message = item["msg"].removeprefix("Value error, ")[:255]
+                    message = KINDS.get(item["type"], item["msg"].removeprefix("Value error, "))[:255]
                     mistakes.add(message, where + path_of(item["loc"]))
                 self._without_zone |= no_zone
             return

@@ -13,8 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from keyheat.evidence.clients import failure_of
 from keyheat.evidence.cloudwatch import Sleep
 from keyheat.evidence.series import COMPLETE
-from keyheat.evidence.table import time_of
-from keyheat.evidence.target import Target
+from keyheat.evidence.table import Target, time_of
 from keyheat.masking import masked
 from keyheat.numbers import some, span
 from keyheat.runs import metrics
@@ -119,7 +118,12 @@ def survey(target: Target, window: Window, *, sleep: Sleep, announce: Callable[[
     patience = Patience(sleep)
     tables = _describe_tables(target, _names(target, patience), patience)
     period_s = _period_s(window, target.now)
-    series = [(table.name, key) for table in tables for key in _keys(table.indexes, period_s)]
+    series = [
+        (table.name, SeriesKey(metric=events, statistic="Sum", period_s=period_s, index=index))
+        for table in tables
+        for index in (None, *table.indexes)
+        for events in map(metrics.throttle_events, Direction)
+    ]
     series += _list_series(target, {table.name for table in tables}, period_s, patience)
     if series:
         announce(len(series))
@@ -155,27 +159,22 @@ def user_errors(target: Target, window: Window) -> float | None:
 
 def _names(target: Target, patience: Patience) -> list[str]:
     """Names of all tables, page by page."""
-    client, names, after = target.factory("dynamodb"), list[str](), dict[str, str]()
-
-    def pages() -> Iterator[Mapping[str, Any]]:
-        while True:
-            page = patience.call("ListTables", lambda: client.list_tables(**after))
-            yield page
-            if not page.get("LastEvaluatedTableName"):
-                return
-            after["ExclusiveStartTableName"] = page["LastEvaluatedTableName"]
-
+    client, names, after = target.factory("dynamodb"), dict[str, None](), dict[str, str]()
     try:
-        for page in pages():
-            names += page["TableNames"]
+        while True:
+            page = patience.call("ListTables", partial(client.list_tables, **after))
+            names |= dict.fromkeys(page["TableNames"])
+            if not page.get("LastEvaluatedTableName"):
+                break
+            after = {"ExclusiveStartTableName": page["LastEvaluatedTableName"]}
     except (BotoCoreError, ClientError) as error:
         if not names:
             raise ValueError(
                 f"the tables of {target.region} cannot be listed: {masked(str(error))}. "
                 "Allow dynamodb:ListTables, or name a table: keyheat diagnose TABLE"
             ) from error
-        patience.failed[f"not listed: {masked(str(error))}"].append(f"the tables after {names[-1]}")
-    return list(dict.fromkeys(names))
+        patience.failed[f"not listed: {masked(str(error))}"].append(f"the tables after {[*names][-1]}")
+    return list(names)
 
 
 def _describe_tables(target: Target, names: Sequence[str], patience: Patience) -> list[SurveyedTable]:
@@ -208,14 +207,6 @@ def _period_s(window: Window, now: datetime) -> int:
     return max(kept_s, 300 if window.end - window.start <= FINE else 3_600)
 
 
-def _keys(indexes: Sequence[str], period_s: int) -> Iterator[SeriesKey]:
-    for index in (None, *indexes):
-        for direction in Direction:
-            yield SeriesKey(
-                metric=metrics.throttle_events(direction), statistic="Sum", period_s=period_s, index=index
-            )
-
-
 def _list_series(
     target: Target, tables: Container[str], period_s: int, patience: Patience
 ) -> list[tuple[str, SeriesKey]]:
@@ -224,27 +215,23 @@ def _list_series(
     Most tables have neither: listing them takes two calls, requesting them one per operation and
     table.
     """
-    client = target.factory("cloudwatch")
+    paginator = target.factory("cloudwatch").get_paginator("list_metrics")
     of_stream = [{"Name": "Operation", "Value": metrics.GET_RECORDS}]
-    series = []
+    series = dict[tuple[str, SeriesKey], None]()
     for metric, dimensions in ((metrics.SYSTEM_ERRORS, []), (metrics.THROTTLED_REQUESTS, of_stream)):
-        request = {"Namespace": metrics.NAMESPACE, "MetricName": metric, "Dimensions": dimensions}
+        pages = paginator.paginate(Namespace=metrics.NAMESPACE, MetricName=metric, Dimensions=dimensions)
         try:
-            pages = patience.call("ListMetrics", partial(_list_metrics, client, request))
+            listed = patience.call("ListMetrics", pages.build_full_result)["Metrics"]
         except (BotoCoreError, ClientError) as error:
             patience.failed[f"not looked for: {_code(error)}"].append(metric)
             continue
-        for listed in (listed for page in pages for listed in page["Metrics"]):
-            named = {dimension["Name"]: dimension["Value"] for dimension in listed["Dimensions"]}
+        for each in listed:
+            named = {dimension["Name"]: dimension["Value"] for dimension in each["Dimensions"]}
             operation = named.get("Operation")
             if len(named) == 2 and named.get("TableName") in tables and operation in LOOKED_AT:
                 key = SeriesKey(metric=metric, statistic="Sum", period_s=period_s, operation=operation)
-                series.append((named["TableName"], key))
-    return list(dict.fromkeys(series))
-
-
-def _list_metrics(client: Any, request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return list(client.get_paginator("list_metrics").paginate(**request))
+                series[named["TableName"], key] = None
+    return list(series)
 
 
 def _pages(client: Any, queries: Sequence[Any], start: datetime, end: datetime) -> list[Mapping[str, Any]]:
