@@ -16,9 +16,9 @@ from keyheat.numbers import (
     some,
     whole,
 )
-from keyheat.plan.charges import monthly
-from keyheat.plan.hot_key import hot_key_of
+from keyheat.plan.bill import monthly
 from keyheat.plan.prices import Prices
+from keyheat.plan.quotas import hot_key_of
 from keyheat.runfiles import REPORT, SIMULATED
 from keyheat.scenario.scenario import SCENARIOS
 from keyheat.show.answer import Answer, Fact, Table, Tone

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from keyheat.load.guard.options import Guards, InputError
 from keyheat.load.record.attempt import ConsumedUnits
-from keyheat.plan.charges import AROUND_S, Tariff
+from keyheat.plan.bill import AROUND_S, Tariff
 from keyheat.runs.manifest import STOP_AMOUNTS, Rule, Stop
 from keyheat.scenario.spec.part import BudgetSpec
 

@@ -23,7 +23,7 @@ from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS, THROTTLED, Counts, no_counts, percentile_of
 from keyheat.load.run.plan import LoadPlan
-from keyheat.plan.charges import Tariff
+from keyheat.plan.bill import Tariff
 from keyheat.plan.prices import load_prices
 from keyheat.runs.manifest import Rule, Stop
 from keyheat.scenario.spec.part import AbortSpec

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from keyheat.load.guard.budget import Caps, Spending, budget_of, over_budget
 from keyheat.load.guard.options import Guards, InputError
 from keyheat.load.record.attempt import ConsumedUnits
-from keyheat.plan.bill import Bill
-from keyheat.plan.charges import Line, Tariff
+from keyheat.plan.bill import Bill, Line, Tariff
 from keyheat.plan.prices import load_prices
 from keyheat.runs.manifest import Rule, Stop
 from keyheat.scenario.spec.part import BudgetSpec
