@@ -206,14 +206,9 @@ def _survey(how: How) -> int:
 
     regions, missing = _regions(how)
     window, surveyed = how.window_until(regions[0].now), []
-
-    def wait(pause_s: float) -> None:
-        bars.print(f"AWS throttles the survey's calls: it waits {pause_s:g} s")
-        time.sleep(pause_s)
-
     for target in regions:
         with working(f"surveying {target.region}", bars):
-            tables = survey(target, window, sleep=wait, announce=announced(target, how.priced.billing))
+            tables = survey(target, window, announce=announced(target, how.priced.billing))
         surveyed.append((target, tables))
     if not any(tables.tables for _target, tables in surveyed):
         names = ", ".join(target.region for target in regions)

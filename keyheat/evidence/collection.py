@@ -16,7 +16,6 @@ from keyheat.evidence.clients import ClientFactory, boto3_clients, is_local
 from keyheat.evidence.cloudwatch import (
     Clock,
     Fetch,
-    MetricRequest,
     MetricSource,
     Progress,
     Sleep,
@@ -320,16 +319,9 @@ def most_requested(indexes: Sequence[str], window: Window, now: datetime) -> int
 
 def fetch_earlier(factory: ClientFactory, request: EarlierRequest) -> Iterator[tuple[str, Evidence]]:
     """Fetch evidence of each earlier window; failures are in its `missing`."""
+    table = TableFacts(name=request.table.name, indexes=request.table.indexes)
     for name, window in request.windows:
         first, _kept_s = metrics.request_start(window.start, request.now)
-        query = MetricRequest(request.table.name, request.keys(window), first, window)
-        answer = fetch(factory, query)
-        yield (
-            name,
-            Evidence(
-                table=TableFacts(name=request.table.name, indexes=request.table.indexes),
-                window=window,
-                series=series_of(answer.points, window),
-                missing=answer.problems,
-            ),
-        )
+        answer = fetch(factory, table.name, request.keys(window), first, window.end)
+        series = series_of(answer.points, window)
+        yield name, Evidence(table=table, window=window, series=series, missing=answer.problems)

@@ -203,7 +203,8 @@ def _fetch(
                 if values := dict(zip(moments, result["Values"], strict=True)):
                     points.setdefault(keys[int(result["Id"][1:])], {}).update(values)
     except (BotoCoreError, ClientError) as error:
-        raise NotTaken(f"CloudWatch: {error}. --from-metrics needs cloudwatch:GetMetricData") from error
+        needs = ". --from-metrics needs cloudwatch:GetMetricData" if isinstance(error, ClientError) else ""
+        raise NotTaken(f"CloudWatch: {error}{needs}") from error
     return Counts(points)
 
 
