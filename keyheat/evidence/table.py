@@ -56,25 +56,27 @@ def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Descr
     try:
         client = factory("dynamodb")
         if given.billing_mode is None:
-            facts, missing, answer, exists = _call_describe(client, given, window)
+            answer = client.describe_table(TableName=given.name)["Table"]
+            facts, missing = facts_during(answer, window, given)
     except NoRegionError as error:
         raise ValueError(NO_REGION) from error
     except BotoCoreError as error:
         return Described(given, None, (f"facts about the table: {error}",), reached=False)
+    except ClientError as error:
+        missing, exists = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
+        if not exists:
+            missing.append(tables_like(client, given.name))
+        if not given.indexes:
+            missing.append("its indexes: none was named with --index, so none was queried")
     try:
         limits = client.describe_limits()
     except (BotoCoreError, ClientError) as error:
         problems, reached = (*missing, f"the account's quotas: {error}"), failure_of(error) != "failed"
         return Described(facts, None, problems, reached=reached, answer=answer, exists=exists)
-    quotas, scale = quotas_of(limits).table, _scale_in(limits)
+    quotas, headers = quotas_of(limits).table, limits.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     account = AccountFacts(table_read=quotas.read, table_write=quotas.write)
+    scale = float(headers.get(SCALE.lower(), 1.0))
     return Described(facts, account, tuple(missing), answer=answer, exists=exists, scale=scale)
-
-
-def _scale_in(answer: Fields) -> float:
-    """Read the scale that a local endpoint of ours says in a header; 1 of every other service."""
-    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
-    return float(headers.get(SCALE.lower(), 1.0))
 
 
 def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[TableFacts, list[str]]:
@@ -120,22 +122,6 @@ def with_indexes(table: TableFacts, names: Iterable[str]) -> TableFacts:
     there = {index.name for index in table.indexes}
     new = tuple(IndexFacts(name=name) for name in dict.fromkeys(names) if name not in there)
     return table.model_copy(update={"indexes": (*table.indexes, *new)}) if new else table
-
-
-def _call_describe(
-    client: Any, given: TableFacts, window: Window
-) -> tuple[TableFacts, list[str], Fields | None, bool]:
-    """Facts, missing facts, the response, and whether the table exists."""
-    try:
-        answer = client.describe_table(TableName=given.name)["Table"]
-        return *facts_during(answer, window, given), answer, True
-    except ClientError as error:
-        missing, exists = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
-    if not exists:
-        missing.append(tables_like(client, given.name))
-    if not given.indexes:
-        missing.append("its indexes: none was named with --index, so none was queried")
-    return given, missing, None, exists
 
 
 def tables_like(client: Any, name: str) -> str:

@@ -113,20 +113,7 @@ def schedule_files(kind: str, suite: Path, repository: Path) -> dict[Path, str]:
 
     Raises `ValueError` for a path that they cannot express.
     """
-    schedule = SCHEDULES[kind]
-    seen = _suite_path(suite, schedule, repository)
-    folder = shipped("deploy") / "schedules"
-    files: dict[Path, str] = {}
-    for name in schedule.files:
-        path = repository / WORKFLOW if kind == "github" else suite.parent / FOLDER / name
-        text = (folder / name).read_text(encoding="utf-8")
-        files[path] = VARIABLE.sub(lambda match: match[1] + seen, text, count=1)
-    return files
-
-
-def _suite_path(suite: Path, schedule: Schedule, repository: Path) -> str:
-    """The suite's path as the schedule sees it."""
-    whole = suite.resolve()
+    schedule, whole = SCHEDULES[kind], suite.resolve()
     starts = {"machine": Path(whole.anchor), "repository": repository, "image": whole.parent}
     start = starts[schedule.seen_from]
     if not whole.is_relative_to(start):
@@ -134,4 +121,9 @@ def _suite_path(suite: Path, schedule: Schedule, repository: Path) -> str:
     seen = (whole if schedule.seen_from == "machine" else whole.relative_to(start)).as_posix()
     if not PLAIN.fullmatch(seen):
         raise ValueError(f"{seen} has special characters for a schedule; rename it")
-    return seen
+    files: dict[Path, str] = {}
+    for name in schedule.files:
+        path = repository / WORKFLOW if kind == "github" else suite.parent / FOLDER / name
+        text = (shipped("deploy") / "schedules" / name).read_text(encoding="utf-8")
+        files[path] = VARIABLE.sub(lambda match: match[1] + seen, text, count=1)
+    return files

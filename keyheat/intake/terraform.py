@@ -73,7 +73,7 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
     others = [
         f"{address}: the plan deletes this table"
         for address, (actions, _open) in changes.items()
-        if actions == ["delete"] and address.rpartition(".")[0].endswith(TABLE)
+        if actions == ["delete"] and f"{TABLE}." in address
     ]
     others += [
         f"{each.address}: {each.kind} is skipped"

@@ -135,8 +135,7 @@ def over_quota(scenario: Scenario, quotas: Quotas) -> tuple[str, ...]:
         for subject, requested, owner in _requests(capacities_of(scenario))
         for direction in WRITES_FIRST
         if (quota := (quotas.account if owner == ACCOUNT else quotas.table).of(direction)) is not None
-        and (units := requested.of(direction)) is not None
-        and units > quota
+        and (units := requested.of(direction) or 0.0) > quota
     )
 
 
