@@ -240,7 +240,9 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
     scaled_s, scaled_days = period_s * evidence.scale, days * evidence.scale
     all_tasks = _tasks(counts, counts, moment, scaled_s, scaled_days, indexes) if accepted else ()
     tasks = tuple(task for task in all_tasks if task.per_s)
-    not_sent = _not_sent({name: counts.at(moment, counts.of(name)) / scaled_s for name in NOT_SENT})
+    notes = ["no operation was counted; each request is assumed to take one unit"]
+    if tasks:
+        notes = _not_sent({name: counts.at(moment, counts.of(name)) / scaled_s for name in NOT_SENT})
     return MeasuredTraffic(
         days=days,
         peak_at=moment,
@@ -250,9 +252,7 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
         units_per_read=_units_per_request(counts, Direction.READ, [moment], indexes) if tasks else 1.0,
         throttled=bool(counts.at(moment, throttles)),
         incident=True,
-        notes=tuple(not_sent)
-        if tasks
-        else ("no operation was counted; each request is assumed to take one unit",),
+        notes=tuple(notes),
         period_s=period_s,
     )
 
@@ -329,14 +329,12 @@ def _units_per_request(
 
     None without single requests, or if there were others, whose items are not counted.
     """
-    single, several, units = (
-        sum(counts.at(at, keys) for at in periods)
-        for keys in (
-            _accepted_of(SINGLE[side]),
-            _accepted_of(SEVERAL[side]),
-            _of_resources(consumed(side), indexes),
-        )
-    )
+
+    def total(keys: Sequence[Key]) -> float:
+        return sum(counts.at(at, keys) for at in periods)
+
+    single, several = total(_accepted_of(SINGLE[side])), total(_accepted_of(SEVERAL[side]))
+    units = total(_of_resources(consumed(side), indexes))
     return None if several or not single or not units else units / single
 
 
