@@ -13,7 +13,7 @@ from keyheat.cli.answers import give
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import Account, a_folder, a_path, in_json, typed_options
 from keyheat.flags import option, options_of, takes, values_of
-from keyheat.intake.schedules import SCHEDULES
+from keyheat.intake.suite import SCHEDULES
 from keyheat.masking import short_path
 from keyheat.numbers import some
 from keyheat.show.answer import Answer
@@ -156,7 +156,7 @@ def _write(
     next verb refuses.
     """
     from keyheat.bounds import parsed_toml
-    from keyheat.intake.locustfile import locustfile_text
+    from keyheat.intake.loadtests import locustfile_text
     from keyheat.intake.scenario import scenario_text, with_locustfile
     from keyheat.plan.plan import differences_of_replay
     from keyheat.runfiles import write_text
@@ -208,8 +208,8 @@ def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
 
 def _live(table: str, account: Account) -> "Source":
     """A live table with its scaling. Raises `ValueError`."""
-    from keyheat.evidence.target import connect
-    from keyheat.intake.scaling_of_aws import SERVICE, with_auto_scaling
+    from keyheat.evidence.table import connect
+    from keyheat.intake.scaling import SERVICE, auto_scaling_of
     from keyheat.intake.sources import source_of
     from keyheat.intake.tables import NotTaken
 
@@ -222,8 +222,9 @@ def _live(table: str, account: Account) -> "Source":
         raise NotTaken("; ".join((*source.notes, *source.others)))
     if account.endpoint_url is not None:
         return source
-    scaled = with_auto_scaling(source.tables[0], partial(target.factory, SERVICE))
-    return replace(source, tables=(scaled,))
+    indexes = [index["IndexName"] for index in description.get("GlobalSecondaryIndexes") or ()]
+    scaling = auto_scaling_of(partial(target.factory, SERVICE), table, indexes)
+    return replace(source, tables=(source.tables[0].with_auto_scaling(scaling),))
 
 
 def _answer(

@@ -4,8 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keyheat.bounds import parsed_toml
-from keyheat.intake.schedules import repository_of, schedule_files
-from keyheat.intake.suite import scenarios_among, states_format, suite_text
+from keyheat.intake.suite import (
+    repository_of,
+    scenarios_among,
+    schedule_files,
+    states_format,
+    suite_text,
+)
 from keyheat.masking import short_path
 from keyheat.regression.suite import Suite, SuiteError, load_suite, suite_from_dict
 from keyheat.runfiles import write_text

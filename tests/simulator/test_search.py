@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keyheat.model.resources import Cause
-from keyheat.plan.charges import monthly
+from keyheat.plan.bill import monthly
 from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.outcome import LimitHit, SimulationOutcome
