@@ -24,6 +24,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from keyheat.bounds import NotAccepted, parsed_toml, text_of
 from keyheat.runfiles import FileProblem
+from keyheat.words import TOGETHER
 
 MOST_SHOWN: Final = 20
 LONGEST_INPUT: Final = 80
@@ -39,7 +40,6 @@ KINDS: Final = {
 NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})
 ROWS_AT_ONCE: Final = 1_000
 TOO_FEW: Final = "too_short"  # pydantic's type, also of a list whose items are all wrong
-TOGETHER: Final = "together"  # type of an error of several fields; their values are not shown
 MORE: Final = "and_more"  # type of an error that represents `count` others
 
 Model = TypeVar("Model", bound=BaseModel)

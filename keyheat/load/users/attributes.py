@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
-from keyheat.scenario.spec.attributes import AttributeSpec
+from keyheat.scenario.spec.keys import AttributeSpec
 
 Part = tuple[bytes, int]
 """An attribute as it stands in the JSON of an item, and its bytes."""

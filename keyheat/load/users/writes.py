@@ -15,7 +15,7 @@ from keyheat.load.users.collections import Item
 from keyheat.load.users.items import text_of
 from keyheat.load.users.ledger import Identity, Ledger
 from keyheat.load.users.outcomes import consumed
-from keyheat.scenario.spec.attributes import combined
+from keyheat.scenario.spec.keys import combined
 from keyheat.scenario.spec.tables import TableSpec
 
 if TYPE_CHECKING:

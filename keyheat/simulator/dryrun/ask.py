@@ -22,7 +22,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from keyheat.scenario.scenario import Scenario, ScenarioError
-from keyheat.scenario.spec.attributes import NOT_DESCRIBED
+from keyheat.scenario.spec.keys import NOT_DESCRIBED
 from keyheat.simulator.dryrun.requests import DryRun, LoadTest, with_combinations
 from keyheat.simulator.dryrun.stated import stated_loadtest
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from keyheat.scenario.keys import shard_keys
-from keyheat.scenario.spec.attributes import AttributeSpec, combined
+from keyheat.scenario.spec.keys import AttributeSpec, combined
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 
 if TYPE_CHECKING:
