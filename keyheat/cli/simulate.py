@@ -175,7 +175,7 @@ def simulated(
     from keyheat.show.progress import PHASES, Simulating
     from keyheat.show.report import write_report
     from keyheat.simulator.alterations import spread_traffic
-    from keyheat.simulator.dryrun.ask import assumptions_of
+    from keyheat.simulator.dryrun import assumptions_of
     from keyheat.simulator.folder import under_way, write_run
     from keyheat.simulator.simulate import simulate
 

@@ -212,7 +212,7 @@ def _retries(scenario: "Scenario", path: Path, options: SearchOptions, *, drawn:
     """Simulate the same demand under each retry policy, request by request."""
     from keyheat.show.progress import Simulating
     from keyheat.show.retries import retries_answer
-    from keyheat.simulator.dryrun.ask import assumptions_of
+    from keyheat.simulator.dryrun import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
 
     client = scenario.client
@@ -227,7 +227,7 @@ def _retries(scenario: "Scenario", path: Path, options: SearchOptions, *, drawn:
 def _answer(searches: "list[Search]", options: SearchOptions, path: Path) -> "tuple[Answer, int]":
     """The answer over all searches, and the exit code."""
     from keyheat.show.whatif import Found, exit_code_of, search_answer, together
-    from keyheat.simulator.dryrun.ask import assumptions_of
+    from keyheat.simulator.dryrun import assumptions_of
 
     listed = price_list(options.priced.prices)
     results = [

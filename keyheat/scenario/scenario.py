@@ -14,7 +14,16 @@ from pydantic import Field, PrivateAttr, ValidationError
 
 from keyheat.bounds import NotAccepted, parsed_json, parsed_toml, text_of
 from keyheat.masking import short_path
-from keyheat.scenario.mistakes import located, marked
+from keyheat.scenario.mistakes import (
+    broken_attributes,
+    broken_companions,
+    broken_replay,
+    broken_sharding,
+    broken_tasks,
+    broken_timeline,
+    located,
+    marked,
+)
 from keyheat.scenario.spec.keys import NOT_DESCRIBED, AttributeSpec, KeysSpec, ShardingSpec
 from keyheat.scenario.spec.part import (
     FILE,
@@ -27,14 +36,6 @@ from keyheat.scenario.spec.part import (
     Name,
     ScenarioPart,
     Share,
-)
-from keyheat.scenario.spec.rules import (
-    broken_attributes,
-    broken_companions,
-    broken_replay,
-    broken_sharding,
-    broken_tasks,
-    broken_timeline,
 )
 from keyheat.scenario.spec.tables import (
     MOST_KEY_ATTRIBUTES,

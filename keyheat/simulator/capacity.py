@@ -28,7 +28,6 @@ from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import CapacityHistory, IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import AUTO_SCALING, PAIRS, TIMELINE, TimelineEvent, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import (
     CapacityPair,
@@ -38,7 +37,7 @@ from keyheat.scenario.spec.tables import (
     TableSpec,
     requests_of,
 )
-from keyheat.simulator.updates import Updating
+from keyheat.simulator.updates import AUTO_SCALING, PAIRS, TIMELINE, TimelineEvent, Updating, only_warms
 from keyheat.words import Capacity, Direction
 
 

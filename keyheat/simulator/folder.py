@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -34,6 +34,10 @@ from keyheat.simulator.flow import KeyHistory, hottest
 from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation
 from keyheat.words import WRITES_FIRST, Direction
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+US_PER_S: Final = 1_000_000
 NO_GENERATOR: Final = "simulated on a virtual clock: no generator that could have been the limit"
 
 
@@ -49,8 +53,6 @@ def write_run(
 
     The same simulation gives the same files, bit by bit. `notes`: what of the load was not simulated.
     """
-    from keyheat.simulator.rows import partition_rows, seconds_table, throttles_table  # they need pyarrow
-
     files = RunFiles(
         seconds=seconds_table(simulation),
         throttles=throttles_table(simulation),
@@ -196,3 +198,33 @@ def under_way(
         if not whole[0]:
             run.forget()
         raise
+
+
+def seconds_table(simulation: Simulation) -> "pa.Table":
+    """The rows as they stand in `seconds.parquet`: every simulated attempt meets the table."""
+    from keyheat.runs.parquet import SECONDS_SCHEMA  # pyarrow, which no check needs
+
+    names = SECONDS_SCHEMA.names
+    return SECONDS_SCHEMA.empty_table().from_pylist(
+        [dict(zip(names, (*row, 0), strict=True)) for row in simulation.client.seconds], SECONDS_SCHEMA
+    )
+
+
+def throttles_table(simulation: Simulation) -> "pa.Table":
+    """The rows as they stand in `throttles.parquet`, each for the attempts of one second that are alike."""
+    from keyheat.runs.parquet import THROTTLES_SCHEMA
+
+    names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
+    rows = [
+        dict(zip(names, (second * US_PER_S, *row), strict=True))
+        for second, *row in simulation.client.throttles
+    ]
+    return THROTTLES_SCHEMA.empty_table().from_pylist(rows, THROTTLES_SCHEMA)
+
+
+def partition_rows(simulation: Simulation) -> "pa.Table":
+    """What each partition of the scenario's own table served and refused."""
+    from keyheat.runs.partitions import partitions_table
+
+    record = simulation.model.partition_record()
+    return partitions_table(record, simulation.started_s, simulation.ended_s)

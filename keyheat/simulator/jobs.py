@@ -34,7 +34,7 @@ def find_scenario(name_or_path: str, settings: Sequence[str] = ()) -> tuple[Scen
     scenario = overridden(load_scenario(path), settings, str(path))
     try:
         if not scenario.is_shipped(scenario.locustfile(path.parent)):
-            from keyheat.simulator.dryrun.ask import check_file
+            from keyheat.simulator.dryrun import check_file
 
             check_file(scenario, path.parent)
     except FileNotFoundError as error:

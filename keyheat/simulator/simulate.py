@@ -14,7 +14,6 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal
 from keyheat.model.retries import RetryPolicy
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import TimelineEvent
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
@@ -22,6 +21,7 @@ from keyheat.simulator.flow import Flow, FlowAnswer, KeyHistory, Traffic
 from keyheat.simulator.requests import RetryTally
 from keyheat.simulator.second import SimulatedTables
 from keyheat.simulator.traffic import traffic_of
+from keyheat.simulator.updates import TimelineEvent
 from keyheat.words import Direction
 
 ROWS_OF_KEYS = 5

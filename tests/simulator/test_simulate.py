@@ -9,9 +9,9 @@ from keyheat.scenario.keys import HotKeys, Uniform, digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, Traffic
+from keyheat.simulator.folder import seconds_table
 from keyheat.simulator.masses import even_masses, masses_of
 from keyheat.simulator.outcome import outcome_of
-from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation, simulate
 from keyheat.words import Capacity
 from tests.make import a_scenario

@@ -13,7 +13,7 @@ from keyheat.load.users.items import text_of
 from keyheat.model import limits
 from keyheat.model.units import item_bytes
 from keyheat.scenario.spec.tables import TableSpec
-from keyheat.simulator.dryrun.requests import What
+from keyheat.simulator.loadtest import What
 
 SHOWN: Final = 3  # items in an answer, at most
 LONGEST: Final = 200  # characters of a value that is kept

@@ -16,7 +16,7 @@ from keyheat.scenario.keys import (
     DateKey,
     HotKeys,
     KeyPattern,
-    Sequence,
+    Sequential,
     Uniform,
     Weighted,
     Zipf,
@@ -105,7 +105,7 @@ class KeysSpec(ScenarioPart):
                 first_day = self.first_day or FIRST_DAY
                 return DateKey(stated(self.day_s), first_day, self.rounded_to or "day", self.prefix)
             case "sequential":
-                return Sequence.of_worker(worker, prefix)
+                return Sequential.of_worker(worker, prefix)
             case "values":
                 values = stated(self.values)
                 return Weighted(tuple(values), tuple(values.values()))

@@ -12,18 +12,7 @@ from typing import Any, Final
 
 from keyheat.model import limits
 from keyheat.scenario.sizes import ItemSize, UniformSize
-from keyheat.simulator.dryrun.requests import (
-    PATTERN,
-    KeyLaw,
-    LoadTest,
-    Prefix,
-    RequestKind,
-    Task,
-    UserClass,
-)
-from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
-from keyheat.simulator.masses import Masses, Within
-from keyheat.simulator.traffic.cost import (
+from keyheat.simulator.cost import (
     ENTRY_BYTES,
     QueryCost,
     entries,
@@ -38,8 +27,18 @@ from keyheat.simulator.traffic.cost import (
     replacing_units,
     write_sizes,
 )
-from keyheat.simulator.traffic.setting import TrafficSetting, cached
-from keyheat.simulator.traffic.written import Written
+from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
+from keyheat.simulator.loadtest import (
+    PATTERN,
+    KeyLaw,
+    LoadTest,
+    Prefix,
+    RequestKind,
+    Task,
+    UserClass,
+)
+from keyheat.simulator.masses import Masses, Within
+from keyheat.simulator.setting import TrafficSetting, Written, cached
 from keyheat.words import Direction
 
 READS: Final = ("get", "query")
