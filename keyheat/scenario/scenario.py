@@ -42,7 +42,6 @@ from keyheat.scenario.spec.tables import (
     ChangeSpec,
     TableSpec,
     named_twice,
-    with_key_lists,
 )
 from keyheat.scenario.spec.tasks import MIXED, ClientSpec, LoadSpec, TaskSpec, with_total_rate
 from keyheat.shipped import shipped
@@ -283,7 +282,7 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
 def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     """A scenario from parsed TOML or JSON, as `run.json` keeps it. Raises `ScenarioError`."""
     try:
-        return Scenario.model_validate(with_total_rate(with_key_lists(raw)))
+        return Scenario.model_validate(with_total_rate(raw))
     except ValidationError as error:
         raise ScenarioError(source, mistakes(error, IN_WORDS, Scenario)) from error
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import Field, model_validator
 
 from keyheat.model import limits
 from keyheat.scenario.spec.part import (
@@ -110,6 +109,18 @@ class IndexSpec(ScenarioPart):
     warm: CapacityPair | None = None
     auto_scaling: AutoScalingSpec | None = Field(None, description="of this index; simulated runs only")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _split_keys(cls, raw: Any) -> Any:
+        """Split keys of several attributes, `partition_key = ["a", "b"]`, into their fields."""
+        if not isinstance(raw, Mapping):
+            return raw
+        fields = dict(raw)
+        for name in ("partition_key", "sort_key"):
+            if isinstance(names := fields.get(name), list | tuple) and names:
+                fields |= {name: names[0], f"more_{name}s": names[1:]}
+        return fields
+
     def broken(self) -> Iterator[Mistake]:
         if self.include and self.projection != "INCLUDE":
             yield 'only projection = "INCLUDE" names attributes', "include"
@@ -151,43 +162,16 @@ MOST_KEY_ATTRIBUTES: Final = 4
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html"""
 
 
-def with_key_lists(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A scenario; keys of several attributes (`partition_key = ["a", "b"]`) are split into their fields."""
-    table = raw.get("table")
-    indexes = table.get("indexes") if isinstance(table, Mapping) else None
-    if not isinstance(table, Mapping) or not isinstance(indexes, list | tuple):
-        return raw
-    split = [_split(index) if isinstance(index, Mapping) else index for index in indexes]
-    return {**raw, "table": {**table, "indexes": split}}
-
-
-def _split(index: Mapping[str, Any]) -> dict[str, Any]:
-    fields = dict(index)
-    for field in ("partition_key", "sort_key"):
-        names = fields.get(field)
-        if isinstance(names, list | tuple) and names:
-            fields |= {field: names[0], f"more_{field}s": list(names[1:])}
-    return fields
-
-
-def _single(name: Any) -> Any:
-    if isinstance(name, list | tuple):
-        message = "a table's own key has one attribute of each kind, that of a global index up to four"
-        raise PydanticCustomError("several", message)
-    return name
-
-
-OwnKey = Annotated[AttributeName, BeforeValidator(_single)]
-
-
 class TableSpec(ScenarioPart):
     """The table to create, in DynamoDB's own terms."""
 
     name: TableName
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] = "PROVISIONED"
-    partition_key: OwnKey = "pk"
+    partition_key: AttributeName = "pk"
     partition_key_type: KeyType = Field("S", description="S: a string, N: a number, B: binary")
-    sort_key: OwnKey | None = Field(None, description="absent: items are found by the partition key alone")
+    sort_key: AttributeName | None = Field(
+        None, description="absent: items are found by the partition key alone"
+    )
     sort_key_type: KeyType = "S"
     provisioned: CapacityPair | None = Field(None, description="units per second; provisioned mode only")
     max_on_demand: CapacityPair | None = Field(None, description="self-imposed ceiling; on-demand mode only")
