@@ -44,12 +44,12 @@ from keyheat.words import Direction
 READS: Final = ("get", "query")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TaskFlows:
     """What one execution of a task sends in this second, in the mean."""
 
     flows: Sequence[Flow]
-    weight: float = 1.0  # the share of the executions
+    weight: float  # the share of the executions
     spared: float = 0.0  # requests that a cache answers
 
     @property
@@ -81,7 +81,9 @@ class UserTasks:
             self._touched = Written(self._setting.keys)
         tasks = [task for each in self._sampled.tasks if (task := self._task(each)).flows]
         whole = fsum(task.weight for task in tasks)
-        return [replace(task, weight=task.weight / whole) for task in tasks if whole]
+        for task in tasks:
+            task.weight /= whole or 1.0
+        return tasks
 
     def _task(self, task: Task) -> TaskFlows:
         kinds = [kind for each in task.kinds if (kind := self._now(each)).times > 0]
