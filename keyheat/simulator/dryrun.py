@@ -180,7 +180,7 @@ class _Process:
 
     def _last_words(self) -> str:
         code = self.child.wait()
-        if code == -signal.SIGPROF:
+        if sys.platform != "win32" and code == -signal.SIGPROF:
             return f"its dry run did not end within {MOST_CPU_S:.0f} s of CPU time"
         self.stderr.seek(0)
         words = self.stderr.read().strip().splitlines()[-1:]

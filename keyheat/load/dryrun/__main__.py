@@ -26,6 +26,12 @@ def refuse_network(event: str, _args: tuple[Any, ...]) -> None:
         raise PermissionError("a dry run has no network: only what a TableUser sends is seen")
 
 
+def bound_cpu(most_s: float) -> None:
+    """Have a signal end this process after this much CPU time; 0: never. Windows has no such signal."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_PROF, most_s)
+
+
 def main() -> None:
     """Answer until the parent closes the pipe; end where a job takes too long, whatever it does."""
     answers = os.fdopen(os.dup(1), "wb")
@@ -38,7 +44,7 @@ def main() -> None:
 
     for line in lines:
         faulthandler.dump_traceback_later(MOST_WAIT_S, exit=True)
-        signal.setitimer(signal.ITIMER_PROF, most_cpu_s)  # its signal ends the process
+        bound_cpu(most_cpu_s)
         path, raw, folder = orjson.loads(line)
         scenario = with_combinations(scenario_from_dict(raw, "the scenario"))
         try:
@@ -50,7 +56,7 @@ def main() -> None:
             users.send_alone()
             result = users.dry_run(Path(path), scenario, Path(folder))
         faulthandler.cancel_dump_traceback_later()
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        bound_cpu(0.0)
         answers.write(ADAPTER.dump_json(result) + b"\n")
         answers.flush()
 
