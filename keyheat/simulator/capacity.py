@@ -198,7 +198,9 @@ class CapacityTimeline:
         minute = scaler.newly_seen(now_s)
         if minute is None or not self._updating.idle or model.capacity.on_demand:
             return
-        provisioned = _provisioned(model, scaler)
+        pair = model.capacity.parts[scaler.index].provisioned
+        provisioned = None if pair is None else pair.of(scaler.side)
+        assert provisioned is not None, "a provisioned table has both"
         minutes = self._minutes(model, scaler, minute)
         target = scaler.look(minutes, provisioned, now_s)
         if target is not None:
@@ -242,11 +244,3 @@ def _scalers(scenario: Scenario, behaviour: Behaviour, rng: Random) -> tuple[Sca
         if scaling is not None
         for side, spec in scaling.sides().items()
     )
-
-
-def _provisioned(model: TableModel, scaler: Scaler) -> float:
-    """What the scaler's resource has now, units per second."""
-    pair = model.capacity.parts[scaler.index].provisioned
-    units = pair.of(scaler.side) if pair is not None else None
-    assert units is not None, "a provisioned table has both"
-    return units

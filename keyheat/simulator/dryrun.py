@@ -127,14 +127,13 @@ def _sent_by(scenario: Scenario) -> dict[str, Any]:
 
     The values of attributes are drawn later; the capacity of a table does not matter.
     """
-    raw = scenario.model_dump(mode="json", exclude=set(NO_MATTER))
+    owner: dict[str, Any] = dict.fromkeys(CAPACITY, True)
+    table = owner | {"indexes": {"__all__": owner}}
+    raw = scenario.model_dump(mode="json", exclude=dict.fromkeys(NO_MATTER, True) | {"table": table})
     raw |= {"name": "dry-run", "question": "What does it send?", "seed": 1}
     for name, spec in raw["attributes"].items():
         laws = {law: spec[law] for law in ("timestamp", "copy_of") if spec[law]}
         raw["attributes"][name] = laws or {"count": 1}
-    for owner in (raw["table"], *raw["table"]["indexes"]):
-        for field_name in CAPACITY:
-            owner.pop(field_name, None)
     raw["table"]["billing_mode"] = "PAY_PER_REQUEST"
     return raw
 
