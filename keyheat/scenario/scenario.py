@@ -45,7 +45,7 @@ from keyheat.scenario.spec.tables import (
 )
 from keyheat.scenario.spec.tasks import MIXED, ClientSpec, LoadSpec, TaskSpec, with_total_rate
 from keyheat.shipped import shipped
-from keyheat.validation import mistakes
+from keyheat.validation import mistakes, mistakes_of_the_rest
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.scenario/1"
@@ -284,7 +284,8 @@ def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     try:
         return Scenario.model_validate(with_total_rate(raw))
     except ValidationError as error:
-        raise ScenarioError(source, mistakes(error, IN_WORDS, Scenario)) from error
+        further = mistakes_of_the_rest(Scenario, with_total_rate(raw), error, IN_WORDS)
+        raise ScenarioError(source, [*mistakes(error, IN_WORDS, Scenario), *further]) from error
 
 
 def json_schema() -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Every mistake in a scenario is said at once with its place; `golden/mistakes.txt` has what is said.
-
-What parts have to agree on is checked once each of them is right.
-"""
+"""Every mistake in a scenario is said at once with its place; `golden/mistakes.txt` has what is said."""
 
 import re
 from collections.abc import Iterator

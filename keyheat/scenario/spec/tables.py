@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from keyheat.model import limits
 from keyheat.scenario.spec.part import (
@@ -162,16 +163,24 @@ MOST_KEY_ATTRIBUTES: Final = 4
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html"""
 
 
+def _single(name: Any) -> Any:
+    if isinstance(name, list | tuple):
+        message = "a table's own key has one attribute of each kind, that of a global index up to four"
+        raise PydanticCustomError("several", message)
+    return name
+
+
+OwnKey = Annotated[AttributeName, BeforeValidator(_single)]
+
+
 class TableSpec(ScenarioPart):
     """The table to create, in DynamoDB's own terms."""
 
     name: TableName
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] = "PROVISIONED"
-    partition_key: AttributeName = "pk"
+    partition_key: OwnKey = "pk"
     partition_key_type: KeyType = Field("S", description="S: a string, N: a number, B: binary")
-    sort_key: AttributeName | None = Field(
-        None, description="absent: items are found by the partition key alone"
-    )
+    sort_key: OwnKey | None = Field(None, description="absent: items are found by the partition key alone")
     sort_key_type: KeyType = "S"
     provisioned: CapacityPair | None = Field(None, description="units per second; provisioned mode only")
     max_on_demand: CapacityPair | None = Field(None, description="self-imposed ceiling; on-demand mode only")
