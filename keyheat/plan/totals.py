@@ -22,8 +22,7 @@ from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.variants import lasting, without_scaling
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer
-from keyheat.simulator.masses import Masses
-from keyheat.simulator.shares import PartitionShares, TableShares
+from keyheat.simulator.masses import Masses, PartitionShares, TableShares
 from keyheat.simulator.traffic import traffic_of
 from keyheat.words import Direction
 

@@ -23,7 +23,7 @@ from keyheat.scenario.scenario import FORMAT as SCENARIO_FORMAT
 from keyheat.scenario.scenario import SCENARIOS, Scenario, ScenarioError, load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.shipped import shipped
-from keyheat.simulator.dryrun.ask import check_file
+from keyheat.simulator.dryrun import check_file
 from keyheat.validation import mistakes
 from keyheat.words import Constraint
 

@@ -32,8 +32,8 @@ from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import REGION_NAME
 from keyheat.endpoint.stream_operations import STREAMS
 from keyheat.model.resources import REASONS, Cause, parse_reason
-from keyheat.validation import TOGETHER, listed, mistakes, suggest
-from keyheat.words import Direction
+from keyheat.validation import listed, mistakes, suggest
+from keyheat.words import TOGETHER, Direction
 
 FORMAT: Final = "keyheat.faults/1"
 MOST_RULES: Final = 1_000
