@@ -1,4 +1,4 @@
-"""Pages about the endpoint itself, below `/_keyheat/`: JSON, but for metrics and snapshots.
+"""Pages about the endpoint itself, below `/_keyheat/`: JSON, except snapshots.
 
 They are guarded as DynamoDB's own API is (`Guard`). What changes something is sent as JSON, or by PUT: no
 page of another site can do either without a preflight request, which is refused here.
@@ -6,8 +6,8 @@ https://developer.mozilla.org/docs/Web/HTTP/Guides/CORS#preflighted_requests
 A table of another Region than the endpoint's own is called by its ARN.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,12 +17,7 @@ from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.http import Headers, response
 from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.service import ServiceClock
-from keyheat.metrics import PREFIX as METRIC
-from keyheat.metrics import TEXT, Labels, Metric, prometheus_text
-from keyheat.model.minutes import LaneTotals
-from keyheat.model.resources import Refusal
 from keyheat.model.table import TableModel
-from keyheat.words import Direction, label_of
 
 PREFIX: Final = b"/_keyheat/"
 MOST_RULES_BYTES: Final = 1 << 20
@@ -125,9 +120,6 @@ class Pages:
             for called in (self.regions.table_named(service, name),)
         }
 
-    def metrics(self, visit: Visit) -> bytes:
-        return response(200, prometheus_text(metrics_of(self.regions)), content_type=TEXT.encode())
-
     def faults(self, visit: Visit) -> object:
         """The rules that are set, how often each was asked and struck, and since when they are set."""
         faults = self.regions.home.faults
@@ -180,62 +172,10 @@ class Pages:
         return {"now_s": round(self.regions.home.clock(), 3), "ahead_s": self.clock.ahead_s}
 
 
-def _metric(kind: Any, name: str, says: str) -> Metric:
-    return Metric(name=f"{METRIC}_local_{name}", says=says, points=(), kind=kind)
-
-
-REQUESTS: Final = _metric("counter", "requests_total", "requests that were asked of the endpoint")
-THROTTLES: Final = _metric("counter", "throttles_total", "throttle events, by DynamoDB's reason")
-CONSUMED: Final = _metric("counter", "consumed_units_total", "capacity units that were consumed")
-CAPACITY: Final = _metric(
-    "gauge", "capacity_units_per_second", "capacity units that may be consumed, by what limits them"
-)
-METRICS: Final = (REQUESTS, THROTTLES, CONSUMED, CAPACITY)
-
-
-def metrics_of(regions: Regions) -> Iterator[Metric]:
-    """What every table admitted and refused since it was made: the numbers of the model's meters."""
-    lanes = [
-        ({"region": service.region, "table": table.name}, lane)
-        for service, table in regions.tables().values()
-        for lane in table.model.minutes.totals()
-    ]
-    requests = tuple(({"operation": name}, float(count)) for name, count in regions.requests.items())
-    yield replace(REQUESTS, points=requests)
-    yield replace(THROTTLES, points=tuple(point for pair in lanes for point in _throttles(*pair)))
-    consumed = ((_labels(table, lane.index, lane.direction), lane.consumed_units) for table, lane in lanes)
-    yield replace(CONSUMED, points=tuple(consumed))
-    yield replace(CAPACITY, points=tuple(_capacity(regions)))
-
-
-def _capacity(regions: Regions) -> Iterator[tuple[Labels, float]]:
-    for service, table in regions.tables().values():
-        named = {"region": service.region, "table": table.name}
-        for index, resource in table.model.capacity.parts.items():
-            for limit, pair in (
-                ("provisioned", resource.provisioned),
-                ("on-demand maximum", resource.max_on_demand),
-            ):
-                for direction in Direction:
-                    if pair is not None and (units := pair.of(direction)):
-                        yield {**_labels(named, index, direction), "limit": limit}, units * service.scale
-
-
-def _throttles(table: Labels, lane: LaneTotals) -> Iterator[tuple[Labels, float]]:
-    for cause, count in lane.refused.items():
-        named = {"reason": Refusal(lane.index, lane.direction, cause).reason, "constraint": cause.constraint}
-        yield {**_labels(table, lane.index, lane.direction), **named}, float(count)
-
-
-def _labels(table: Labels, index: str | None, direction: Direction) -> dict[str, str]:
-    return {**table, "resource": label_of(index), "direction": direction.value}
-
-
 Handler = Callable[[Pages, Visit], object]
 PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "health": {"GET": Pages.health},
     "requests": {"GET": Pages.requests},
-    "metrics": {"GET": Pages.metrics},
     "tables": {"GET": Pages.tables},
     "decisions": {"GET": Pages.decisions},
     "partitions": {"GET": Pages.partitions},

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import orjson
 
 from keyheat.addresses import Hosts, hostname_of
-from keyheat.endpoint.cloudwatch.api import TARGET as CLOUDWATCH
-from keyheat.endpoint.cloudwatch.api import CloudWatch
+from keyheat.endpoint.cloudwatch import TARGET as CLOUDWATCH
+from keyheat.endpoint.cloudwatch import CloudWatch
 from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.dynamodb import DynamoDB
 from keyheat.endpoint.errors import CORAL, ServiceError, internal_error

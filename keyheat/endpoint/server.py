@@ -8,7 +8,7 @@ from functools import partial
 from time import perf_counter
 
 from keyheat.addresses import Hosts
-from keyheat.endpoint.cloudwatch.api import CloudWatch
+from keyheat.endpoint.cloudwatch import CloudWatch
 from keyheat.endpoint.dynamodb import DynamoDB, operations
 from keyheat.endpoint.http import Connection, Connections
 from keyheat.endpoint.operations import CONTROL, DATA

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Final, Protocol, cast
 
-from keyheat.endpoint.cloudwatch.metrics import Metrics
 from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.errors import resource_not_found, validation_error
+from keyheat.endpoint.metrics import Metrics
 from keyheat.endpoint.options import Durations
 from keyheat.endpoint.recording import Recording
 from keyheat.endpoint.stream import MOST_BYTES, TableStream, View, label_at

@@ -1,36 +1,43 @@
-"""What CloudWatch answers, each in one page, however long it is.
+"""CloudWatch's operations in the protocol that boto3 speaks (JSON, the operation in `X-Amz-Target`).
 
+Each answers in one page, however long it is; there are no expressions.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetInsightRuleReport.html
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final
 
-from keyheat.endpoint.cloudwatch.metrics import (
-    ACCOUNT,
-    NAMESPACE,
-    MetricKey,
-    Series,
-    by_period,
-    is_statistic,
-    statistic,
-)
+import orjson
+
+from keyheat.addresses import OPEN_MINUTE
 from keyheat.endpoint.contributors import InsightRule
-from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.errors import CORAL, ServiceError
+from keyheat.endpoint.http import Headers, response
 from keyheat.endpoint.itemkeys import key_texts
+from keyheat.endpoint.metrics import ACCOUNT, NAMESPACE, MetricKey, Series, by_period, is_statistic, statistic
+from keyheat.endpoint.regions import Regions
+from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Service
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS, MINUTE_S
 
+TARGET: Final = b"GraniteServiceVersion20100801."
+CODES: Final = {"ValidationException": "ValidationError"}  # as CloudWatch calls it
+# An error's name, and the shape that it has.
+# https://smithy.io/2.0/aws/protocols/aws-query-protocol.html#aws-protocols-awsquerycompatible-trait
+SHAPES: Final = {"InvalidParameterCombination": "InvalidParameterCombinationException"}
 MAX_QUERIES: Final = 500
 ID: Final = re.compile(r"[a-z][a-zA-Z0-9_]*")
 HIGH_RESOLUTION_S: Final = (1, 5, 10, 20, 30)
 DATAPOINTS_PER_CALL: Final = 1440
 RECENT_S: Final = 3 * 3600
 LISTED_S: Final = 14 * 86_400
+
+CONTRIBUTORS: Final = 10  # in a report, unless a request says how many
 
 Answer = dict[str, Any]
 Request = Mapping[str, Any]
@@ -183,9 +190,6 @@ def _matches(key: MetricKey, filters: list[tuple[str, str | None]]) -> bool:
     return all(name in of_key and value in (None, of_key[name]) for name, value in filters)
 
 
-CONTRIBUTORS: Final = 10  # where a request does not say how many
-
-
 def get_insight_rule_report(service: Service, request: Request, until_s: int) -> Answer:
     """GetInsightRuleReport: the keys with the largest sums in the published minutes of a span."""
     most = CONTRIBUTORS if (given := request.get("MaxContributorCount")) is None else given
@@ -233,3 +237,64 @@ def _contributor(rule: InsightRule, key: bytes, values: dict[int, float]) -> Ans
             for start_s, value in values.items()
         ],
     }
+
+
+OPERATIONS: Final[dict[str, Callable[[Service, Request, int], Answer]]] = {
+    "GetInsightRuleReport": get_insight_rule_report,
+    "GetMetricData": get_metric_data,
+    "GetMetricStatistics": get_metric_statistics,
+    "ListMetrics": list_metrics,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CloudWatch:
+    """CloudWatch's API in all Regions of one endpoint. `ids` are those of responses."""
+
+    regions: Regions
+    ids: Iterator[bytes]
+
+    def answer(
+        self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None
+    ) -> bytes:
+        extra = b""
+        try:
+            out, status = self._answer(headers, body), 200
+        except ServiceError as error:
+            code, status = CODES.get(error.code, error.code), error.status
+            out = {"__type": f"com.amazonaws.cloudwatch#{SHAPES.get(code, code)}", "message": error.message}
+            kind = b"Sender" if status < 500 else b"Receiver"
+            extra = b"x-amzn-query-error: %b;%b\r\n" % (code.encode(), kind)
+        raw = orjson.dumps(out, default=datetime.timestamp, option=orjson.OPT_PASSTHROUGH_DATETIME)
+        kind = b"application/x-amz-json-1.0"
+        return response(status, raw, content_type=kind, request_id=next(self.ids), extra=extra)
+
+    def _answer(self, headers: Headers, body: bytes) -> Answer:
+        # Any signature is taken, but in a header: any web page can send what stands in a form or a link.
+        if not headers.get(b"authorization", b"").startswith(b"AWS"):
+            raise ServiceError(
+                "MissingAuthenticationToken", "Request is missing Authentication Token", status=403
+            )
+        name = headers[b"x-amz-target"].decode("latin-1").removeprefix(TARGET.decode())
+        service, operation = self.regions.signed_for(headers), OPERATIONS.get(name)
+        if operation is None:
+            raise ServiceError("InvalidAction", f"The local endpoint has no operation {name}.")
+        request = _parsed(body)
+        check_shape(name, request, "cloudwatch")
+        now_s = service.clock()
+        service.metrics.note_tables(service.catalog, now_s)
+        # A run whose load is over need not wait for the end of its last minute.
+        shows_open = OPEN_MINUTE.lower().encode() in headers
+        return operation(service, request, (int(now_s // MINUTE_S) + shows_open) * MINUTE_S)
+
+
+def _parsed(body: bytes) -> Request:
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        request = None
+    if not isinstance(request, Mapping):
+        raise ServiceError(
+            "SerializationException", "The body cannot be read: not a JSON object", prefix=CORAL
+        )
+    return request
