@@ -14,12 +14,9 @@ from typing import Any
 
 import orjson
 
-from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.http import Headers
-from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.router import Router
-from keyheat.endpoint.server import Server, build_router
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.http import Delivery, Headers
+from keyheat.endpoint.server import Router, Server, build_router
+from keyheat.endpoint.service import Regions, Service
 
 ACCOUNT = "123456789012"
 TABLE_ARN = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/"

@@ -21,10 +21,8 @@ import click
 
 from keyheat.addresses import Hosts, on_this_machine
 from keyheat.endpoint.options import ClientBounds, Contents, EndpointOptions, endpoint_options
-from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.router import Router
-from keyheat.endpoint.server import Housekeeping, Server, build_router
-from keyheat.endpoint.service import Service, ServiceClock
+from keyheat.endpoint.server import Housekeeping, Router, Server, build_router
+from keyheat.endpoint.service import Regions, Service, ServiceClock
 from keyheat.words import INTERRUPTED, WRONG_USE
 
 
@@ -77,8 +75,8 @@ def serve(options: EndpointOptions) -> int:
 def _set_faults(regions: Regions, path: Path | None) -> Iterator[str]:
     """Go by the rules of a file, whose reader is loaded for it alone; yields what is wrong with them."""
     if path is not None:
-        from keyheat.endpoint.faults.injection import Faults
-        from keyheat.endpoint.faults.rules import FaultRulesError, load_rules
+        from keyheat.endpoint.faultrules import FaultRulesError, load_rules
+        from keyheat.endpoint.faults import Faults
 
         try:
             regions.set_faults(Faults(load_rules(path), regions.home.clock()))
@@ -89,11 +87,11 @@ def _set_faults(regions: Regions, path: Path | None) -> Iterator[str]:
 def _fill(regions: Regions, contents: Contents) -> Iterator[str]:
     """Fill an endpoint with the tables and items of files; yields what is wrong with them."""
     if contents != Contents():
-        from keyheat.endpoint.state.beginning import CannotBegin, fill
+        from keyheat.endpoint.contents import ContentsError, fill
 
         try:
             fill(regions, contents)
-        except CannotBegin as error:
+        except ContentsError as error:
             yield str(error)
 
 

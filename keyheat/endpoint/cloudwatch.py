@@ -20,9 +20,8 @@ from keyheat.endpoint.errors import CORAL, ServiceError
 from keyheat.endpoint.http import Headers, response
 from keyheat.endpoint.itemkeys import key_texts
 from keyheat.endpoint.metrics import ACCOUNT, NAMESPACE, MetricKey, Series, by_period, is_statistic, statistic
-from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.requests import check_shape
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Regions, Service
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS, MINUTE_S
 
 TARGET: Final = b"GraniteServiceVersion20100801."

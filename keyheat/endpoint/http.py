@@ -10,11 +10,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any, Final, Literal, cast
 
 import httptools
 
-from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.options import ClientBounds
 
 
@@ -51,6 +50,31 @@ TOO_SLOW = refusal(408, "RequestTimeoutException", "The request did not arrive i
 TOO_LARGE = refusal(413, "RequestEntityTooLargeException", "Request body is larger than 17 MiB")
 HEAD_TOO_LARGE = refusal(431, "SerializationException", "Request header is too large")
 NOT_HTTP = refusal(400, "SerializationException", "Not a well-formed HTTP request")
+
+
+HEADER: Final = b"x-keyheat-fault"
+"""The response header that names the fault rules that struck."""
+Loss = Literal["none", "all", "half"]
+"""How much of a response is lost with its connection: half is its whole head and half of its body."""
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A response that waits, names the fault rules that struck, or ends its connection."""
+
+    raw: bytes = b""  # the whole response
+    waits_s: float = 0.0
+    faults: tuple[str, ...] = ()
+    loses: Loss = "none"
+
+    def sent(self) -> bytes:
+        if self.loses == "all":
+            return b""
+        raw = self.raw
+        if self.faults:
+            raw = raw.replace(b"\r\n", b"\r\n%b: %b\r\n" % (HEADER, ", ".join(self.faults).encode()), 1)
+        body = raw.index(b"\r\n\r\n") + 4
+        return raw if self.loses == "none" else raw[: body + (len(raw) - body) // 2]
 
 
 Headers = dict[bytes, bytes]

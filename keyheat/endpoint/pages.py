@@ -15,8 +15,7 @@ import orjson
 
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.http import Headers, response
-from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.service import ServiceClock
+from keyheat.endpoint.service import Regions, ServiceClock
 from keyheat.model.table import TableModel
 
 PREFIX: Final = b"/_keyheat/"
@@ -130,8 +129,8 @@ class Pages:
         if len(visit.body) > MOST_RULES_BYTES:
             raise PageError(413, f"rules have at most {MOST_RULES_BYTES:,} bytes")
         rules = visit.json("rules are sent as Content-Type: application/json")
-        from keyheat.endpoint.faults.injection import Faults
-        from keyheat.endpoint.faults.rules import FaultRulesError, checked_rules
+        from keyheat.endpoint.faultrules import FaultRulesError, checked_rules
+        from keyheat.endpoint.faults import Faults
 
         try:
             self.regions.set_faults(Faults(checked_rules("rules", rules), self.regions.home.clock()))
@@ -145,16 +144,16 @@ class Pages:
         return report
 
     def snapshot(self, visit: Visit) -> bytes:
-        from keyheat.endpoint.state.snapshot import snapshot
+        from keyheat.endpoint.contents import snapshot
 
         return response(200, snapshot(self.regions), content_type=b"application/x-ndjson")
 
     def restore(self, visit: Visit) -> object:
-        from keyheat.endpoint.state.snapshot import NoSnapshot, restore
+        from keyheat.endpoint.contents import ContentsError, restore
 
         try:
             restore(self.regions, visit.body)
-        except NoSnapshot as error:
+        except ContentsError as error:
             raise PageError(400, str(error)) from None
         return {"tables": {name: len(table.items) for name, (_, table) in self.regions.tables().items()}}
 

@@ -1,21 +1,37 @@
-"""The service in one Region: what an account has there, with its tables, its streams and its clock."""
+"""The service: what an account has in each Region, with its tables, its streams and its clock.
 
-from collections.abc import Callable, Mapping, Sequence
+The Region of a signature chooses the tables, streams and metrics of a request:
+
+    Authorization: AWS4-HMAC-SHA256 Credential=AKID/20261124/eu-west-1/dynamodb/aws4_request, Signature=...
+
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+The first request that is signed for a Region makes it; Regions share only the clock and the fault rules.
+"""
+
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
-from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.errors import resource_not_found, validation_error
+from keyheat.endpoint.errors import CORAL, ServiceError, missing_token, resource_not_found
+from keyheat.endpoint.http import Delivery, Headers
 from keyheat.endpoint.metrics import Metrics
-from keyheat.endpoint.options import Durations
+from keyheat.endpoint.options import REGION_NAME, Durations
 from keyheat.endpoint.recording import Recording
-from keyheat.endpoint.stream import MOST_BYTES, TableStream, View, label_at
-from keyheat.endpoint.tables.catalog import Aim, Catalog, Table
-from keyheat.endpoint.values import INVALID
+from keyheat.endpoint.tables.catalog import Aim, Catalog, Table, region_in, table_name
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal
 
+LOG = logging.getLogger(__name__)
+SCOPE: Final = re.compile(rb"Credential=[^/,]*/\d{8}/([^/,]*)/([a-z0-9-]{1,40})/aws4_request")
+MOST_REGIONS: Final = 100
+"""AWS has some forty; the bound keeps a client from filling the memory by signing for new ones."""
+MOST_SCOPES: Final = 1_024
+"""Credentials kept at a time: each client has a new one every day."""
+MOST_WARNINGS: Final = 64
 MOST_ADVANCE_S: Final = 15 * 86_400.0
 """At once: so long CloudWatch keeps minutes."""
 
@@ -37,89 +53,10 @@ class ServiceClock:
         self.ahead_s += seconds
 
 
-@dataclass(slots=True)
-class Streams:
-    """Streams by ARN. `max_bytes` bounds each of them."""
-
-    max_bytes: int = MOST_BYTES
-    _streams: dict[str, TableStream] = field(default_factory=dict)
-
-    def check_change(self, table: Table, view: View | None) -> None:
-        """Raises ValidationException for enabling a stream that is enabled, or disabling one that is not."""
-        enabled = table.stream is not None and table.stream.disabled_s is None
-        if enabled and view is not None:
-            raise validation_error(f"Table already has an enabled stream: TableName: {table.name}")
-        if not enabled and view is None:
-            raise validation_error(f"Table has no stream to disable: TableName: {table.name}")
-
-    def change(self, table: Table, view: View | None, now_s: float) -> None:
-        """Enable a table's stream, or with None disable it; the change has been checked."""
-        if view is not None:
-            self.enable(table, view, now_s)
-        elif table.stream is not None:
-            table.stream.disable(now_s)
-
-    def enable(self, table: Table, view: View, now_s: float) -> None:
-        """Start a stream of a table that has none, or none that is enabled."""
-        at_s = now_s
-        while f"{table.arn}/stream/{label_at(at_s)}" in self._streams:
-            at_s += 0.001  # labels of one table differ
-        table.stream = TableStream(
-            table_arn=table.arn,
-            label=label_at(at_s),
-            keys=table.schema.keys,
-            view=view,
-            partitions=table.model.partitions,
-            now_s=now_s,
-            max_bytes=self.max_bytes,
-        )
-        self._streams[table.stream.arn] = table.stream
-
-    def find(self, arn: str, now_s: float) -> TableStream:
-        """The stream of an ARN, as it is now. Raises ResourceNotFoundException or ValidationException."""
-        require_stream_arn(arn)
-        self._forget(now_s)
-        stream = self._streams.get(arn)
-        if stream is None:
-            raise resource_not_found(f"Requested resource not found: Stream: {arn} not found")
-        stream.follow_splits()
-        stream.trim(now_s)
-        return stream
-
-    def listed(self, now_s: float) -> list[TableStream]:
-        self._forget(now_s)
-        return [stream for _, stream in sorted(self._streams.items())]
-
-    def _forget(self, now_s: float) -> None:
-        for arn in [arn for arn, stream in self._streams.items() if stream.expired(now_s)]:
-            del self._streams[arn]
-
-
-def view_of(specification: Mapping[str, Any] | None) -> View | None:
-    """The view that a StreamSpecification enables; None if it disables, or if it is absent.
-
-    Raises ValidationException where the switch and the view contradict each other.
-    """
-    if specification is None:
-        return None
-    enabled, view = specification["StreamEnabled"], specification.get("StreamViewType")
-    if enabled and view is None:
-        raise validation_error(INVALID + "StreamViewType is required when StreamEnabled is true")
-    if not enabled and view is not None:
-        raise validation_error(INVALID + "StreamViewType cannot be given when StreamEnabled is false")
-    return cast("View | None", view)
-
-
-def require_stream_arn(arn: str) -> None:
-    """Raises ValidationException for what cannot be the ARN of a stream."""
-    if not arn.startswith("arn:") or ":table/" not in arn or "/stream/" not in arn:
-        raise validation_error(f"Invalid StreamArn: {arn}")
-
-
 class FaultInjection(Protocol):
-    """Fault rules, as handlers apply them (`faults.injection`)."""
+    """Fault rules, as handlers apply them (`faults.Faults`)."""
 
-    def handle(self, context: Any, operation: Any, request: dict[str, Any]) -> bytes | dict[str, Any]: ...
+    def strike_table(self, context: Any, operation: str, request: Mapping[str, Any]) -> None: ...
 
     def refusal(self, context: Any, operation: str, aim: Aim) -> Refusal | None: ...
 
@@ -146,7 +83,6 @@ class Service:
     seed: int = 1
     durations: Durations = field(default_factory=Durations)
     behaviour: Behaviour = DEFAULT
-    streams: Streams = field(default_factory=Streams)
     recordings: dict[str, Recording] | None = None
     faults: FaultInjection | None = None
     catalog: Catalog = field(init=False)
@@ -161,7 +97,6 @@ class Service:
         return replace(
             self,
             region=region,
-            streams=Streams(max_bytes=self.streams.max_bytes),
             recordings=None if self.recordings is None else {},
         )
 
@@ -190,3 +125,103 @@ class Context:
 
 Handler = Callable[[Context, dict[str, Any]], bytes | dict[str, Any]]
 """One operation: takes the request as parsed JSON, returns the response's body, raises `ServiceError`."""
+
+
+@dataclass(slots=True)
+class Regions:
+    """Every Region that a request was signed for; `home` is that of requests which name none.
+
+    `requests` counts requests by operation, in all Regions together.
+    """
+
+    home: Service
+    requests: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    _services: dict[str, Service] = field(init=False)
+    _scopes: dict[bytes, Service] = field(default_factory=dict)
+    _warned: set[tuple[str, str]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._services = {self.home.region: self.home}
+
+    def __iter__(self) -> Iterator[Service]:
+        return iter(list(self._services.values()))
+
+    def signed_for(self, headers: Headers) -> Service:
+        """The Region in a request's signature, home if it has none. On the path of every request.
+
+        Raises MissingAuthenticationTokenException or InvalidSignatureException.
+        """
+        authorization = headers.get(b"authorization")
+        if authorization is None:
+            raise missing_token()
+        scope = authorization.partition(b",")[0]
+        service = self._scopes.get(scope)
+        if service is not None:
+            return service
+        match = SCOPE.search(authorization)
+        if match is None or not match[1]:
+            return self.home
+        service = self.named(match[1].decode("latin-1"))
+        if match.end() == len(scope):
+            if len(self._scopes) >= MOST_SCOPES:
+                self._scopes.clear()
+            self._scopes[scope] = service
+        return service
+
+    def named(self, name: str) -> Service:
+        """The Region of that name. Raises InvalidSignatureException if it is invalid, or one too many."""
+        service = self._services.get(name)
+        if service is None:
+            if re.fullmatch(REGION_NAME, name) is None:
+                raise _no_region(name)
+            if len(self._services) >= MOST_REGIONS:
+                raise _no_region(name, f"The local endpoint has {MOST_REGIONS} Regions already.")
+            service = self._services[name] = self.home.in_region(name)
+        return service
+
+    def forget(self, service: Service) -> None:
+        """Remove a Region that has served no request."""
+        del self._services[service.region]
+
+    def table_named(self, service: Service, table: str) -> str:
+        """The name of a table among those of all Regions: at home its name, elsewhere its ARN."""
+        return table if service is self.home else service.table_arn(table)
+
+    def find(self, name_or_arn: str) -> tuple[Service, str]:
+        """The Region and the name of a table by its name or ARN; the table may be gone.
+
+        Raises ResourceNotFoundException for a Region that has not been used.
+        """
+        region = region_in(name_or_arn) or self.home.region
+        if region not in self._services:
+            raise resource_not_found()
+        return self._services[region], table_name(name_or_arn)
+
+    def tables(self) -> dict[str, tuple[Service, Table]]:
+        """Every table of every Region, by `table_named`."""
+        return {
+            self.table_named(service, table.name): (service, table)
+            for service in self
+            for table in service.catalog
+        }
+
+    def set_faults(self, faults: FaultInjection | None) -> None:
+        """Replace the fault rules of all Regions; a Region that comes later takes those of home."""
+        for service in self:
+            service.faults = faults
+
+    def warn_where(self, service: Service, table: str) -> None:
+        """Warn once that a table is in another Region: DynamoDB's own error does not say so."""
+        there = sorted(other.region for other in self if other is not service and table in other.catalog)
+        if there and (service.region, table) not in self._warned and len(self._warned) < MOST_WARNINGS:
+            self._warned.add((service.region, table))
+            LOG.warning(
+                "a request for table %s was signed for %s; the table is in %s, and Regions share no tables",
+                table, service.region, ", ".join(there),
+            )  # fmt: skip
+
+
+def _no_region(name: str, why: str = "") -> ServiceError:
+    """DynamoDB's error for an unknown Region."""
+    message = f"Credential should be scoped to a valid region, not '{name[:64]}'. {why}"
+    return ServiceError("InvalidSignatureException", message, prefix=CORAL)

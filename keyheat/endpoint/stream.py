@@ -113,7 +113,7 @@ class TableStream:
     """Every change of one table's items, exactly once, and those of one item in order."""
 
     __slots__ = (
-        "_held_bytes", "_last_ms", "_look_s", "_max_bytes", "_open", "_order", "_partitions", "_sequence",
+        "_held_bytes", "_last_ms", "_look_s", "_open", "_order", "_partitions", "_sequence",
         "_splits_seen", "arn", "created_s", "disabled_s", "keys", "label", "shards", "table_name", "view",
     )  # fmt: skip
 
@@ -126,9 +126,8 @@ class TableStream:
         view: View,
         partitions: Partitions,
         now_s: float,
-        max_bytes: int,
     ) -> None:
-        """A stream with one open shard per partition; beyond `max_bytes` its oldest entries are trimmed."""
+        """A stream with one open shard per partition; beyond `MOST_BYTES` its oldest entries are trimmed."""
         self.arn = f"{table_arn}/stream/{label}"
         self.label = label
         self.table_name = table_arn.rpartition("/")[2]
@@ -137,7 +136,6 @@ class TableStream:
         self.created_s = now_s
         self.disabled_s: float | None = None
         self.shards: dict[str, Shard] = {}  # by id, which are in order of creation
-        self._max_bytes = max_bytes
         self._held_bytes = 0
         self._order: deque[Shard] = deque()  # the shard of every entry that is kept, oldest entry first
         self._sequence = FIRST_SEQUENCE
@@ -175,7 +173,7 @@ class TableStream:
         shard.append(entry)
         self._order.append(shard)
         self._held_bytes += entry.held_bytes
-        if self._held_bytes > self._max_bytes or now_s >= self._look_s:
+        if self._held_bytes > MOST_BYTES or now_s >= self._look_s:
             self.trim(now_s)
 
     def follow_splits(self) -> None:
@@ -207,7 +205,7 @@ class TableStream:
             shard = self._order[0]
             oldest = shard.oldest
             assert oldest is not None, "every kept entry has its place in the order"
-            if oldest.at_s > horizon_s and self._held_bytes <= self._max_bytes:
+            if oldest.at_s > horizon_s and self._held_bytes <= MOST_BYTES:
                 break
             self._order.popleft()
             self._held_bytes -= shard.trim_oldest().held_bytes

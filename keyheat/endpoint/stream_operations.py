@@ -13,10 +13,10 @@ from xxhash import xxh3_128_hexdigest
 
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.itemstore import json_of, size_of
-from keyheat.endpoint.requests import page, shape_checked
-from keyheat.endpoint.service import Context, Handler, require_stream_arn
+from keyheat.endpoint.requests import page
+from keyheat.endpoint.service import Context, Handler
 from keyheat.endpoint.stream import SHOWS_NEW, SHOWS_OLD, Shard, StreamEntry, TableStream
-from keyheat.endpoint.tables.catalog import table_name
+from keyheat.endpoint.tables.catalog import require_stream_arn
 from keyheat.endpoint.tables.describe import key_schema
 from keyheat.model.limits import (
     STREAM_ITERATOR_S,
@@ -109,7 +109,6 @@ def parsed_iterator(text: str, now_s: float) -> ShardIterator:
     return iterator
 
 
-API = "dynamodbstreams"
 Body = dict[str, Any]
 BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
@@ -123,7 +122,7 @@ def list_streams(context: Context, request: Body) -> Body:
     table = request.get("TableName")
     shown_streams = [
         {"StreamArn": stream.arn, "TableName": stream.table_name, "StreamLabel": stream.label}
-        for stream in context.service.streams.listed(context.now_s)
+        for stream in context.service.catalog.streams()
         if stream.arn > after and table in (None, stream.table_name)
     ]
     return page("Streams", shown_streams, limit, "LastEvaluatedStreamArn", lambda stream: stream["StreamArn"])
@@ -132,7 +131,7 @@ def list_streams(context: Context, request: Body) -> Body:
 def describe_stream(context: Context, request: Body) -> Body:
     """DescribeStream: the stream and its shards, parents before their children, in pages."""
     limit = _limit(request, STREAM_SHARDS_PER_PAGE)
-    stream = _stream(context, request["StreamArn"])
+    stream = context.service.catalog.stream(request["StreamArn"])
     after, parent = request.get("ExclusiveStartShardId") or "", _parent_of(request)
     shards = [
         _described(shard)
@@ -150,12 +149,6 @@ def describe_stream(context: Context, request: Body) -> Body:
         **page("Shards", shards, limit, "LastEvaluatedShardId", lambda shard: shard["ShardId"]),
     }
     return {"StreamDescription": body}
-
-
-def _stream(context: Context, arn: str) -> TableStream:
-    """The stream of an ARN, with the partitions that its table has by now. Raises as `Streams.find`."""
-    context.service.catalog.settle(table_name(arn))
-    return context.service.streams.find(arn, context.now_s)
 
 
 def _parent_of(request: Body) -> str | None:
@@ -183,7 +176,7 @@ def get_shard_iterator(context: Context, request: Body) -> Body:
         if needed != (request.get(member) is not None):
             needs = "needs" if needed else "takes no"
             raise validation_error(f"ShardIteratorType {kind} {needs} {member}")
-    stream = _stream(context, request["StreamArn"])
+    stream = context.service.catalog.stream(request["StreamArn"])
     shard = _shard(stream, request["ShardId"])
     if kind == "TRIM_HORIZON":
         sequence = shard.horizon()
@@ -203,7 +196,7 @@ def get_records(context: Context, request: Body) -> Body:
     """GetRecords: up to 1,000 records or 1 MB. Past the end of a closed shard there is no next iterator."""
     limit, now_s = _limit(request, STREAM_RECORDS_PER_PAGE), context.now_s
     iterator = parsed_iterator(request["ShardIterator"], now_s)
-    stream = _stream(context, iterator.arn)
+    stream = context.service.catalog.stream(iterator.arn)
     shard = _shard(stream, iterator.shard_id)
     _require_there(shard, iterator.sequence)
     entries = shard.read(iterator.sequence, limit)
@@ -250,10 +243,9 @@ def _require_there(shard: Shard, sequence: int) -> None:
         )
 
 
-HANDLERS: dict[str, Handler] = {
+STREAMS: dict[str, Handler] = {
     "DescribeStream": describe_stream,
     "GetRecords": get_records,
     "GetShardIterator": get_shard_iterator,
     "ListStreams": list_streams,
 }
-STREAMS = {operation: shape_checked(operation, handler, API) for operation, handler in HANDLERS.items()}

@@ -13,11 +13,9 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
 
-from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.router import Router
-from keyheat.endpoint.server import build_router
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.http import Delivery
+from keyheat.endpoint.server import Router, build_router
+from keyheat.endpoint.service import Regions, Service
 
 START_S = 1_800_000_000.0  # begins a minute, and a period of five
 

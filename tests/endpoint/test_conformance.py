@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.endpoint.tables.catalog import define
-from keyheat.endpoint.tables.create import make_table
+from keyheat.endpoint.tables.create import define, make_table
 from keyheat.model.resources import Cause, IndexCapacity, Refusal, TableCapacity
 from keyheat.words import Capacity, Direction
 from tests.endpoint.account import attributes, index, indexed, table

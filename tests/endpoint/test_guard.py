@@ -6,11 +6,9 @@ import orjson
 import pytest
 
 from keyheat.addresses import Hosts
-from keyheat.endpoint.operations import CONTROL
-from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.router import KEPT, Router
-from keyheat.endpoint.server import build_router
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.dynamodb import CONTROL
+from keyheat.endpoint.server import KEPT, Router, build_router
+from keyheat.endpoint.service import Regions, Service
 from tests.endpoint.clients import FakeClock, taken_apart
 
 SIGNED = {"authorization": "AWS4-HMAC-SHA256 Credential=x", "x-amz-target": "DynamoDB_20120810.ListTables"}

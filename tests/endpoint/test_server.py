@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.endpoint.operations import CONTROL
-from keyheat.endpoint.regions import Regions
+from keyheat.endpoint.dynamodb import CONTROL
 from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
-from keyheat.endpoint.service import Context, Handler, Service
+from keyheat.endpoint.service import Context, Handler, Regions, Service
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import (
     FakeClock,

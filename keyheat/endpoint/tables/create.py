@@ -1,21 +1,36 @@
-"""CreateTable: from a request to a table; and the answer to an account that changes tables too often."""
+"""CreateTable and DeleteTable: what a request and an account may have, and the table that comes of it.
 
-from collections.abc import Iterable, Sequence
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 from uuid import NAMESPACE_URL, uuid5
 
-from keyheat.endpoint.errors import ServiceError
+from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.itemstore import ItemStore
 from keyheat.endpoint.recording import Recording, RecordingModel
-from keyheat.endpoint.service import Context, Service, view_of
-from keyheat.endpoint.tables.catalog import Catalog, Table, TableChange, TableDefinition, define
-from keyheat.endpoint.tables.describe import describe
+from keyheat.endpoint.schema import TableSchema, invalid, table_schema
+from keyheat.endpoint.service import Context, Service
+from keyheat.endpoint.stream import View
+from keyheat.endpoint.tables.catalog import (
+    Catalog,
+    Settings,
+    Table,
+    TableChange,
+    TableDefinition,
+    require_idle,
+)
+from keyheat.endpoint.tables.describe import UNLIMITED, describe
 from keyheat.endpoint.tables.settings import parse_tags
 from keyheat.model import limits
 from keyheat.model.resources import (
     TABLE_QUOTA,
+    BillingMode,
     CapacityHistory,
+    IndexCapacity,
     ResourceHistory,
     TableCapacity,
     next_decrease_s,
@@ -24,6 +39,175 @@ from keyheat.model.resources import (
 from keyheat.model.table import TableModel
 from keyheat.model.transactions import OngoingTransactions
 from keyheat.words import Capacity, Direction
+
+Given = Mapping[str, Any]
+NOT_HERE = (
+    "GlobalTableSettingsReplicationMode",
+    "GlobalTableSourceArn",
+    "GlobalTableWitnessUpdates",
+    "MultiRegionConsistency",
+    "ReplicaUpdates",
+    "ResourcePolicy",
+    "VectorIndexes",
+    "VectorIndexUpdates",
+)
+MOST_WARM_UNITS = (
+    10_000_000  # per second; this endpoint's own bound, since it holds every partition in memory
+)
+
+
+def table_capacity(request: Given, schema: TableSchema) -> TableCapacity:
+    """Capacity of a table to be created and of its global indexes. Raises ValidationException."""
+    mode: BillingMode = request.get("BillingMode") or "PROVISIONED"
+    return TableCapacity(
+        billing_mode=mode,
+        indexes=tuple(index_capacity(index, mode) for index in request.get("GlobalSecondaryIndexes") or ()),
+        has_lsi=any(index.local for index in schema.indexes),
+        **_capacities_of(request, mode, None),
+    )
+
+
+def index_capacity(request: Given, mode: BillingMode) -> IndexCapacity:
+    """Capacity of a global index to be created. Raises ValidationException."""
+    name = request["IndexName"]
+    return IndexCapacity(name=name, **_capacities_of(request, mode, name))
+
+
+def _capacities_of(request: Given, mode: BillingMode, index: str | None) -> dict[str, Any]:
+    return {
+        "provisioned": provisioned(request, mode, index=index),
+        "max_on_demand": max_on_demand(request, mode),
+        "warm": _warm(request, mode, index),
+    }
+
+
+def provisioned(request: Given, mode: BillingMode, *, index: str | None = None) -> Capacity | None:
+    """Provisioned units per second: stated in provisioned mode, and only there."""
+    given = request.get("ProvisionedThroughput")
+    if mode == "PROVISIONED":
+        if given is not None:
+            return Capacity(given["ReadCapacityUnits"], given["WriteCapacityUnits"])
+        if index is not None:
+            raise invalid(f"ProvisionedThroughput is not specified for index: {index}")
+        raise invalid(
+            "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
+        )
+    if given is None:
+        return None
+    if index is not None:
+        raise invalid(
+            f"ProvisionedThroughput should not be specified for index: {index} "
+            "when BillingMode is PAY_PER_REQUEST"
+        )
+    raise invalid(
+        "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
+        "when BillingMode is PAY_PER_REQUEST"
+    )
+
+
+def max_on_demand(request: Given, mode: BillingMode, before: Capacity | None = None) -> Capacity | None:
+    """The self-imposed on-demand maximum; a side that is not named stays as `before`."""
+    given = request.get("OnDemandThroughput")
+    if given is None:
+        return before if mode == "PAY_PER_REQUEST" else None
+    if mode == "PROVISIONED":
+        raise invalid("OnDemandThroughput cannot be specified when BillingMode is PROVISIONED")
+    old = before or Capacity(None, None)
+    read = _maximum("MaxReadRequestUnits", given.get("MaxReadRequestUnits"), old.read)
+    write = _maximum("MaxWriteRequestUnits", given.get("MaxWriteRequestUnits"), old.write)
+    return None if read is None and write is None else Capacity(read, write)
+
+
+def _maximum(member: str, given: int | None, before: float | None) -> float | None:
+    if given is None:
+        return before
+    if given != UNLIMITED and given < 1:
+        raise invalid(f"{member} must be greater than or equal to 1, or -1 to remove the maximum")
+    return None if given == UNLIMITED else given
+
+
+def _warm(request: Given, mode: BillingMode, index: str | None) -> Capacity | None:
+    """Pre-warmed units per second of a new table or index: never below what it starts with anyway."""
+    given = request.get("WarmThroughput")
+    if given is None:
+        return None
+    if mode == "PAY_PER_REQUEST":
+        start = (limits.ON_DEMAND_START_READ, limits.ON_DEMAND_START_WRITE)
+        return raised_warm(given, start, ("initial throughput for OnDemand",) * 2, index=index)
+    stated, sides = request["ProvisionedThroughput"], ("ReadCapacityUnits", "WriteCapacityUnits")
+    floors = (f"{sides[0]} of ProvisionedThroughput", f"{sides[1]} of ProvisionedThroughput")
+    return raised_warm(given, (stated[sides[0]], stated[sides[1]]), floors, index=index)
+
+
+def raised_warm(
+    given: Given, floor: tuple[float, float], floors: tuple[str, str], *, index: str | None
+) -> Capacity:
+    """Warm throughput as a request states it; a side not stated is at its floor.
+
+    Raises ValidationException where a side is below its `floor`, which `floors` names.
+    """
+    resource = "table" if index is None else f"index {index}"
+    units_wanted = []
+    for side, least, named in zip(("Read", "Write"), floor, floors, strict=True):
+        units = given.get(f"{side}UnitsPerSecond")
+        if units is not None and units < least:
+            raise invalid(
+                f"Requested {side}UnitsPerSecond for WarmThroughput for {resource} is lower than {named}"
+            )
+        if units is not None and units > MOST_WARM_UNITS:
+            raise invalid(
+                f"Requested {side}UnitsPerSecond for WarmThroughput for {resource} is above "
+                f"{MOST_WARM_UNITS}, the most that the local endpoint can hold"
+            )
+        units_wanted.append(least if units is None else units)
+    return Capacity(*units_wanted)
+
+
+def define(request: Mapping[str, Any]) -> TableDefinition:
+    """The definition in a CreateTable request. Raises ValidationException or LimitExceededException."""
+    refuse_what_is_not_here(request)
+    schema = table_schema(request)
+    return TableDefinition(
+        schema=schema, capacity=table_capacity(request, schema), settings=settings(request, Settings())
+    )
+
+
+def refuse_what_is_not_here(request: Mapping[str, Any]) -> None:
+    """Raises ValidationException where a request asks for something that the local table cannot be."""
+    for member in NOT_HERE:
+        if request.get(member) is not None:
+            raise validation_error(f"The local endpoint does not support {member}")
+
+
+def settings(request: Mapping[str, Any], before: Settings) -> Settings:
+    """The settings after a CreateTable or UpdateTable request that may name some of them."""
+    protect = request.get("DeletionProtectionEnabled")
+    encryption = request.get("SSESpecification")
+    return Settings(
+        deletion_protection=before.deletion_protection if protect is None else protect,
+        table_class=request.get("TableClass") or before.table_class,
+        encrypted_by=before.encrypted_by if encryption is None else _encrypted_by(encryption),
+    )
+
+
+def _encrypted_by(encryption: Mapping[str, Any]) -> str | None:
+    return encryption.get("KMSMasterKeyId", "alias/aws/dynamodb") if encryption.get("Enabled") else None
+
+
+def view_of(specification: Given | None) -> View | None:
+    """The view that a StreamSpecification enables; None if it disables, or if it is absent.
+
+    Raises ValidationException where the switch and the view contradict each other.
+    """
+    if specification is None:
+        return None
+    enabled, view = specification["StreamEnabled"], specification.get("StreamViewType")
+    if enabled and view is None:
+        raise invalid("StreamViewType is required when StreamEnabled is true")
+    if not enabled and view is not None:
+        raise invalid("StreamViewType cannot be given when StreamEnabled is false")
+    return cast("View | None", view)
+
 
 ACCOUNT_QUOTA = Capacity(limits.ACCOUNT_READ_UNITS_PER_S, limits.ACCOUNT_WRITE_UNITS_PER_S)
 
@@ -83,7 +267,7 @@ def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     table = make_table(service, definition, now_s)
     table.tags.update(parse_tags(request.get("Tags") or ()))
     if view is not None:
-        service.streams.enable(table, view, now_s)
+        service.catalog.enable_stream(table, view, now_s)
     service.catalog.add(table)
     service.catalog.begin(table, TableChange("CREATING", now_s + service.durations.create_s, definition))
     return {"TableDescription": describe(table, now_s)}
@@ -143,3 +327,20 @@ def provisioned_total(capacities: Iterable[TableCapacity], direction: Direction)
     """Provisioned reads or writes of tables and all their global indexes, units per second."""
     pairs = (resource.provisioned for capacity in capacities for resource in capacity.parts.values())
     return sum(pair.of(direction) or 0 for pair in pairs if pair is not None)
+
+
+def delete_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """DeleteTable. Raises ValidationException for a protected table."""
+    now_s = context.now_s
+    table = context.service.catalog.find(request["TableName"])
+    require_idle(table)
+    if table.definition.settings.deletion_protection:
+        raise validation_error(
+            "Resource cannot be deleted as it is currently protected against deletion. "
+            "Disable deletion protection first."
+        )
+    if table.stream is not None and table.stream.disabled_s is None:
+        table.stream.disable(now_s)
+    ends_s = now_s + context.service.durations.delete_s
+    context.service.catalog.begin(table, TableChange("DELETING", ends_s, None))
+    return {"TableDescription": describe(table, now_s)}

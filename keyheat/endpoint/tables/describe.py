@@ -1,17 +1,47 @@
-"""A table as DescribeTable shows it.
+"""Tables and their account as DescribeTable, ListTables and DescribeLimits show them.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
 """
 
 from typing import Any
 
+from keyheat.endpoint.requests import page
 from keyheat.endpoint.schema import IndexSchema, KeySchema, used_attributes
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Table, TableDefinition
-from keyheat.endpoint.tables.throughput import UNLIMITED
+from keyheat.model import limits
 from keyheat.model.resources import IndexCapacity
 from keyheat.words import Capacity
 
 Body = dict[str, Any]
+NAMES_PER_PAGE = 100
+UNLIMITED = -1  # how a request removes an on-demand maximum, and how a description shows that there is none
+
+
+def describe_table(context: Context, request: Body) -> Body:
+    return {"Table": describe(context.service.catalog.find(request["TableName"]), context.now_s)}
+
+
+def list_tables(context: Context, request: Body) -> Body:
+    after, limit = request.get("ExclusiveStartTableName") or "", request.get("Limit") or NAMES_PER_PAGE
+    names = [name for name in context.service.catalog.names() if name > after]
+    return page("TableNames", names, limit, "LastEvaluatedTableName")
+
+
+def describe_limits(context: Context, request: Body) -> Body:
+    """DescribeLimits: the quotas of a new account."""
+    return {
+        "AccountMaxReadCapacityUnits": limits.ACCOUNT_READ_UNITS_PER_S,
+        "AccountMaxWriteCapacityUnits": limits.ACCOUNT_WRITE_UNITS_PER_S,
+        "TableMaxReadCapacityUnits": limits.TABLE_READ_UNITS_PER_S,
+        "TableMaxWriteCapacityUnits": limits.TABLE_WRITE_UNITS_PER_S,
+    }
+
+
+def describe_endpoints(context: Context, request: Body) -> Body:
+    """DescribeEndpoints: the service's own name, as it gives it to clients that discover endpoints."""
+    address = f"dynamodb.{context.service.region}.amazonaws.com"
+    return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": 1_440}]}
 
 
 def describe(table: Table, now_s: float) -> Body:

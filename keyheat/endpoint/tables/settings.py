@@ -13,7 +13,7 @@ from keyheat.endpoint.contributors import DEFAULT_MODE, KeyWatch
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.requests import page
 from keyheat.endpoint.schema import KeySchema, invalid
-from keyheat.endpoint.service import Context, Handler
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Recovery, Table
 from keyheat.model import limits
 
@@ -169,12 +169,6 @@ def describe_contributor_insights(context: Context, request: Body) -> Body:
         "ContributorInsightsRuleList": [rule.name for rule in watch.rules.values()],
         "LastUpdateDateTime": watch.updated_s,
     }
-
-
-CONTRIBUTOR_INSIGHTS: dict[str, Handler] = {
-    "DescribeContributorInsights": describe_contributor_insights,
-    "UpdateContributorInsights": update_contributor_insights,
-}
 
 
 def _resource(context: Context, request: Body) -> tuple[Table, str | None, KeySchema]:

@@ -22,23 +22,24 @@ from keyheat.endpoint.schema import (
     invalid,
     used_attributes,
 )
-from keyheat.endpoint.service import Context, view_of
-from keyheat.endpoint.tables.catalog import (
-    Table,
-    TableChange,
-    TableDefinition,
-    refuse_what_is_not_here,
-    require_idle,
-    settings,
-)
+from keyheat.endpoint.service import Context
+from keyheat.endpoint.stream import View
+from keyheat.endpoint.tables.catalog import Table, TableChange, TableDefinition, require_idle
 from keyheat.endpoint.tables.create import (
+    Given,
     check_account,
+    index_capacity,
     limit_exceeded,
+    max_on_demand,
+    provisioned,
+    raised_warm,
+    refuse_what_is_not_here,
     require_decrease_allowed,
     require_switch_allowed,
+    settings,
+    view_of,
 )
 from keyheat.endpoint.tables.describe import describe
-from keyheat.endpoint.tables.throughput import index_capacity, max_on_demand, provisioned, raised_warm
 from keyheat.model.resources import (
     BillingMode,
     IndexCapacity,
@@ -47,9 +48,6 @@ from keyheat.model.resources import (
     switches_to_on_demand,
 )
 from keyheat.words import Capacity
-
-Given = Mapping[str, Any]
-
 
 IndexUpdates = Mapping[str, Mapping[str, Given]]
 """The actions by index name, below `Create`, `Update` and `Delete`; an index is named once."""
@@ -191,12 +189,23 @@ def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     specification = request.get("StreamSpecification")
     view = view_of(specification)
     if specification is not None:
-        service.streams.check_change(table, view)
+        _check_stream_change(table, view)
     record_changes(table, becomes.capacity, now_s)
-    if specification is not None:
-        service.streams.change(table, view, now_s)
+    if view is not None:
+        service.catalog.enable_stream(table, view, now_s)
+    elif specification is not None and table.stream is not None:
+        table.stream.disable(now_s)
     service.catalog.begin(table, TableChange("UPDATING", now_s + service.durations.update_s, becomes))
     return {"TableDescription": describe(table, now_s)}
+
+
+def _check_stream_change(table: Table, view: View | None) -> None:
+    """Raises ValidationException for enabling a stream that is enabled, or disabling one that is not."""
+    enabled = table.stream is not None and table.stream.disabled_s is None
+    if enabled and view is not None:
+        raise validation_error(f"Table already has an enabled stream: TableName: {table.name}")
+    if not enabled and view is None:
+        raise validation_error(f"Table has no stream to disable: TableName: {table.name}")
 
 
 def record_changes(table: Table, after: TableCapacity, now_s: float) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from keyheat.bounds import parsed_json
-from keyheat.endpoint.shapes import Shape, shapes_of
+from keyheat.endpoint.requests import Shape, shapes_of
 from keyheat.endpoint.tables.catalog import region_in
 from keyheat.model.resources import CAPACITIES
 from keyheat.validation import suggest, table_in
@@ -29,8 +29,13 @@ FORMS: Final = (
 )
 
 
+def read_tables(content: bytes) -> list[Body]:
+    """The tables that a file of JSON describes. Raises `ValueError`."""
+    return described_tables(parsed_json(content))
+
+
 def described_tables(content: object) -> list[Body]:
-    """The tables that a file tells of. Raises `ValueError` where it tells of none."""
+    """The tables that a file describes. Raises `ValueError` where it has none."""
     if isinstance(content, Mapping) and isinstance(content.get("Tables"), list):
         content = content["Tables"]
     tables_given = content if isinstance(content, list) else [content]
@@ -43,11 +48,6 @@ def described_tables(content: object) -> list[Body]:
     if wrong or not tables:
         raise ValueError("\n".join(wrong) or f"no table; accepted is {FORMS} @ $")
     return [dict(entry) for entry in tables]
-
-
-def read_tables(content: bytes) -> list[Body]:
-    """The tables that a file of JSON tells of. Raises `ValueError`."""
-    return described_tables(parsed_json(content))
 
 
 def region_of(table: Mapping[str, Any]) -> str | None:
@@ -68,9 +68,7 @@ def _wrong(table: Any) -> Iterator[tuple[str, str]]:
 
 
 def _creation() -> Shape:
-    shape = shapes_of().input_of("CreateTable")
-    assert shape is not None, "a table is created by a request"
-    return shape
+    return shapes_of().of("CreateTableInput")
 
 
 def _is_described(table: Mapping[str, Any]) -> bool:

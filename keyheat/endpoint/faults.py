@@ -9,9 +9,8 @@ So an invalid request gets DynamoDB's own error, and an injected throttle is ans
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from keyheat.endpoint.delivery import Loss
 from keyheat.endpoint.errors import (
     CONFLICT,
     ServiceError,
@@ -19,14 +18,12 @@ from keyheat.endpoint.errors import (
     internal_error,
     transaction_conflict,
 )
-from keyheat.endpoint.faults.rules import FaultRule, FaultRules
+from keyheat.endpoint.faultrules import FaultRule, FaultRules
+from keyheat.endpoint.http import Loss
 from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table, table_name
 from keyheat.model.resources import Cause, Refusal
 from keyheat.words import Direction
-
-if TYPE_CHECKING:
-    from keyheat.endpoint.dynamodb import Operation
 
 LOST: Final[Mapping[str | None, Loss]] = {"before": "all", "after": "all", "middle": "half"}
 NAMING: Final = ("TableName", "ResourceArn", "StreamArn")
@@ -49,14 +46,13 @@ class RuleCount:
     struck: int = 0
     unfit: int = 0
 
-    def is_for(self, operation: str, table: str | None, region: str) -> bool:
+    def is_for(self, operation: str, table: str | None) -> bool:
         rule = self.rule
-        named = rule.operations is None or operation in rule.operations
-        return named and rule.table in (None, table) and rule.region in (None, region)
+        return rule.table in (None, table) and (rule.operations is None or operation in rule.operations)
 
     def is_for_item(self, operation: str, aim: Aim) -> bool:
         rule = self.rule
-        if not self.is_for(operation, aim.table.name, aim.table.region):
+        if not self.is_for(operation, aim.table.name):
             return False
         if not (_throttles(rule, aim) if rule.throttle is not None else _reads(rule, aim)):
             return False
@@ -121,7 +117,6 @@ class Faults:
     rules: FaultRules
     since_s: float
     counts: list[RuleCount] = field(init=False)
-    _instead: ServiceError | None = None
 
     def __post_init__(self) -> None:
         self.counts = [
@@ -139,19 +134,6 @@ class Faults:
             for count in self.counts
         ]  # fmt: skip
         return {"seed": self.rules.seed, "since_s": round(now_s - self.since_s, 3), "rules": rows}
-
-    def handle(
-        self, context: Context, operation: "Operation", request: dict[str, Any]
-    ) -> bytes | dict[str, Any]:
-        """The answer of an operation, unless a fault of a request that is for no item comes first."""
-        self._instead = None
-        if operation.tables is None:
-            self._strike_table(context, operation.name, request)
-        try:
-            return operation.handler(context, request)
-        finally:
-            if self._instead is not None:
-                raise self._instead
 
     def refusal(self, context: Context, operation: str, aim: Aim) -> Refusal | None:
         """The throttle of a request for one item or page. Raises the error of another fault."""
@@ -212,14 +194,14 @@ class Faults:
                 lane = resource.read if refusal.direction is Direction.READ else resource.write
                 lane.meter.injected(refusal.cause, now_s)
 
-    def _strike_table(self, context: Context, operation: str, request: Mapping[str, Any]) -> None:
+    def strike_table(self, context: Context, operation: str, request: Mapping[str, Any]) -> None:
         """Strike a request about a table itself, or about all. Raises the error that answers it."""
         named = next((name for member in NAMING if isinstance(name := request.get(member), str)), None)
         table = None if named is None else table_name(named)
         for count in self.counts:
             rule = count.rule
             about_items = rule.by_item or (rule.key, rule.key_prefix, rule.index) != (None, None, None)
-            if about_items or not count.is_for(operation, table, context.service.region):
+            if about_items or not count.is_for(operation, table):
                 continue
             if self._strikes_request(context, count, operation, ()):
                 return
@@ -246,10 +228,7 @@ class Faults:
         if rule.error == 500:
             for table in {table.name: table for table in tables}.values():
                 table.model.minutes.system_error(operation, now_s)
-        if not rule.done:
-            raise error
-        self._instead = error
-        return True
+        raise error
 
 
 def _note(context: Context, count: RuleCount) -> None:
