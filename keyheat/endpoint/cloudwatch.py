@@ -15,10 +15,10 @@ from typing import Any, Final
 import orjson
 
 from keyheat.addresses import OPEN_MINUTE
-from keyheat.endpoint.contributors import InsightRule
 from keyheat.endpoint.errors import CORAL, ServiceError
 from keyheat.endpoint.http import Headers, response
 from keyheat.endpoint.itemkeys import key_texts
+from keyheat.endpoint.keycounts import InsightRule
 from keyheat.endpoint.metrics import ACCOUNT, NAMESPACE, MetricKey, Series, by_period, is_statistic, statistic
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Regions, Service
@@ -209,7 +209,7 @@ def get_insight_rule_report(service: Service, request: Request, until_s: int) ->
     ranked = sorted(by_key.items(), key=lambda pair: (-sum(pair[1].values()), pair[0]))
     counts = [rule.minutes[minute] for minute in minutes]
     return {
-        "KeyLabels": rule.labels,
+        "KeyLabels": [attribute.name for attribute in rule.keys.partitions],
         "AggregationStatistic": "COUNT" if rule.throttled else "SUM",
         "AggregateValue": float(sum(minute.total for minute in counts)),
         "ApproximateUniqueCount": max([len(by_key), *(minute.contributors for minute in counts)]),

@@ -15,7 +15,10 @@ import orjson
 
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.http import Headers, response
+from keyheat.endpoint.itemkeys import key_texts
+from keyheat.endpoint.keycounts import OTHERS
 from keyheat.endpoint.service import Regions, ServiceClock
+from keyheat.endpoint.tables.catalog import Table
 from keyheat.model.table import TableModel
 
 PREFIX: Final = b"/_keyheat/"
@@ -111,13 +114,16 @@ class Pages:
         """The recorded requests of every table, also of deleted ones."""
         if self.regions.home.recordings is None:
             raise PageError(404, "nothing is recorded; start the endpoint with --record")
-        tables = self.regions.tables()
-        return {
-            called: list(recording.rows(tables[called][1] if called in tables else None))
-            for service in self.regions
-            for name, recording in (service.recordings or {}).items()
-            for called in (self.regions.table_named(service, name),)
-        }
+        tables, answer = self.regions.tables(), {}
+        for service in self.regions:
+            for name, recording in (service.recordings or {}).items():
+                called = self.regions.table_named(service, name)
+                table = tables[called][1] if called in tables else None
+                answer[called] = [
+                    {**row, "key": row["key"].hex(), "name": _key_name(table, row["index"], row["key"])}
+                    for row in recording.rows()
+                ]
+        return answer
 
     def faults(self, visit: Visit) -> object:
         """The rules that are set, how often each was asked and struck, and since when they are set."""
@@ -169,6 +175,20 @@ class Pages:
         except ValueError as error:
             raise PageError(400, f"seconds: {error}") from None
         return {"now_s": round(self.regions.home.clock(), 3), "ahead_s": self.clock.ahead_s}
+
+
+def _key_name(table: Table | None, index: str | None, key: bytes) -> str | None:
+    """The partition key that a hash stands for, as the first item that is there says; None without one."""
+    if table is None or key == OTHERS:
+        return None
+    keys, shelf = table.schema.keys, table.items.items
+    if index is not None:
+        schema = next((schema for schema in table.schema.indexes if schema.name == index), None)
+        if schema is None:
+            return None
+        keys, shelf = schema.keys, table.items.index(index)
+    stored = next(iter(shelf.between(key, key + b"\xff" * 8)), None)
+    return None if stored is None else ", ".join(key_texts(keys, stored))
 
 
 Handler = Callable[[Pages, Visit], object]

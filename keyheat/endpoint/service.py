@@ -18,9 +18,9 @@ from typing import Any, Final, Protocol
 
 from keyheat.endpoint.errors import CORAL, ServiceError, missing_token, resource_not_found
 from keyheat.endpoint.http import Delivery, Headers
+from keyheat.endpoint.keycounts import Recording
 from keyheat.endpoint.metrics import Metrics
 from keyheat.endpoint.options import REGION_NAME, Durations
-from keyheat.endpoint.recording import Recording
 from keyheat.endpoint.tables.catalog import Aim, Catalog, Table, region_in, table_name
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal

@@ -95,12 +95,9 @@ def _update_call(tokens: TokenReader) -> FunctionCall:
     function = tokens.take()
     if function not in IN_UPDATES:
         raise tokens.unexpected()
-    tokens.want("(")
-    first = PathValue(tokens.path()) if function == "if_not_exists" else _addend(tokens)
-    tokens.want(",")
-    second = _addend(tokens)
-    tokens.want(")")
-    return FunctionCall(function, (first, second))
+    addend = partial(_addend, tokens)
+    first = (lambda: PathValue(tokens.path())) if function == "if_not_exists" else addend
+    return FunctionCall(function, tokens.arguments(first, addend))
 
 
 class ConditionReader:

@@ -176,6 +176,15 @@ class Reader:
             terms.append(read())
         return tuple(terms)
 
+    def arguments(self, first: Callable[[], Term], second: Callable[[], Term]) -> tuple[Term, Term]:
+        """The two arguments of a function, in brackets."""
+        self.want("(")
+        left = first()
+        self.want(",")
+        right = second()
+        self.want(")")
+        return left, right
+
 
 class TokenReader(Reader):
     """The tokens of one expression. `values` are the `:names` met so far."""

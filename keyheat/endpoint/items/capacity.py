@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orjson import Fragment
 
-from keyheat.endpoint.contributors import IndexUse, Insights
 from keyheat.endpoint.errors import ServiceError, throttled, validation_error
 from keyheat.endpoint.itemkeys import Key
 from keyheat.endpoint.itemstore import EntryChange, ItemChange, json_of, size_of
+from keyheat.endpoint.keycounts import IndexUse, Insights
 from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import Item
 from keyheat.model.limits import MAX_ITEM_BYTES

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import orjson
 
-from keyheat.endpoint.contributors import Insights
 from keyheat.endpoint.errors import throttled, validation_error
 from keyheat.endpoint.expressions.compiler import (
     Expressions,
@@ -30,6 +29,7 @@ from keyheat.endpoint.items.pages import (
     starting_key,
 )
 from keyheat.endpoint.itemstore import Shelf, json_of, size_of
+from keyheat.endpoint.keycounts import Insights
 from keyheat.endpoint.requests import Request, checked
 from keyheat.endpoint.schema import IndexSchema, KeySchema
 from keyheat.endpoint.service import Context

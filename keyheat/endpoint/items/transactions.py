@@ -16,7 +16,6 @@ from typing import Any
 import orjson
 from orjson import Fragment
 
-from keyheat.endpoint.contributors import Insights
 from keyheat.endpoint.errors import CONFLICT, ServiceError, cancellation, validation_error
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
@@ -40,6 +39,7 @@ from keyheat.endpoint.items.single import (
     update_request,
 )
 from keyheat.endpoint.itemstore import ItemChange, digest_of, json_of, size_of
+from keyheat.endpoint.keycounts import Insights
 from keyheat.endpoint.requests import Request, check_shape, checked
 from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table

@@ -15,10 +15,18 @@ from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered
 from keyheat.endpoint.items.single import returned, write
 from keyheat.endpoint.items.transactions import DUPLICATE, TransactionStep, read_together, write_together
 from keyheat.endpoint.itemstore import digest_of
-from keyheat.endpoint.partiql.parsing import parsed_statement
 from keyheat.endpoint.partiql.plans import write_request_of
 from keyheat.endpoint.partiql.reading import keyed_read, selected
-from keyheat.endpoint.partiql.statements import VERBS, Change, Delete, Insert, Select, Statement, writes
+from keyheat.endpoint.partiql.statements import (
+    VERBS,
+    Change,
+    Delete,
+    Insert,
+    Select,
+    Statement,
+    parsed_statement,
+    writes,
+)
 from keyheat.endpoint.requests import Request, check_shape, checked
 from keyheat.endpoint.service import Context, Handler
 from keyheat.model.limits import STATEMENT_CHARACTERS

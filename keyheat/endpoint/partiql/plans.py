@@ -28,8 +28,7 @@ from keyheat.endpoint.expressions.trees import (
 from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key, checked_key
 from keyheat.endpoint.items.single import CONDITION, WriteRequest, check_no_key
-from keyheat.endpoint.partiql.parsing import parsed_statement
-from keyheat.endpoint.partiql.statements import ITEM, Change, Insert, Select
+from keyheat.endpoint.partiql.statements import ITEM, Change, Insert, Select, parsed_statement
 from keyheat.endpoint.schema import KeySchema
 from keyheat.endpoint.tables.catalog import Table
 from keyheat.endpoint.values import Item

@@ -18,7 +18,6 @@ from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items.capacity import ConsumedCapacity
 from keyheat.endpoint.items.pages import selection_of, starting_key
 from keyheat.endpoint.items.reads import WHOLE_LINE, PageRead, ReadRequest, read, requested_index
-from keyheat.endpoint.partiql.parsing import parsed_statement
 from keyheat.endpoint.partiql.plans import (
     Columns,
     checked_condition,
@@ -28,7 +27,7 @@ from keyheat.endpoint.partiql.plans import (
     with_values,
     write_plan,
 )
-from keyheat.endpoint.partiql.statements import Select
+from keyheat.endpoint.partiql.statements import Select, parsed_statement
 from keyheat.endpoint.requests import Request
 from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Table

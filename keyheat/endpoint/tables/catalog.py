@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from keyheat.endpoint.contributors import Insights
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
-from keyheat.endpoint.itemkeys import key_texts, partition_end
+from keyheat.endpoint.itemkeys import key_texts
 from keyheat.endpoint.itemstore import ItemStore
+from keyheat.endpoint.keycounts import Insights
 from keyheat.endpoint.schema import IndexSchema, TableSchema
 from keyheat.endpoint.stream import TableStream, View, label_at
 from keyheat.model.resources import CapacityHistory, TableCapacity
@@ -135,7 +135,7 @@ class Aim:
         if self.stored is None:
             return None
         keys = self.table.schema.keys if self.index is None else self.index.keys
-        return key_texts(keys, self.stored[: partition_end(self.stored)])[0]
+        return key_texts(keys, self.stored)[0]
 
 
 class Catalog:

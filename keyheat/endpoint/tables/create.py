@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.itemstore import ItemStore
-from keyheat.endpoint.recording import Recording, RecordingModel
+from keyheat.endpoint.keycounts import Recording, RecordingModel
 from keyheat.endpoint.schema import TableSchema, invalid, table_schema
 from keyheat.endpoint.service import Context, Service
 from keyheat.endpoint.stream import View

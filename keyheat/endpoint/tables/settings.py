@@ -9,8 +9,8 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContrib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from keyheat.endpoint.contributors import DEFAULT_MODE, KeyWatch
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.keycounts import DEFAULT_MODE, KeyWatch
 from keyheat.endpoint.requests import page
 from keyheat.endpoint.schema import KeySchema, invalid
 from keyheat.endpoint.service import Context
