@@ -10,21 +10,11 @@ from functools import lru_cache, reduce
 from typing import Any
 
 from keyheat.endpoint.errors import validation_error
+from keyheat.endpoint.expressions import trees
 from keyheat.endpoint.expressions.compiler import Expressions, ParsedCondition, Projection
 from keyheat.endpoint.expressions.conditions import attributes_of, checks_of, compiled
 from keyheat.endpoint.expressions.keyconditions import Range, key_range
-from keyheat.endpoint.expressions.trees import (
-    Between,
-    Both,
-    Comparison,
-    DocumentPath,
-    FunctionCall,
-    In,
-    PathValue,
-    Reference,
-    Tree,
-    value_at,
-)
+from keyheat.endpoint.expressions.trees import Both, Comparison, FunctionCall, PathValue, Reference, Tree
 from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key, checked_key
 from keyheat.endpoint.items.single import CONDITION, WriteRequest, check_no_key
@@ -48,11 +38,11 @@ class Columns(Projection):
     __slots__ = ()
 
     def of(self, item: Item) -> Item:
-        columns = {_label(path): value_at(item, path) for path in self.paths}
+        columns = {_label(path): trees.value_at(item, path) for path in self.paths}
         return {label: value for label, value in columns.items() if value is not None}
 
 
-def _label(path: DocumentPath) -> str:
+def _label(path: trees.DocumentPath) -> str:
     named = max(at for at, step in enumerate(path) if isinstance(step, str))
     return str(path[named]) + "".join(f"[{step}]" for step in path[named + 1 :])
 
@@ -100,7 +90,7 @@ def _on(tree: Tree, name: str) -> bool:
     match tree:
         case Comparison(sign, PathValue(path), Reference()):
             return path == (name,) and sign in _RANGED
-        case Between(PathValue(path), Reference(), Reference()):
+        case trees.Between(PathValue(path), Reference(), Reference()):
             return path == (name,)
         case FunctionCall("begins_with", (PathValue(path), Reference())):
             return path == (name,)
@@ -114,7 +104,7 @@ def _equality(tree: Tree, name: str) -> bool:
 def _choices(tree: Tree, name: str) -> bool:
     """Whether it is `name IN [values]`."""
     return (
-        isinstance(tree, In)
+        isinstance(tree, trees.In)
         and tree.tested == PathValue((name,))
         and all(isinstance(choice, Reference) for choice in tree.choices)
     )
@@ -154,7 +144,7 @@ def key_plan(text: str, keys: KeySchema) -> KeyPlan:
 
 def _apart(tree: Tree) -> Iterator[Tree]:
     """`k IN [a, b]` as `k = a` and `k = b`."""
-    if not isinstance(tree, In):
+    if not isinstance(tree, trees.In):
         yield tree
         return
     if len(tree.choices) > STATEMENT_PARTITION_KEYS:
