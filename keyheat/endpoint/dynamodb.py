@@ -35,19 +35,8 @@ from keyheat.endpoint.partiql.operations import STATEMENTS, metric_of, tables_of
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Context, Handler, Regions, Service
 from keyheat.endpoint.stream_operations import STREAMS
+from keyheat.endpoint.tables import describe, settings
 from keyheat.endpoint.tables.create import create_table, delete_table
-from keyheat.endpoint.tables.describe import describe_endpoints, describe_limits, describe_table, list_tables
-from keyheat.endpoint.tables.settings import (
-    describe_continuous_backups,
-    describe_contributor_insights,
-    describe_time_to_live,
-    list_tags,
-    tag_resource,
-    untag_resource,
-    update_continuous_backups,
-    update_contributor_insights,
-    update_time_to_live,
-)
 from keyheat.endpoint.tables.update import update_table
 from keyheat.model.minutes import Minutes
 from keyheat.words import THROTTLE_CODES
@@ -87,20 +76,20 @@ def request_ids(rng: random.Random) -> Iterator[bytes]:
 CONTROL: dict[str, Handler] = {
     "CreateTable": create_table,
     "DeleteTable": delete_table,
-    "DescribeContinuousBackups": describe_continuous_backups,
-    "DescribeContributorInsights": describe_contributor_insights,
-    "DescribeEndpoints": describe_endpoints,
-    "DescribeLimits": describe_limits,
-    "DescribeTable": describe_table,
-    "DescribeTimeToLive": describe_time_to_live,
-    "ListTables": list_tables,
-    "ListTagsOfResource": list_tags,
-    "TagResource": tag_resource,
-    "UntagResource": untag_resource,
-    "UpdateContinuousBackups": update_continuous_backups,
-    "UpdateContributorInsights": update_contributor_insights,
+    "DescribeContinuousBackups": settings.describe_continuous_backups,
+    "DescribeContributorInsights": settings.describe_contributor_insights,
+    "DescribeEndpoints": describe.describe_endpoints,
+    "DescribeLimits": describe.describe_limits,
+    "DescribeTable": describe.describe_table,
+    "DescribeTimeToLive": settings.describe_time_to_live,
+    "ListTables": describe.list_tables,
+    "ListTagsOfResource": settings.list_tags,
+    "TagResource": settings.tag_resource,
+    "UntagResource": settings.untag_resource,
+    "UpdateContinuousBackups": settings.update_continuous_backups,
+    "UpdateContributorInsights": settings.update_contributor_insights,
     "UpdateTable": update_table,
-    "UpdateTimeToLive": update_time_to_live,
+    "UpdateTimeToLive": settings.update_time_to_live,
 }
 """Operations on tables themselves."""
 DATA: dict[str, Handler] = {

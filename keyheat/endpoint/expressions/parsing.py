@@ -10,11 +10,13 @@ from functools import partial
 
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions import trees
-from keyheat.endpoint.expressions.tokens import END, NamesUsed, Reader, TokenReader, measured
-from keyheat.endpoint.expressions.trees import Action, FunctionCall, Operand, PathValue, Tree
+from keyheat.endpoint.expressions.tokens import END, NamesUsed, Reader, TokenReader, measured, path_too_deep
+from keyheat.endpoint.expressions.trees import Action, DocumentPath, FunctionCall, Operand, PathValue, Tree
+from keyheat.model.limits import NESTING_LEVELS
 
 BINDS = {"OR": 1, "AND": 2, "NOT": 3}
 """How tightly; a bracket that is open binds not at all."""
+PROJECTION = "ProjectionExpression"
 IN_UPDATES = ("if_not_exists", "list_append")
 
 
@@ -25,6 +27,19 @@ def condition_tree(text: str, names: NamesUsed, kind: str) -> tuple[Tree, frozen
     if tokens.next != END:
         raise tokens.unexpected()
     return tree, frozenset(tokens.values)
+
+
+def projected_paths(text: str, names: NamesUsed) -> tuple[DocumentPath, ...]:
+    """The document paths of a projection. Raises ServiceError."""
+    tokens = TokenReader(measured(text, PROJECTION), names, PROJECTION)
+    paths = tokens.several(tokens.path)
+    if tokens.next != END:
+        raise tokens.unexpected()
+    for path in paths:
+        if len(path) > NESTING_LEVELS:  # of names with a hyphen, which elsewhere is a minus
+            raise path_too_deep(PROJECTION, len(path))
+    trees.check_paths(paths, PROJECTION)
+    return paths
 
 
 def update_actions(text: str, names: NamesUsed) -> tuple[tuple[Action, ...], frozenset[str]]:

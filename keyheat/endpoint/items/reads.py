@@ -17,6 +17,7 @@ from keyheat.endpoint.expressions.compiler import (
     require_expressions,
 )
 from keyheat.endpoint.expressions.keyconditions import KIND, Range, key_range
+from keyheat.endpoint.expressions.parsing import PROJECTION
 from keyheat.endpoint.itemkeys import key_of, partition_end, position_of
 from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered
 from keyheat.endpoint.items.pages import (
@@ -41,7 +42,6 @@ from keyheat.model.units import read_units
 from keyheat.words import Direction
 
 FILTER = "FilterExpression"
-PROJECTION = "ProjectionExpression"
 WHOLE_LINE: Range = (b"", b"\xff" * (HASH_BYTES + 1))
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions import trees
-from keyheat.endpoint.expressions.compiler import Expressions, ParsedCondition, Projection
-from keyheat.endpoint.expressions.conditions import attributes_of, checks_of, compiled
+from keyheat.endpoint.expressions.compiler import Expressions, ParsedCondition, Projection, ready
 from keyheat.endpoint.expressions.keyconditions import Range, key_range
 from keyheat.endpoint.expressions.trees import Both, Comparison, FunctionCall, PathValue, Reference, Tree
 from keyheat.endpoint.expressions.updates import Update, compiled_update
@@ -79,10 +78,7 @@ def joined(trees: Iterable[Tree]) -> Tree | None:
 
 
 def _parsed(tree: Tree | None, kind: str) -> ParsedCondition | None:
-    if tree is None:
-        return None
-    nothing: frozenset[str] = frozenset()
-    return ParsedCondition(compiled(tree), tree, nothing, nothing, checks_of(tree, kind), attributes_of(tree))
+    return None if tree is None else ready(tree, kind)
 
 
 def _on(tree: Tree, name: str) -> bool:

@@ -4,8 +4,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.h
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from typing import Any, cast
 from uuid import NAMESPACE_URL, uuid5
 
@@ -26,34 +25,18 @@ from keyheat.endpoint.tables.catalog import (
 from keyheat.endpoint.tables.describe import UNLIMITED, describe
 from keyheat.endpoint.tables.settings import parse_tags
 from keyheat.model import limits
-from keyheat.model.resources import (
-    TABLE_QUOTA,
-    BillingMode,
-    CapacityHistory,
-    IndexCapacity,
-    ResourceHistory,
-    TableCapacity,
-    next_decrease_s,
-    recent_switches_s,
-)
+from keyheat.model.resources import TABLE_QUOTA, BillingMode, CapacityHistory, IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.model.transactions import OngoingTransactions
 from keyheat.words import Capacity, Direction
 
 Given = Mapping[str, Any]
 NOT_HERE = (
-    "GlobalTableSettingsReplicationMode",
-    "GlobalTableSourceArn",
-    "GlobalTableWitnessUpdates",
-    "MultiRegionConsistency",
-    "ReplicaUpdates",
-    "ResourcePolicy",
-    "VectorIndexes",
-    "VectorIndexUpdates",
-)
-MOST_WARM_UNITS = (
-    10_000_000  # per second; this endpoint's own bound, since it holds every partition in memory
-)
+    "GlobalTableSettingsReplicationMode", "GlobalTableSourceArn", "GlobalTableWitnessUpdates",
+    "MultiRegionConsistency", "ReplicaUpdates", "ResourcePolicy", "VectorIndexes", "VectorIndexUpdates",
+)  # fmt: skip
+MOST_WARM_UNITS = 10_000_000
+"""Per second: this endpoint's own bound, since it holds every partition in memory."""
 
 
 def table_capacity(request: Given, schema: TableSchema) -> TableCapacity:
@@ -63,49 +46,77 @@ def table_capacity(request: Given, schema: TableSchema) -> TableCapacity:
         billing_mode=mode,
         indexes=tuple(index_capacity(index, mode) for index in request.get("GlobalSecondaryIndexes") or ()),
         has_lsi=any(index.local for index in schema.indexes),
-        **_capacities_of(request, mode, None),
+        **stated_capacity(request, mode, None),
     )
 
 
 def index_capacity(request: Given, mode: BillingMode) -> IndexCapacity:
     """Capacity of a global index to be created. Raises ValidationException."""
     name = request["IndexName"]
-    return IndexCapacity(name=name, **_capacities_of(request, mode, name))
+    return IndexCapacity(name=name, **stated_capacity(request, mode, name))
 
 
-def _capacities_of(request: Given, mode: BillingMode, index: str | None) -> dict[str, Any]:
+def stated_capacity(
+    request: Given,
+    mode: BillingMode,
+    index: str | None,
+    before: TableCapacity | IndexCapacity | None = None,
+    warm_now: tuple[float, float] | None = None,
+) -> dict[str, Any]:
+    """The capacities of a table or an index that is created, or updated from `before`.
+
+    `warm_now`: its warm throughput before an update. Raises ValidationException.
+    """
+    old = before or IndexCapacity(name="")
     return {
-        "provisioned": provisioned(request, mode, index=index),
-        "max_on_demand": max_on_demand(request, mode),
-        "warm": _warm(request, mode, index),
+        "provisioned": _provisioned(request, mode, index, old.provisioned),
+        "max_on_demand": _max_on_demand(request, mode, old.max_on_demand),
+        "warm": old.warm if request.get("WarmThroughput") is None else _warm(request, mode, index, warm_now),
     }
 
 
-def provisioned(request: Given, mode: BillingMode, *, index: str | None = None) -> Capacity | None:
+def _provisioned(
+    request: Given, mode: BillingMode, index: str | None, before: Capacity | None
+) -> Capacity | None:
     """Provisioned units per second: stated in provisioned mode, and only there."""
     given = request.get("ProvisionedThroughput")
-    if mode == "PROVISIONED":
-        if given is not None:
-            return Capacity(given["ReadCapacityUnits"], given["WriteCapacityUnits"])
+    if mode == "PAY_PER_REQUEST":
+        if given is None:
+            return None
+        if index is not None:
+            raise invalid(
+                f"ProvisionedThroughput should not be specified for index: {index} "
+                "when BillingMode is PAY_PER_REQUEST"
+            )
+        raise invalid(
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
+            "when BillingMode is PAY_PER_REQUEST"
+        )
+    if given is None:
+        if before is not None:
+            return before
         if index is not None:
             raise invalid(f"ProvisionedThroughput is not specified for index: {index}")
         raise invalid(
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
         )
-    if given is None:
-        return None
-    if index is not None:
-        raise invalid(
-            f"ProvisionedThroughput should not be specified for index: {index} "
-            "when BillingMode is PAY_PER_REQUEST"
+    after = Capacity(given["ReadCapacityUnits"], given["WriteCapacityUnits"])
+    if after == before:
+        resource = "table" if index is None else f"index {index}"
+        raise validation_error(
+            f"The provisioned throughput for the {resource} will not change. "
+            "The requested value equals the current value. "
+            f"Current ReadCapacityUnits provisioned for the {resource}: {before.read}. "
+            f"Requested ReadCapacityUnits: {after.read}. "
+            f"Current WriteCapacityUnits provisioned for the {resource}: {before.write}. "
+            f"Requested WriteCapacityUnits: {after.write}. "
+            "Refer to the Amazon DynamoDB Developer Guide for current limits "
+            "and how to request higher limits."
         )
-    raise invalid(
-        "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
-        "when BillingMode is PAY_PER_REQUEST"
-    )
+    return after
 
 
-def max_on_demand(request: Given, mode: BillingMode, before: Capacity | None = None) -> Capacity | None:
+def _max_on_demand(request: Given, mode: BillingMode, before: Capacity | None) -> Capacity | None:
     """The self-imposed on-demand maximum; a side that is not named stays as `before`."""
     given = request.get("OnDemandThroughput")
     if given is None:
@@ -126,41 +137,30 @@ def _maximum(member: str, given: int | None, before: float | None) -> float | No
     return None if given == UNLIMITED else given
 
 
-def _warm(request: Given, mode: BillingMode, index: str | None) -> Capacity | None:
-    """Pre-warmed units per second of a new table or index: never below what it starts with anyway."""
-    given = request.get("WarmThroughput")
-    if given is None:
-        return None
-    if mode == "PAY_PER_REQUEST":
-        start = (limits.ON_DEMAND_START_READ, limits.ON_DEMAND_START_WRITE)
-        return raised_warm(given, start, ("initial throughput for OnDemand",) * 2, index=index)
-    stated, sides = request["ProvisionedThroughput"], ("ReadCapacityUnits", "WriteCapacityUnits")
-    floors = (f"{sides[0]} of ProvisionedThroughput", f"{sides[1]} of ProvisionedThroughput")
-    return raised_warm(given, (stated[sides[0]], stated[sides[1]]), floors, index=index)
+def _warm(request: Given, mode: BillingMode, index: str | None, now: tuple[float, float] | None) -> Capacity:
+    """Warm throughput as a request states it; a side that it does not state is at its floor.
 
-
-def raised_warm(
-    given: Given, floor: tuple[float, float], floors: tuple[str, str], *, index: str | None
-) -> Capacity:
-    """Warm throughput as a request states it; a side not stated is at its floor.
-
-    Raises ValidationException where a side is below its `floor`, which `floors` names.
+    The floor is what the resource has now, else what it starts with. Raises ValidationException below it.
     """
     resource = "table" if index is None else f"index {index}"
-    units_wanted = []
-    for side, least, named in zip(("Read", "Write"), floor, floors, strict=True):
-        units = given.get(f"{side}UnitsPerSecond")
-        if units is not None and units < least:
-            raise invalid(
-                f"Requested {side}UnitsPerSecond for WarmThroughput for {resource} is lower than {named}"
-            )
-        if units is not None and units > MOST_WARM_UNITS:
-            raise invalid(
-                f"Requested {side}UnitsPerSecond for WarmThroughput for {resource} is above "
-                f"{MOST_WARM_UNITS}, the most that the local endpoint can hold"
-            )
-        units_wanted.append(least if units is None else units)
-    return Capacity(*units_wanted)
+    units: list[float] = []
+    for number, side in enumerate(("Read", "Write")):
+        if now is not None:
+            floor, named = now[number], "current WarmThroughput, decreasing WarmThroughput is not supported"
+        elif mode == "PAY_PER_REQUEST":
+            floor = (limits.ON_DEMAND_START_READ, limits.ON_DEMAND_START_WRITE)[number]
+            named = "initial throughput for OnDemand"
+        else:
+            floor = request["ProvisionedThroughput"][f"{side}CapacityUnits"]
+            named = f"{side}CapacityUnits of ProvisionedThroughput"
+        stated = request["WarmThroughput"].get(f"{side}UnitsPerSecond")
+        what = f"Requested {side}UnitsPerSecond for WarmThroughput for {resource}"
+        if stated is not None and stated < floor:
+            raise invalid(f"{what} is lower than {named}")
+        if stated is not None and stated > MOST_WARM_UNITS:
+            raise invalid(f"{what} is above {MOST_WARM_UNITS}, the most that the local endpoint can hold")
+        units.append(floor if stated is None else stated)
+    return Capacity(*units)
 
 
 def define(request: Mapping[str, Any]) -> TableDefinition:
@@ -181,17 +181,16 @@ def refuse_what_is_not_here(request: Mapping[str, Any]) -> None:
 
 def settings(request: Mapping[str, Any], before: Settings) -> Settings:
     """The settings after a CreateTable or UpdateTable request that may name some of them."""
-    protect = request.get("DeletionProtectionEnabled")
-    encryption = request.get("SSESpecification")
+    protect, encryption = request.get("DeletionProtectionEnabled"), request.get("SSESpecification")
+    encrypted_by = before.encrypted_by
+    if encryption is not None:
+        key = encryption.get("KMSMasterKeyId", "alias/aws/dynamodb")
+        encrypted_by = key if encryption.get("Enabled") else None
     return Settings(
         deletion_protection=before.deletion_protection if protect is None else protect,
         table_class=request.get("TableClass") or before.table_class,
-        encrypted_by=before.encrypted_by if encryption is None else _encrypted_by(encryption),
+        encrypted_by=encrypted_by,
     )
-
-
-def _encrypted_by(encryption: Mapping[str, Any]) -> str | None:
-    return encryption.get("KMSMasterKeyId", "alias/aws/dynamodb") if encryption.get("Enabled") else None
 
 
 def view_of(specification: Given | None) -> View | None:
@@ -212,44 +211,8 @@ def view_of(specification: Given | None) -> View | None:
 ACCOUNT_QUOTA = Capacity(limits.ACCOUNT_READ_UNITS_PER_S, limits.ACCOUNT_WRITE_UNITS_PER_S)
 
 
-def require_decrease_allowed(history: ResourceHistory, now_s: float) -> None:
-    """Raises LimitExceededException when the day's decreases are used up for now."""
-    today = history.decreases_today(now_s)
-    next_s = next_decrease_s(today, now_s)
-    if next_s > now_s:
-        raise limit_exceeded(
-            "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. "
-            f"After the first {limits.DECREASES_FIRST_HOUR} decreases, each subsequent decrease in the "
-            f"same UTC day can be performed at most once every {limits.DECREASE_SPACING_S} seconds. "
-            f"Number of decreases today: {len(today)}. "
-            f"Last decrease at {_day_and_time(today[-1])}. "
-            f"Next decrease can be made at {_day_and_time(next_s)}"
-        )
-
-
-def require_switch_allowed(to_on_demand_s: Sequence[float], now_s: float) -> None:
-    """Raises LimitExceededException when the table went to on-demand mode too often in 24 hours.
-
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-switching-capacity-modes.html
-    """
-    recent = recent_switches_s(to_on_demand_s, now_s)
-    if len(recent) >= limits.ON_DEMAND_SWITCHES:
-        raise limit_exceeded(
-            "Subscriber limit exceeded: Update to PayPerRequest mode are limited to "
-            f"{limits.ON_DEMAND_SWITCHES} times in 1 day(s). "
-            f"Last update at {_day_and_time(recent[-1])}. "
-            f"Next update can be made at {_day_and_time(recent[0] + limits.ON_DEMAND_SWITCH_WINDOW_S)}"
-        )
-
-
 def limit_exceeded(message: str) -> ServiceError:
     return ServiceError("LimitExceededException", message)
-
-
-def _day_and_time(at_s: float) -> str:
-    """`Sunday, July 9, 2017 4:04:19 PM UTC`, as the service writes times into these messages."""
-    at = datetime.fromtimestamp(at_s, UTC)
-    return f"{at:%A, %B} {at.day}, {at.year} {at.hour % 12 or 12}:{at:%M:%S %p} UTC"
 
 
 def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -314,19 +277,15 @@ def check_account(catalog: Catalog, name: str, capacity: TableCapacity) -> None:
         ("table", [capacity], TABLE_QUOTA),
         ("account", all_tables, ACCOUNT_QUOTA),
     ):
+        parts = [resource.provisioned for each in capacities for resource in each.parts.values()]
         for direction in Direction:
-            total, limit = provisioned_total(capacities, direction), quota.of(direction) or 0
+            total = sum(units.of(direction) or 0 for units in parts if units is not None)
+            limit = quota.of(direction) or 0
             if total > limit:
                 raise limit_exceeded(
                     f"Subscriber limit exceeded: Provisioned {direction.title()}CapacityUnits of {total} for "
                     f"the {whose}, global secondary indexes included, exceed the {whose} limit of {limit}"
                 )
-
-
-def provisioned_total(capacities: Iterable[TableCapacity], direction: Direction) -> float:
-    """Provisioned reads or writes of tables and all their global indexes, units per second."""
-    pairs = (resource.provisioned for capacity in capacities for resource in capacity.parts.values())
-    return sum(pair.of(direction) or 0 for pair in pairs if pair is not None)
 
 
 def delete_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
