@@ -125,6 +125,14 @@ class Pages:
                 ]
         return answer
 
+    def forget_recorded(self, visit: Visit) -> object:
+        """Forget every recorded request, and the counts of requests."""
+        self.regions.requests.clear()
+        for service in self.regions:
+            for recording in (service.recordings or {}).values():
+                recording.uses.clear()
+        return {}
+
     def faults(self, visit: Visit) -> object:
         """The rules that are set, how often each was asked and struck, and since when they are set."""
         faults = self.regions.home.faults
@@ -198,7 +206,7 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "tables": {"GET": Pages.tables},
     "decisions": {"GET": Pages.decisions},
     "partitions": {"GET": Pages.partitions},
-    "recorded": {"GET": Pages.recorded},
+    "recorded": {"GET": Pages.recorded, "DELETE": Pages.forget_recorded},
     "faults": {"GET": Pages.faults, "PUT": Pages.set_faults, "DELETE": Pages.clear_faults},
     "snapshot": {"GET": Pages.snapshot, "PUT": Pages.restore},
     "advance": {"POST": Pages.advance},

@@ -47,7 +47,7 @@ def describe_endpoints(context: Context, request: Body) -> Body:
 def describe(table: Table, now_s: float) -> Body:
     """The TableDescription at `now_s`. While a change is under way it shows what still holds."""
     schema, capacity = table.schema, table.definition.capacity
-    body = {
+    body: Body = {
         "TableName": table.name,
         "TableArn": table.arn,
         "TableId": table.table_id,
@@ -67,27 +67,17 @@ def describe(table: Table, now_s: float) -> Body:
         "LocalSecondaryIndexes": [_local(table, index) for index in schema.indexes if index.local],
         "GlobalSecondaryIndexes": _globals(table, now_s),
     }
-    return _without_empty(body | _settings(table) | _stream(table))
-
-
-def _settings(table: Table) -> Body:
-    settings = table.definition.settings
-    encryption = {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": settings.encrypted_by}
-    return {
-        "TableClassSummary": {"TableClass": settings.table_class} if settings.table_class else None,
-        "SSEDescription": encryption if settings.encrypted_by else None,
-    }
-
-
-def _stream(table: Table) -> Body:
-    """The latest stream, which is named even after it was disabled."""
-    stream = table.stream
-    if stream is None:
-        return {}
-    body: Body = {"LatestStreamArn": stream.arn, "LatestStreamLabel": stream.label}
-    if stream.disabled_s is None:
-        body["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream.view}
-    return body
+    settings, stream = table.definition.settings, table.stream
+    if settings.table_class:
+        body["TableClassSummary"] = {"TableClass": settings.table_class}
+    if settings.encrypted_by:
+        key = {"KMSMasterKeyArn": settings.encrypted_by}
+        body["SSEDescription"] = {"Status": "ENABLED", "SSEType": "KMS", **key}
+    if stream is not None:  # it is named even after it was disabled
+        body |= {"LatestStreamArn": stream.arn, "LatestStreamLabel": stream.label}
+        if stream.disabled_s is None:
+            body["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream.view}
+    return _without_empty(body)
 
 
 def _globals(table: Table, now_s: float) -> list[Body]:
