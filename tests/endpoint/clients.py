@@ -14,7 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
 
 from keyheat.endpoint.http import Delivery
-from keyheat.endpoint.server import Router, build_router
+from keyheat.endpoint.server import Router
 from keyheat.endpoint.service import Regions, Service
 
 START_S = 1_800_000_000.0  # begins a minute, and a period of five
@@ -152,4 +152,4 @@ def service_app_at(**more: Any) -> ServiceApp:
     """A service in this process, and its clients."""
     clock = FakeClock()
     service = Service(clock=clock, **more)
-    return ServiceApp(clock, service, build_router(Regions(service)))
+    return ServiceApp(clock, service, Router(Regions(service)))

@@ -7,7 +7,7 @@ import pytest
 
 from keyheat.addresses import Hosts
 from keyheat.endpoint.dynamodb import CONTROL
-from keyheat.endpoint.server import KEPT, Router, build_router
+from keyheat.endpoint.server import KEPT, Router
 from keyheat.endpoint.service import Regions, Service
 from tests.endpoint.clients import FakeClock, taken_apart
 
@@ -17,7 +17,7 @@ FORM = b"Action=PutMetricData&Namespace=Mine&MetricData.member.1.MetricName=a&Me
 
 
 def router_of(*names: str) -> Router:
-    return build_router(Regions(Service(clock=FakeClock())), CONTROL, {}, hosts=Hosts(frozenset(names)))
+    return Router(Regions(Service(clock=FakeClock())), CONTROL, {}, hosts=Hosts(frozenset(names)))
 
 
 def asked(

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.faultrules import checked_rules
 from keyheat.endpoint.faults import Faults
-from keyheat.endpoint.server import build_router
+from keyheat.endpoint.server import Router
 from keyheat.endpoint.service import MOST_REGIONS, Regions, Service
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import FakeClock, ServiceApp, taken_apart
@@ -24,7 +24,7 @@ def app() -> ServiceApp:
     """An endpoint with a table `orders` in two Regions, which records."""
     clock = FakeClock()
     service = Service(clock=clock, recordings={})
-    made = ServiceApp(clock, service, build_router(Regions(service)))
+    made = ServiceApp(clock, service, Router(Regions(service)))
     for region in (HERE, THERE):
         made.client("dynamodb", region).create_table(**TABLE)
     return made

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.dynamodb import CONTROL
-from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
+from keyheat.endpoint.server import OLDEST, Housekeeping, Router
 from keyheat.endpoint.service import Context, Handler, Regions, Service
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import (
@@ -21,7 +21,7 @@ def app_with(**data: Handler) -> ServiceApp:
     """A service with the table `orders`, whose data operations are these."""
     clock = FakeClock()
     service = Service(clock=clock)
-    app = ServiceApp(clock, service, build_router(Regions(service), CONTROL, data))
+    app = ServiceApp(clock, service, Router(Regions(service), CONTROL, data))
     app.ddb.create_table(**on_demand())
     app.ddb.describe_table(TableName="orders")
     return app

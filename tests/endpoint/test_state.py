@@ -13,7 +13,7 @@ from keyheat.endpoint.contents import ContentsError, fill, restore, snapshot
 from keyheat.endpoint.descriptions import described_tables
 from keyheat.endpoint.dynamodb import CONTROL, DATA
 from keyheat.endpoint.options import Contents
-from keyheat.endpoint.server import build_router
+from keyheat.endpoint.server import Router
 from keyheat.endpoint.service import MOST_ADVANCE_S, Context, Regions, Service, ServiceClock
 from keyheat.endpoint.tables.describe import describe
 from tests.endpoint.account import attributes, index, on_demand, table, units
@@ -236,6 +236,6 @@ def test_time_goes_on_and_never_back() -> None:
 def test_it_is_asked_over_http(method: str, url: str, body: bytes, kind: str, status: int) -> None:
     clock = ServiceClock(lambda: NOW_S)
     service = Service(clock=clock)
-    app = ServiceApp(FakeClock(), service, build_router(Regions(service), clock=clock))
+    app = ServiceApp(FakeClock(), service, Router(Regions(service), clock=clock))
     assert app.page(url, method, body, content_type=kind)[0] == status
     assert clock.ahead_s == (60 if url == "advance" and status == 200 else 0)
