@@ -68,6 +68,15 @@ def rendered(table: str, consumed: ConsumedCapacity, level: str, kind: Kind | No
     return answer
 
 
+def rendered_by_table(
+    consumed: dict[str, ConsumedCapacity], level: str, kind: Kind | None = None
+) -> dict[str, Any]:
+    """The member ConsumedCapacity of an answer about several tables; nothing at the level `NONE`."""
+    if level == "NONE":
+        return {}
+    return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in consumed.items()]}
+
+
 def _units(units: float, kind: Kind | None) -> dict[str, float]:
     return {"CapacityUnits": units} if kind is None else {"CapacityUnits": units, kind: units}
 

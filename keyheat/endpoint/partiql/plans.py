@@ -4,10 +4,9 @@ Of a condition the equalities on key attributes say which items; the rest is tes
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.select.html
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import Any
 
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions import trees
@@ -18,6 +17,7 @@ from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key, checked_key
 from keyheat.endpoint.items.single import CONDITION, WriteRequest, check_no_key
 from keyheat.endpoint.partiql.statements import ITEM, Change, Insert, Select, parsed_statement
+from keyheat.endpoint.requests import Request
 from keyheat.endpoint.schema import KeySchema
 from keyheat.endpoint.tables.catalog import Table
 from keyheat.endpoint.values import Item
@@ -93,8 +93,13 @@ def _on(tree: Tree, name: str) -> bool:
     return False
 
 
-def _equality(tree: Tree, name: str) -> bool:
+def _is_equality(tree: Tree, name: str) -> bool:
     return isinstance(tree, Comparison) and tree.operator == "=" and _on(tree, name)
+
+
+def _equality(conditions: Iterable[Tree], name: str) -> Tree | None:
+    """The first condition that an attribute equals a value."""
+    return next((tree for tree in conditions if _is_equality(tree, name)), None)
 
 
 def _choices(tree: Tree, name: str) -> bool:
@@ -113,18 +118,18 @@ def key_plan(text: str, keys: KeySchema) -> KeyPlan:
     rest = _parsed(joined(conditions), "FilterExpression")
     fixed: list[Tree] = []
     for attribute in keys.partitions[1:]:
-        equality = next((tree for tree in conditions if _equality(tree, attribute.name)), None)
+        equality = _equality(conditions, attribute.name)
         if equality is None:
             return KeyPlan((), rest, False)
         fixed.append(equality)
     first = keys.partition.name
-    chosen = next((tree for tree in conditions if _equality(tree, first) or _choices(tree, first)), None)
+    chosen = next((tree for tree in conditions if _is_equality(tree, first) or _choices(tree, first)), None)
     if chosen is None:
         return KeyPlan((), rest, False)
     whole = True
     for attribute in keys.sorts:
         of_sort = [tree for tree in conditions if _on(tree, attribute.name)]
-        equality = next((tree for tree in of_sort if _equality(tree, attribute.name)), None)
+        equality = _equality(of_sort, attribute.name)
         if equality is None:
             whole = False
             fixed += of_sort[:1]
@@ -185,7 +190,7 @@ def write_plan(text: str, keys: KeySchema) -> WritePlan:
     statement = parsed_statement(text)
     conditions, key = list(conjuncts(statement.where)), []
     for attribute in keys.attributes:
-        equality = next((tree for tree in conditions if _equality(tree, attribute.name)), None)
+        equality = _equality(conditions, attribute.name)
         if equality is None:
             raise validation_error(NO_KEY)
         conditions = [tree for tree in conditions if tree is not equality]
@@ -228,10 +233,11 @@ def checked_condition(condition: ParsedCondition | None, values: Item) -> Parsed
     return condition
 
 
-def write_request_of(table: Table, text: str, parameters: Sequence[Any]) -> WriteRequest:
+def write_request_of(table: Table, request: Request) -> WriteRequest:
     """The write that a statement is, or for EXISTS the check. Raises ValidationException."""
-    statement, keys = parsed_statement(text), table.schema.keys
-    values = statement.bound(parameters)
+    text, keys = request["Statement"], table.schema.keys
+    statement = parsed_statement(text)
+    values = statement.bound(request)
     expressions = with_values(values)
     if isinstance(statement, Insert):
         item = values[ITEM]["M"]

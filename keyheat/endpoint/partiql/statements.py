@@ -5,15 +5,16 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.st
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.data-types.html
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any, ClassVar
 
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions.tokens import END
 from keyheat.endpoint.expressions.trees import Action, DocumentPath, PathValue, Reference, Tree
 from keyheat.endpoint.partiql.reader import LEFT_OVER, NO_TABLE, StatementReader, Template, malformed
-from keyheat.endpoint.values import Item, Value, check_value
+from keyheat.endpoint.values import Item, check_value
 
 KEPT = 1024
 """Parsed statements kept; beyond that the least recently used are parsed again."""
@@ -28,15 +29,26 @@ ITEM = ":item"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """Any statement: the table, the condition, the values by the names that the condition has for them."""
+    """Any statement: the table, the condition, the values by the names that the condition has for them.
 
+    `verb` is that of CloudWatch's dimension, `kind` what transactions call it.
+    """
+
+    verb: ClassVar[str]
+    kind: ClassVar[str]
     table: str
     where: Tree | None = None
     values: tuple[tuple[str, Template], ...] = ()
     parameters: int = 0
 
-    def bound(self, parameters: Sequence[Value]) -> Item:
-        """The values by name, parameters in their places. Raises ValidationException."""
+    @property
+    def writes(self) -> bool:
+        """Whether it is for a transaction or a batch of writes; a check that an item exists is."""
+        return True
+
+    def bound(self, request: Mapping[str, Any]) -> Item:
+        """The values by name, the request's parameters in their places. Raises ValidationException."""
+        parameters = request.get("Parameters") or []
         if len(parameters) != self.parameters:
             raise validation_error("Number of parameters in request and statement don't match.")
         for parameter in parameters:
@@ -54,21 +66,29 @@ class Select(Statement):
     `exists`: the condition of a transaction that the item is there, `EXISTS(SELECT ...)`.
     """
 
+    verb, kind = "PartiQLSelect", "ConditionCheck"
     index: str | None = None
     paths: tuple[DocumentPath, ...] = ()
     order: tuple[tuple[str, bool], ...] = ()
     exists: bool = False
+
+    @property
+    def writes(self) -> bool:
+        return self.exists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insert(Statement):
     """`INSERT INTO table VALUE {...}`; the item is the value named `ITEM`."""
 
+    verb, kind = "PartiQLInsert", "Insert"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Statement):
     """`UPDATE table SET ... WHERE ...`; `returning` as ReturnValues spells it."""
 
+    verb, kind = "PartiQLUpdate", "Update"
     actions: tuple[Action, ...]
     returning: str = "NONE"
 
@@ -77,18 +97,8 @@ class Change(Statement):
 class Delete(Statement):
     """`DELETE FROM table WHERE ...`."""
 
+    verb, kind = "PartiQLDelete", "Delete"
     returning: str = "NONE"
-
-
-VERBS: dict[type[Statement], str] = {
-    Select: "PartiQLSelect", Insert: "PartiQLInsert", Change: "PartiQLUpdate", Delete: "PartiQLDelete",
-}  # fmt: skip
-"""As CloudWatch's dimension `Verb` has them."""
-
-
-def writes(statement: Statement) -> bool:
-    """Whether it is for a transaction or a batch of writes; a check that an item exists is."""
-    return not isinstance(statement, Select) or statement.exists
 
 
 @lru_cache(KEPT)
