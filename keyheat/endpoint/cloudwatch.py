@@ -19,16 +19,19 @@ from keyheat.endpoint.errors import CORAL, ServiceError
 from keyheat.endpoint.http import Headers, response
 from keyheat.endpoint.itemkeys import key_texts
 from keyheat.endpoint.keycounts import InsightRule
-from keyheat.endpoint.metrics import ACCOUNT, NAMESPACE, MetricKey, Series, by_period, is_statistic, statistic
 from keyheat.endpoint.requests import check_shape
-from keyheat.endpoint.service import Regions, Service
+from keyheat.endpoint.service import ACCOUNT, MetricKey, Regions, Series, Service, by_period
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS, MINUTE_S
+from keyheat.model.minutes import Datapoint
 
 TARGET: Final = b"GraniteServiceVersion20100801."
 CODES: Final = {"ValidationException": "ValidationError"}  # as CloudWatch calls it
 # An error's name, and the shape that it has.
 # https://smithy.io/2.0/aws/protocols/aws-query-protocol.html#aws-protocols-awsquerycompatible-trait
 SHAPES: Final = {"InvalidParameterCombination": "InvalidParameterCombinationException"}
+NAMESPACE: Final = "AWS/DynamoDB"
+SIMPLE_STATISTICS: Final = ("SampleCount", "Average", "Sum", "Minimum", "Maximum")
+PERCENTILE: Final = re.compile(r"p(100|\d{1,2}(?:\.\d{1,10})?)")
 MAX_QUERIES: Final = 500
 ID: Final = re.compile(r"[a-z][a-zA-Z0-9_]*")
 HIGH_RESOLUTION_S: Final = (1, 5, 10, 20, 30)
@@ -49,7 +52,8 @@ def invalid(message: str, code: str = "ValidationError") -> ServiceError:
 
 def span_of(request: Request) -> tuple[int, float]:
     """StartTime, rounded down to its minute, and EndTime as epoch seconds. Raises `ServiceError`."""
-    start_s, end_s = (_epoch_s(request[name]) for name in ("StartTime", "EndTime"))
+    moments = (request["StartTime"], request["EndTime"])
+    start_s, end_s = (at.timestamp() if isinstance(at, datetime) else at for at in moments)
     if not start_s < end_s or not isfinite(end_s - start_s):
         raise invalid("The parameter StartTime must be less than the parameter EndTime.")
     return int(start_s // MINUTE_S) * MINUTE_S, end_s
@@ -60,10 +64,6 @@ def whole_minutes(period_s: int) -> int:
     if period_s % MINUTE_S:
         raise invalid(f"The value {period_s} for parameter Period must be a multiple of 60.")
     return period_s
-
-
-def _epoch_s(moment: datetime | float) -> float:
-    return moment.timestamp() if isinstance(moment, datetime) else moment
 
 
 def get_metric_data(service: Service, request: Request, until_s: int) -> Answer:
@@ -85,7 +85,7 @@ def get_metric_data(service: Service, request: Request, until_s: int) -> Answer:
         _check_query(query)
         if query.get("ReturnData") is not False:
             stat = query["MetricStat"]
-            table = _table(stat["Metric"])
+            table = dict(_key(stat["Metric"]).dimensions).get("TableName", ACCOUNT)
             if table not in tables:
                 tables[table] = service.metrics.series(start_s, end_s, until_s, table)
             results.append(_result(query, _values(stat, tables[table])[::step]))
@@ -98,14 +98,10 @@ def _check_query(query: Request) -> None:
     if query.get("MetricStat") is None:
         raise invalid(f"The query {query['Id']} needs a MetricStat: the local endpoint has no expressions.")
     name, period_s = query["MetricStat"]["Stat"], query["MetricStat"]["Period"]
-    if not is_statistic(name):
+    if name not in SIMPLE_STATISTICS and PERCENTILE.fullmatch(name) is None:
         raise invalid(f"The value {name} for parameter Stat is not supported by the local endpoint.")
     if period_s not in HIGH_RESOLUTION_S:
         whole_minutes(period_s)
-
-
-def _table(metric: Request) -> str:
-    return dict(_key(metric).dimensions).get("TableName", ACCOUNT)
 
 
 def _key(metric: Request) -> MetricKey:
@@ -124,6 +120,19 @@ def _values(stat: Request, series: Series) -> list[tuple[int, float]]:
         return []
     values = [(point.start_s, statistic(point, stat["Stat"])) for point in by_period(points, stat["Period"])]
     return [(start_s, float(value)) for start_s, value in values if value is not None]
+
+
+def statistic(point: Datapoint, name: str) -> float | None:
+    """One statistic of a point; None for a percentile: single values are not kept."""
+    if name == "Average":
+        return point.sum / point.count if point.count else None
+    simple = {
+        "Sum": point.sum,
+        "SampleCount": point.count,
+        "Minimum": point.minimum,
+        "Maximum": point.maximum,
+    }
+    return simple.get(name)
 
 
 def _result(query: Request, values: list[tuple[int, float]]) -> Answer:
@@ -150,8 +159,9 @@ def get_metric_statistics(service: Service, request: Request, until_s: int) -> A
     names = request.get("Statistics") or []
     if not names and not request.get("ExtendedStatistics"):
         raise invalid("Specify Statistics or ExtendedStatistics.", "InvalidParameterCombination")
-    series = service.metrics.series(start_s, end_s, until_s, _table(request))
-    unit, points = series.get(_key(request), ("None", []))
+    key = _key(request)
+    table = dict(key.dimensions).get("TableName", ACCOUNT)
+    unit, points = service.metrics.series(start_s, end_s, until_s, table).get(key, ("None", []))
     if request["Namespace"] != NAMESPACE or request.get("Unit") not in (None, unit):
         points = []
     datapoints = [

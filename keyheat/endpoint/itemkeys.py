@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement, KeyType
 from keyheat.endpoint.values import INVALID, Item, raw_bytes, type_of, written
 from keyheat.model.keyspace import HASH_BYTES, position
@@ -132,22 +132,16 @@ def check_index_keys(indexes: tuple[IndexSchema, ...], item: Item) -> None:
             if value is None:
                 continue
             if attribute.type not in value:
-                raise _index_key_mismatch(index, attribute, value)
+                raise validation_error(
+                    INVALID + f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} "
+                    f"Actual: {type_of(value)} IndexName: {index.name}"
+                )
             if not value[attribute.type]:
                 kind = WORDS[attribute.type]
                 raise validation_error(
                     EMPTY_INDEX_KEY.format(kind=kind, index=index.name, name=attribute.name)
                 )
         _check_lengths(index.keys, item)
-
-
-def _index_key_mismatch(
-    index: IndexSchema, attribute: KeySchemaElement, value: dict[str, Any]
-) -> ServiceError:
-    return validation_error(
-        INVALID + f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} "
-        f"Actual: {type_of(value)} IndexName: {index.name}"
-    )
 
 
 def _measured(keys: KeySchema, item: Item) -> Key:

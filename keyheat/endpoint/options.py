@@ -36,12 +36,12 @@ def _region(_context: click.Context, _option: click.Parameter, text: str) -> str
 def _seeds(
     _context: click.Context, _option: click.Parameter, text: tuple[str, ...]
 ) -> tuple[tuple[str | None, Path], ...]:
-    return tuple(_seed(entry) for entry in text)
-
-
-def _seed(text: str) -> tuple[str | None, Path]:
-    table, sign, path = text.partition("=")
-    return (table or None, Path(path)) if sign and not Path(text).exists() else (None, Path(text))
+    seeds: list[tuple[str | None, Path]] = []
+    for entry in text:
+        table, sign, path = entry.partition("=")
+        named = sign and not Path(entry).exists()
+        seeds.append((table or None, Path(path)) if named else (None, Path(entry)))
+    return tuple(seeds)
 
 
 SECONDS = Within(0)

@@ -230,9 +230,12 @@ def members_of(operation: str) -> Members:
     """The members of an operation's request, from the service model."""
     shape = shapes_of().input_of(operation)
     assert shape is not None, "every operation on items takes a request"
-    rules = {
-        name: (TYPES[inner.type_name], _words(inner), _bounds(inner)) for name, inner in shape.members.items()
-    }
+    rules = {}
+    for name, inner in shape.members.items():
+        words = frozenset(inner.metadata.get("enum", ())) or None
+        least, most = inner.metadata.get("min", -inf), inner.metadata.get("max", inf)
+        bounded = inner.type_name in SIZED and (least, most) != (-inf, inf)
+        rules[name] = (TYPES[inner.type_name], words, (least, most) if bounded else None)
     return Members(rules, tuple(shape.required_members))
 
 
@@ -262,15 +265,6 @@ def checked(operation: str, request: Request) -> Request:
         return request
     check_shape(operation, request)
     return translated(request)
-
-
-def _words(shape: Shape) -> frozenset[str] | None:
-    return frozenset(shape.metadata.get("enum", ())) or None
-
-
-def _bounds(shape: Shape) -> tuple[float, float] | None:
-    least, most = shape.metadata.get("min", -inf), shape.metadata.get("max", inf)
-    return (least, most) if shape.type_name in SIZED and (least, most) != (-inf, inf) else None
 
 
 def _is_within(value: Any, bounds: tuple[float, float]) -> bool:

@@ -89,7 +89,7 @@ def _addend(tokens: TokenReader) -> Operand:
 
 
 def _plain(tokens: TokenReader) -> Operand:
-    return tokens.reference() if tokens.at_reference() else PathValue(tokens.path())
+    return tokens.reference() if tokens.next.startswith(":") else PathValue(tokens.path())
 
 
 def _update_call(tokens: TokenReader) -> FunctionCall:
