@@ -8,7 +8,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.Nami
 import binascii
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
@@ -151,8 +151,7 @@ def _check_nested(value: Value, content: Any, depth: int) -> None:
         raise serialization_error(content, "List" if kind is list else "Map")
     if depth >= NESTING_LEVELS:
         raise nested_too_deep()
-    elements: Iterable[Any] = content.values() if kind is dict else content
-    for element in elements:
+    for element in content.values() if isinstance(content, dict) else content:
         check_value(element, depth + 1)
 
 
