@@ -54,14 +54,12 @@ class ClientBounds:
 
     `body_bytes`: DynamoDB takes requests of 16 MB at most; the JSON around them needs some room.
     `drained_bytes`: a longer body is still read to its end (and dropped), so that its sender sees the answer.
-    `unfinished_bytes`: all requests together that have begun and are not whole; fifteen of the longest fit.
     `request_s`: from a request's first bytes to its last.
     """
 
     body_bytes: int = 17 * MIB
     drained_bytes: int = 256 * MIB
     head_bytes: int = 64 * 1024
-    unfinished_bytes: int = 256 * MIB
     connections: int = 4_096
     request_s: int = 60
     idle_s: int = 300

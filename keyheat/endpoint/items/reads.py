@@ -18,7 +18,7 @@ from keyheat.endpoint.expressions.compiler import (
 )
 from keyheat.endpoint.expressions.keyconditions import KIND, Range, key_range
 from keyheat.endpoint.expressions.parsing import PROJECTION
-from keyheat.endpoint.itemkeys import key_of, partition_end, position_of
+from keyheat.endpoint.itemkeys import key_of, position_of
 from keyheat.endpoint.items import pages
 from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered
 from keyheat.endpoint.items.pages import RecordPage, Selection
@@ -295,18 +295,18 @@ def _count(
     refusal: Refusal | None,
     now_s: float,
 ) -> None:
-    """Tell Contributor Insights of a page: its units are shared among the items by size."""
+    """Tell Contributor Insights of a page: the units of a scan are shared among the items by size."""
     index = reading.index
     of_index = index is not None and not index.local
     keys, name = (index.keys, index.name) if index and of_index else (reading.table.schema.keys, None)
-    stored = [key_of(keys, orjson.loads(json_of(record)))[0] for record in page.records]
-    if not stored and reading.keyed:  # nothing there: the partition key alone was asked for
-        stored = [reading.stored[0][: partition_end(reading.stored[0])]]
+    stored, sizes = [reading.stored[0]], [1]
+    if not reading.keyed:
+        stored = [key_of(keys, orjson.loads(json_of(record)))[0] for record in page.records]
+        sizes = [size_of(record) for record in page.records]
     if refusal is not None and stored:
         counting.refused(stored[0], refusal, now_s)
     elif refusal is None:
-        sizes = [size_of(record) for record in page.records] or [1]
-        for key, size in zip(stored, sizes, strict=bool(stored)):
+        for key, size in zip(stored, sizes, strict=True):
             counting.read(key, units * size / sum(sizes), now_s, name)
 
 
