@@ -220,7 +220,7 @@ def get_insight_rule_report(service: Service, request: Request, until_s: int) ->
     counts = [rule.minutes[minute] for minute in minutes]
     return {
         "KeyLabels": [attribute.name for attribute in rule.keys.partitions],
-        "AggregationStatistic": "COUNT" if rule.throttled else "SUM",
+        "AggregationStatistic": "COUNT" if rule.kind == "PKT" else "SUM",
         "AggregateValue": float(sum(minute.total for minute in counts)),
         "ApproximateUniqueCount": max([len(by_key), *(minute.contributors for minute in counts)]),
         "Contributors": [_contributor(rule, key, values) for key, values in ranked[:most]],

@@ -23,8 +23,8 @@ from typing import Any, Final
 
 import orjson
 
-from keyheat.bounds import unmarked
-from keyheat.endpoint.descriptions import creation_of, read_tables, region_of
+from keyheat.bounds import parsed_json, unmarked
+from keyheat.endpoint.descriptions import creation_of, described_tables, region_of
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key
 from keyheat.endpoint.items.capacity import check_size
@@ -93,7 +93,7 @@ def content_of(path: Path, most_bytes: int) -> bytes:
 def _create_tables(regions: Regions, content: bytes) -> None:
     """Create each described table in the Region that its ARN names, else at home. Raises `ValueError`."""
     wrong = []
-    for table in read_tables(content):
+    for table in described_tables(parsed_json(content)):
         region = region_of(table) or regions.home.region
         try:
             created(regions.named(region), creation_of(table))

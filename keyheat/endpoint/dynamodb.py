@@ -19,13 +19,7 @@ from zlib import crc32
 import orjson
 
 from keyheat.addresses import CLOCK, SCALE
-from keyheat.endpoint.errors import (
-    ServiceError,
-    internal_error,
-    nested_too_deep,
-    serialization_error,
-    unknown_operation,
-)
+from keyheat.endpoint.errors import CORAL, ServiceError, internal_error, nested_too_deep, serialization_error
 from keyheat.endpoint.http import Delivery, Headers
 from keyheat.endpoint.items.batches import batch_get_item, batch_write_item
 from keyheat.endpoint.items.reads import query, scan
@@ -204,7 +198,9 @@ class DynamoDB:
         return OK % (next(self.ids), crc32(out), len(out), out)
 
     def unknown(self, message: str) -> bytes:
-        return self._refused(self.regions.home, unknown_operation(message))
+        return self._refused(
+            self.regions.home, ServiceError("UnknownOperationException", message, prefix=CORAL)
+        )
 
     def failed(self, error: ServiceError) -> bytes:
         out = orjson.dumps(error.body())

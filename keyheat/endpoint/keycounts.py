@@ -49,16 +49,13 @@ class KeyCounts(HeavyHitters[bytes]):
 
 @dataclass(slots=True)
 class InsightRule:
+    """`PKC` adds up consumed units, `PKT` counts throttled requests."""
+
     name: str
     kind: Kind
     keys: KeySchema
     minutes: dict[int, KeyCounts] = field(default_factory=dict)
     _minute: int = -1
-
-    @property
-    def throttled(self) -> bool:
-        """Whether it counts throttled requests; else it adds up consumed units."""
-        return self.kind == "PKT"
 
     def count(self, stored: bytes, value: float, now_s: float) -> None:
         """One request for a stored key, or for what begins it."""
@@ -105,11 +102,10 @@ class KeyWatch:
         if self.rules:
             self.rules, self.updated_s = {}, now_s
 
-    def count(self, stored: bytes, value: float, now_s: float, *, throttled: bool) -> None:
-        """Count a request for a key that was served, or throttled."""
-        for rule in self.rules.values():
-            if rule.throttled == throttled:
-                rule.count(stored, value, now_s)
+    def count(self, kind: Kind, stored: bytes, value: float, now_s: float) -> None:
+        """Count a request for a key."""
+        if (rule := self.rules.get(kind)) is not None:
+            rule.count(stored, value, now_s)
 
 
 @dataclass(slots=True)
@@ -128,7 +124,7 @@ class Insights:
 
     def read(self, stored: bytes, units: float, now_s: float, index: str | None = None) -> None:
         if (watch := self.watches.get(index)) is not None:
-            watch.count(stored, units, now_s, throttled=False)
+            watch.count("PKC", stored, units, now_s)
 
     def read_or_refused(self, stored: bytes, units: float, refusal: Refusal | None, now_s: float) -> None:
         if refusal is None:
@@ -141,7 +137,7 @@ class Insights:
         if refusal.index is not None and refusal.direction is Direction.WRITE:
             return
         if (watch := self.watches.get(refusal.index)) is not None:
-            watch.count(stored, 1.0, now_s, throttled=True)
+            watch.count("PKT", stored, 1.0, now_s)
 
 
 MOST_RECORDED = 100_000

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
-from keyheat.endpoint.errors import CORAL, ServiceError, missing_token, resource_not_found
+from keyheat.endpoint.errors import CORAL, ServiceError, resource_not_found
 from keyheat.endpoint.http import Delivery, Headers
 from keyheat.endpoint.keycounts import Recording
 from keyheat.endpoint.options import REGION_NAME, Durations
@@ -229,7 +229,8 @@ class Regions:
         """
         authorization = headers.get(b"authorization")
         if authorization is None:
-            raise missing_token()
+            code, message = "MissingAuthenticationTokenException", "Request is missing Authentication Token"
+            raise ServiceError(code, message, prefix=CORAL)
         scope = authorization.partition(b",")[0]
         service = self._scopes.get(scope)
         if service is not None:

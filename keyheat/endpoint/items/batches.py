@@ -82,8 +82,8 @@ def batch_write_item(context: Context, request: Request) -> Answer:
             continue
         capacity.make(table, change, now_s)
         progress.spent(table, cost.consumed)
-        if capacity.wants_collection_metrics(table, request):
-            metrics.setdefault(table.name, []).append(capacity.collection_metrics(table, write.named))
+        if (of_item := capacity.collection_metrics(table, write.named, request)) is not None:
+            metrics.setdefault(table.name, []).append(of_item)
     progress.require_some("BatchWriteItem", now_s)
     answer = {
         "UnprocessedItems": unprocessed,

@@ -196,17 +196,17 @@ def check_size(change: ItemChange, message: str = TOO_LARGE) -> None:
         raise validation_error(message)
 
 
-def collection_metrics(table: Table, item: Item) -> dict[str, Any]:
-    """ItemCollectionMetrics of a write to a table with a local index: an estimate that is small and wide."""
+def collection_metrics(table: Table, item: Item, request: dict[str, Any]) -> dict[str, Any] | None:
+    """ItemCollectionMetrics of a write, if asked for: an estimate that is small and wide.
+
+    Only tables with a local index have them.
+    """
+    if request.get("ReturnItemCollectionMetrics") != "SIZE":
+        return None
+    if not any(index.local for index in table.schema.indexes):
+        return None
     name = table.schema.keys.partition.name
     return {"ItemCollectionKey": {name: item[name]}, "SizeEstimateRangeGB": [0.0, 1.0]}
-
-
-def wants_collection_metrics(table: Table, request: dict[str, Any]) -> bool:
-    """Whether an answer has ItemCollectionMetrics: asked for, and the table has a local index."""
-    return request.get("ReturnItemCollectionMetrics") == "SIZE" and any(
-        index.local for index in table.schema.indexes
-    )
 
 
 def condition_failed(old_record: bytes | None, wish: Any) -> ServiceError:
