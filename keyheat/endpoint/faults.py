@@ -54,9 +54,13 @@ class RuleCount:
         rule = self.rule
         if not self.is_for(operation, aim.table.name):
             return False
-        if not (_throttles(rule, aim) if rule.throttle is not None else _reads(rule, aim)):
+        reads = rule.index is None or (aim.index is not None and aim.index.name == rule.index)
+        if not (reads if rule.throttle is None else _throttles(rule, aim)):
             return False
-        if rule.conflict and not _meets_transactions(operation, aim):
+        if rule.conflict and (  # a plain read and a batch of writes meet no transaction
+            operation == "BatchWriteItem"
+            or (aim.direction is Direction.READ and operation != "TransactGetItems")
+        ):
             return False
         if rule.key is None and rule.key_prefix is None:
             return True
@@ -85,10 +89,6 @@ class RuleCount:
         return Refusal(self.rule.index if of_index else None, direction, cause)
 
 
-def _reads(rule: FaultRule, aim: Aim) -> bool:
-    return rule.index is None or (aim.index is not None and aim.index.name == rule.index)
-
-
 def _throttles(rule: FaultRule, aim: Aim) -> bool:
     """Whether the capacity that a throttle is about is asked for: a local index has its table's."""
     assert rule.refuses is not None, "asked of a throttle"
@@ -99,11 +99,6 @@ def _throttles(rule: FaultRule, aim: Aim) -> bool:
         return not of_index or rule.index in aim.table.model.index_names
     reads = None if aim.index is None or aim.index.local else aim.index.name
     return reads == (rule.index if of_index else None)
-
-
-def _meets_transactions(operation: str, aim: Aim) -> bool:
-    single_read = aim.direction is Direction.READ and operation != "TransactGetItems"
-    return not single_read and operation != "BatchWriteItem"
 
 
 Struck = dict[int, Refusal | None]
@@ -222,13 +217,13 @@ class Faults:
             if rule.cut == "before":
                 raise internal_error()  # it ends the request; the connection is cut, and nothing is sent
             return True
-        if rule.error is None:
-            return False
-        error = internal_error() if rule.error == 500 else unavailable()
         if rule.error == 500:
             for table in {table.name: table for table in tables}.values():
                 table.model.minutes.system_error(operation, now_s)
-        raise error
+            raise internal_error()
+        if rule.error == 503:
+            raise ServiceError("ServiceUnavailable", "DynamoDB is currently unavailable.", status=503)
+        return False
 
 
 def _note(context: Context, count: RuleCount) -> None:
@@ -237,8 +232,3 @@ def _note(context: Context, count: RuleCount) -> None:
     if count.name not in delivery.faults:
         delivery.faults += (count.name,)
         delivery.waits_s += (count.rule.delay_ms or 0.0) / 1_000
-
-
-def unavailable() -> ServiceError:
-    """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
-    return ServiceError("ServiceUnavailable", "DynamoDB is currently unavailable.", status=503)
