@@ -213,7 +213,7 @@ def get_insight_rule_report(service: Service, request: Request, until_s: int) ->
     by_key: dict[bytes, dict[int, float]] = {}
     for minute in minutes:
         begins_s = start_s + (minute - start_s) // period_s * period_s
-        for key, value in rule.minutes[minute].weights.items():
+        for key, value in rule.minutes[minute].values.weights.items():
             of_key = by_key.setdefault(key, {})
             of_key[begins_s] = of_key.get(begins_s, 0.0) + value
     ranked = sorted(by_key.items(), key=lambda pair: (-sum(pair[1].values()), pair[0]))
@@ -221,7 +221,7 @@ def get_insight_rule_report(service: Service, request: Request, until_s: int) ->
     return {
         "KeyLabels": [attribute.name for attribute in rule.keys.partitions],
         "AggregationStatistic": "COUNT" if rule.kind == "PKT" else "SUM",
-        "AggregateValue": float(sum(minute.total for minute in counts)),
+        "AggregateValue": float(sum(minute.values.total for minute in counts)),
         "ApproximateUniqueCount": max([len(by_key), *(minute.contributors for minute in counts)]),
         "Contributors": [_contributor(rule, key, values) for key, values in ranked[:most]],
         "MetricDatapoints": [],

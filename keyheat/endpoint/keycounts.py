@@ -30,21 +30,21 @@ KINDS: dict[Mode, tuple[Kind, ...]] = {DEFAULT_MODE: ("PKC", "PKT"), "THROTTLED_
 
 
 @dataclass(slots=True)
-class KeyCounts(HeavyHitters[bytes]):
+class KeyCounts:
     """Values by key in one minute of one rule."""
 
-    most: int = MOST_KEYS
+    values: HeavyHitters[bytes] = field(default_factory=lambda: HeavyHitters(most=MOST_KEYS))
     unique: int = 0  # different keys, once the minute is over
 
     @property
     def contributors(self) -> int:
         """The number of different keys: a lower bound where there were too many to hold."""
-        return max(self.unique, len(self.weights), self.most + 1 if self.taken else 0)
+        return max(self.unique, len(self.values.weights), MOST_KEYS + 1 if self.values.taken else 0)
 
     def close(self) -> None:
         """Keep the largest keys alone, now that the minute is over."""
         self.unique = self.contributors
-        self.weights = {key: self.weights[key] for key in self.top(SHOWN)}
+        self.values.weights = {key: self.values.weights[key] for key in self.values.top(SHOWN)}
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class InsightRule:
         minute = int(now_s // MINUTE_S) * MINUTE_S
         if minute != self._minute:
             self._begin(minute)
-        self.minutes[minute].add(stored[: partition_end(stored)], value)
+        self.minutes[minute].values.add(stored[: partition_end(stored)], value)
 
     def _begin(self, minute: int) -> None:
         if self._minute in self.minutes:
