@@ -15,7 +15,8 @@ from typing import Any
 import orjson
 
 from keyheat.endpoint.http import Delivery, Headers
-from keyheat.endpoint.server import Router, Server
+from keyheat.endpoint.router import Router
+from keyheat.endpoint.server import Server
 from keyheat.endpoint.service import Regions, Service
 
 ACCOUNT = "123456789012"

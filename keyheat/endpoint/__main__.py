@@ -20,7 +20,8 @@ import click
 
 from keyheat.addresses import Hosts, on_this_machine
 from keyheat.endpoint.options import ClientBounds, Contents, EndpointOptions, endpoint_options
-from keyheat.endpoint.server import Housekeeping, Router, Server
+from keyheat.endpoint.router import Router
+from keyheat.endpoint.server import Housekeeping, Server
 from keyheat.endpoint.service import Regions, Service, ServiceClock
 from keyheat.words import INTERRUPTED, WRONG_USE
 

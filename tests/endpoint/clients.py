@@ -14,7 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
 
 from keyheat.endpoint.http import Delivery
-from keyheat.endpoint.server import Router
+from keyheat.endpoint.router import Router
 from keyheat.endpoint.service import Regions, Service
 
 START_S = 1_800_000_000.0  # begins a minute, and a period of five

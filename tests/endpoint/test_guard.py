@@ -7,7 +7,7 @@ import pytest
 
 from keyheat.addresses import Hosts
 from keyheat.endpoint.dynamodb import CONTROL
-from keyheat.endpoint.server import KEPT, Router
+from keyheat.endpoint.router import KEPT, Router
 from keyheat.endpoint.service import Regions, Service
 from tests.endpoint.clients import FakeClock, taken_apart
 

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.faultrules import checked_rules
 from keyheat.endpoint.faults import Faults
-from keyheat.endpoint.server import Router
+from keyheat.endpoint.router import Router
 from keyheat.endpoint.service import MOST_REGIONS, Regions, Service
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import FakeClock, ServiceApp, taken_apart

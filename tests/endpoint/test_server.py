@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.dynamodb import CONTROL
-from keyheat.endpoint.server import OLDEST, Housekeeping, Router
+from keyheat.endpoint.router import Router
+from keyheat.endpoint.server import OLDEST, Housekeeping
 from keyheat.endpoint.service import Context, Handler, Regions, Service
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import (

@@ -13,7 +13,7 @@ from keyheat.endpoint.contents import ContentsError, fill, restore, snapshot
 from keyheat.endpoint.descriptions import described_tables
 from keyheat.endpoint.dynamodb import CONTROL, DATA
 from keyheat.endpoint.options import Contents
-from keyheat.endpoint.server import Router
+from keyheat.endpoint.router import Router
 from keyheat.endpoint.service import MOST_ADVANCE_S, Context, Regions, Service, ServiceClock
 from keyheat.endpoint.tables.describe import describe
 from tests.endpoint.account import attributes, index, on_demand, table, units
