@@ -33,7 +33,7 @@ def schema(what: str) -> int:
         "scenario": "scenario.scenario",
         "suite": "regression.suite_spec",
         "regression": "regression.exports",
-        "faults": "endpoint.faults.rules",
+        "faults": "endpoint.faultrules",
         "answer": "show.answer",
     }
     # One is imported and not all: that of a scenario needs no extra.
