@@ -21,9 +21,8 @@ FOLDERS = [f"analyzers.{name}" for name in find_packages("analyzers")]
 
 MODEL = ("admission", "bucket", "keyspace", "meter", "minutes", "nodes", "partitions", "resources",
          "splits", "table", "transactions", "units")  # fmt: skip
-ENDPOINT = ("delivery", "dynamodb", "http", "itemkeys", "itemstore", "items/capacity", "items/single",
-            "recording", "regions", "requests", "router", "schema", "service", "tables/catalog",
-            "values")  # fmt: skip
+ENDPOINT = ("dynamodb", "http", "itemkeys", "itemstore", "items/capacity", "items/single", "keycounts",
+            "requests", "router", "schema", "service", "tables/catalog", "values")  # fmt: skip
 
 
 LEVEL = os.environ.get("KEYHEAT_COMPILED")

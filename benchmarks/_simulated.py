@@ -14,7 +14,7 @@ from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.table_facts import TableFacts
 from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.simulator.rows import seconds_table
+from keyheat.simulator.folder import seconds_table
 from keyheat.simulator.simulate import simulate
 
 SIZES: Final = {"kind": "lognormal", "median": 900, "sigma": 0.8}

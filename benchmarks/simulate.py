@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks._table import Row, show
 from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.simulator.rows import seconds_table
+from keyheat.simulator.folder import seconds_table
 from keyheat.simulator.simulate import simulate
 
 ROOT = Path(__file__).parents[1]

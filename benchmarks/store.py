@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from benchmarks._table import Row, show
-from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.dynamodb import CONTROL, DATA
 from keyheat.endpoint.service import Context, Service
 
 ITEMS = 100_000

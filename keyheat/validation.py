@@ -1,6 +1,7 @@
 """Validate content from outside: report every error at once, each with its path."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -24,6 +25,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from keyheat.bounds import NotAccepted, parsed_toml, text_of
 from keyheat.runfiles import FileProblem
+from keyheat.words import TOGETHER
 
 MOST_SHOWN: Final = 20
 LONGEST_INPUT: Final = 80
@@ -39,8 +41,13 @@ KINDS: Final = {
 NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})
 ROWS_AT_ONCE: Final = 1_000
 TOO_FEW: Final = "too_short"  # pydantic's type, also of a list whose items are all wrong
-TOGETHER: Final = "together"  # type of an error of several fields; their values are not shown
 MORE: Final = "and_more"  # type of an error that represents `count` others
+
+Place = tuple[int | str, ...]
+"""The way to a value in a file: names of fields, and numbers in lists."""
+PASSES: Final = 3  # of looking for further mistakes: a part's own, what two parts agree on, the file's
+DECIDING: Final = ("kind", "values", "operation", "loadtest", "billing_mode", "arrivals", "sdk")
+"""Fields on which it depends which others a part has."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -121,10 +128,64 @@ def mistakes(
     items = error.errors()
     deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
     return [
-        f"{_message(item, patterns)}{_meant(item, model)} @ ${path_of(item['loc'])}"
+        _line(item, patterns, model)
         for item in items
         if item["type"] != MORE and not (item["type"] == TOO_FEW and item["loc"] in deeper)
     ]
+
+
+def _line(item: Any, patterns: Mapping[str, str], model: type[BaseModel] | None) -> str:
+    return f"{_message(item, patterns)}{_meant(item, model)} @ ${path_of(item['loc'])}"
+
+
+def mistakes_of_the_rest(
+    model: type[BaseModel], raw: Mapping[str, Any], error: ValidationError, patterns: Mapping[str, str]
+) -> list[str]:
+    """What else is wrong in a file: what its parts have to agree on is checked once each of them is right.
+
+    The fields of the mistakes so far are left out meanwhile, and nothing is said of where they stood, nor of
+    a part whose kind is among them: what it lacks depends on its kind.
+    """
+    rest, gone, lines = deepcopy(dict(raw)), set[Place](), []
+    for _ in range(PASSES):
+        new = {_in_file(item["loc"]) for item in error.errors()} - gone
+        gone |= new
+        for place in sorted(new, key=len, reverse=True):
+            _leave_out(rest, place)
+        try:
+            model.model_validate(rest)
+            break
+        except ValidationError as found:
+            error = found
+        lines += [
+            _line(item, patterns, model)
+            for item in error.errors()
+            if item["type"] != "missing" and not _follows(_in_file(item["loc"]), gone)
+        ]
+    return list(dict.fromkeys(lines))
+
+
+def _follows(place: Place, gone: Collection[Place]) -> bool:
+    """Whether a mistake may only be there because other fields were left out."""
+    within = {each[:-1] if each[-1:] and each[-1] in DECIDING else each for each in gone}
+    around = {each[:-1] for each in gone}
+    return place in around or any(place[: len(each)] == each for each in within)
+
+
+def _in_file(location: Iterable[int | str]) -> Place:
+    """The place of a mistake; `<part>` only tells kinds apart, `[key]` is the name of a value."""
+    return tuple(step for step in location if not str(step).startswith(("<", "[")))
+
+
+def _leave_out(raw: Any, place: Place) -> None:
+    """Take a value out of its part; of a list none, whose places are numbered."""
+    for step in place[:-1]:
+        try:
+            raw = raw[step]
+        except (KeyError, IndexError, TypeError):
+            return
+    if isinstance(raw, dict) and place:
+        raw.pop(place[-1], None)
 
 
 def suggest(name: str, names: Iterable[str]) -> str:

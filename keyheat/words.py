@@ -16,6 +16,9 @@ ENDING: Final = "ending;"
 HURRIED: Final = "KEYHEAT_HURRIED"
 """Environment variable for the stages of an interrupted run: they wait briefly for each response."""
 
+TOGETHER: Final = "together"
+"""Type of a pydantic error of several fields that disagree: their values are not shown."""
+
 
 class Direction(StrEnum):
     """Reads and writes throttle independently of each other."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.simulator.dryrun import ask
-from keyheat.simulator.dryrun.requests import DryRun
+from keyheat.simulator import dryrun
+from keyheat.simulator.loadtest import DryRun
 
 SHIPPED = ("", 0)
 """The process of all shipped load tests; a user's file has its own, whose results are not shared."""
@@ -23,7 +23,7 @@ def shared_dry_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         folder = folder.parent
     kept = folder / "dry-runs"
     kept.mkdir(exist_ok=True)
-    original = ask._dry_run_of
+    original = dryrun._dry_run_of
 
     @cache
     def shared(file: tuple[str, int], job: bytes) -> DryRun:
@@ -36,12 +36,12 @@ def shared_dry_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             fcntl.flock(result, fcntl.LOCK_EX)
             result.seek(0)
             if answer := result.read():
-                return ask.ADAPTER.validate_json(answer)
+                return dryrun.ADAPTER.validate_json(answer)
             made = original(file, job)
             if made.loadtest is not None:
-                result.write(ask.ADAPTER.dump_json(made))
+                result.write(dryrun.ADAPTER.dump_json(made))
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ask, "_dry_run_of", shared)
+        patch.setattr(dryrun, "_dry_run_of", shared)
         yield

@@ -8,18 +8,16 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 
 import orjson
 
-from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.http import Headers
-from keyheat.endpoint.regions import Regions
+from keyheat.endpoint.http import Delivery, Headers
 from keyheat.endpoint.router import Router
-from keyheat.endpoint.server import Server, build_router
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.server import Server
+from keyheat.endpoint.service import Regions, Service
 
 ACCOUNT = "123456789012"
 TABLE_ARN = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/"
@@ -38,12 +36,13 @@ class Call:
     resource: str  # an ARN, or *
 
 
-@dataclass(slots=True, kw_only=True)
 class Recording(Router):
     """Answers, and keeps each kind of call once; `heads` are the requests' own headers."""
 
-    calls: set[Call] = field(default_factory=set)
-    heads: list[Headers] = field(default_factory=list)
+    def __init__(self, regions: Regions) -> None:
+        super().__init__(regions)
+        self.calls: set[Call] = set()
+        self.heads: list[Headers] = []
 
     def answer(
         self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None = None
@@ -97,8 +96,7 @@ def _resources(asked: dict[str, Any]) -> Iterator[str]:
 @contextmanager
 def recording() -> Iterator[tuple[str, Recording]]:
     """The endpoint's URL, and what it writes down."""
-    plain = build_router(Regions(Service(clock=time.time, account_id=ACCOUNT)))
-    router = Recording(dynamodb=plain.dynamodb, cloudwatch=plain.cloudwatch, pages=plain.pages)
+    router = Recording(Regions(Service(clock=time.time, account_id=ACCOUNT)))
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
     thread = Thread(target=lambda: asyncio.run(_serve(router, started)))
     thread.start()

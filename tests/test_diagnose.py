@@ -4,7 +4,6 @@ import html
 import json
 import re
 import shlex
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ import jsonschema
 import orjson
 import pytest
 
-from keyheat.evidence import target
+from keyheat.evidence import table as target
 from tests.endpoint import account
 from tests.endpoint.account import indexed
 from tests.endpoint.clients import ServiceApp, service_app_at
@@ -186,22 +185,6 @@ def test_a_survey_finds_what_throttles_as_the_page_shows_and_leads_to_each_repor
         assert f'href="{table}/report.html"' in page
         assert Path(f"found/{table}/report.html").is_file()
     assert not Path("found/sessions").exists()
-
-
-def test_a_survey_waits_for_throttled_calls_and_says_so(
-    verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr(time, "sleep", slept.append)
-    throttled_calls(
-        monkeypatch, app,
-        {"DescribeTable": ["LimitExceededException"], "GetMetricData": ["Throttling", "Throttling"]},
-    )  # fmt: skip
-    said = diagnose(verb)
-    assert said.code == 1
-    assert slept[:2] == [1.0, 1.0]
-    assert "AWS throttles the survey's calls: it waits 1 s" in said.err
-    assert said.says("AWS throttled DescribeTable (1 time) and GetMetricData (2 times)")
 
 
 @pytest.mark.parametrize(

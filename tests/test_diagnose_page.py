@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from keyheat.cli import evidence as verbs
-from keyheat.evidence import collection, target
+from keyheat.evidence import collection
+from keyheat.evidence import table as target
 from keyheat.runs.plausibility import read_evidence
 from tests.endpoint.account import index, indexed, table
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at

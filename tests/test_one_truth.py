@@ -35,7 +35,7 @@ from keyheat.show.render import html_of, save
 from keyheat.show.render import text_of as terminal_of
 from keyheat.show.report import report_answer, write_report
 from keyheat.show.run import run_answer
-from keyheat.simulator.questions import load_question
+from keyheat.simulator.whatif import load_question
 from keyheat.words import WRITE
 from tests.made_runs import load_evidence
 from tools.samples.cases import CASES

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.intake.schedules import SCHEDULES as KINDS
+from keyheat.intake.suite import SCHEDULES as KINDS
 from keyheat.regression.suite import find_suite
 from keyheat.words import BROKEN, DONE, WRONG_USE
 from tests.conftest import Golden, done

@@ -47,7 +47,7 @@ CLEANING = (
 NOT_IN_RUNS = {"dynamodb:ListTables", "cloudwatch:ListMetrics"}  # to find tables, and their troubles
 NOT_IN_CLEANING = {"dynamodb:CreateTable"}  # in a module of requests that both use
 OBSERVED = {
-    ROOT / "keyheat" / name for name in ("runs/partitions.py", "runs/metrics.py", "intake/scaling_of_aws.py")
+    ROOT / "keyheat" / name for name in ("runs/partitions.py", "runs/metrics.py", "intake/scaling.py")
 }
 """What a stream's shards, CloudWatch and auto scaling tell, before, after and without a run."""
 

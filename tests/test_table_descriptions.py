@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
+from keyheat.intake.properties import checked_properties
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
 from keyheat.intake.tables import NotTaken, SourceTable
-from keyheat.intake.vocabulary import TABLE, find_unknown
 from keyheat.words import DONE
 from tests.conftest import Golden
 
@@ -117,7 +117,7 @@ def test_every_property_of_cloudformation_is_known(kind: str) -> None:
             return [full(part["items"])]
         return {name: full(one) for name, one in part.get("properties", {}).items()}
 
-    assert not list(find_unknown(full(schema), "T"))
+    assert checked_properties(full(schema), "T")[1] == []
 
 
 def test_every_member_of_describe_table_is_known() -> None:
@@ -129,7 +129,7 @@ def test_every_member_of_describe_table_is_known() -> None:
         return {name: full(one) for name, one in getattr(shape, "members", {}).items()}
 
     for name in ("TableDescription", "CreateTableInput"):
-        assert not list(find_unknown(full(model.shape_for(name)), "T", TABLE))
+        assert checked_properties(full(model.shape_for(name)), "T")[1] == []
 
 
 AMISS = {
@@ -214,7 +214,7 @@ TAKEN: dict[str, Any] = {
     "a replica of a plan, by its ARN": plan(
         ON_DEMAND, {**COPY, "values": {**OF_ORDERS, "arn": "arn:aws:dynamodb:us-east-2:1:table/orders"}}
     ),
-    "a replica of a plan, by its providers": plan(ON_DEMAND, {**COPY, "values": {}})
+    "a replica of a plan, whose provider alone has its Region": plan(ON_DEMAND, {**COPY, "values": {}})
     | {"configuration": CONFIGURED, "variables": {"home": {"value": "eu-central-1"}}},
     "a replica of a plan in an unknown Region": plan(
         {**ON_DEMAND, "replica": [{"region_name": "eu-west-1"}]}, {**COPY, "values": OF_ORDERS}

@@ -136,7 +136,7 @@ def test_a_live_table_that_is_not_there_is_said_with_its_region(
     verb: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = unasked_client("dynamodb", "eu-west-1")
-    monkeypatch.setattr("keyheat.evidence.target.boto3_clients", lambda **_how: lambda _service: client)
+    monkeypatch.setattr("keyheat.evidence.table.boto3_clients", lambda **_how: lambda _service: client)
     with Stubber(client) as stub:
         stub.add_client_error("describe_table", "ResourceNotFoundException", "Table: events not found")
         stub.add_response("list_tables", {"TableNames": ["orders", "event"]})
@@ -242,7 +242,7 @@ def test_a_table_in_an_account_comes_with_its_auto_scaling(
     }  # fmt: skip
     names = ("dynamodb", "application-autoscaling")
     clients = {name: unasked_client(name, "eu-west-1") for name in names}
-    monkeypatch.setattr("keyheat.evidence.target.boto3_clients", lambda **_how: clients.__getitem__)
+    monkeypatch.setattr("keyheat.evidence.table.boto3_clients", lambda **_how: clients.__getitem__)
     tables, scaling = (Stubber(client) for client in clients.values())
     tables.add_response("describe_table", {"Table": described}, {"TableName": "events"})
     scaling.add_response("describe_scalable_targets", {"ScalableTargets": [target]})

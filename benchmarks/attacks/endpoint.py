@@ -8,19 +8,13 @@ from urllib.request import urlopen
 
 import psutil
 
-from keyheat.endpoint.options import ClientBounds
 from keyheat.endpoint.process import EndpointProcess
 
 CONNECTIONS = 60
 MB = 10**6
-SPARE_BYTES = 100 * MB  # beside what is held: what the allocator keeps, and the refused until they are gone
+MOST_HELD_BYTES = 100 * MB
 HEAD = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Amz-Target: DynamoDB_20120810.PutItem\r\n"
 PATIENCE_S = 10.0
-
-
-def half_sent_bodies() -> str:
-    """60 connections announce 16 MB each, send 15 of them, and wait."""
-    return _held(HEAD + b"Content-Length: 16000000\r\n\r\n")
 
 
 def chunks_of_a_byte() -> str:
@@ -41,7 +35,7 @@ def _held(begun: bytes, piece: bytes = b"x") -> str:
             _send(stack.enter_context(_connected(process.url)), begun, piece * (15 * MB // len(piece)))
         held_bytes = psutil.Process(process.pid).memory_info().rss - before_bytes
         seen = f"{CONNECTIONS} connections held {held_bytes / MB:.0f} MB"
-        assert held_bytes < ClientBounds().unfinished_bytes + SPARE_BYTES, seen
+        assert held_bytes < MOST_HELD_BYTES, seen
         with urlopen(f"{process.url}/_keyheat/health", timeout=PATIENCE_S) as answer:
             assert answer.status == 200, "others were not answered"
     return seen
@@ -59,4 +53,4 @@ def _send(to: socket.socket, begun: bytes, rest: bytes) -> None:
         return  # refused, which is how this should end
 
 
-ATTACKS: tuple[Callable[[], str], ...] = (half_sent_bodies, chunks_of_a_byte, trailers_without_end)
+ATTACKS: tuple[Callable[[], str], ...] = (chunks_of_a_byte, trailers_without_end)

@@ -16,9 +16,8 @@ from keyheat.scenario.variants import with_files_of, with_index_shards, with_own
 from keyheat.simulator.alterations import check_shards
 from keyheat.simulator.jobs import Job
 from keyheat.simulator.outcome import LimitHit, SimulationOutcome
-from keyheat.simulator.questions import Question
 from keyheat.simulator.search import State, Step
-from keyheat.simulator.whatif import Search, searched
+from keyheat.simulator.whatif import Question, Search, searched
 from keyheat.words import WRITE, Direction, index_of
 
 Burst = tuple[str, Direction, str]

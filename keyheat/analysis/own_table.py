@@ -15,7 +15,6 @@ from keyheat.evidence.collection import collect_table
 from keyheat.evidence.contributors import CONTRIBUTORS
 from keyheat.intake.description import table_of
 from keyheat.intake.measured import HotShare, MeasuredTraffic, incident_traffic, measure_traffic
-from keyheat.intake.scaling_of_aws import scaled_as
 from keyheat.intake.tables import Source, SourceTable, source_of_facts
 from keyheat.runs.formats import Verdict
 from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, TableFacts
@@ -35,7 +34,8 @@ class ReplayedTable:
     def source(self) -> Source:
         """The table as a description of it."""
         unknown = AutoScaling(why="not looked up") if self.facts.billing_mode == "PROVISIONED" else NOT_SCALED
-        return Source("a diagnosis", (scaled_as(source_of_facts(self.facts), self.scaling or unknown),))
+        table = source_of_facts(self.facts).with_auto_scaling(self.scaling or unknown)
+        return Source("a diagnosis", (table,))
 
 
 def replayed_table(folder: Path) -> ReplayedTable:

@@ -11,11 +11,10 @@ from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.elsewhere import has_errors
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.report import ReportRun, evidence_alone
-from keyheat.evidence.collection import collect_table
-from keyheat.evidence.earlier import EarlierRequest, fetch_earlier
+from keyheat.evidence.collection import EarlierRequest, collect_table, fetch_earlier
 from keyheat.evidence.survey import user_errors
-from keyheat.evidence.target import Target
-from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
+from keyheat.evidence.table import Target
+from keyheat.intake.scaling import SERVICE, auto_scaling_of
 from keyheat.plan.prices import Billing
 from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import Diagnosis, Evidence, Window

@@ -18,7 +18,7 @@ SCHEMAS: Final = {
     "scenario": "scenario.scenario",
     "suite": "regression.suite_spec",
     "regression": "regression.exports",
-    "faults": "endpoint.faults.rules",
+    "faults": "endpoint.faultrules",
     "answer": "show.answer",
 }
 """The module of each format; only one is imported, since that of a scenario needs no extra."""

@@ -187,7 +187,7 @@ def _fate(orphan: "Orphan") -> str:
 
 
 def _search(options: CleanOptions) -> "OrphanSearch":
-    from keyheat.evidence.target import connect
+    from keyheat.evidence.table import connect
     from keyheat.load.tables.removal import PACE_S, OrphanSearch
 
     account = options.account

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from keyheat.analysis.table_diagnosis import DiagnosedTable
     from keyheat.evidence.logged import ThrottleLog
     from keyheat.evidence.survey import Survey
-    from keyheat.evidence.target import Target
+    from keyheat.evidence.table import Target
     from keyheat.runs.client import Records
     from keyheat.runs.formats import Window
     from keyheat.show.survey import SurveyedRegion
@@ -59,7 +59,7 @@ class How:
 
     def reach(self, table: str | None = None, region: str | None = None) -> "Target":
         """The Region, once it has answered. Raises `ValueError`."""
-        from keyheat.evidence.target import connect
+        from keyheat.evidence.table import connect
 
         account = replace(self.account, region=region or self.account.region)
         return connect(table, clock=time.time, **values_of(account))
@@ -198,14 +198,9 @@ def _survey(how: How) -> int:
 
     targets, missing = _regions(how)
     window, surveyed = how.window_until(targets[0].now), []
-
-    def wait(pause_s: float) -> None:
-        bars.print(f"AWS throttles the survey's calls: it waits {pause_s:g} s")
-        time.sleep(pause_s)
-
     for target in targets:
         with working(f"surveying {target.region}", bars):
-            tables = survey(target, window, sleep=wait, announce=announced(target, how.priced.billing))
+            tables = survey(target, window, announce=announced(target, how.priced.billing))
         surveyed.append((target, tables))
     if not any(tables.tables for _target, tables in surveyed):
         names = ", ".join(target.region for target in targets)
@@ -242,7 +237,7 @@ def _regions(how: How) -> tuple[list["Target"], list[str]]:
 def _diagnosed(target: "Target", survey: "Survey", window: "Window", how: How) -> "Iterator[DiagnosedTable]":
     """The tables of a Region with throttles or errors, worst first, each as it is diagnosed."""
     from keyheat.evidence.cloudwatch import unannounced
-    from keyheat.evidence.earlier import most_requested
+    from keyheat.evidence.collection import most_requested
 
     if tables := survey.troubled:
         metrics = sum(most_requested(table.indexes, window, target.now) for table in tables)

@@ -140,7 +140,7 @@ def _clock_of(account: Account) -> "Clock":
     """The clock of the named endpoint, whose time may be moved; else this machine's. Raises `ValueError`."""
     if account.endpoint_url is None:
         return time.time
-    from keyheat.evidence.target import connect
+    from keyheat.evidence.table import connect
 
     ahead_s = connect(None, clock=time.time, **values_of(account)).now.timestamp() - time.time()
     return lambda: time.time() + ahead_s

@@ -12,7 +12,7 @@ from keyheat.cli.mistakes import CheckedCommand, Mistakes
 from keyheat.cli.options import Account, a_folder, a_path, give, in_json, typed_options
 from keyheat.flags import option, options_of, takes, values_of
 from keyheat.intake.scenario import Demand, scenario_text
-from keyheat.intake.schedules import SCHEDULES
+from keyheat.intake.suite import SCHEDULES
 from keyheat.masking import short_path
 from keyheat.numbers import some
 from keyheat.show.answer import Answer
@@ -174,8 +174,8 @@ def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
 
 def _live(table: str, account: Account) -> "Source":
     """A live table with its scaling. Raises `ValueError`."""
-    from keyheat.evidence.target import connect
-    from keyheat.intake.scaling_of_aws import SERVICE, with_auto_scaling
+    from keyheat.evidence.table import connect
+    from keyheat.intake.scaling import SERVICE, auto_scaling_of
     from keyheat.intake.sources import source_of
     from keyheat.intake.tables import NotTaken
 
@@ -188,8 +188,9 @@ def _live(table: str, account: Account) -> "Source":
         raise NotTaken("; ".join((*source.notes, *source.others)))
     if account.endpoint_url is not None:
         return source
-    scaled = with_auto_scaling(source.tables[0], partial(target.factory, SERVICE))
-    return replace(source, tables=(scaled,))
+    indexes = [index["IndexName"] for index in description.get("GlobalSecondaryIndexes") or ()]
+    scaling = auto_scaling_of(partial(target.factory, SERVICE), table, indexes)
+    return replace(source, tables=(source.tables[0].with_auto_scaling(scaling),))
 
 
 def _answer(table: "SourceTable", target: Path, text: str, notes: list[str]) -> Answer:

@@ -36,7 +36,7 @@ def plan(scenario: str, settings: tuple[str, ...], options: PlanOptions) -> int:
     from keyheat.cli.guards import plan_for
     from keyheat.show.plan import plan_answer
     from keyheat.simulator.alterations import check_shards
-    from keyheat.simulator.dryrun.ask import loadtest_of
+    from keyheat.simulator.dryrun import loadtest_of
 
     target, region, profile, mistakes = options.target, options.region, options.profile, Mistakes()
     if target == LOCAL and (region or profile):

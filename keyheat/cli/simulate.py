@@ -162,8 +162,8 @@ def simulated(
     from keyheat.show.console import PHASES, Simulating
     from keyheat.show.report import write_report
     from keyheat.simulator.alterations import spread_traffic
-    from keyheat.simulator.dryrun.ask import assumptions_of
-    from keyheat.simulator.folder import under_way, write_run
+    from keyheat.simulator.dryrun import assumptions_of
+    from keyheat.simulator.folder import write_run
     from keyheat.simulator.simulate import simulate
 
     scenario, folder, path = job.scenario, job.path.parent, str(job.path)
@@ -172,20 +172,18 @@ def simulated(
     notes = (*notes, *assumptions_of(scenario, folder))
     with hold(job.folder), Simulating(scenario.name, scenario.load.duration_s, bars) as bar:
         clear(job.folder)
-        with under_way(scenario, seed, job.folder, path) as written:
-            simulation = simulate(
-                scenario, seed=seed, traffic=traffic, folder=folder, behaviour=behaviour,
-                progress=bar.simulated, policy=scenario.client.retries,
-            )  # fmt: skip
-            bar.show(1.0, PHASES["analyzing"])
-            named = how.show_keys or (sent is None and scenario.invents_keys)
-            write_run(simulation, job.folder, scenario_path=path, show_keys=named, notes=notes)
-            written()
-            write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
-            diagnosis = diagnosed(job.folder, how.further, how.billing)
-            run = load_run(job.folder) if how.report or not how.quiet else None
-            if run is not None and how.report:
-                write_report(run, datetime.now(UTC))
+        simulation = simulate(
+            scenario, seed=seed, traffic=traffic, folder=folder, behaviour=behaviour,
+            progress=bar.simulated, policy=scenario.client.retries,
+        )  # fmt: skip
+        bar.show(1.0, PHASES["analyzing"])
+        named = how.show_keys or (sent is None and scenario.invents_keys)
+        write_run(simulation, job.folder, scenario_path=path, show_keys=named, notes=notes)
+        write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
+        diagnosis = diagnosed(job.folder, how.further, how.billing)
+        run = load_run(job.folder) if how.report or not how.quiet else None
+        if run is not None and how.report:
+            write_report(run, datetime.now(UTC))
     if run is not None and not how.quiet:
         say_outcome(run, job.folder, how)
     return diagnosis

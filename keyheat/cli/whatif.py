@@ -36,8 +36,7 @@ from keyheat.words import INVALID, WRITE
 if TYPE_CHECKING:
     from keyheat.scenario.scenario import Scenario
     from keyheat.show.answer import Answer
-    from keyheat.simulator.questions import Question
-    from keyheat.simulator.whatif import Search
+    from keyheat.simulator.whatif import Question, Search
 
 NAME: Final = "whatif"
 LOADED_SHARDS_MOST: Final = 16
@@ -138,8 +137,13 @@ def _check_options(question: str, search: SearchOptions, mistakes: Mistakes) -> 
 
 def _questions(scenario: "Scenario", path: Path, kind: str, options: SearchOptions) -> "Iterator[Question]":
     """One question, or one for each direction with too little capacity."""
-    from keyheat.simulator.questions import SHARDS_MOST, capacity_question, load_question, shards_question
-    from keyheat.simulator.whatif import throttled_directions
+    from keyheat.simulator.whatif import (
+        SHARDS_MOST,
+        capacity_question,
+        load_question,
+        shards_question,
+        throttled_directions,
+    )
 
     start, most = (int(number) if number else None for number in (options.start, options.most))
     if kind == "load":
@@ -199,7 +203,7 @@ def _retries(scenario: "Scenario", path: Path, options: SearchOptions, *, drawn:
     """Simulate the same demand under each retry policy, request by request."""
     from keyheat.show.console import Simulating
     from keyheat.show.retries import retries_answer
-    from keyheat.simulator.dryrun.ask import assumptions_of
+    from keyheat.simulator.dryrun import assumptions_of
     from keyheat.simulator.retrying import demand_of, retried
 
     client = scenario.client
@@ -214,7 +218,7 @@ def _retries(scenario: "Scenario", path: Path, options: SearchOptions, *, drawn:
 def _answer(searches: "list[Search]", options: SearchOptions, path: Path) -> "tuple[Answer, int]":
     """The answer over all searches, and the exit code."""
     from keyheat.show.whatif import Found, exit_code_of, search_answer, together
-    from keyheat.simulator.dryrun.ask import assumptions_of
+    from keyheat.simulator.dryrun import assumptions_of
 
     listed = price_list(options.priced.prices)
     results = [

@@ -12,19 +12,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 import click
 
 from keyheat.addresses import Hosts, on_this_machine
 from keyheat.endpoint.options import ClientBounds, Contents, EndpointOptions, endpoint_options
-from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.router import Router
-from keyheat.endpoint.server import Housekeeping, Server, build_router
-from keyheat.endpoint.service import Service, ServiceClock
+from keyheat.endpoint.server import Housekeeping, Server
+from keyheat.endpoint.service import Regions, Service, ServiceClock
 from keyheat.words import INTERRUPTED, WRONG_USE
 
 
@@ -59,42 +57,47 @@ def serve(options: EndpointOptions) -> int:
             file=sys.stderr,
         )
     clock = ServiceClock(time.time)
-    regions = Regions(_service(options, clock))
-    if wrong := [*_set_faults(regions, options.faults), *_fill(regions, options.contents)]:
-        print("\n".join(wrong), file=sys.stderr)
+    service = Service(
+        clock=clock,
+        region=options.region,
+        scale=options.scale,
+        seed=options.seed,
+        durations=options.durations,
+        behaviour=options.behaviour,
+        recordings={} if options.record else None,
+    )
+    regions = Regions(service)
+    try:
+        _prepare(regions, options)
+    except ValueError as error:
+        print(error, file=sys.stderr)
         return WRONG_USE
     hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
-    router = build_router(regions, hosts=hosts, clock=clock)
+    router = Router(regions, hosts=hosts, clock=clock)
     bounds = ClientBounds(connections=_connections(ClientBounds().connections))
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(_serve(options, bounds, router))
     except OSError as error:
-        print(_why_not_listening(error, options), file=sys.stderr)
+        where, why = f"port {options.port} on {options.host}", error.strerror or error
+        taken = f"{where} is taken; choose another with --port or 0 for any free one"
+        print(
+            taken if error.errno == errno.EADDRINUSE else f"cannot listen on {where}: {why}", file=sys.stderr
+        )
         return WRONG_USE
 
 
-def _set_faults(regions: Regions, path: Path | None) -> Iterator[str]:
-    """Go by the rules of a file, whose reader is loaded for it alone; yields what is wrong with them."""
-    if path is not None:
-        from keyheat.endpoint.faults.injection import Faults
-        from keyheat.endpoint.faults.rules import FaultRulesError, load_rules
+def _prepare(regions: Regions, options: EndpointOptions) -> None:
+    """Set rules and contents from files, whose readers are loaded for them alone. Raises `ValueError`."""
+    if options.faults is not None:
+        from keyheat.endpoint.faultrules import load_rules
+        from keyheat.endpoint.faults import Faults
 
-        try:
-            regions.set_faults(Faults(load_rules(path), regions.home.clock()))
-        except FaultRulesError as error:
-            yield str(error)
+        regions.set_faults(Faults(load_rules(options.faults), regions.home.clock()))
+    if options.contents != Contents():
+        from keyheat.endpoint.contents import fill
 
-
-def _fill(regions: Regions, contents: Contents) -> Iterator[str]:
-    """Fill an endpoint with the tables and items of files; yields what is wrong with them."""
-    if contents != Contents():
-        from keyheat.endpoint.state.beginning import CannotBegin, fill
-
-        try:
-            fill(regions, contents)
-        except CannotBegin as error:
-            yield str(error)
+        fill(regions, options.contents)
 
 
 async def _serve(options: EndpointOptions, bounds: ClientBounds, router: Router) -> int:
@@ -107,22 +110,11 @@ async def _serve(options: EndpointOptions, bounds: ClientBounds, router: Router)
     server = Server(router, bounds, housekeeping)
     port = await server.start(options.host, options.port)
     housekeeping.start()
-    print(f"ready http://{_in_url(options.host)}:{port}", flush=True)
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    print(f"ready http://{host}:{port}", flush=True)
     await told_to_stop.wait()
     await server.stop()
     return 0
-
-
-def _service(options: EndpointOptions, clock: ServiceClock) -> Service:
-    return Service(
-        clock=clock,
-        region=options.region,
-        scale=options.scale,
-        seed=options.seed,
-        durations=options.durations,
-        behaviour=options.behaviour,
-        recordings={} if options.record else None,
-    )
 
 
 def _watch_stdin(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
@@ -163,10 +155,6 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
 OTHER_FILES: Final = 64
 """Open files beside connections: a server that has none left cannot even refuse a request."""
 
@@ -190,13 +178,6 @@ def _connections(count: int) -> int:
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(files, hard) if hard >= 0 else files, hard))
     return files - OTHER_FILES
-
-
-def _why_not_listening(error: OSError, options: EndpointOptions) -> str:
-    where = f"port {options.port} on {options.host}"
-    if error.errno == errno.EADDRINUSE:
-        return f"{where} is taken; choose another with --port or 0 for any free one"
-    return f"cannot listen on {where}: {error.strerror or error}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""DynamoDB's wire protocol: JSON 1.0 requests to handlers, and their results to responses.
+"""DynamoDB's operations by name, and its wire protocol: JSON 1.0 requests to handlers, results to responses.
+
+Each answers in the shape of https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations.html
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.LowLevelAPI.html
 """
@@ -7,10 +9,9 @@ import itertools
 import logging
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from time import perf_counter
 from typing import Any
 from zlib import crc32
@@ -18,19 +19,19 @@ from zlib import crc32
 import orjson
 
 from keyheat.addresses import CLOCK, SCALE
-from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.errors import (
-    ServiceError,
-    internal_error,
-    nested_too_deep,
-    serialization_error,
-    unknown_operation,
-)
-from keyheat.endpoint.http import Headers
+from keyheat.endpoint.errors import CORAL, ServiceError, internal_error, nested_too_deep, serialization_error
+from keyheat.endpoint.http import Delivery, Headers
+from keyheat.endpoint.items.batches import batch_get_item, batch_write_item
+from keyheat.endpoint.items.reads import query, scan
+from keyheat.endpoint.items.single import delete_item, get_item, put_item, update_item
+from keyheat.endpoint.items.transactions import transact_get_items, transact_write_items
 from keyheat.endpoint.partiql.operations import STATEMENTS, metric_of, tables_of
-from keyheat.endpoint.regions import Regions
 from keyheat.endpoint.requests import check_shape
-from keyheat.endpoint.service import Context, Handler, Service
+from keyheat.endpoint.service import Context, Handler, Regions, Service
+from keyheat.endpoint.stream_operations import STREAMS
+from keyheat.endpoint.tables import describe, settings
+from keyheat.endpoint.tables.create import create_table, delete_table
+from keyheat.endpoint.tables.update import update_table
 from keyheat.model.minutes import Minutes
 from keyheat.words import THROTTLE_CODES
 
@@ -66,65 +67,80 @@ def request_ids(rng: random.Random) -> Iterator[bytes]:
     return itertools.chain.from_iterable(map(lambda begun: map(begun.__add__, last), thousands))
 
 
-def _one_table(request: dict[str, Any]) -> Iterable[str]:
-    return (request["TableName"],)
-
-
-def _batch_tables(request: dict[str, Any]) -> Iterable[str]:
-    return list(request["RequestItems"])
-
-
-def _transaction_tables(request: dict[str, Any]) -> Iterable[str]:
-    return {action["TableName"] for item in request["TransactItems"] for action in item.values() if action}
-
-
-TABLES_OF: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
-    "BatchGetItem": _batch_tables,
-    "BatchWriteItem": _batch_tables,
-    "TransactGetItems": _transaction_tables,
-    "TransactWriteItems": _transaction_tables,
-    **{name: partial(tables_of, name) for name in STATEMENTS},
+CONTROL: dict[str, Handler] = {
+    "CreateTable": create_table,
+    "DeleteTable": delete_table,
+    "DescribeContinuousBackups": settings.describe_continuous_backups,
+    "DescribeContributorInsights": settings.describe_contributor_insights,
+    "DescribeEndpoints": describe.describe_endpoints,
+    "DescribeLimits": describe.describe_limits,
+    "DescribeTable": describe.describe_table,
+    "DescribeTimeToLive": settings.describe_time_to_live,
+    "ListTables": describe.list_tables,
+    "ListTagsOfResource": settings.list_tags,
+    "TagResource": settings.tag_resource,
+    "UntagResource": settings.untag_resource,
+    "UpdateContinuousBackups": settings.update_continuous_backups,
+    "UpdateContributorInsights": settings.update_contributor_insights,
+    "UpdateTable": update_table,
+    "UpdateTimeToLive": settings.update_time_to_live,
 }
-RETURNS_ITEMS = {"Query", "Scan"}
-CHANGES_TABLES = {"CreateTable", "DeleteTable"}
+"""Operations on tables themselves."""
+DATA: dict[str, Handler] = {
+    "PutItem": put_item,
+    "GetItem": get_item,
+    "UpdateItem": update_item,
+    "DeleteItem": delete_item,
+    "Query": query,
+    "Scan": scan,
+    "BatchWriteItem": batch_write_item,
+    "BatchGetItem": batch_get_item,
+    "TransactWriteItems": transact_write_items,
+    "TransactGetItems": transact_get_items,
+    **STATEMENTS,
+}
+"""Operations on items."""
+PLAIN = ("PutItem", "GetItem", "UpdateItem", "DeleteItem")
+RETURNS_ITEMS = ("Query", "Scan")
+CHANGES_TABLES = ("CreateTable", "DeleteTable")
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: its handler, and for data operations how to read the tables a request names."""
+    """One operation. Handlers of those on items check the request themselves, as far as it needs checking."""
 
     name: str
     handler: Handler
-    tables: Callable[[dict[str, Any]], Iterable[str]] | None = None
-    returns_items: bool = False
     api: str = "dynamodb"
-    metric: Callable[[dict[str, Any]], str] | None = None  # where more than its name tells it apart
-    plain: bool = False  # of one item of one table, and told apart by its name
+    on_items: bool = False
+    plain: bool = False  # of one item of one table
 
 
-def _of_items(name: str, handler: Handler) -> Operation:
-    return Operation(
-        name,
-        handler,
-        TABLES_OF.get(name, _one_table),
-        name in RETURNS_ITEMS,
-        metric=partial(metric_of, name) if name in STATEMENTS else None,
-        plain=name not in TABLES_OF and name not in RETURNS_ITEMS,
-    )
-
-
-def operations(
-    control: Mapping[str, Handler], data: Mapping[str, Handler], streams: Mapping[str, Handler]
-) -> dict[bytes, Operation]:
+def operations(control: Mapping[str, Handler], data: Mapping[str, Handler]) -> dict[bytes, Operation]:
     """Operations by the value of `X-Amz-Target` that names them."""
     return {
         **{TARGET + name.encode(): Operation(name, handler) for name, handler in control.items()},
-        **{TARGET + name.encode(): _of_items(name, handler) for name, handler in data.items()},
         **{
-            STREAMS_TARGET + name.encode(): Operation(name, handler, api="dynamodbstreams")
-            for name, handler in streams.items()
+            TARGET + name.encode(): Operation(name, handler, on_items=True, plain=name in PLAIN)
+            for name, handler in data.items()
+        },
+        **{
+            STREAMS_TARGET + name.encode(): Operation(name, handler, "dynamodbstreams")
+            for name, handler in STREAMS.items()
         },
     }
+
+
+def _tables_of(operation: str, request: dict[str, Any]) -> Iterable[str]:
+    """The tables that a request on items names."""
+    if operation in STATEMENTS:
+        return tables_of(operation, request)
+    if operation in ("BatchGetItem", "BatchWriteItem"):
+        return list(request["RequestItems"])
+    if operation in ("TransactGetItems", "TransactWriteItems"):
+        actions = (action for item in request["TransactItems"] for action in item.values() if action)
+        return {action["TableName"] for action in actions}
+    return (request["TableName"],)
 
 
 @dataclass(slots=True)
@@ -159,12 +175,13 @@ class DynamoDB:
         started_s, service = perf_counter(), context.service
         try:
             request = parsed(body)
-            if service.faults is None:
-                result = operation.handler(context, request)
-            else:
-                result = service.faults.handle(context, operation, request)
+            if not operation.on_items:
+                check_shape(operation.name, request, operation.api)
+                if service.faults is not None:
+                    service.faults.strike_table(context, operation.name, request)
+            result = operation.handler(context, request)
             out = result if isinstance(result, bytes) else orjson.dumps(result)
-            if operation.tables is not None:
+            if operation.on_items:
                 _completed(context, operation, request, out, (perf_counter() - started_s) * 1000.0)
             elif operation.name in CHANGES_TABLES:
                 service.metrics.note_tables(service.catalog, context.now_s)
@@ -176,12 +193,14 @@ class DynamoDB:
             return self._failed(context, operation, body, error)
         if out == b"{}":  # as nearly every write is answered
             return OK_ALONE + next(self.ids) + NOTHING
-        if operation.tables is None:
+        if not operation.on_items:
             return CONTROL_OK % (service.clock(), service.scale, next(self.ids), crc32(out), len(out), out)
         return OK % (next(self.ids), crc32(out), len(out), out)
 
     def unknown(self, message: str) -> bytes:
-        return self._refused(self.regions.home, unknown_operation(message))
+        return self._refused(
+            self.regions.home, ServiceError("UnknownOperationException", message, prefix=CORAL)
+        )
 
     def failed(self, error: ServiceError) -> bytes:
         out = orjson.dumps(error.body())
@@ -212,7 +231,7 @@ class DynamoDB:
 
 def _minutes_of(context: Context, operation: Operation, request: dict[str, Any]) -> Iterator[Minutes]:
     """The datapoints of each table that a data request names."""
-    for table in () if operation.tables is None else operation.tables(request):
+    for table in _tables_of(operation.name, request) if operation.on_items else ():
         with suppress(ServiceError):  # a statement of a batch may name a missing table
             yield context.service.catalog.get(table).model.minutes
 
@@ -224,9 +243,9 @@ def _completed(
         minutes = context.service.catalog.get(request["TableName"]).model.minutes
         minutes.completed(operation.name, latency_ms, context.now_s)
         return
-    count = COUNT.search(out) if operation.returns_items else None
+    count = COUNT.search(out) if operation.name in RETURNS_ITEMS else None
     returned = int(count[1]) if count else None
-    name = operation.name if operation.metric is None else operation.metric(request)
+    name = metric_of(operation.name, request) if operation.name in STATEMENTS else operation.name
     for minutes in _minutes_of(context, operation, request):
         minutes.completed(name, latency_ms, context.now_s, returned)
 

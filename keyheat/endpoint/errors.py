@@ -52,17 +52,6 @@ def serialization_error(message: str) -> ServiceError:
     return ServiceError("SerializationException", message, prefix=CORAL)
 
 
-def missing_token() -> ServiceError:
-    """The request is not signed; the endpoint takes any signature, but requires one."""
-    return ServiceError(
-        "MissingAuthenticationTokenException", "Request is missing Authentication Token", prefix=CORAL
-    )
-
-
-def unknown_operation(message: str) -> ServiceError:
-    return ServiceError("UnknownOperationException", message, prefix=CORAL)
-
-
 def nested_too_deep() -> ServiceError:
     """A value holds values that hold values, and so on for more than 32 levels."""
     return validation_error(

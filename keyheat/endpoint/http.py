@@ -1,8 +1,8 @@
 """One client's HTTP/1.1 connection: bytes in, requests out, each answered with one write.
 
 A request is never an object: its method, URL, headers and body go to `answer`, and what comes back goes to
-the socket as it is. What a client may make the endpoint hold is bounded (`Bounds`), and a client that does
-not read its answers is not read from.
+the socket as it is. What a request may make the endpoint hold is bounded (`ClientBounds`), and a client that
+does not read its answers is not read from.
 """
 
 import asyncio
@@ -10,11 +10,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any, Final, Literal, cast
 
 import httptools
 
-from keyheat.endpoint.delivery import Delivery
 from keyheat.endpoint.options import ClientBounds
 
 
@@ -46,11 +45,35 @@ def refusal(status: int, code: str, message: str) -> bytes:
 
 
 TOO_MANY = refusal(503, "ServiceUnavailableException", "Too many connections")
-TOO_BUSY = refusal(503, "ServiceUnavailableException", "Too many requests have begun and are not whole yet")
 TOO_SLOW = refusal(408, "RequestTimeoutException", "The request did not arrive in time")
 TOO_LARGE = refusal(413, "RequestEntityTooLargeException", "Request body is larger than 17 MiB")
 HEAD_TOO_LARGE = refusal(431, "SerializationException", "Request header is too large")
 NOT_HTTP = refusal(400, "SerializationException", "Not a well-formed HTTP request")
+
+
+HEADER: Final = b"x-keyheat-fault"
+"""The response header that names the fault rules that struck."""
+Loss = Literal["none", "all", "half"]
+"""How much of a response is lost with its connection: half is its whole head and half of its body."""
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A response that waits, names the fault rules that struck, or ends its connection."""
+
+    raw: bytes = b""  # the whole response
+    waits_s: float = 0.0
+    faults: tuple[str, ...] = ()
+    loses: Loss = "none"
+
+    def sent(self) -> bytes:
+        if self.loses == "all":
+            return b""
+        raw = self.raw
+        if self.faults:
+            raw = raw.replace(b"\r\n", b"\r\n%b: %b\r\n" % (HEADER, ", ".join(self.faults).encode()), 1)
+        body = raw.index(b"\r\n\r\n") + 4
+        return raw if self.loses == "none" else raw[: body + (len(raw) - body) // 2]
 
 
 Headers = dict[bytes, bytes]
@@ -69,7 +92,7 @@ HEADER_BYTES = 100
 class Connections:
     """The open connections of one server, and what they share. `tick` counts seconds, roughly.
 
-    `made` counts connections, so that each has a number.
+    `accepted` counts connections, so that each has a number.
     """
 
     answer: Answer
@@ -78,7 +101,6 @@ class Connections:
     accepted: int = 0
     tick: int = 0
     answered: int = 0
-    unfinished_bytes: int = 0
 
     def sweep(self) -> None:
         """One second has passed: hang up on those who have been silent, or half silent, for too long."""
@@ -89,19 +111,6 @@ class Connections:
                 connection.abort()
             elif silent_s > self.bounds.request_s and connection.arriving:
                 connection.hang_up(TOO_SLOW)
-
-    def hold(self, asking: "Connection", more_bytes: int) -> None:
-        """A request that is not whole has grown. Where all of them exceed the bound, one has to go.
-
-        That is the one that stalled longest, so that half-sent requests keep no client out for long; if none
-        has stalled, it is the one that grows.
-        """
-        self.unfinished_bytes += more_bytes
-        while self.unfinished_bytes > self.bounds.unfinished_bytes:
-            stalled = min(
-                (holder for holder in self.open if holder.held_bytes), key=lambda holder: holder.heard
-            )
-            (stalled if stalled.heard < self.tick else asking).hang_up(TOO_BUSY)
 
     def close_idle(self) -> bool:
         """Close connections that are owed no answer; True if none is left."""
@@ -130,8 +139,7 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[tuple[bytes, bytes, Headers, bytes, bool]] = deque()
         self._paused = self._ended = self.closing = self._thinking = False
         self._refusal = NOT_HTTP
-        self.since = self.heard = shared.tick
-        self.held_bytes = self._arrived_bytes = 0
+        self.since = shared.tick
         self._number = shared.accepted
         shared.accepted += 1
         self._begin()
@@ -249,8 +257,6 @@ class Connection(asyncio.Protocol):
         keep_alive = parser.should_keep_alive()
         if self._too_large:
             method = b""  # answered in its turn, without asking
-        if self._arrived_bytes:
-            self._let_go()
         self._begin()
         if self._paused or self._thinking:
             self._waiting.append((method, url, headers, body, keep_alive))
@@ -263,7 +269,7 @@ class Connection(asyncio.Protocol):
         self._url = b""
         self._headers: Headers = {}
         self._body = b""
-        self._head_bytes = self._body_bytes = 0
+        self._head_bytes = self._body_bytes = self._arrived_bytes = 0
         self._in_request = self._in_head = self._too_large = False
 
     def _respond(self, method: bytes, url: bytes, headers: Headers, body: bytes, keep_alive: bool) -> None:
@@ -316,22 +322,13 @@ class Connection(asyncio.Protocol):
     def _grow(self, more_bytes: int) -> None:
         """More of a request has come, and it is not whole. What never ends reaches no `on_` method."""
         self._arrived_bytes += more_bytes
-        self.heard = self._shared.tick
         beside_body = self._arrived_bytes - self._body_bytes
         framing = min(self._body_bytes, self._bounds.body_bytes)  # of chunks, which may be small
         if beside_body > 2 * self._bounds.head_bytes + READ_BYTES + framing:
             self.hang_up(HEAD_TOO_LARGE)
-            return
-        before, self.held_bytes = self.held_bytes, beside_body if self._too_large else self._arrived_bytes
-        self._shared.hold(self, self.held_bytes - before)
-
-    def _let_go(self) -> None:
-        self._shared.unfinished_bytes -= self.held_bytes
-        self.held_bytes = self._arrived_bytes = 0
 
     def _forget(self) -> None:
         self._waiting.clear()
-        self._let_go()
         self._begin()
 
     def hang_up(self, last: bytes) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement, KeyType
 from keyheat.endpoint.values import INVALID, Item, raw_bytes, type_of, written
 from keyheat.model.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
@@ -132,22 +132,16 @@ def check_index_keys(indexes: tuple[IndexSchema, ...], item: Item) -> None:
             if value is None:
                 continue
             if attribute.type not in value:
-                raise _index_key_mismatch(index, attribute, value)
+                raise validation_error(
+                    INVALID + f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} "
+                    f"Actual: {type_of(value)} IndexName: {index.name}"
+                )
             if not value[attribute.type]:
                 kind = WORDS[attribute.type]
                 raise validation_error(
                     EMPTY_INDEX_KEY.format(kind=kind, index=index.name, name=attribute.name)
                 )
         _check_lengths(index.keys, item)
-
-
-def _index_key_mismatch(
-    index: IndexSchema, attribute: KeySchemaElement, value: dict[str, Any]
-) -> ServiceError:
-    return validation_error(
-        INVALID + f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} "
-        f"Actual: {type_of(value)} IndexName: {index.name}"
-    )
 
 
 def _measured(keys: KeySchema, item: Item) -> Key:
@@ -181,40 +175,11 @@ def partition_end(stored: bytes) -> int:
     return start + int.from_bytes(stored[HASH_BYTES:start], "big") + 1
 
 
-def sort_end(keys: KeySchema, stored: bytes) -> int | None:
-    """Where the sort key's part ends; None if there is no sort key. An entry goes on with the table's key."""
-    start = partition_end(stored)
-    if keys.sort is None or len(stored) <= start:
-        return None
-    for attribute in keys.sorts:
-        start = _value_end(attribute.type, stored, start)
-    return start
-
-
-def _value_end(kind: KeyType, stored: bytes, start: int) -> int:
-    """Where a value of a sort key ends that begins at `start`."""
-    if kind != "N":
-        return stored.index(b"\0\x01", start) + 2
-    if stored[start] == _ZERO:
-        return start + 1
-    end = b"\0" if stored[start] == _POSITIVE else b"\xff"
-    return stored.index(end, start + _EXPONENT_END) + 1
-
-
 def key_texts(keys: KeySchema, stored: bytes) -> list[str]:
-    """The attributes of the partition key and, where `stored` goes on to it, of the sort key, as text.
-
-    Bytes are shown as base64.
-    """
-    start, end = HASH_BYTES + _LENGTH_BYTES, partition_end(stored)
-    raws = _apart(stored[start : end - 1]) if keys.more_partition else [stored[start : end - 1]]
-    texts = [_text(attribute.type, raw) for attribute, raw in zip(keys.partitions, raws, strict=True)]
-    for attribute in keys.sorts if len(stored) > end else ():
-        start, end = end, _value_end(attribute.type, stored, end)
-        rest = stored[start:end]
-        unescaped = rest if attribute.type == "N" else rest[:-2].replace(b"\0\xff", b"\0")
-        texts.append(_text(attribute.type, unescaped))
-    return texts
+    """The attributes of the partition key of a stored key as text; bytes are shown as base64."""
+    raw = stored[HASH_BYTES + _LENGTH_BYTES : partition_end(stored) - 1]
+    raws = _apart(raw) if keys.more_partition else [raw]
+    return [_text(attribute.type, raw) for attribute, raw in zip(keys.partitions, raws, strict=True)]
 
 
 def _apart(together: bytes) -> list[bytes]:

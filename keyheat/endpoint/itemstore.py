@@ -253,12 +253,9 @@ class ItemStore:
     def _projected(self, index: IndexSchema, item: Item, stored: bytes) -> bytes:
         if index.projection == "ALL":
             return stored
-        names = projected_names(self._keys_names(), index)
+        names = projected_names(frozenset(attribute.name for attribute in self._keys.attributes), index)
         entry = {name: value for name, value in item.items() if name in names}
         return _recorded(entry)
-
-    def _keys_names(self) -> frozenset[str]:
-        return frozenset(attribute.name for attribute in self._keys.attributes)
 
 
 def _recorded(item: Item) -> bytes:

@@ -1,27 +1,22 @@
 """Request parameters from before expressions, as the expressions that say the same.
 
-What they name is slots placeholders, so that any name and any value can stand in an expression.
+What they name becomes placeholders, so that any name and any value can stand in an expression.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LegacyConditionalParameters.html
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.values import INVALID, check_value, raw_bytes, type_of
 
 Request = dict[str, Any]
-LEGACY: Final = frozenset(
-    (
-        "Expected", "ConditionalOperator", "AttributeUpdates", "AttributesToGet",
-        "KeyConditions", "QueryFilter", "ScanFilter",
-    )
-)  # fmt: skip
 ORDER: Final = (
     "AttributesToGet", "AttributeUpdates", "Expected", "QueryFilter", "ScanFilter", "ConditionalOperator",
     "KeyConditions",
 )  # fmt: skip
-"""That of messages that name several."""
+"""The parameters, in the order of messages that name several."""
+LEGACY: Final = frozenset(ORDER)
 EXPRESSIONS: Final = (
     "ProjectionExpression", "FilterExpression", "UpdateExpression", "ConditionExpression",
     "KeyConditionExpression",
@@ -51,17 +46,9 @@ def translated(request: Request) -> Request:
     Its members have the API's shapes. Raises ValidationException, for both kinds in one request and more.
     """
     old = [name for name in ORDER if request.get(name) is not None]
+    new = [name for name in EXPRESSIONS if request.get(name) is not None]
     if not old:
         return request
-    _check_unmixed(request, old)
-    slots = _Placeholders()
-    expressions = {member: text for member, text in _expressions(slots, request) if text}
-    named = {NAMES: slots.names, VALUES: slots.values}
-    return {**request, **expressions, **{member: content for member, content in named.items() if content}}
-
-
-def _check_unmixed(request: Request, old: list[str]) -> None:
-    new = [name for name in EXPRESSIONS if request.get(name) is not None]
     if new:
         raise validation_error(
             "Can not use both expression and non-expression parameters in the same request: "
@@ -70,22 +57,31 @@ def _check_unmixed(request: Request, old: list[str]) -> None:
     for member in (NAMES, VALUES):
         if request.get(member) is not None:
             raise validation_error(f"{member} can only be specified when using expressions")
+    slots = _Placeholders()
+    members = {**dict(_expressions(slots, request)), NAMES: slots.names, VALUES: slots.values}
+    return {**request, **{member: content for member, content in members.items() if content}}
 
 
 def _expressions(slots: "_Placeholders", request: Request) -> Iterator[tuple[str, str]]:
     """Each expression of the request, its parameters checked in the order in which they stand here."""
-    conditions = request.get("Expected")
-    filters = request.get("QueryFilter") or request.get("ScanFilter")
-    yield "ProjectionExpression", _projection(slots, request.get("AttributesToGet") or [])
-    yield "ConditionExpression", _joined(slots, request, conditions or {}, _expected)
-    yield "FilterExpression", _joined(slots, request, filters or {}, _condition)
-    _check_operator(request, conditions or filters or {})
+    conditions = request.get("Expected") or {}
+    filters = request.get("QueryFilter") or request.get("ScanFilter") or {}
+    names = request.get("AttributesToGet") or []
+    for name in names:
+        if names.count(name) > 1:
+            raise _invalid(f"Duplicate value in attribute name: {name}")
+    joint = f" {request.get('ConditionalOperator') or 'AND'} "
+    yield "ProjectionExpression", ", ".join(map(slots.name, names))
+    yield "ConditionExpression", joint.join(_expected(slots, *entry) for entry in conditions.items())
+    yield "FilterExpression", joint.join(_condition(slots, *entry) for entry in filters.items())
+    if request.get("ConditionalOperator") is not None:
+        _check_operator(conditions or filters)
     yield "KeyConditionExpression", _key_condition(slots, request.get("KeyConditions"))
     yield "UpdateExpression", _update(slots, request.get("AttributeUpdates") or {})
 
 
 class _Placeholders:
-    """Placeholders slots so far, for names and for values."""
+    """Placeholders so far, for names and for values."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -102,30 +98,13 @@ class _Placeholders:
         return placeholder
 
 
-def _projection(slots: _Placeholders, names: list[str]) -> str:
-    for name in names:
-        if names.count(name) > 1:
-            raise _invalid(f"Duplicate value in attribute name: {name}")
-    return ", ".join(map(slots.name, names))
-
-
-Render = Callable[[_Placeholders, str, Request], str]
-"""Writes the condition of one attribute."""
-
-
-def _joined(slots: _Placeholders, request: Request, conditions: dict[str, Request], render: Render) -> str:
-    joint = f" {request.get('ConditionalOperator') or 'AND'} "
-    return joint.join([render(slots, name, condition) for name, condition in conditions.items()])
-
-
-def _check_operator(request: Request, conditions: dict[str, Request]) -> None:
-    if request.get("ConditionalOperator") is None or len(conditions) > 1:
-        return
+def _check_operator(conditions: dict[str, Request]) -> None:
     if not conditions:
         raise validation_error("ConditionalOperator cannot be used without Filter or Expected")
-    raise validation_error(
-        "ConditionalOperator can only be used when Filter or Expected has two or more elements"
-    )
+    if len(conditions) == 1:
+        raise validation_error(
+            "ConditionalOperator can only be used when Filter or Expected has two or more elements"
+        )
 
 
 def _expected(slots: _Placeholders, name: str, expected: Request) -> str:

@@ -36,12 +36,12 @@ def _region(_context: click.Context, _option: click.Parameter, text: str) -> str
 def _seeds(
     _context: click.Context, _option: click.Parameter, text: tuple[str, ...]
 ) -> tuple[tuple[str | None, Path], ...]:
-    return tuple(_seed(entry) for entry in text)
-
-
-def _seed(text: str) -> tuple[str | None, Path]:
-    table, sign, path = text.partition("=")
-    return (table or None, Path(path)) if sign and not Path(text).exists() else (None, Path(text))
+    seeds: list[tuple[str | None, Path]] = []
+    for entry in text:
+        table, sign, path = entry.partition("=")
+        named = sign and not Path(entry).exists()
+        seeds.append((table or None, Path(path)) if named else (None, Path(entry)))
+    return tuple(seeds)
 
 
 SECONDS = Within(0)
@@ -54,14 +54,12 @@ class ClientBounds:
 
     `body_bytes`: DynamoDB takes requests of 16 MB at most; the JSON around them needs some room.
     `drained_bytes`: a longer body is still read to its end (and dropped), so that its sender sees the answer.
-    `unfinished_bytes`: all requests together that have begun and are not whole; fifteen of the longest fit.
     `request_s`: from a request's first bytes to its last.
     """
 
     body_bytes: int = 17 * MIB
     drained_bytes: int = 256 * MIB
     head_bytes: int = 64 * 1024
-    unfinished_bytes: int = 256 * MIB
     connections: int = 4_096
     request_s: int = 60
     idle_s: int = 300

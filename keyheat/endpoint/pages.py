@@ -1,4 +1,4 @@
-"""Pages about the endpoint itself, below `/_keyheat/`: JSON, but for metrics and snapshots.
+"""Pages about the endpoint itself, below `/_keyheat/`: JSON, except snapshots.
 
 They are guarded as DynamoDB's own API is (`Guard`). What changes something is sent as JSON, or by PUT: no
 page of another site can do either without a preflight request, which is refused here.
@@ -6,8 +6,8 @@ https://developer.mozilla.org/docs/Web/HTTP/Guides/CORS#preflighted_requests
 A table of another Region than the endpoint's own is called by its ARN.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,14 +15,11 @@ import orjson
 
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.http import Headers, response
-from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.service import ServiceClock
-from keyheat.metrics import PREFIX as METRIC
-from keyheat.metrics import TEXT, Labels, Metric, prometheus_text
-from keyheat.model.minutes import LaneTotals
-from keyheat.model.resources import Refusal
+from keyheat.endpoint.itemkeys import key_texts
+from keyheat.endpoint.keycounts import OTHERS
+from keyheat.endpoint.service import Regions, ServiceClock
+from keyheat.endpoint.tables.catalog import Table
 from keyheat.model.table import TableModel
-from keyheat.words import Direction, label_of
 
 PREFIX: Final = b"/_keyheat/"
 MOST_RULES_BYTES: Final = 1 << 20
@@ -117,16 +114,24 @@ class Pages:
         """The recorded requests of every table, also of deleted ones."""
         if self.regions.home.recordings is None:
             raise PageError(404, "nothing is recorded; start the endpoint with --record")
-        tables = self.regions.tables()
-        return {
-            called: list(recording.rows(tables[called][1] if called in tables else None))
-            for service in self.regions
-            for name, recording in (service.recordings or {}).items()
-            for called in (self.regions.table_named(service, name),)
-        }
+        tables, answer = self.regions.tables(), {}
+        for service in self.regions:
+            for name, recording in (service.recordings or {}).items():
+                called = self.regions.table_named(service, name)
+                table = tables[called][1] if called in tables else None
+                answer[called] = [
+                    {**row, "key": row["key"].hex(), "name": _key_name(table, row["index"], row["key"])}
+                    for row in recording.rows()
+                ]
+        return answer
 
-    def metrics(self, visit: Visit) -> bytes:
-        return response(200, prometheus_text(metrics_of(self.regions)), content_type=TEXT.encode())
+    def forget_recorded(self, visit: Visit) -> object:
+        """Forget every recorded request, and the counts of requests."""
+        self.regions.requests.clear()
+        for service in self.regions:
+            for recording in (service.recordings or {}).values():
+                recording.uses.clear()
+        return {}
 
     def faults(self, visit: Visit) -> object:
         """The rules that are set, how often each was asked and struck, and since when they are set."""
@@ -138,8 +143,8 @@ class Pages:
         if len(visit.body) > MOST_RULES_BYTES:
             raise PageError(413, f"rules have at most {MOST_RULES_BYTES:,} bytes")
         rules = visit.json("rules are sent as Content-Type: application/json")
-        from keyheat.endpoint.faults.injection import Faults
-        from keyheat.endpoint.faults.rules import FaultRulesError, checked_rules
+        from keyheat.endpoint.faultrules import FaultRulesError, checked_rules
+        from keyheat.endpoint.faults import Faults
 
         try:
             self.regions.set_faults(Faults(checked_rules("rules", rules), self.regions.home.clock()))
@@ -153,16 +158,16 @@ class Pages:
         return report
 
     def snapshot(self, visit: Visit) -> bytes:
-        from keyheat.endpoint.state.snapshot import snapshot
+        from keyheat.endpoint.contents import snapshot
 
         return response(200, snapshot(self.regions), content_type=b"application/x-ndjson")
 
     def restore(self, visit: Visit) -> object:
-        from keyheat.endpoint.state.snapshot import NoSnapshot, restore
+        from keyheat.endpoint.contents import ContentsError, restore
 
         try:
             restore(self.regions, visit.body)
-        except NoSnapshot as error:
+        except ContentsError as error:
             raise PageError(400, str(error)) from None
         return {"tables": {name: len(table.items) for name, (_, table) in self.regions.tables().items()}}
 
@@ -180,66 +185,28 @@ class Pages:
         return {"now_s": round(self.regions.home.clock(), 3), "ahead_s": self.clock.ahead_s}
 
 
-def _metric(kind: Any, name: str, says: str) -> Metric:
-    return Metric(name=f"{METRIC}_local_{name}", says=says, points=(), kind=kind)
-
-
-REQUESTS: Final = _metric("counter", "requests_total", "requests that were asked of the endpoint")
-THROTTLES: Final = _metric("counter", "throttles_total", "throttle events, by DynamoDB's reason")
-CONSUMED: Final = _metric("counter", "consumed_units_total", "capacity units that were consumed")
-CAPACITY: Final = _metric(
-    "gauge", "capacity_units_per_second", "capacity units that may be consumed, by what limits them"
-)
-METRICS: Final = (REQUESTS, THROTTLES, CONSUMED, CAPACITY)
-
-
-def metrics_of(regions: Regions) -> Iterator[Metric]:
-    """What every table admitted and refused since it was made: the numbers of the model's meters."""
-    lanes = [
-        ({"region": service.region, "table": table.name}, lane)
-        for service, table in regions.tables().values()
-        for lane in table.model.minutes.totals()
-    ]
-    requests = tuple(({"operation": name}, float(count)) for name, count in regions.requests.items())
-    yield replace(REQUESTS, points=requests)
-    yield replace(THROTTLES, points=tuple(point for pair in lanes for point in _throttles(*pair)))
-    consumed = ((_labels(table, lane.index, lane.direction), lane.consumed_units) for table, lane in lanes)
-    yield replace(CONSUMED, points=tuple(consumed))
-    yield replace(CAPACITY, points=tuple(_capacity(regions)))
-
-
-def _capacity(regions: Regions) -> Iterator[tuple[Labels, float]]:
-    for service, table in regions.tables().values():
-        named = {"region": service.region, "table": table.name}
-        for index, resource in table.model.capacity.parts.items():
-            for limit, pair in (
-                ("provisioned", resource.provisioned),
-                ("on-demand maximum", resource.max_on_demand),
-            ):
-                for direction in Direction:
-                    if pair is not None and (units := pair.of(direction)):
-                        yield {**_labels(named, index, direction), "limit": limit}, units * service.scale
-
-
-def _throttles(table: Labels, lane: LaneTotals) -> Iterator[tuple[Labels, float]]:
-    for cause, count in lane.refused.items():
-        named = {"reason": Refusal(lane.index, lane.direction, cause).reason, "constraint": cause.constraint}
-        yield {**_labels(table, lane.index, lane.direction), **named}, float(count)
-
-
-def _labels(table: Labels, index: str | None, direction: Direction) -> dict[str, str]:
-    return {**table, "resource": label_of(index), "direction": direction.value}
+def _key_name(table: Table | None, index: str | None, key: bytes) -> str | None:
+    """The partition key that a hash stands for, as the first item that is there says; None without one."""
+    if table is None or key == OTHERS:
+        return None
+    keys, shelf = table.schema.keys, table.items.items
+    if index is not None:
+        schema = next((schema for schema in table.schema.indexes if schema.name == index), None)
+        if schema is None:
+            return None
+        keys, shelf = schema.keys, table.items.index(index)
+    stored = next(iter(shelf.between(key, key + b"\xff" * 8)), None)
+    return None if stored is None else ", ".join(key_texts(keys, stored))
 
 
 Handler = Callable[[Pages, Visit], object]
 PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "health": {"GET": Pages.health},
     "requests": {"GET": Pages.requests},
-    "metrics": {"GET": Pages.metrics},
     "tables": {"GET": Pages.tables},
     "decisions": {"GET": Pages.decisions},
     "partitions": {"GET": Pages.partitions},
-    "recorded": {"GET": Pages.recorded},
+    "recorded": {"GET": Pages.recorded, "DELETE": Pages.forget_recorded},
     "faults": {"GET": Pages.faults, "PUT": Pages.set_faults, "DELETE": Pages.clear_faults},
     "snapshot": {"GET": Pages.snapshot, "PUT": Pages.restore},
     "advance": {"POST": Pages.advance},

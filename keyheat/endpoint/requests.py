@@ -1,27 +1,97 @@
 """Whether a request has the shape that the API gives its operation: types, lengths, patterns, allowed values.
 
 The shapes come from the service model in botocore, the one that clients are generated from, so every member
-of every operation is checked without naming it here. The words are the service's own.
+of every operation is checked without naming it here. The words are the service's own. botocore's reader of
+the model brings urllib3, dateutil and 10 MB along, so names, types and bounds are read here as they stand.
 
 `check_shape` walks the whole request along the service model and costs more than the operation. So
 the types and allowed words of the members at the top are kept in tables, and only a request that does not
 fit them is walked.
 """
 
+import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from importlib.util import find_spec
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
 
 from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
 from keyheat.endpoint.legacy import LEGACY, translated
-from keyheat.endpoint.shapes import Shape, shapes_of
 
-if TYPE_CHECKING:
-    from keyheat.endpoint.service import Context, Handler
+VERSIONS: Final = {"dynamodb": "2012-08-10", "dynamodbstreams": "2012-08-10", "cloudwatch": "2010-08-01"}
+
+
+class Shape:
+    """What a value may be; `metadata` has the bounds, pattern and words of a scalar.
+
+    A structure has `members`, some of them `required_members`; a list has a `member`, a map a `value`.
+    """
+
+    __slots__ = ("_shapes", "metadata", "type_name")
+
+    def __init__(self, description: dict[str, Any], shapes: "Shapes") -> None:
+        self.metadata = description
+        self.type_name: str = description["type"]
+        self._shapes = shapes
+
+    @property
+    def members(self) -> dict[str, "Shape"]:
+        return {name: self._shapes.of(entry["shape"]) for name, entry in self.metadata["members"].items()}
+
+    @property
+    def required_members(self) -> list[str]:
+        return list(self.metadata.get("required", ()))
+
+    @property
+    def member(self) -> "Shape":
+        return self._shapes.of(self.metadata["member"]["shape"])
+
+    @property
+    def value(self) -> "Shape":
+        return self._shapes.of(self.metadata["value"]["shape"])
+
+
+class Shapes:
+    """The shapes of one API by name, each made when it is asked for."""
+
+    def __init__(self, model: dict[str, Any]) -> None:
+        self._descriptions: dict[str, dict[str, Any]] = model["shapes"]
+        self._inputs = {
+            name: entry.get("input", {}).get("shape") for name, entry in model["operations"].items()
+        }
+        self._made: dict[str, Shape] = {}
+
+    def of(self, name: str) -> Shape:
+        if name not in self._made:
+            self._made[name] = Shape(self._descriptions[name], self)
+        return self._made[name]
+
+    def input_of(self, operation: str) -> Shape | None:
+        name = self._inputs[operation]
+        return None if name is None else self.of(name)
+
+
+@cache
+def shapes_of(api: str = "dynamodb") -> Shapes:
+    """The shapes of an API, a key of `VERSIONS`."""
+    spec = find_spec("botocore")  # which is looked for, and not loaded
+    assert spec is not None, "botocore is installed with Keyheat"
+    file = Path(str(spec.origin)).parent / "data" / api / VERSIONS[api] / "service-2.json.gz"
+    return Shapes(_bare(orjson.loads(gzip.decompress(file.read_bytes()))))
+
+
+def _bare(value: Any) -> Any:
+    """A description without the documentation in it, which is most of the file."""
+    if isinstance(value, dict):
+        return {name: _bare(entry) for name, entry in value.items() if name != "documentation"}
+    return [_bare(entry) for entry in value] if isinstance(value, list) else value
 
 
 JAVA_NAMES = {"string": "String", "integer": "Integer", "long": "Long", "boolean": "Boolean"}
@@ -38,16 +108,6 @@ def check_shape(operation: str, request: Mapping[str, Any], api: str = "dynamodb
     if broken:
         plural = "s" if len(broken) > 1 else ""
         raise validation_error(f"{len(broken)} validation error{plural} detected: {'; '.join(broken)}")
-
-
-def shape_checked(operation: str, handler: "Handler", api: str = "dynamodb") -> "Handler":
-    """The handler behind the check of its request's shape."""
-
-    def handle(context: "Context", request: dict[str, Any]) -> bytes | dict[str, Any]:
-        check_shape(operation, request, api)
-        return handler(context, request)
-
-    return handle
 
 
 def page(
@@ -170,9 +230,12 @@ def members_of(operation: str) -> Members:
     """The members of an operation's request, from the service model."""
     shape = shapes_of().input_of(operation)
     assert shape is not None, "every operation on items takes a request"
-    rules = {
-        name: (TYPES[inner.type_name], _words(inner), _bounds(inner)) for name, inner in shape.members.items()
-    }
+    rules = {}
+    for name, inner in shape.members.items():
+        words = frozenset(inner.metadata.get("enum", ())) or None
+        least, most = inner.metadata.get("min", -inf), inner.metadata.get("max", inf)
+        bounded = inner.type_name in SIZED and (least, most) != (-inf, inf)
+        rules[name] = (TYPES[inner.type_name], words, (least, most) if bounded else None)
     return Members(rules, tuple(shape.required_members))
 
 
@@ -202,15 +265,6 @@ def checked(operation: str, request: Request) -> Request:
         return request
     check_shape(operation, request)
     return translated(request)
-
-
-def _words(shape: Shape) -> frozenset[str] | None:
-    return frozenset(shape.metadata.get("enum", ())) or None
-
-
-def _bounds(shape: Shape) -> tuple[float, float] | None:
-    least, most = shape.metadata.get("min", -inf), shape.metadata.get("max", inf)
-    return (least, most) if shape.type_name in SIZED and (least, most) != (-inf, inf) else None
 
 
 def _is_within(value: Any, bounds: tuple[float, float]) -> bool:

@@ -1,24 +1,25 @@
 """Route each request: refuse web pages of other sites, then call the API that it is for.
 
-A page can call this machine by a name of its own that resolves to it (DNS rebinding), and then read answers
-and set any header. As another site it cannot read, but some requests are sent unasked: of such a kind are
-forms, images, and `fetch` without headers of its own.
+A web page can call this machine by a name of its own that resolves to it (DNS rebinding), and then read
+answers and set any header. As another site it cannot read, but some requests are sent unasked: forms, images,
+and `fetch` without headers of its own.
 https://developer.mozilla.org/docs/Web/HTTP/Guides/CORS#simple_requests
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import orjson
 
 from keyheat.addresses import Hosts, hostname_of
-from keyheat.endpoint.cloudwatch.api import TARGET as CLOUDWATCH
-from keyheat.endpoint.cloudwatch.api import CloudWatch
-from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.dynamodb import DynamoDB
+from keyheat.endpoint.cloudwatch import TARGET as CLOUDWATCH
+from keyheat.endpoint.cloudwatch import CloudWatch
+from keyheat.endpoint.dynamodb import CONTROL, DATA, DynamoDB, operations
 from keyheat.endpoint.errors import CORAL, ServiceError, internal_error
-from keyheat.endpoint.http import Headers, response
+from keyheat.endpoint.http import Delivery, Headers, response
 from keyheat.endpoint.pages import Pages
+from keyheat.endpoint.service import Handler, Regions, ServiceClock
 
 LOG = logging.getLogger(__name__)
 KEPT = 64
@@ -34,37 +35,27 @@ class Guard:
     a Host; a health check may not.
     """
 
-    hosts: Hosts = field(default_factory=Hosts)
+    hosts: Hosts
     allowed: set[bytes | None] = field(default_factory=lambda: {None})
     _logged: set[str] = field(default_factory=set)
 
     def refusal(self, headers: Headers) -> bytes | None:
         """The whole response to a refused request; None for any other."""
-        if not self.hosts.answers(lambda name: _text(headers.get(name.lower().encode()))):
-            return self._refused(headers)
-        if len(self.allowed) < KEPT:
-            self.allowed.add(headers.get(b"host"))
-        return None
-
-    def _refused(self, headers: Headers) -> bytes:
-        why = self._why(_text(headers.get(b"host")) or "", _text(headers.get(b"origin")))
+        texts = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
+        if self.hosts.answers(lambda name: texts.get(name.lower())):
+            if len(self.allowed) < KEPT:
+                self.allowed.add(headers.get(b"host"))
+            return None
+        host, origin = texts.get("host", ""), texts.get("origin", "it does not say which")
+        name = _escape(hostname_of(host) or host)
+        why = f"this endpoint is not called {name}; if it should be, start it with --allow-host and that name"
+        if self.hosts.is_known(host):
+            why = f"a web page of another site asked: {_escape(origin)}"
         if why not in self._logged and len(self._logged) < KEPT:
             self._logged.add(why)
             LOG.warning("refused: %s", why)
         body = ServiceError("AccessDeniedException", why, prefix=CORAL, status=403).body()
         return response(403, orjson.dumps(body), content_type=b"application/x-amz-json-1.0")
-
-    def _why(self, host: str, origin: str | None) -> str:
-        if self.hosts.is_known(host):
-            return f"a web page of another site asked: {_escape(origin or 'it does not say which')}"
-        name = _escape(hostname_of(host) or host)
-        return (
-            f"this endpoint is not called {name}; if it should be, start it with --allow-host and that name"
-        )
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode("latin-1")
 
 
 def _escape(text: str) -> str:
@@ -72,24 +63,33 @@ def _escape(text: str) -> str:
     return ascii(text[:SHOWN_CHARACTERS])
 
 
-@dataclass(slots=True, kw_only=True)
 class Router:
-    """Answers every request. DynamoDB's data operations come first and cost one look-up."""
+    """Answers every request of one endpoint: DynamoDB, CloudWatch, and the pages about itself.
 
-    dynamodb: DynamoDB
-    cloudwatch: CloudWatch
-    pages: Pages
-    guard: Guard = field(default_factory=Guard)
+    `hosts`: the names by which it may be called besides this machine's own. `clock`: the services', where its
+    time may be moved on.
+    """
+
+    def __init__(
+        self,
+        regions: Regions,
+        control: Mapping[str, Handler] = CONTROL,
+        data: Mapping[str, Handler] = DATA,
+        *,
+        hosts: Hosts | None = None,
+        clock: ServiceClock | None = None,
+    ) -> None:
+        self.dynamodb = DynamoDB(regions, operations(control, data))
+        self.cloudwatch = CloudWatch(regions, self.dynamodb.ids)
+        self.pages = Pages(regions, clock)
+        self.guard = Guard(hosts or Hosts())
 
     def answer(
         self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None = None
     ) -> bytes | Delivery:
         """The whole response to any request, which came on a connection of that number; never raises."""
-        if (
-            headers.get(b"host") not in self.guard.allowed
-            or b"origin" in headers
-            or b"sec-fetch-site" in headers
-        ):
+        host = headers.get(b"host")
+        if host not in self.guard.allowed or b"origin" in headers or b"sec-fetch-site" in headers:
             refusal = self.guard.refusal(headers)
             if refusal is not None:
                 return refusal

@@ -146,7 +146,12 @@ def key_schema(
             raise invalid(f"A key schema has at most {each} {kind} key elements, and this has more")
     missing = [name for name in names if name not in types]
     if missing:
-        raise _undefined(missing, types, indexed=indexed)
+        if not indexed and not types:
+            raise validation_error("Invalid KeySchema: Some index key attribute have no definition")
+        raise invalid(
+            f"Some index key attributes are not defined in AttributeDefinitions. Keys: {_listed(missing)}, "
+            f"AttributeDefinitions: {_listed(types)}"
+        )
     attributes = [KeySchemaElement(name, types[name]) for name in names]
     (first, *partitions), sorts = attributes[: kinds.count("HASH")], attributes[kinds.count("HASH") :]
     return KeySchema(first, sorts[0] if sorts else None, tuple(partitions), tuple(sorts[1:]))
@@ -209,9 +214,7 @@ def check_counts(indexes: Sequence[IndexSchema]) -> None:
 def used_attributes(schema: TableSchema) -> dict[str, KeyType]:
     """The key attributes of the table and its indexes with their types: what AttributeDefinitions holds."""
     schemas = [schema.keys, *(index.keys for index in schema.indexes)]
-    return {
-        attribute.name: attribute.type for keys in schemas for attribute in (*keys.partitions, *keys.sorts)
-    }
+    return {attribute.name: attribute.type for keys in schemas for attribute in keys.attributes}
 
 
 def check_all_used(schema: TableSchema, types: Types) -> None:
@@ -239,15 +242,6 @@ def _projection(projection: Mapping[str, Any]) -> Any:
     if kind != "INCLUDE" and include is not None:
         raise invalid(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
     return kind
-
-
-def _undefined(missing: Iterable[str], types: Types, *, indexed: bool) -> ServiceError:
-    if not indexed and not types:
-        return validation_error("Invalid KeySchema: Some index key attribute have no definition")
-    return invalid(
-        f"Some index key attributes are not defined in AttributeDefinitions. Keys: {_listed(missing)}, "
-        f"AttributeDefinitions: {_listed(types)}"
-    )
 
 
 def _listed(names: Iterable[str]) -> str:

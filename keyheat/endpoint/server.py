@@ -1,50 +1,23 @@
-"""The endpoint as a server: all that answers put together, housekeeping, a clean end."""
+"""The endpoint as a server: it listens, collects garbage between requests, and ends cleanly."""
 
 import asyncio
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
+from typing import TYPE_CHECKING
 
-from keyheat.addresses import Hosts
-from keyheat.endpoint.cloudwatch.api import CloudWatch
-from keyheat.endpoint.dynamodb import DynamoDB, operations
 from keyheat.endpoint.http import Connection, Connections
-from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.options import ClientBounds
-from keyheat.endpoint.pages import Pages
-from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.router import Guard, Router
-from keyheat.endpoint.service import Handler, ServiceClock
-from keyheat.endpoint.stream_operations import STREAMS
+
+if TYPE_CHECKING:
+    from keyheat.endpoint.router import Router
 
 SWEEP_S = 1.0
 BACKLOG = 1024
 QUIET_SWEEPS = 3
 YOUNG, OLDEST = 0, 2  # the collector's generations
-
-
-def build_router(
-    regions: Regions,
-    control: Mapping[str, Handler] = CONTROL,
-    data: Mapping[str, Handler] = DATA,
-    *,
-    hosts: Hosts | None = None,
-    clock: ServiceClock | None = None,
-) -> Router:
-    """Everything that answers the requests of one endpoint.
-
-    `hosts`: the names by which it may be called besides this machine's own.
-    `clock`: the services', where its time may be moved on.
-    """
-    dynamodb = DynamoDB(regions, operations(control, data, STREAMS))
-    return Router(
-        dynamodb=dynamodb,
-        cloudwatch=CloudWatch(regions, dynamodb.ids),
-        pages=Pages(regions, clock),
-        guard=Guard(hosts or Hosts()),
-    )
 
 
 @dataclass(slots=True)
@@ -81,7 +54,7 @@ class Housekeeping:
 
 @dataclass(slots=True)
 class Server:
-    router: Router
+    router: "Router"
     bounds: ClientBounds = field(default_factory=ClientBounds)
     housekeeping: Housekeeping | None = None
     connections: Connections = field(init=False)

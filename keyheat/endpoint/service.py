@@ -1,23 +1,42 @@
-"""The service in one Region: what an account has there, with its tables, its streams and its clock."""
+"""The service: what an account has in each Region, with its tables, streams, metrics and clock.
 
-from collections.abc import Callable, Mapping, Sequence
+The Region of a signature chooses the tables, streams and metrics of a request:
+
+    Authorization: AWS4-HMAC-SHA256 Credential=AKID/20261124/eu-west-1/dynamodb/aws4_request, Signature=...
+
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+The first request that is signed for a Region makes it; Regions share only the clock and the fault rules.
+"""
+
+import logging
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
-from keyheat.endpoint.cloudwatch.metrics import Metrics
-from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.errors import resource_not_found, validation_error
-from keyheat.endpoint.options import Durations
-from keyheat.endpoint.recording import Recording
-from keyheat.endpoint.stream import MOST_BYTES, TableStream, View, label_at
-from keyheat.endpoint.tables.catalog import Aim, Catalog, Table
-from keyheat.endpoint.values import INVALID
+from keyheat.endpoint.errors import CORAL, ServiceError, resource_not_found
+from keyheat.endpoint.http import Delivery, Headers
+from keyheat.endpoint.keycounts import Recording
+from keyheat.endpoint.options import REGION_NAME, Durations
+from keyheat.endpoint.tables.catalog import Aim, Catalog, Table, region_in, table_name
 from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.model.limits import MINUTE_RETENTION_S, MINUTE_S
+from keyheat.model.minutes import Datapoint, Dimensions, Minutes
 from keyheat.model.resources import Refusal
 
+LOG = logging.getLogger(__name__)
+SCOPE: Final = re.compile(rb"Credential=[^/,]*/\d{8}/([^/,]*)/([a-z0-9-]{1,40})/aws4_request")
+MOST_REGIONS: Final = 100
+"""AWS has some forty; the bound keeps a client from filling the memory by signing for new ones."""
+MOST_SCOPES: Final = 1_024
+"""Credentials kept at a time: each client has a new one every day."""
+MOST_WARNINGS: Final = 64
 MOST_ADVANCE_S: Final = 15 * 86_400.0
 """At once: so long CloudWatch keeps minutes."""
+ACCOUNT: Final = ""
+DELETED_TABLES_KEPT: Final = 1000
 
 
 @dataclass(slots=True)
@@ -32,94 +51,88 @@ class ServiceClock:
 
     def advance(self, seconds: float) -> None:
         """Move it on. Raises `ValueError`: time goes on, and not further than 15 days at once."""
-        if not (isfinite(seconds) and 0 < seconds <= MOST_ADVANCE_S):
+        if not (math.isfinite(seconds) and 0 < seconds <= MOST_ADVANCE_S):
             raise ValueError(f"above 0, and at most {MOST_ADVANCE_S:,.0f} (15 days); not {seconds}")
         self.ahead_s += seconds
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class MetricKey:
+    """Which metric: CloudWatch tells metrics apart by both, and adds nothing up across dimensions."""
+
+    name: str
+    dimensions: Dimensions = ()
+
+
+Series = dict[MetricKey, tuple[str, list[Datapoint]]]
+"""The unit and the datapoints of each metric, oldest first."""
+
+
+def by_period(points: Iterable[Datapoint], period_s: int, anchor_s: int = 0) -> list[Datapoint]:
+    """Add points up to periods, which begin at `anchor_s` and every `period_s` from it; oldest first."""
+    periods: dict[int, list[Datapoint]] = {}
+    for point in points:
+        start_s = anchor_s + (point.start_s - anchor_s) // period_s * period_s
+        periods.setdefault(start_s, []).append(point)
+    return [together(of_period, start_s) for start_s, of_period in sorted(periods.items())]
+
+
+def together(points: Sequence[Datapoint], start_s: int) -> Datapoint:
+    return Datapoint(
+        start_s,
+        math.fsum(point.sum for point in points),
+        sum(point.count for point in points),
+        min(point.minimum for point in points),
+        max(point.maximum for point in points),
+    )
+
+
 @dataclass(slots=True)
-class Streams:
-    """Streams by ARN. `max_bytes` bounds each of them."""
+class Life:
+    """The datapoints of one table, from creation to deletion. A later table of its name has its own."""
 
-    max_bytes: int = MOST_BYTES
-    _streams: dict[str, TableStream] = field(default_factory=dict)
-
-    def check_change(self, table: Table, view: View | None) -> None:
-        """Raises ValidationException for enabling a stream that is enabled, or disabling one that is not."""
-        enabled = table.stream is not None and table.stream.disabled_s is None
-        if enabled and view is not None:
-            raise validation_error(f"Table already has an enabled stream: TableName: {table.name}")
-        if not enabled and view is None:
-            raise validation_error(f"Table has no stream to disable: TableName: {table.name}")
-
-    def change(self, table: Table, view: View | None, now_s: float) -> None:
-        """Enable a table's stream, or with None disable it; the change has been checked."""
-        if view is not None:
-            self.enable(table, view, now_s)
-        elif table.stream is not None:
-            table.stream.disable(now_s)
-
-    def enable(self, table: Table, view: View, now_s: float) -> None:
-        """Start a stream of a table that has none, or none that is enabled."""
-        at_s = now_s
-        while f"{table.arn}/stream/{label_at(at_s)}" in self._streams:
-            at_s += 0.001  # labels of one table differ
-        table.stream = TableStream(
-            table_arn=table.arn,
-            label=label_at(at_s),
-            keys=table.schema.keys,
-            view=view,
-            partitions=table.model.partitions,
-            now_s=now_s,
-            max_bytes=self.max_bytes,
-        )
-        self._streams[table.stream.arn] = table.stream
-
-    def find(self, arn: str, now_s: float) -> TableStream:
-        """The stream of an ARN, as it is now. Raises ResourceNotFoundException or ValidationException."""
-        require_stream_arn(arn)
-        self._forget(now_s)
-        stream = self._streams.get(arn)
-        if stream is None:
-            raise resource_not_found(f"Requested resource not found: Stream: {arn} not found")
-        stream.follow_splits()
-        stream.trim(now_s)
-        return stream
-
-    def listed(self, now_s: float) -> list[TableStream]:
-        self._forget(now_s)
-        return [stream for _, stream in sorted(self._streams.items())]
-
-    def _forget(self, now_s: float) -> None:
-        for arn in [arn for arn, stream in self._streams.items() if stream.expired(now_s)]:
-            del self._streams[arn]
+    table: str
+    minutes: Minutes
+    ended_s: float = math.inf
 
 
-def view_of(specification: Mapping[str, Any] | None) -> View | None:
-    """The view that a StreamSpecification enables; None if it disables, or if it is absent.
+@dataclass(slots=True)
+class Metrics:
+    """The datapoints of one Region; `account` has those that belong to no table."""
 
-    Raises ValidationException where the switch and the view contradict each other.
-    """
-    if specification is None:
-        return None
-    enabled, view = specification["StreamEnabled"], specification.get("StreamViewType")
-    if enabled and view is None:
-        raise validation_error(INVALID + "StreamViewType is required when StreamEnabled is true")
-    if not enabled and view is not None:
-        raise validation_error(INVALID + "StreamViewType cannot be given when StreamEnabled is false")
-    return cast("View | None", view)
+    account: Minutes = field(default_factory=lambda: Minutes(()))
+    _lives: list[Life] = field(default_factory=list)
 
+    def note_tables(self, tables: Iterable[Table], now_s: float) -> None:
+        """Note created and deleted tables: metrics outlive their table, as they do in AWS."""
+        alive = {id(table.model.minutes): table for table in tables}
+        for life in self._lives:
+            if id(life.minutes) not in alive:
+                life.ended_s = min(life.ended_s, now_s)
+            alive.pop(id(life.minutes), None)
+        self._lives += [Life(table.name, table.model.minutes) for table in alive.values()]
+        ended = [life for life in self._lives if life.ended_s < math.inf]
+        for life in ended[: max(0, len(ended) - DELETED_TABLES_KEPT)]:
+            self._lives.remove(life)
 
-def require_stream_arn(arn: str) -> None:
-    """Raises ValidationException for what cannot be the ARN of a stream."""
-    if not arn.startswith("arn:") or ":table/" not in arn or "/stream/" not in arn:
-        raise validation_error(f"Invalid StreamArn: {arn}")
+    def series(self, start_s: float, end_s: float, until_s: int, table: str | None = None) -> Series:
+        """The minutes in [start, end) that are published until `until_s`: of one table name, or of all."""
+        start_s, end_s = max(start_s, until_s - MINUTE_RETENTION_S), min(end_s, until_s)
+        series: Series = {}
+        for life in (Life(ACCOUNT, self.account), *self._lives):
+            if table not in (None, life.table):
+                continue
+            for metric in life.minutes.series(life.table, start_s, min(end_s, life.ended_s)):
+                if metric.dimensions or life.table == ACCOUNT:
+                    key = MetricKey(metric.metric, tuple(sorted(metric.dimensions)))
+                    series.setdefault(key, (metric.unit, []))[1].extend(metric.points)
+        return {key: (unit, by_period(points, MINUTE_S)) for key, (unit, points) in series.items()}
 
 
 class FaultInjection(Protocol):
-    """Fault rules, as handlers apply them (`faults.injection`)."""
+    """Fault rules, as handlers apply them (`faults.Faults`)."""
 
-    def handle(self, context: Any, operation: Any, request: dict[str, Any]) -> bytes | dict[str, Any]: ...
+    def strike_table(self, context: Any, operation: str, request: Mapping[str, Any]) -> None: ...
 
     def refusal(self, context: Any, operation: str, aim: Aim) -> Refusal | None: ...
 
@@ -146,7 +159,6 @@ class Service:
     seed: int = 1
     durations: Durations = field(default_factory=Durations)
     behaviour: Behaviour = DEFAULT
-    streams: Streams = field(default_factory=Streams)
     recordings: dict[str, Recording] | None = None
     faults: FaultInjection | None = None
     catalog: Catalog = field(init=False)
@@ -161,7 +173,6 @@ class Service:
         return replace(
             self,
             region=region,
-            streams=Streams(max_bytes=self.streams.max_bytes),
             recordings=None if self.recordings is None else {},
         )
 
@@ -190,3 +201,104 @@ class Context:
 
 Handler = Callable[[Context, dict[str, Any]], bytes | dict[str, Any]]
 """One operation: takes the request as parsed JSON, returns the response's body, raises `ServiceError`."""
+
+
+@dataclass(slots=True)
+class Regions:
+    """Every Region that a request was signed for; `home` is that of requests which name none.
+
+    `requests` counts requests by operation, in all Regions together.
+    """
+
+    home: Service
+    requests: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    _services: dict[str, Service] = field(init=False)
+    _scopes: dict[bytes, Service] = field(default_factory=dict)
+    _warned: set[tuple[str, str]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._services = {self.home.region: self.home}
+
+    def __iter__(self) -> Iterator[Service]:
+        return iter(list(self._services.values()))
+
+    def signed_for(self, headers: Headers) -> Service:
+        """The Region in a request's signature, home if it has none. On the path of every request.
+
+        Raises MissingAuthenticationTokenException or InvalidSignatureException.
+        """
+        authorization = headers.get(b"authorization")
+        if authorization is None:
+            code, message = "MissingAuthenticationTokenException", "Request is missing Authentication Token"
+            raise ServiceError(code, message, prefix=CORAL)
+        scope = authorization.partition(b",")[0]
+        service = self._scopes.get(scope)
+        if service is not None:
+            return service
+        match = SCOPE.search(authorization)
+        if match is None or not match[1]:
+            return self.home
+        service = self.named(match[1].decode("latin-1"))
+        if match.end() == len(scope):
+            if len(self._scopes) >= MOST_SCOPES:
+                self._scopes.clear()
+            self._scopes[scope] = service
+        return service
+
+    def named(self, name: str) -> Service:
+        """The Region of that name. Raises InvalidSignatureException if it is invalid, or one too many."""
+        service = self._services.get(name)
+        if service is None:
+            if re.fullmatch(REGION_NAME, name) is None:
+                raise _no_region(name)
+            if len(self._services) >= MOST_REGIONS:
+                raise _no_region(name, f"The local endpoint has {MOST_REGIONS} Regions already.")
+            service = self._services[name] = self.home.in_region(name)
+        return service
+
+    def forget(self, service: Service) -> None:
+        """Remove a Region that has served no request."""
+        del self._services[service.region]
+
+    def table_named(self, service: Service, table: str) -> str:
+        """The name of a table among those of all Regions: at home its name, elsewhere its ARN."""
+        return table if service is self.home else service.table_arn(table)
+
+    def find(self, name_or_arn: str) -> tuple[Service, str]:
+        """The Region and the name of a table by its name or ARN; the table may be gone.
+
+        Raises ResourceNotFoundException for a Region that has not been used.
+        """
+        region = region_in(name_or_arn) or self.home.region
+        if region not in self._services:
+            raise resource_not_found()
+        return self._services[region], table_name(name_or_arn)
+
+    def tables(self) -> dict[str, tuple[Service, Table]]:
+        """Every table of every Region, by `table_named`."""
+        return {
+            self.table_named(service, table.name): (service, table)
+            for service in self
+            for table in service.catalog
+        }
+
+    def set_faults(self, faults: FaultInjection | None) -> None:
+        """Replace the fault rules of all Regions; a Region that comes later takes those of home."""
+        for service in self:
+            service.faults = faults
+
+    def warn_where(self, service: Service, table: str) -> None:
+        """Warn once that a table is in another Region: DynamoDB's own error does not say so."""
+        there = sorted(other.region for other in self if other is not service and table in other.catalog)
+        if there and (service.region, table) not in self._warned and len(self._warned) < MOST_WARNINGS:
+            self._warned.add((service.region, table))
+            LOG.warning(
+                "a request for table %s was signed for %s; the table is in %s, and Regions share no tables",
+                table, service.region, ", ".join(there),
+            )  # fmt: skip
+
+
+def _no_region(name: str, why: str = "") -> ServiceError:
+    """DynamoDB's error for an unknown Region."""
+    message = f"Credential should be scoped to a valid region, not '{name[:64]}'. {why}"
+    return ServiceError("InvalidSignatureException", message, prefix=CORAL)

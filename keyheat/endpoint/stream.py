@@ -57,24 +57,20 @@ class Shard:
     ending: int | None = None
     closed_s: float | None = None
     trimmed: int = 0  # sequence number of the last entry that was trimmed
-    _entries: list[StreamEntry] = field(default_factory=list)
+    entries: list[StreamEntry] = field(default_factory=list)
     _gone: int = 0  # entries at the front of the list that are trimmed
-
-    def append(self, entry: StreamEntry) -> None:
-        """Note a change; its sequence number is above those of all before it."""
-        self._entries.append(entry)
 
     @property
     def oldest(self) -> StreamEntry | None:
-        return self._entries[self._gone] if self._gone < len(self._entries) else None
+        return self.entries[self._gone] if self._gone < len(self.entries) else None
 
     def trim_oldest(self) -> StreamEntry:
         """Forget the oldest entry. Raises IndexError if there is no entry."""
-        entry = self._entries[self._gone]
+        entry = self.entries[self._gone]
         self.trimmed = entry.sequence
         self._gone += 1
-        if self._gone >= COMPACTED_FROM and 2 * self._gone >= len(self._entries):
-            del self._entries[: self._gone]
+        if self._gone >= COMPACTED_FROM and 2 * self._gone >= len(self.entries):
+            del self.entries[: self._gone]
             self._gone = 0
         return entry
 
@@ -85,20 +81,20 @@ class Shard:
 
     def since(self, second: float) -> int:
         """The sequence number of the first entry whose whole second is not before `second`."""
-        position = bisect_left(self._entries, second, lo=self._gone, key=lambda entry: int(entry.at_s))
-        return self._entries[position].sequence if position < len(self._entries) else self._after_last()
+        position = bisect_left(self.entries, second, lo=self._gone, key=lambda entry: int(entry.at_s))
+        return self.entries[position].sequence if position < len(self.entries) else self._after_last()
 
     def read(self, sequence: int, count: int) -> list[StreamEntry]:
         """At most `count` entries from a sequence number on."""
-        position = bisect_left(self._entries, sequence, lo=self._gone, key=lambda entry: entry.sequence)
-        return self._entries[position : position + count]
+        position = bisect_left(self.entries, sequence, lo=self._gone, key=lambda entry: entry.sequence)
+        return self.entries[position : position + count]
 
     def ends_before(self, sequence: int) -> bool:
         """Whether the shard is closed and has nothing at `sequence` or beyond."""
         return self.ending is not None and sequence >= self._after_last()
 
     def _after_last(self) -> int:
-        last = self._entries[-1].sequence if self._entries else max(self.starting - 1, self.trimmed)
+        last = self.entries[-1].sequence if self.entries else max(self.starting - 1, self.trimmed)
         return last + 1
 
 
@@ -113,8 +109,8 @@ class TableStream:
     """Every change of one table's items, exactly once, and those of one item in order."""
 
     __slots__ = (
-        "_held_bytes", "_last_ms", "_look_s", "_max_bytes", "_open", "_order", "_partitions", "_sequence",
-        "_splits_seen", "arn", "created_s", "disabled_s", "keys", "label", "shards", "table_name", "view",
+        "_last_ms", "_look_s", "_open", "_order", "_partitions", "_sequence", "_splits_seen", "arn",
+        "created_s", "disabled_s", "held_bytes", "keys", "label", "shards", "table_name", "view",
     )  # fmt: skip
 
     def __init__(
@@ -126,9 +122,8 @@ class TableStream:
         view: View,
         partitions: Partitions,
         now_s: float,
-        max_bytes: int,
     ) -> None:
-        """A stream with one open shard per partition; beyond `max_bytes` its oldest entries are trimmed."""
+        """A stream with one open shard per partition; beyond `MOST_BYTES` its oldest entries are trimmed."""
         self.arn = f"{table_arn}/stream/{label}"
         self.label = label
         self.table_name = table_arn.rpartition("/")[2]
@@ -137,8 +132,7 @@ class TableStream:
         self.created_s = now_s
         self.disabled_s: float | None = None
         self.shards: dict[str, Shard] = {}  # by id, which are in order of creation
-        self._max_bytes = max_bytes
-        self._held_bytes = 0
+        self.held_bytes = 0
         self._order: deque[Shard] = deque()  # the shard of every entry that is kept, oldest entry first
         self._sequence = FIRST_SEQUENCE
         self._last_ms = 0
@@ -146,10 +140,6 @@ class TableStream:
         self._partitions = partitions
         self._splits_seen = len(partitions.splits)
         self._open = [self._new_shard(now_s) for _ in range(len(partitions))]
-
-    @property
-    def held_bytes(self) -> int:
-        return self._held_bytes
 
     @property
     def next_sequence(self) -> int:
@@ -172,10 +162,10 @@ class TableStream:
         self._sequence += 1
         entry = StreamEntry(self._sequence, now_s, event, old, new)
         shard = self._open[self._partitions.number(change.key[1])]
-        shard.append(entry)
+        shard.entries.append(entry)
         self._order.append(shard)
-        self._held_bytes += entry.held_bytes
-        if self._held_bytes > self._max_bytes or now_s >= self._look_s:
+        self.held_bytes += entry.held_bytes
+        if self.held_bytes > MOST_BYTES or now_s >= self._look_s:
             self.trim(now_s)
 
     def follow_splits(self) -> None:
@@ -207,10 +197,10 @@ class TableStream:
             shard = self._order[0]
             oldest = shard.oldest
             assert oldest is not None, "every kept entry has its place in the order"
-            if oldest.at_s > horizon_s and self._held_bytes <= self._max_bytes:
+            if oldest.at_s > horizon_s and self.held_bytes <= MOST_BYTES:
                 break
             self._order.popleft()
-            self._held_bytes -= shard.trim_oldest().held_bytes
+            self.held_bytes -= shard.trim_oldest().held_bytes
         gone = [
             shard.shard_id
             for shard in self.shards.values()

@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_Recor
 """
 
 from base64 import b64decode, b64encode
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 from orjson import Fragment
@@ -13,10 +13,10 @@ from xxhash import xxh3_128_hexdigest
 
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
 from keyheat.endpoint.itemstore import json_of, size_of
-from keyheat.endpoint.requests import page, shape_checked
-from keyheat.endpoint.service import Context, Handler, require_stream_arn
+from keyheat.endpoint.requests import page
+from keyheat.endpoint.service import Context, Handler
 from keyheat.endpoint.stream import SHOWS_NEW, SHOWS_OLD, Shard, StreamEntry, TableStream
-from keyheat.endpoint.tables.catalog import table_name
+from keyheat.endpoint.tables.catalog import require_stream_arn
 from keyheat.endpoint.tables.describe import key_schema
 from keyheat.model.limits import (
     STREAM_ITERATOR_S,
@@ -62,54 +62,33 @@ def rendered(stream: TableStream, entry: StreamEntry, region: str) -> tuple[Reco
     return record, size
 
 
-def fitting(stream: TableStream, entries: list[StreamEntry], region: str) -> list[Record]:
-    """The first of these as records: as many as a page has room for, and one at least."""
-    records: list[Record] = []
-    total = 0
-    for entry in entries:
-        record, size = rendered(stream, entry, region)
-        total += size
-        if records and total > STREAM_PAGE_BYTES:
-            break
-        records.append(record)
-    return records
-
-
 SEPARATOR = "|1|"
 
 
-class ShardIterator(NamedTuple):
-    """From which sequence number on a shard is to be read, and when the iterator was handed out.
+def iterator_at(stream: TableStream, shard: Shard, sequence: int, now_s: float) -> str:
+    """A shard iterator: its text holds all of it, so the endpoint remembers no iterator."""
+    position = f"{shard.shard_id} {sequence} {now_s!r}"
+    return f"{stream.arn}{SEPARATOR}{b64encode(position.encode()).decode()}"
 
-    Its text holds all of it, so the endpoint remembers no iterator.
+
+def parsed_iterator(text: str, now_s: float) -> tuple[str, str, int]:
+    """Stream, shard and sequence number of an iterator.
+
+    Raises ValidationException, or ExpiredIteratorException after 15 minutes.
     """
-
-    arn: str
-    shard_id: str
-    sequence: int
-    issued_s: float
-
-    def text(self) -> str:
-        position = f"{self.shard_id} {self.sequence} {self.issued_s!r}"
-        return f"{self.arn}{SEPARATOR}{b64encode(position.encode()).decode()}"
-
-
-def parsed_iterator(text: str, now_s: float) -> ShardIterator:
-    """The iterator of a text. Raises ValidationException, or ExpiredIteratorException after 15 minutes."""
     arn, _, position = text.partition(SEPARATOR)
     try:
-        shard_id, sequence, issued_s = b64decode(position, validate=True).decode().split(" ")
-        iterator = ShardIterator(arn, shard_id, int(sequence), float(issued_s))
+        shard_id, sequence_text, issued_s = b64decode(position, validate=True).decode().split(" ")
+        sequence, age_s = int(sequence_text), now_s - float(issued_s)
     except ValueError:
         raise validation_error("Invalid ShardIterator") from None
-    if now_s - iterator.issued_s > STREAM_ITERATOR_S:
+    if age_s > STREAM_ITERATOR_S:
         raise ServiceError(
             "ExpiredIteratorException", "Iterator expired: it was issued more than 15 minutes ago"
         )
-    return iterator
+    return arn, shard_id, sequence
 
 
-API = "dynamodbstreams"
 Body = dict[str, Any]
 BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
@@ -123,7 +102,7 @@ def list_streams(context: Context, request: Body) -> Body:
     table = request.get("TableName")
     shown_streams = [
         {"StreamArn": stream.arn, "TableName": stream.table_name, "StreamLabel": stream.label}
-        for stream in context.service.streams.listed(context.now_s)
+        for stream in context.service.catalog.streams()
         if stream.arn > after and table in (None, stream.table_name)
     ]
     return page("Streams", shown_streams, limit, "LastEvaluatedStreamArn", lambda stream: stream["StreamArn"])
@@ -132,7 +111,7 @@ def list_streams(context: Context, request: Body) -> Body:
 def describe_stream(context: Context, request: Body) -> Body:
     """DescribeStream: the stream and its shards, parents before their children, in pages."""
     limit = _limit(request, STREAM_SHARDS_PER_PAGE)
-    stream = _stream(context, request["StreamArn"])
+    stream = context.service.catalog.stream(request["StreamArn"])
     after, parent = request.get("ExclusiveStartShardId") or "", _parent_of(request)
     shards = [
         _described(shard)
@@ -150,12 +129,6 @@ def describe_stream(context: Context, request: Body) -> Body:
         **page("Shards", shards, limit, "LastEvaluatedShardId", lambda shard: shard["ShardId"]),
     }
     return {"StreamDescription": body}
-
-
-def _stream(context: Context, arn: str) -> TableStream:
-    """The stream of an ARN, with the partitions that its table has by now. Raises as `Streams.find`."""
-    context.service.catalog.settle(table_name(arn))
-    return context.service.streams.find(arn, context.now_s)
 
 
 def _parent_of(request: Body) -> str | None:
@@ -183,7 +156,7 @@ def get_shard_iterator(context: Context, request: Body) -> Body:
         if needed != (request.get(member) is not None):
             needs = "needs" if needed else "takes no"
             raise validation_error(f"ShardIteratorType {kind} {needs} {member}")
-    stream = _stream(context, request["StreamArn"])
+    stream = context.service.catalog.stream(request["StreamArn"])
     shard = _shard(stream, request["ShardId"])
     if kind == "TRIM_HORIZON":
         sequence = shard.horizon()
@@ -196,22 +169,28 @@ def get_shard_iterator(context: Context, request: Body) -> Body:
     else:
         sequence = _numbered(shard, request["SequenceNumber"]) + (kind == "AFTER_SEQUENCE_NUMBER")
     _require_there(shard, sequence)
-    return {"ShardIterator": ShardIterator(stream.arn, shard.shard_id, sequence, now_s).text()}
+    return {"ShardIterator": iterator_at(stream, shard, sequence, now_s)}
 
 
 def get_records(context: Context, request: Body) -> Body:
     """GetRecords: up to 1,000 records or 1 MB. Past the end of a closed shard there is no next iterator."""
     limit, now_s = _limit(request, STREAM_RECORDS_PER_PAGE), context.now_s
-    iterator = parsed_iterator(request["ShardIterator"], now_s)
-    stream = _stream(context, iterator.arn)
-    shard = _shard(stream, iterator.shard_id)
-    _require_there(shard, iterator.sequence)
-    entries = shard.read(iterator.sequence, limit)
-    records = fitting(stream, entries, context.service.region)
-    sequence = entries[len(records) - 1].sequence + 1 if records else iterator.sequence
+    arn, shard_id, start = parsed_iterator(request["ShardIterator"], now_s)
+    stream = context.service.catalog.stream(arn)
+    shard = _shard(stream, shard_id)
+    _require_there(shard, start)
+    entries = shard.read(start, limit)
+    records, total = list[Record](), 0
+    for entry in entries:
+        record, size = rendered(stream, entry, context.service.region)
+        total += size
+        if records and total > STREAM_PAGE_BYTES:
+            break
+        records.append(record)
+    sequence = entries[len(records) - 1].sequence + 1 if records else start
     body: Body = {"Records": records}
     if not shard.ends_before(sequence):
-        body["NextShardIterator"] = ShardIterator(stream.arn, shard.shard_id, sequence, now_s).text()
+        body["NextShardIterator"] = iterator_at(stream, shard, sequence, now_s)
     return body
 
 
@@ -250,10 +229,9 @@ def _require_there(shard: Shard, sequence: int) -> None:
         )
 
 
-HANDLERS: dict[str, Handler] = {
+STREAMS: dict[str, Handler] = {
     "DescribeStream": describe_stream,
     "GetRecords": get_records,
     "GetShardIterator": get_shard_iterator,
     "ListStreams": list_streams,
 }
-STREAMS = {operation: shape_checked(operation, handler, API) for operation, handler in HANDLERS.items()}

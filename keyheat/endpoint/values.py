@@ -2,7 +2,6 @@
 
 Checking rewrites numbers in place to the form in which DynamoDB gives them back, and orders sets.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
-
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
 """
 
@@ -146,23 +145,14 @@ def check_value(value: Any, depth: int = 0) -> None:
             raise validation_error(INVALID + "Null attribute value types must have the value of true")
 
 
-def _check_list(value: Value, content: Any, depth: int) -> None:
-    _check_nested(list, content, depth)
-    for element in content:
-        check_value(element, depth + 1)
-
-
-def _check_map(value: Value, content: Any, depth: int) -> None:
-    _check_nested(dict, content, depth)
-    for element in content.values():
-        check_value(element, depth + 1)
-
-
-def _check_nested(kind: type, content: Any, depth: int) -> None:
+def _check_nested(value: Value, content: Any, depth: int) -> None:
+    kind = list if "L" in value else dict
     if type(content) is not kind:
         raise serialization_error(content, "List" if kind is list else "Map")
     if depth >= NESTING_LEVELS:
         raise nested_too_deep()
+    for element in content.values() if isinstance(content, dict) else content:
+        check_value(element, depth + 1)
 
 
 def _check_strings(value: Value, content: Any, depth: int) -> None:
@@ -201,8 +191,8 @@ def _check_distinct(content: list[str], comparable: list[Any], kind: str) -> Non
 
 
 CHECKS: dict[str, Callable[[Value, Any, int], None]] = {
-    "L": _check_list,
-    "M": _check_map,
+    "L": _check_nested,
+    "M": _check_nested,
     "SS": _check_strings,
     "NS": _check_numbers,
     "BS": _check_binaries,

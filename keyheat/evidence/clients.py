@@ -54,7 +54,8 @@ def boto3_clients(
     session = _session(None if local else profile, region)
 
     def client(service: str) -> Any:
-        url = None if service != "dynamodb" and is_aws(endpoint_url) else endpoint_url
+        own = service != "dynamodb" and in_aws(_host(endpoint_url))  # each of AWS's has its own address
+        url = None if own else endpoint_url
         service_client = session.client(service, endpoint_url=url, config=config, **keys)
         if local and open_minute and service == "cloudwatch":
             service_client.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)
@@ -92,11 +93,6 @@ def _ask_for_the_open_minute(request: Any, **_of: Any) -> None:
     request.headers[OPEN_MINUTE] = "yes"
 
 
-def is_aws(endpoint_url: str | None) -> bool:
-    """Whether an endpoint belongs to AWS, where each service has its own address."""
-    return in_aws(_host(endpoint_url))
-
-
 def is_local(endpoint_url: str | None) -> bool:
     """Whether an endpoint is on this machine, where credentials are not needed."""
     return on_this_machine(_host(endpoint_url))
@@ -109,23 +105,17 @@ def _host(endpoint_url: str | None) -> str:
 Failure = Literal["throttled", "failed", "refused"]
 """`throttled`: slow down. `failed`: retry a few times. `refused`: a retry fails again."""
 
-THROTTLED: Final = frozenset(
-    {
-        "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled",
-        "RequestThrottledException", "RequestLimitExceeded", "LimitExceededException",
-        "TooManyRequestsException", "SlowDown",
-    }
-)  # fmt: skip
+THROTTLED: Final = frozenset({
+    "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "SlowDown",
+    "RequestThrottledException", "RequestLimitExceeded", "LimitExceededException", "TooManyRequestsException",
+})  # fmt: skip
 """Throttling codes: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html ;
 DynamoDB's control plane uses LimitExceededException."""
-
-PASSING: Final = frozenset(
-    {
-        "InternalServiceFault", "InternalServiceError", "InternalFailure", "InternalServerError",
-        "ServiceUnavailable", "RequestTimeout", "RequestTimeoutException",
-        "InvalidNextToken",  # an expired page token: start again at the first page
-    }
-)  # fmt: skip
+PASSING: Final = frozenset({
+    "InternalServiceFault", "InternalServiceError", "InternalFailure", "InternalServerError",
+    "ServiceUnavailable", "RequestTimeout", "RequestTimeoutException",
+    "InvalidNextToken",  # an expired page token: start again at the first page
+})  # fmt: skip
 SERVER_FAULT: Final = 500
 TOO_MANY: Final = 429
 

@@ -82,21 +82,11 @@ Fetch = Callable[[MetricSource, TableFacts, Window], MetricAnswer]
 """Fetch metrics: once, or until the response is complete."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricRequest:
-    """The series to request, and their start: before the window, for settings."""
-
-    table: str
-    keys: tuple[SeriesKey, ...]
-    first: datetime
-    window: Window
-
-
 def fetch_once(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
     """Fetch CloudWatch's response without waiting: if the service is unreachable, waiting does not help."""
-    request = _request(table, window, source.clock())
-    source.announce(len(request.keys))
-    return fetch(source.client_factory, request)
+    first, keys = _request(table, window, source.clock())
+    source.announce(len(keys))
+    return fetch(source.client_factory, table.name, keys, first, window.end)
 
 
 def fetch_published(source: MetricSource, table: TableFacts, window: Window) -> MetricAnswer:
@@ -107,13 +97,15 @@ def fetch_published(source: MetricSource, table: TableFacts, window: Window) -> 
     """
     end_s = window.end.timestamp()
     _count_down(source, end_s, end_s, "the last minute of the run to close")
-    request, begun_s = _request(table, window, source.clock()), source.clock()
+    begun_s = source.clock()
+    first, keys = _request(table, window, begun_s)
     best, last = MetricAnswer({}), None
     failed = throttled = 0  # responses in a row that are incomplete, and throttled calls
     while True:
-        new, now_s = fetch(source.client_factory, request), source.clock()
+        new = fetch(source.client_factory, table.name, keys, first, window.end)
+        now_s = source.clock()
         agreed = last is not None and not new.failure and new.points == last.points
-        first, last = last is None, None if new.failure else new
+        is_first, last = last is None, None if new.failure else new
         failed = failed + 1 if new.failure else 0
         throttled = throttled + 1 if new.failure == "throttled" else 0
         # If the newest response is cut short, an earlier one may contain more.
@@ -126,7 +118,7 @@ def fetch_published(source: MetricSource, table: TableFacts, window: Window) -> 
             return best
         give_up_s = source.pace.limit_s + (max(end_s, begun_s) if failed else end_s)
         if now_s >= give_up_s:
-            settled = complete and first and not new.failure
+            settled = complete and is_first and not new.failure
             problem = _why_given_up(new.failure, source.pace, now_s - end_s, complete=complete)
             return replace(best, problems=new.problems if settled else (*new.problems, problem))
         pause_s = source.pace.poll_s * 2 ** min(throttled, MOST_DOUBLED)
@@ -173,11 +165,11 @@ def fetch_local(source: MetricSource, table: TableFacts, window: Window) -> Metr
     return answer if whole else fetch_published(source, table, window)
 
 
-def _request(table: TableFacts, window: Window, now_s: float) -> MetricRequest:
+def _request(table: TableFacts, window: Window, now_s: float) -> tuple[datetime, tuple[SeriesKey, ...]]:
+    """The start, before the window for settings, and every series of the table."""
     first, finest_period_s = metrics.request_start(window.start, datetime.fromtimestamp(now_s, UTC))
     names = [index.name for index in table.indexes]
-    keys = metrics.series_keys(names, replicas=table.replicas, finest_period_s=finest_period_s)
-    return MetricRequest(table.name, keys, first, window)
+    return first, series_keys(names, replicas=table.replicas, finest_period_s=finest_period_s)
 
 
 def _reaches_end(points: Points, window: Window) -> bool:
@@ -200,21 +192,21 @@ def _ends(points: Points) -> list[datetime]:
     ]
 
 
-def fetch(factory: ClientFactory, request: MetricRequest) -> MetricAnswer:
-    """Fetch every series of the window; after a failure, the points so far."""
+def fetch(
+    factory: ClientFactory, table: str, keys: Sequence[SeriesKey], first: datetime, end: datetime
+) -> MetricAnswer:
+    """Fetch series of a table from `first` on; after a failure, the points so far."""
     answers, mistakes = MetricAnswers(), Mistakes()
-    problems: tuple[str, ...] = ()
-    failure: Failure | None = None
+    problems, failure = list[str](), None
     try:
-        queries = metrics.queries(request.table, request.keys)
         client = factory("cloudwatch")
-        for page in metrics.answer_pages(client, queries, request.first, request.window.end):
+        for page in metrics.answer_pages(client, metrics.queries(table, keys), first, end):
             answers.add_page(page, mistakes)
     except (BotoCoreError, ClientError) as error:
-        problems, failure = (f"CloudWatch: {error}",), failure_of(error)
+        problems, failure = [f"CloudWatch: {error}"], failure_of(error)
     if mistakes:
-        problems, failure = (*problems, f"CloudWatch: {mistakes}"), failure or "failed"
-    if answers.unfinished:
+        problems.append(f"CloudWatch: {mistakes}")
+    if mistakes or answers.unfinished:
         failure = failure or "failed"
     return MetricAnswer(answers.points, (*problems, *answers.problems()), failure)
 

@@ -1,12 +1,17 @@
-"""Collect evidence about a run or table: CloudWatch, DescribeTable and the client's own records."""
+"""Collect evidence about a run or table, and about the hours before an incident.
+
+Sources: CloudWatch, DescribeTable and the client's own records.
+"""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 from keyheat.addresses import endpoint_of
-from keyheat.evidence import cloudwatch, partitions
+from keyheat.evidence import cloudwatch
 from keyheat.evidence.clients import ClientFactory, boto3_clients, is_local
 from keyheat.evidence.cloudwatch import (
     Clock,
@@ -14,6 +19,7 @@ from keyheat.evidence.cloudwatch import (
     MetricSource,
     Progress,
     Sleep,
+    fetch,
     fetch_local,
     fetch_once,
     fetch_published,
@@ -21,17 +27,24 @@ from keyheat.evidence.cloudwatch import (
 )
 from keyheat.evidence.contributors import ContributorsFound, read_contributors
 from keyheat.evidence.series import MetricAnswers, series_of
-from keyheat.evidence.table import describe, since_created, with_indexes
+from keyheat.evidence.table import describe, observe, since_created, with_indexes
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import FILES, RUN
+from keyheat.runs import metrics
 from keyheat.runs.client import NO_RECORDS, Records, read_records
 from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.manifest import Manifest, read_manifest, run_window
+from keyheat.runs.metrics import SeriesKey, series_keys
 from keyheat.runs.partitions import estimated
 from keyheat.runs.plausibility import within
-from keyheat.runs.table_facts import TableFacts
+from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.validation import Mistakes
-from keyheat.words import has_capacity_model
+from keyheat.words import Direction, has_capacity_model
+
+DAY: Final = timedelta(days=1)
+PERIODS: Final = ((DAY, 3_600), (timedelta(hours=1), 300), (timedelta(), 60))
+"""Windows longer than this, and the period in seconds that is requested for them."""
+AGO: Final = (("a day before", DAY), ("a week before", 7 * DAY))
 
 
 def collect(
@@ -73,12 +86,16 @@ def collect(
         client_factory=factory, pace=pace, clock=there_s, sleep=sleep, progress=progress, show_keys=show_keys
     )
     window = run_window(run, there_s())
-    answers = has_capacity_model(run.endpoint)
+    live = fetch_local if local else fetch_published
     evidence = _gather(
-        source, run.table, window, _of_run(run_dir, run, window), _time_problems(run), run.scale,
-        fetch=(fetch_local if local else fetch_published) if answers else fetch_once,
+        source, run.table, window, _of_run(run_dir, run, window), run.scale,
+        fetch_metrics=live if has_capacity_model(run.endpoint) else fetch_once,
     )  # fmt: skip
-    return evidence.model_copy(update={"endpoint": run.endpoint, "source": "local" if local else run.source})
+    update = {
+        "endpoint": run.endpoint, "source": "local" if local else run.source,
+        "missing": (*_time_problems(run), *evidence.missing),
+    }  # fmt: skip
+    return evidence.model_copy(update=update)
 
 
 def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) -> Evidence:
@@ -126,19 +143,17 @@ def collect_table(
         show_keys=show_keys, announce=announce,
     )  # fmt: skip
     up_to_now = not wait and window.end.timestamp() > clock() - MINUTE_S
-    fetch = fetch_published if wait else fetch_once
-    evidence = _gather(source, table, window, records, (), None, fetch=fetch)
+    evidence = _gather(
+        source, table, window, records, None, fetch_metrics=fetch_published if wait else fetch_once
+    )
+    window = evidence.window
+    if not wait:  # cut off the future: the minute of a logged throttle may not be over
+        now = datetime.fromtimestamp(int(clock()) + 1, UTC)
+        window = Window(start=window.start, end=min(window.end, now))
     update = {
-        "up_to_now": up_to_now,
-        "window": evidence.window if wait else _until_now(evidence.window, clock()),
-    }
-    return evidence.model_copy(update={**update, **({"source": "local"} if local else {})})
-
-
-def _until_now(window: Window, now_s: float) -> Window:
-    """Cut off the future: the minute of a logged throttle may not be over."""
-    now = datetime.fromtimestamp(int(now_s) + 1, UTC)
-    return Window(start=window.start, end=min(window.end, now))
+        "up_to_now": up_to_now, "window": window, "source": "local" if local else evidence.source,
+    }  # fmt: skip
+    return evidence.model_copy(update=update)
 
 
 def from_cli_output(
@@ -179,25 +194,31 @@ def _gather(
     table: TableFacts,
     window: Window,
     records: Records,
-    missing: Sequence[str],
     scale: float | None,
     *,
-    fetch: Fetch = fetch_published,
+    fetch_metrics: Fetch,
 ) -> Evidence:
     """Collect all evidence; without a `scale`, that of the service holds."""
     described = describe(source.client_factory, table, window)
     scale = described.scale if scale is None else scale
     window = since_created(described.answer or {}, window)
     facts = with_indexes(described.table, _indexes_in(records))
-    seen = partitions.observe(
+    partitions, problems = observe(
         source.client_factory, described.answer or {}, facts, window, source.clock(), scale
     )
-    answer = (fetch if described.reached and described.exists else fetch_once)(source, facts, window)
-    if fetch is fetch_once:
-        window = _with_throttles(newest(answer.points, window), records)
+    there = described.reached and described.exists
+    answer = (fetch_metrics if there else fetch_once)(source, facts, window)
+    if fetch_metrics is fetch_once:  # up to the client's last throttle, if that is not published yet
+        window = newest(answer.points, window)
+        last = max((row.second for row in records.throttles or ()), default=window.start)
+        minute = last.replace(second=0) + timedelta(minutes=1)
+        window = Window(start=window.start, end=max(window.end, minute))
     insights = ContributorsFound(None)
-    if described.reached and described.exists:
-        insights = _contributors(source, facts, window, records)
+    if there:  # its absence matters if no record names keys
+        insights = read_contributors(
+            source.client_factory, facts, window, sleep=source.sleep, required=records.seconds is None,
+            show_keys=source.show_keys,
+        )  # fmt: skip
     return Evidence(
         table=facts,
         account=described.account,
@@ -206,34 +227,10 @@ def _gather(
         throttles=records.throttles,
         seconds=records.seconds,
         contributors=insights.contributors,
-        partitions=seen[0],
+        partitions=partitions,
         scale=scale,
-        missing=(
-            *missing,
-            *described.missing,
-            *answer.problems,
-            *insights.missing,
-            *seen[1],
-            *records.missing,
-        ),
+        missing=(*described.missing, *answer.problems, *insights.missing, *problems, *records.missing),
     )
-
-
-def _with_throttles(window: Window, records: Records) -> Window:
-    """Extend the window to the client's last throttle, if that is not published yet."""
-    last = max((row.second for row in records.throttles or ()), default=window.start)
-    minute = last.replace(second=0) + timedelta(minutes=1)
-    return Window(start=window.start, end=max(window.end, minute))
-
-
-def _contributors(
-    source: MetricSource, table: TableFacts, window: Window, records: Records
-) -> ContributorsFound:
-    """Keys that Contributor Insights names; its absence matters if no record names them."""
-    return read_contributors(
-        source.client_factory, table, window, sleep=source.sleep, required=records.seconds is None,
-        show_keys=source.show_keys,
-    )  # fmt: skip
 
 
 def _indexes_in(records: Records) -> Iterable[str]:
@@ -245,18 +242,86 @@ def _indexes_in(records: Records) -> Iterable[str]:
 def _of_run(run_dir: Path, run: Manifest, window: Window) -> Records:
     """The client's records in the window; a wrong clock moves rows outside."""
     records = read_records(run_dir)
-    throttles = within(records.throttles, window)
-    seconds = within(records.seconds, window)
+    throttles, seconds = within(records.throttles, window), within(records.seconds, window)
     lost = len(records.throttles or ()) - len(throttles or ())
     lost += len(records.seconds or ()) - len(seconds or ())
-    missing = (f"{lost:,} client rows fall outside the run window; check the clocks",)
-    return Records(
-        throttles=throttles, seconds=seconds, missing=(*records.missing, *(missing if lost else ()))
-    )
+    missing = list(records.missing)
+    if lost:
+        missing.append(f"{lost:,} client rows fall outside the run window; check the clocks")
+    return Records(throttles=throttles, seconds=seconds, missing=tuple(missing))
 
 
 def _time_problems(run: Manifest) -> tuple[str, ...]:
     """Uncertainties about the run's time."""
-    if run.ended_at is not None:
-        return ()
-    return (f"the end of the run: in run.json its status is {run.status}",)
+    return (
+        () if run.ended_at is not None else (f"the end of the run: in run.json its status is {run.status}",)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRequest:
+    """Request for one direction of a table in each earlier window."""
+
+    table: TableFacts
+    direction: Direction
+    window: Window
+    now: datetime
+
+    @property
+    def windows(self) -> tuple[tuple[str, Window], ...]:
+        """Earlier windows with their names; none overlaps the incident's."""
+        start, end = self.window.start, self.window.end
+        return (
+            ("in the hours before", self._whole(start - (end - start), start)),
+            *((name, self._whole(start - ago, end - ago)) for name, ago in AGO if end - start <= ago),
+        )
+
+    def _period_s(self, start: datetime) -> int:
+        length = self.window.end - self.window.start
+        _first, kept_s = metrics.request_start(start, self.now)
+        return max(kept_s, next(period_s for longer, period_s in PERIODS if length > longer))
+
+    def _whole(self, start: datetime, end: datetime) -> Window:
+        """Round to whole periods: the sum of half a period is not a rate."""
+        period_s = self._period_s(start)
+        last_s = end.timestamp() // period_s * period_s
+        first_s = min(start.timestamp() // period_s * period_s, last_s - period_s)
+        return Window(start=datetime.fromtimestamp(first_s, UTC), end=datetime.fromtimestamp(last_s, UTC))
+
+    def keys(self, window: Window) -> tuple[SeriesKey, ...]:
+        """The series of one window: demand and capacity of the direction, and requests by operation."""
+        names = {
+            name(self.direction)
+            for name in (
+                metrics.consumed, metrics.throttle_events, metrics.provisioned, metrics.on_demand_maximum,
+            )
+        }  # fmt: skip
+        indexes = [index.name for index in self.table.indexes]
+        return tuple(
+            key
+            for key in series_keys(indexes, finest_period_s=self._period_s(window.start))
+            if (key.metric in names and key.statistic in ("Sum", "Average"))
+            or (key.metric, key.statistic) == (metrics.LATENCY, "SampleCount")
+        )
+
+    @property
+    def metrics(self) -> int:
+        """Number of metrics requested over all windows."""
+        return sum(len(self.keys(window)) for _name, window in self.windows)
+
+
+def most_requested(indexes: Sequence[str], window: Window, now: datetime) -> int:
+    """Most metrics requested for a throttled table, earlier windows included."""
+    table = TableFacts(name="-", indexes=tuple(IndexFacts(name=name) for name in indexes))
+    request = EarlierRequest(table=table, direction=Direction.WRITE, window=window, now=now)
+    return len(series_keys(indexes)) + request.metrics
+
+
+def fetch_earlier(factory: ClientFactory, request: EarlierRequest) -> Iterator[tuple[str, Evidence]]:
+    """Fetch evidence of each earlier window; failures are in its `missing`."""
+    table = TableFacts(name=request.table.name, indexes=request.table.indexes)
+    for name, window in request.windows:
+        first, _kept_s = metrics.request_start(window.start, request.now)
+        answer = fetch(factory, table.name, request.keys(window), first, window.end)
+        series = series_of(answer.points, window)
+        yield name, Evidence(table=table, window=window, series=series, missing=answer.problems)

@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsi
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -113,30 +114,22 @@ def _rules_of(index: str | None, described: Mapping[str, Any]) -> Iterator[Contr
 
 def _merge(rule: ContributorsRule, pages: list[Any], period_s: int, *, show_keys: bool) -> Contributors:
     """Merge the pages into one report, adding up each key's values."""
-    points: dict[str, list[tuple[datetime, float]]] = {}
-    values: dict[str, float] = {}
-    for page in pages:
-        for contributor in page["Contributors"]:
-            key = contributor["Keys"][0]
-            values[key] = values.get(key, 0.0) + contributor["ApproximateAggregateValue"]
-            new_points = (
-                (point["Timestamp"], point["ApproximateValue"]) for point in contributor["Datapoints"]
-            )
-            points.setdefault(key, []).extend(sorted(new_points))
+    points = defaultdict[str, list[tuple[datetime, float]]](list)
+    values = Counter[str]()
+    for contributor in (contributor for page in pages for contributor in page["Contributors"]):
+        key = contributor["Keys"][0]
+        values[key] += contributor["ApproximateAggregateValue"]
+        new = ((point["Timestamp"], point["ApproximateValue"]) for point in contributor["Datapoints"])
+        points[key] += sorted(new)
     ranked = sorted(values, key=lambda key: (-values[key], key))[:INSIGHT_CONTRIBUTORS]
     return Contributors(
-        rule=rule.name,
-        index=rule.index,
-        counts=rule.counts,
-        period_s=period_s,
+        rule=rule.name, index=rule.index, counts=rule.counts, period_s=period_s,
         total=sum(page["AggregateValue"] for page in pages),
         keys=tuple(
             Contributor(
-                key=digest_of(key),
-                shown=key if show_keys else None,
-                value=values[key],
+                key=digest_of(key), shown=key if show_keys else None, value=values[key],
                 points=tuple(points[key]),
             )
             for key in ranked
         ),
-    )
+    )  # fmt: skip

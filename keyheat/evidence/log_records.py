@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from keyheat import bounds
 from keyheat.inputs import NotRead, encoding_of, lines_of, open_file
@@ -84,14 +84,25 @@ def _records(file: "io.BufferedReader[Any]", zone: tzinfo | None) -> Iterator[Lo
         raise bounds.NotAccepted("not a log: it is not text")
     first = next((line for line in text.splitlines() if line.strip()), "")
     if _is_document(first):
-        yield from _parse_export(bounds.parsed_json(_body(file)), zone)
+        body = file.read(MOST_DOCUMENT + 1)
+        if len(body) > MOST_DOCUMENT:
+            raise NotRead(f"it has more than {MOST_DOCUMENT:,} bytes of JSON; export a shorter time")
+        yield from _parse_export(bounds.parsed_json(body), zone)
         return
     lines = _lines(file, encoding)
     if "@message" in first and "@timestamp" in first and not first.startswith("{"):
-        rows = csv.DictReader(lines)
-        yield from (_insight_record(row.get("@timestamp"), row.get("@message")) for row in rows)
+        yield from map(_insight_record, csv.DictReader(lines))
         return
-    yield from _of_lines(lines, zone)
+    grouped = _Grouped(zone)
+    for line in lines:
+        if line.startswith("{") and line.rstrip().endswith("}"):
+            yield from grouped.take(line, _first_time(_fields(line)) if is_marked(line) else None)
+        elif (time := _HEAD.match(line)) is not None:
+            text = line[time.end() :]
+            yield from grouped.take(text, time["time"], _continues(text))
+        else:
+            yield from grouped.take(line, None, grouped.timed or _continues(line))
+    yield from grouped.rest()
 
 
 def _is_document(first: str) -> bool:
@@ -101,17 +112,9 @@ def _is_document(first: str) -> bool:
     try:
         content = json.loads(first)
     except ValueError:
-        return first.strip() in ("{", "[", "[{") or first.lstrip().startswith(
-            ('{"events"', '{"results"', "[{")
-        )
+        begun = first.lstrip().startswith(('{"events"', '{"results"', "[{"))
+        return begun or first.strip() in ("{", "[")
     return isinstance(content, list) or not {"events", "results"}.isdisjoint(content)
-
-
-def _body(file: IO[bytes]) -> bytes:
-    body = file.read(MOST_DOCUMENT + 1)
-    if len(body) > MOST_DOCUMENT:
-        raise NotRead(f"it has more than {MOST_DOCUMENT:,} bytes of JSON; export a shorter time")
-    return body
 
 
 def _lines(file: "io.BufferedReader[Any]", encoding: str) -> Iterator[str]:
@@ -136,33 +139,19 @@ def _parse_export(content: Any, zone: tzinfo | None) -> Iterator[LogRecord]:
     grouped = _Grouped(zone)
     for event in events:
         if isinstance(event, list):  # of get-query-results: a list of fields
-            row = {cell.get("field"): cell.get("value") for cell in event if isinstance(cell, Mapping)}
-            yield _insight_record(row.get("@timestamp"), row.get("@message"))
+            cells = (cell for cell in event if isinstance(cell, Mapping))
+            yield _insight_record({str(cell.get("field")): cell.get("value") for cell in cells})
         elif isinstance(event, Mapping):
             message = event.get("message", event.get("@message"))
             text = message if isinstance(message, str) else json.dumps(event, default=str)
-            yield from grouped.take(
-                text, _first_time(event), _continues(text), str(event.get("logStreamName"))
-            )
+            stream = str(event.get("logStreamName"))
+            yield from grouped.take(text, _first_time(event), _continues(text), stream)
     yield from grouped.rest()
 
 
-def _insight_record(at: object, message: object) -> LogRecord:
+def _insight_record(row: Mapping[str, Any]) -> LogRecord:
     """A row of Logs Insights; its times without a zone are UTC."""
-    return LogRecord(str(message or ""), at, UTC)
-
-
-def _of_lines(lines: Iterator[str], zone: tzinfo | None) -> Iterator[LogRecord]:
-    grouped = _Grouped(zone)
-    for line in lines:
-        if line.startswith("{") and line.rstrip().endswith("}"):
-            yield from grouped.take(line, _first_time(_fields(line)) if is_marked(line) else None)
-        elif (head := _HEAD.match(line)) is not None:
-            text = line[head.end() :]
-            yield from grouped.take(text, head["time"], _continues(text))
-        else:
-            yield from grouped.take(line, None, grouped.timed or _continues(line))
-    yield from grouped.rest()
+    return LogRecord(str(row.get("@message") or ""), row.get("@timestamp"), UTC)
 
 
 def is_marked(text: str) -> bool:
@@ -191,24 +180,21 @@ class _Grouped:
             if continues and len(before[1]) < MOST_RECORD_LINES and self._near(before[0], stated):
                 before[1].append(text)
                 return
-            yield self._record(*before)
+            yield LogRecord("\n".join(before[1]), before[0], self.zone)
             if continues and stated is None:  # a long record goes on
                 stated = before[0]
         self._open[stream] = stated, [text]
         self.timed = stated is not None
-
-    def rest(self) -> Iterator[LogRecord]:
-        """Records still open at the end."""
-        yield from (self._record(*parts) for parts in self._open.values())
-
-    def _record(self, stated: object, texts: list[str]) -> LogRecord:
-        return LogRecord("\n".join(texts), stated, self.zone)
 
     def _near(self, before: object, stated: object) -> bool:
         if stated is None or stated == before:
             return True
         times = [time_of(value, self.zone or UTC)[0] for value in (before, stated)]
         return None not in times and abs(times[1] - times[0]) <= TOGETHER  # type: ignore[operator]
+
+    def rest(self) -> Iterator[LogRecord]:
+        """Records still open at the end."""
+        yield from (LogRecord("\n".join(texts), stated, self.zone) for stated, texts in self._open.values())
 
 
 def _fields(line: str) -> Mapping[str, Any]:
@@ -236,12 +222,9 @@ def time_of(value: object, zone: tzinfo | None) -> tuple[datetime | None, bool]:
             if YEAR_2000_S <= value < YEAR_2100_S:
                 return datetime.fromtimestamp(value, UTC), True
             value /= 1000
+    if not isinstance(value, str):
         return None, True
-    return _parse_time(value, zone) if isinstance(value, str) else (None, True)
-
-
-def _parse_time(text: str, zone: tzinfo | None) -> tuple[datetime | None, bool]:
-    text = text.strip().replace(",", ".").replace(" UTC", "Z")
+    text = value.strip().replace(",", ".").replace(" UTC", "Z")
     try:
         if text[2:3] == "/":
             moment = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z")

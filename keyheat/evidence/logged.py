@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from keyheat.evidence.log_records import LogRecord, is_marked, log_records
 from keyheat.numbers import some
@@ -105,7 +105,7 @@ class ThrottleLog:
     @property
     def unnamed(self) -> int:
         """Throttles without a table name."""
-        return sum(count for throttle, count in self.counts.items() if throttle.table is None)
+        return self.counts.total() - sum(self.tables.values())
 
     def region_of(self, table: str) -> str | None:
         """The Region of a table by its ARNs; None if they have none, or several."""
@@ -150,17 +150,12 @@ class ThrottleLog:
         """
         if self.tables and table not in self.tables:
             raise ValueError(f"the log names no table {table}, but {', '.join(sorted(self.tables))}")
-        others = sum(count for name, count in self.tables.items() if name != table)
-        left_out: Counter[str] = Counter()
-        rows: Counter[tuple[datetime, str | None, Direction, str | None]] = Counter()
-        unnamed = 0
+        alone = self.tables.keys() <= {table}
+        left_out, rows, unnamed = Counter[str](), Counter[tuple[Any, ...]](), 0
         for throttle, count in (+self.counts).items():
-            why = _left_out(throttle, table, region, window, alone=not others)
-            if why is not None:
+            if (why := _left_out(throttle, table, region, window, alone=alone)) is not None:
                 left_out[why] += count
                 continue
-            assert throttle.second is not None
-            assert throttle.direction is not None
             unnamed += count if throttle.table is None and throttle.table_field != table else 0
             rows[throttle.second, throttle.index, throttle.direction, throttle.reason] += count
         if left_out[TIMELESS] and not rows:
@@ -172,13 +167,14 @@ class ThrottleLog:
                 rows.items(), key=lambda row: [str(cell) for cell in row[0]]
             )
         )
-        assumed = f"log: {some(unnamed, 'throttle')} without an ARN; assumed to be of table {table}"
-        lines = (*self._lines(sum(rows.values()), left_out), *([assumed] if unnamed else ()))
-        return Records(throttles=throttles, seconds=None, missing=lines)
+        lines = list(self._lines(rows.total(), left_out))
+        if unnamed:
+            lines.append(f"log: {some(unnamed, 'throttle')} without an ARN; assumed to be of table {table}")
+        return Records(throttles=throttles, seconds=None, missing=tuple(lines))
 
     def _lines(self, number: int, left_out: Counter[str]) -> Iterator[str]:
         """Messages about records that do not count."""
-        if rest := self.records - sum(self.counts.values()) - self.repeated:
+        if rest := self.records - self.counts.total() - self.repeated:
             yield f"log: {rest:,} of {some(self.records, 'record')} are not throttles"
         for why, count in left_out.most_common():
             yield f"log: {some(count, 'throttle')} left out: {why}"
@@ -213,8 +209,10 @@ def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:
         try:
             for record in log_records(path, zone):
                 log.add(record)
-        except (FileProblem, ValueError) as error:
-            raise ValueError(f"{error}" if isinstance(error, FileProblem) else f"{path}: {error}") from error
+        except FileProblem as problem:
+            raise ValueError(str(problem)) from problem
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
         if log.records == before:
             raise ValueError(f"{path} is empty: it has no record")
     return log
@@ -225,38 +223,29 @@ def parse_throttle(record: LogRecord) -> LoggedThrottle | None:
     text = record.text
     if not is_marked(text):
         return None
-    operation = _operation(text)
+    names = (next(filter(None, match.groups())).lower() for match in _OPERATION.finditer(text))
+    operation = next((_OPERATIONS[name] for name in names if name in _OPERATIONS), None)
     if (match := _REASON.search(text)) is not None:
-        resource = _resource(text, match)
-        reason, direction = match["reason"], Direction(match["direction"].lower())
-        return LoggedThrottle(record.second(), operation, direction, reason, *_names(resource))
+        direction = Direction(match["direction"].lower())
+        named = _names(_resource(text, match))
+        return LoggedThrottle(record.second(), operation, direction, match["reason"], *named)
     if not _CODE.search(text) or not (_DYNAMODB.search(text) or operation):
         return None
     if operation is None and "allowed throughput" in text:  # from the control plane
         return None
-    direction_of = metrics.direction_of(operation, None)
     arn = _ARN.search(text)
-    field_match = _TABLE.search(text) if arn is None else None
-    table_field = field_match[1] if field_match else None
-    return LoggedThrottle(record.second(), operation, direction_of, None, *_names(arn), table_field)
-
-
-def _operation(text: str) -> str | None:
-    """The item operation that a record names."""
-    for match in _OPERATION.finditer(text):
-        name = next(group for group in match.groups() if group)
-        if name.lower() in _OPERATIONS:
-            return _OPERATIONS[name.lower()]
-    return None
+    table_field = _TABLE.search(text) if arn is None else None
+    return LoggedThrottle(
+        record.second(), operation, metrics.direction_of(operation, None), None, *_names(arn),
+        table_field[1] if table_field else None,
+    )  # fmt: skip
 
 
 def _resource(text: str, reason: re.Match[str]) -> re.Match[str] | None:
     """The ARN in the brackets of a reason, after or before it; else the only ARN."""
     behind = re.split(r"[})]", text[reason.end() : reason.end() + _BESIDE], maxsplit=1)[0]
-    if match := _ARN.search(behind):
-        return match
     before = re.split(r"[{(]", text[max(0, reason.start() - _BESIDE) : reason.start()])[-1]
-    if match := _ARN.search(before):
+    if match := _ARN.search(behind) or _ARN.search(before):
         return match
     every = {match[0]: match for match in _ARN.finditer(text)}
     return next(iter(every.values())) if len(every) == 1 else None

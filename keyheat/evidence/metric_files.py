@@ -15,15 +15,21 @@ from typing import Any, Final, TypeVar
 
 from keyheat.evidence.log_records import time_of
 from keyheat.evidence.metric_sources import cells_of, content_of, is_request, is_time, request_of
-from keyheat.evidence.metric_units import FileSeries, convert_to_sums, infer_periods, is_rate
-from keyheat.evidence.series import MetricAnswers, NoZone
+from keyheat.evidence.series import (
+    FileSeries,
+    MetricAnswers,
+    NoZone,
+    convert_to_sums,
+    infer_periods,
+    is_rate,
+)
 from keyheat.runs import metrics
 from keyheat.runs.formats import Window
 from keyheat.runs.metrics import SeriesKey, split_label
 from keyheat.runs.table_facts import TableFacts
 from keyheat.validation import Mistakes, listed
 
-Cell = TypeVar("Cell", datetime, float)
+Read = TypeVar("Read")
 STATISTICS: Final = ("SampleCount", "Average", "Sum", "Minimum", "Maximum")
 _ARN: Final = re.compile(r"arn:aws[\w-]*:dynamodb:[^:]*:[^:]*:table/")
 _FILLING: Final = re.compile(
@@ -50,13 +56,9 @@ class MetricFiles:
         for page in self.pages:
             answers.add_page(page, Mistakes())  # reported when the pages are read
         points = {key: values for key, values in answers.points.items() if values}
-        happened = {
-            key: values for key, values in points.items() if key.metric not in metrics.SETTINGS
-        } or points
-        if not happened:
-            return None
-        ends = (max(values) + timedelta(seconds=key.period_s) for key, values in happened.items())
-        return Window(start=min(map(min, happened.values())), end=max(ends))
+        counted = {key: values for key, values in points.items() if key.metric not in metrics.SETTINGS}
+        ends = [max(values) + timedelta(seconds=key.period_s) for key, values in (counted or points).items()]
+        return Window(start=min(map(min, (counted or points).values())), end=max(ends)) if ends else None
 
 
 @dataclass(slots=True)
@@ -78,8 +80,7 @@ class MetricReader:
         if contents and requests.keys() == contents.keys():
             files = ", ".join(map(str, requests))
             raise ValueError(f"{files}: a request for metrics without its answer; add the answer's file")
-        all_series: list[FileSeries] = []
-        pages: list[object] = []
+        all_series, pages = list[FileSeries](), list[object]()
         for path, content in contents.items():
             match content:
                 case _ if path in requests:
@@ -91,8 +92,8 @@ class MetricReader:
                     all_series += self._of_statistics(path, points, str(rest.get("Label") or ""), request)
                 case {"MetricDataResults": list(results)}:
                     request = content if "MetricDataQueries" in content else request_of(path, requests)
-                    read = self._of_request if request else self._of_own_labels
-                    kept = [self._zoned(path, result) for result in read(path, results, request)]
+                    labelled = self._of_request if request else self._of_own_labels
+                    kept = [self._zoned(path, result) for result in labelled(path, results, request)]
                     if kept or request or not results:
                         pages.append({**content, "MetricDataResults": kept})
                 case {"Table": {"TableName": _}} | {"TableName": _, "KeySchema": _}:
@@ -106,7 +107,11 @@ class MetricReader:
 
     def _merge_files(self, all_series: Iterable[FileSeries], pages: list[object]) -> MetricFiles:
         """Merge all files, with periods and sums. Raises `ValueError` if none is about the table."""
-        read = _merge(series for series in all_series if self._is_read(series.key, series.where))
+        merged: dict[tuple[SeriesKey, str | None], FileSeries] = {}
+        for series in (each for each in all_series if self._is_read(each.key, each.where)):
+            same = merged.setdefault((series.key, series.unit), replace(series, points=[]))
+            same.points.extend(series.points)
+        read = list(merged.values())
         others = ", ".join(f"{name} ({count:,})" for name, count in self._others.most_common(10))
         if not read and not pages:
             of_others = f"the metrics are of {others}, not of {self.table.name}"
@@ -187,25 +192,20 @@ class MetricReader:
 
         Without points, the requested statistics count as measured: the series is empty.
         """
-        parameters: Mapping[str, Any] = request if isinstance(request, Mapping) else {}
-        key = (
-            self._requested(parameters, "Sum", parameters.get("Period"))
-            if parameters
-            else self._named(path, label)
-        )
+        stated = isinstance(request, Mapping) and bool(request)
+        key = self._requested(request, "Sum", request.get("Period")) if stated else self._named(path, label)
         if key is None:
             return
-        empty = () if points else parameters.get("Statistics") or (key.statistic,)
+        empty = () if points else (request.get("Statistics") if stated else None) or (key.statistic,)
         for statistic in STATISTICS:
             with_it = [point for point in points if isinstance(point, Mapping) and statistic in point]
             if with_it or statistic in empty:
                 rate = next((unit for point in with_it if is_rate(unit := str(point.get("Unit")))), None)
-                series = FileSeries(str(path), replace(key, statistic=statistic), unit=rate)
-                series.points = [
+                read = [
                     (self._time(point.get("Timestamp"), str(path)), _quantity(point[statistic], str(path)))
                     for point in with_it
                 ]
-                yield series
+                yield FileSeries(str(path), replace(key, statistic=statistic), read, unit=rate)
 
     def _of_csv(self, path: Path, rows: list[list[str]]) -> Iterable[FileSeries]:
         first = next((number for number, row in enumerate(rows) if any(map(is_time, row))), None)
@@ -217,16 +217,12 @@ class MetricReader:
             where = f"{path}, {row.get('metric') or 'value'} at {row.get('time')}"
             kind = tuple(row.get(name, "") for name in ("metric", "resource", "statistic", "period", "unit"))
             if kind not in by_kind:
-                by_kind[kind] = None
-                try:
-                    by_kind[kind] = self._of_row(path, row, where)
-                except ValueError as error:
-                    mistakes[str(error)] = str(error)
+                by_kind[kind] = _tried(mistakes, self._of_row, path, row, where)
             series = by_kind[kind]
             if series is None or not row.get("value"):
                 continue
-            moment = _tried(self._time, row.get("time"), where, mistakes)
-            value = _tried(_quantity, row["value"], where, mistakes)
+            moment = _tried(mistakes, self._time, row.get("time"), where)
+            value = _tried(mistakes, _quantity, row["value"], where)
             if moment is not None and value is not None:
                 series.points.append((moment, value))
         if mistakes:
@@ -260,12 +256,17 @@ class MetricReader:
             return {kind: rest}
         if name in ("", "table", self.table.name):
             return {}
-        return self._owner_in(name) if name in (*self._indexes, *metrics.OPERATIONS) else None
+        owner = self._owner_in(name)
+        return owner if name in owner.values() else None
 
     def _named(self, path: Path, text: str) -> SeriesKey:
         """The series given by --metric, else the one named by a text or the file name."""
         if (label := self.named.get(path.name) or self.named.get(str(path))) is not None:
-            return _parse_label(label)
+            key = SeriesKey.of_label(label)
+            if key is None or key.metric not in metrics.READ:
+                example = "WriteThrottleEvents/Sum/60/index=by_status"
+                raise ValueError(f"--metric: {label[:120]!r} is not a label such as {example}")
+            return key
         metric = _metric_in(text) or _metric_in(path.stem)
         if metric is None:
             near = get_close_matches(text, metrics.READ, n=1)
@@ -291,20 +292,15 @@ class MetricReader:
 
     def _owner_in(self, text: str) -> dict[str, Any]:
         """The index or operation of the table that a text names."""
-        for kind, names in (("index", self._indexes), ("operation", metrics.OPERATIONS)):
-            if (name := next((name for name in names if name in text), None)) is not None:
-                return {kind: name}
+        indexes = [index.name for index in self.table.indexes]
+        for kind, names in (("index", indexes), ("operation", metrics.OPERATIONS)):
+            if named := [name for name in names if name in text]:
+                return {kind: text if text in named else named[0]}
         return {}
-
-    @property
-    def _indexes(self) -> tuple[str, ...]:
-        return tuple(index.name for index in self.table.indexes)
 
     def _requested(self, metric: Mapping[str, Any], statistic: Any, period: Any) -> SeriesKey | None:
         """The series that a request names; None for another table's."""
-        dimensions = (
-            dimension for dimension in metric.get("Dimensions") or () if isinstance(dimension, Mapping)
-        )
+        dimensions = (each for each in metric.get("Dimensions") or () if isinstance(each, Mapping))
         owners = {str(dimension.get("Name")): str(dimension.get("Value")) for dimension in dimensions}
         table = owners.pop("TableName", "no table")
         if table != self.table.name:
@@ -330,21 +326,10 @@ class MetricReader:
         return moment
 
 
-def _merge(all_series: Iterable[FileSeries]) -> list[FileSeries]:
-    """Merge the series of several files: one for each key and unit."""
-    by_key: dict[tuple[SeriesKey, str | None], FileSeries] = {}
-    for series in all_series:
-        of_key = by_key.setdefault((series.key, series.unit), replace(series, points=[]))
-        of_key.points.extend(series.points)
-    return list(by_key.values())
-
-
-def _tried(
-    read: Callable[[object, str], Cell], text: object, where: str, mistakes: dict[str, str]
-) -> Cell | None:
-    """Read a cell; None if it is wrong, which goes to `mistakes`: a missing zone once, whatever the row."""
+def _tried(mistakes: dict[str, str], read: Callable[..., Read | None], *given: object) -> Read | None:
+    """Read a cell or row; None if it is wrong, which goes to `mistakes`: a missing zone once."""
     try:
-        return read(text, where)
+        return read(*given)
     except ValueError as error:
         mistakes.setdefault("zone" if isinstance(error, NoZone) else str(error), str(error))
         return None
@@ -366,13 +351,3 @@ def _metric_in(text: str) -> str | None:
 
 def _word(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", re.IGNORECASE)
-
-
-def _parse_label(label: str) -> SeriesKey:
-    """Parse a series label."""
-    key = SeriesKey.of_label(label)
-    if key is None or key.metric not in metrics.READ:
-        raise ValueError(
-            f"--metric: {label[:120]!r} is not a label such as WriteThrottleEvents/Sum/60/index=by_status"
-        )
-    return key

@@ -25,17 +25,18 @@ UNUSED: Final = (
 
 def content_of(path: Path) -> Any:
     """Parse JSON, or the rows of CSV."""
+    hint = "; the AWS CLI prints JSON with --output json" if path.suffix.lower() == ".json" else ""
     try:
-        body = bounds.unmarked(bytes_of(path, MOST_CSV_BYTES)) if path.suffix.lower() != ".json" else b"{"
+        body = bounds.unmarked(bytes_of(path, MOST_CSV_BYTES)) if not hint else b"{"
         if body.lstrip()[:1] in (b"{", b"["):
             return parsed_json(path)
         text = body.decode("utf-8", "replace")
         between = max(",;\t", key=text.count)
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=between) if any(map(str.strip, row))]
-    except (FileProblem, csv.Error) as error:
-        hint = "; the AWS CLI prints JSON with --output json" if path.suffix.lower() == ".json" else ""
-        problem = f"{error}" if isinstance(error, FileProblem) else f"{path} is not CSV: {error}"
-        raise ValueError(f"{problem}{hint}") from error
+    except FileProblem as problem:
+        raise ValueError(f"{problem}{hint}") from problem
+    except csv.Error as error:
+        raise ValueError(f"{path} is not CSV: {error}") from error
     if not rows:
         raise ValueError(f"{path} is empty")
     return rows

@@ -11,7 +11,7 @@ from keyheat.evidence.metric_files import MetricFiles, MetricReader
 from keyheat.evidence.table import facts_during, with_indexes
 from keyheat.numbers import some
 from keyheat.runfiles import FileProblem, parsed_json
-from keyheat.runs.client import NO_RECORDS, Records
+from keyheat.runs.client import NO_RECORDS
 from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.manifest import read_manifest
 from keyheat.runs.plausibility import KEPT, sound
@@ -68,14 +68,15 @@ def evidence_for(request: EvidenceRequest, *, clock: Clock, progress: Progress) 
     log = read_logs(request.logs, request.zone) if request.logs else None
     name = request.table or logged_table(log)
     facts = with_indexes(TableFacts(name=name, replicas=request.replicas), request.indexes)
-    if request.metrics:
-        return sound(_of_files(request, facts, log, datetime.fromtimestamp(clock(), UTC)))
     now = datetime.fromtimestamp(clock(), UTC)
-    window, ends_now = _window(request, log.around(now) if log else None, now)
+    if request.metrics:
+        return sound(_of_files(request, facts, log, now))
+    window = _window(request, log.around(now) if log else None, now)
     evidence = collection.collect_table(
         facts, window, region=request.region, profile=request.profile, endpoint_url=request.endpoint_url,
-        clock=clock, progress=progress, show_keys=request.show_keys, wait=not ends_now,
-        records=_records(log, facts, request.region, window),
+        clock=clock, progress=progress, show_keys=request.show_keys,
+        wait=bool(request.end) or (log is not None and not request.start and not request.last),
+        records=log.records_of(name, request.region, window) if log else NO_RECORDS,
     )  # fmt: skip
     return sound(evidence)
 
@@ -98,19 +99,13 @@ def logged_table(log: ThrottleLog | None) -> str:
     raise ValueError(f"{some(log.unnamed, 'throttle')} in the logs without an ARN; name the table")
 
 
-def _records(log: ThrottleLog | None, table: TableFacts, region: str | None, window: Window) -> Records:
-    return log.records_of(table.name, region, window) if log else NO_RECORDS
-
-
 def _of_files(
     request: EvidenceRequest, facts: TableFacts, log: ThrottleLog | None, now: datetime
 ) -> Evidence:
     """Build evidence from files alone, without any call."""
-    lately = Window(start=now - SOON, end=now)
-    described, _changed = _described(request, facts, lately)
+    described = _described(request, facts, Window(start=now - SOON, end=now))[0]
     files = _metrics(request, with_indexes(facts, (index.name for index in described.indexes)))
-    window, _now = _window(request, files.window or (log.window if log else None), now)
-    there = files.window
+    window, there = _window(request, files.window or (log.window if log else None), now), files.window
     if there is not None and (there.end <= window.start or window.end <= there.start):
         raise ValueError(
             f"no point of the metrics is within {window.start:%FT%RZ} to {window.end:%FT%RZ}: they are of "
@@ -120,9 +115,8 @@ def _of_files(
     region = request.region or table.region or region_of_arn(table.arn or "")
     if log is not None and table.arn is None:
         table = table.model_copy(update={"region": region or log.region_of(table.name)})
-    evidence = collection.from_cli_output(
-        files.pages, table=table, window=window, records=_records(log, facts, region, window)
-    )
+    records = log.records_of(table.name, region, window) if log else NO_RECORDS
+    evidence = collection.from_cli_output(files.pages, table=table, window=window, records=records)
     return evidence.model_copy(update={"missing": (*missing, *files.notes, *evidence.missing)})
 
 
@@ -130,18 +124,18 @@ def _metrics(request: EvidenceRequest, table: TableFacts) -> MetricFiles:
     return MetricReader(table=table, zone=request.zone, named=dict(request.named)).read(request.metrics)
 
 
-def _window(request: EvidenceRequest, of_files: Window | None, now: datetime) -> tuple[Window, bool]:
-    """The requested window, else that of the files; and whether it is still open."""
-    if of_files is not None and not (request.start or request.end or request.last):
-        return window_of(of_files.start, of_files.end, now, asked_now=not request.metrics), False
-    if not request.start and request.metrics:
+def _window(request: EvidenceRequest, of_files: Window | None, now: datetime) -> Window:
+    """The requested window, else that of the files; an open one ends with the last full minute."""
+    start, end = request.start, request.end or now.replace(second=0, microsecond=0)
+    if not (request.start or request.end or request.last) and of_files is not None:
+        start, end = of_files.start, of_files.end
+    elif request.metrics and start is None:
         raise ValueError("the metrics have no points: give the time they are of with --start A --end B")
-    if not (request.start or request.last):
+    elif request.last and start is None:
+        start = end - request.last
+    if start is None:
         raise ValueError("give the time: --last 3h, or --start A --end B")
-    minute = now.replace(second=0, microsecond=0)  # an open window ends with the last full one
-    start = request.start or minute - (request.last or timedelta())
-    window = window_of(start, request.end or minute, now, asked_now=not request.metrics)
-    return window, request.end is None
+    return window_of(start, end, now, asked_now=not request.metrics)
 
 
 def window_of(start: datetime, end: datetime, now: datetime, *, asked_now: bool = True) -> Window:
@@ -179,13 +173,13 @@ def check_options(request: EvidenceRequest) -> None:
         "--profile": request.profile, "--describe-json": request.described, "--log": request.logs,
     }  # fmt: skip
     names = [name for name, value in given.items() if value]
+    where = {"--region": request.region, "--profile": request.profile, "--endpoint-url": request.endpoint_url}
+    live = [name for name, value in where.items() if value]
     mistakes = []
     if request.folder is not None and names:
         mistakes.append(f"--run names the table and the time: leave out {', '.join(names)}")
     if request.last and (request.start or request.end):
         mistakes.append("--last is the time up to now: leave out --start and --end")
-    where = {"--region": request.region, "--profile": request.profile, "--endpoint-url": request.endpoint_url}
-    live = [name for name, value in where.items() if value]
     if request.metrics and (request.last or (request.start is None) != (request.end is None)):
         mistakes.append("--metrics have their own time: give both --start and --end, or neither")
     if request.metrics and live:
@@ -211,12 +205,11 @@ def facts_from_file(path: Path, facts: TableFacts, window: Window) -> tuple[Tabl
         table = table_in(parsed_json(path))
     except FileProblem as problem:
         raise ValueError(f"{problem}; the AWS CLI prints JSON with --output json") from problem
-    if not isinstance(table, dict) or not isinstance(table.get("TableName"), str):
+    if not isinstance(table, dict) or not isinstance(name := table.get("TableName"), str):
         raise ValueError(f"{path}: this is not output of `aws dynamodb describe-table`")
-    if table["TableName"] != facts.name:
-        name = table["TableName"][:255]
+    if name != facts.name:
         raise ValueError(
-            f"{path} describes {name!r}, not {facts.name!r}: name the same table, or leave out the file"
+            f"{path} describes {name[:255]!r}, not {facts.name!r}: name the same table, or leave out the file"
         )
     try:
         return facts_during(table, window, facts)

@@ -1,24 +1,69 @@
-"""Merge GetMetricData responses, from boto3 or AWS CLI output, into series.
+"""Merge metrics of GetMetricData responses and of files into series.
 
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from math import isfinite
-from typing import Any, Final
+from functools import reduce
+from itertools import pairwise
+from math import gcd, isfinite
+from typing import Annotated, Any, Final, TypeVar
 
+from pydantic import BeforeValidator, FailFast, Field, ValidationError
+
+from keyheat.model.limits import MINUTE_S, SETTING_PERIOD_S
 from keyheat.runs import metrics
 from keyheat.runs.formats import Series, Window
 from keyheat.runs.metrics import SeriesKey, carried_s
-from keyheat.validation import Mistakes
+from keyheat.validation import LenientPart, Mistakes, path_of
 
 Points = dict[SeriesKey, dict[datetime, float]]
 COMPLETE: Final = "Complete"
 UNFINISHED: Final = ("PartialData", "InternalError")
 """Statuses that a retry may complete, unlike `Forbidden`.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html"""
+KINDS: Final = {"missing": "missing", "list_type": "should be a list"}
+CLOSE: Final = 1e-6
+_RATE: Final = re.compile(r"(?i)count/sec|/\s?s(ec(ond)?)?\b|per[ _-]?s(ec(ond)?)?\b|\brate\b")
+
+
+class NoZone(ValueError):
+    """A time without a time zone."""
+
+
+def _parse_time(at: Any) -> datetime:
+    """Parse a time from boto3, from text, or from the epoch seconds of older AWS CLIs."""
+    if isinstance(at, int | float) and not isinstance(at, bool):
+        return datetime.fromtimestamp(at, UTC)
+    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
+    if not isinstance(moment, datetime):
+        raise ValueError(f"{at!r} is not a timestamp")
+    if moment.tzinfo is None:
+        raise NoZone(f"timestamp {at} has no zone; give one, such as --zone UTC")
+    return moment.astimezone(UTC)
+
+
+def _parse_quantity(value: Any) -> float:
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
+    if not isfinite(number) or number < 0:
+        raise ValueError(f"{value!r} is not a quantity")
+    return float(number)
+
+
+Item = TypeVar("Item")
+Column = Annotated[list[Item], FailFast()]  # one error of each: a file may have millions of wrong points
+
+
+class _Result(LenientPart):
+    """One series of a response."""
+
+    label: str = Field(alias="Label")
+    times: Column[Annotated[datetime, BeforeValidator(_parse_time)]] = Field(alias="Timestamps")
+    values: Column[Annotated[float, BeforeValidator(_parse_quantity)]] = Field(alias="Values")
+    status: str = Field(COMPLETE, alias="StatusCode")
 
 
 @dataclass(slots=True)
@@ -33,7 +78,7 @@ class MetricAnswers:
     def add_page(self, page: object, mistakes: Mistakes, where: str = "") -> None:
         """Add one page; its errors go to `mistakes`, located below `where`."""
         results = page.get("MetricDataResults") if isinstance(page, Mapping) else None
-        if not isinstance(page, Mapping) or not isinstance(results, Sequence) or isinstance(results, str):
+        if not isinstance(page, Mapping) or not isinstance(results, list):
             message = "no list of MetricDataResults: this is not output of `aws cloudwatch get-metric-data`"
             mistakes.add(message, where)
             return
@@ -60,99 +105,44 @@ class MetricAnswers:
         }  # fmt: skip
         return (*sorted(lines), *self.messages)
 
-    def _add(self, result: Any, mistakes: Mistakes, where: str) -> None:
+    def _add(self, raw: Any, mistakes: Mistakes, where: str) -> None:
         """Add one result; a requested series without points stays as an empty one."""
-        if not isinstance(result, Mapping):
-            mistakes.add("is not a result", where)
+        try:
+            result = _Result.model_validate(raw)
+        except ValidationError as error:
+            for item in error.errors(include_url=False):
+                no_zone = isinstance(item.get("ctx", {}).get("error"), NoZone)
+                if not (no_zone and self._without_zone):
+                    message = KINDS.get(item["type"], item["msg"].removeprefix("Value error, "))[:255]
+                    mistakes.add(message, where + path_of(item["loc"]))
+                self._without_zone |= no_zone
             return
-        missing = [name for name in ("Label", "Timestamps", "Values") if name not in result]
-        if missing:
-            mistakes.add(f"{missing[0]!r} is missing", where)
-            return
-        key = SeriesKey.of_label(str(result["Label"]))
+        key = SeriesKey.of_label(result.label)
         if key is None:
-            label = str(result["Label"])[:255]
-            mistakes.add(f"label {label!r} is not one of `keyheat queries`", where)
+            mistakes.add(f"label {result.label[:255]!r} is not one of `keyheat queries`", where)
             return
-        self._status(key, str(result.get("StatusCode", COMPLETE))[:80])
-        times, values = result["Timestamps"], result["Values"]
-        if not isinstance(times, list) or not isinstance(values, list):
-            mistakes.add("Timestamps and Values must be lists", where)
-        elif len(times) != len(values):
-            mistakes.add(f"{len(times)} timestamps for {len(values)} values", where)
-        else:
-            self._add_points(self.points.setdefault(key, {}), times, values, mistakes, where)
-
-    def _add_points(
-        self,
-        values_at: dict[datetime, float],
-        times: list[Any],
-        values: list[Any],
-        mistakes: Mistakes,
-        where: str,
-    ) -> None:
-        for position, (at, value) in enumerate(zip(times, values, strict=True)):
-            name = "Timestamps"
-            try:
-                moment, name = _parse_time(at), "Values"
-                number = _parse_quantity(value)
-            except NoZone as error:
-                if not self._without_zone:
-                    mistakes.add(str(error), f"{where}.Timestamps[{position}]")
-                self._without_zone = True
-                continue
-            except (ValueError, OverflowError, OSError) as error:
-                mistakes.add(str(error)[:255], f"{where}.{name}[{position}]")
-                continue
-            if values_at.setdefault(moment, number) != number:
-                message = f"{number:g}, where {values_at[moment]:g} was given for {moment:%FT%TZ}"
-                mistakes.add(message, f"{where}.Values[{position}]")
-
-    def _status(self, key: SeriesKey, status: str) -> None:
-        """Keep the most complete status: all pages of a series but the last are PartialData."""
-        if self.statuses.get(key) != COMPLETE:
-            self.statuses[key] = status
-
-
-class NoZone(ValueError):
-    """A time without a time zone."""
-
-
-def _parse_time(at: Any) -> datetime:
-    """Parse a time from boto3, from text, or from the epoch seconds of older AWS CLIs."""
-    if isinstance(at, int | float) and not isinstance(at, bool):
-        return datetime.fromtimestamp(at, UTC)
-    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
-    if not isinstance(moment, datetime):
-        raise ValueError(f"{at!r} is not a timestamp")
-    if moment.tzinfo is None:
-        raise NoZone(f"timestamp {at} has no zone; give one, such as --zone UTC")
-    return moment.astimezone(UTC)
-
-
-def _parse_quantity(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} is not a quantity")
-    number = float(value)
-    if not isfinite(number) or number < 0:
-        raise ValueError(f"{number} is not a quantity")
-    return number
+        if self.statuses.get(key) != COMPLETE:  # all pages of a series but the last are PartialData
+            self.statuses[key] = result.status[:80]
+        if len(result.times) != len(result.values):
+            mistakes.add(f"{len(result.times)} timestamps for {len(result.values)} values", where)
+            return
+        points = self.points.setdefault(key, {})
+        for number, (at, value) in enumerate(zip(result.times, result.values, strict=True)):
+            if points.setdefault(at, value) != value:
+                message = f"{value:g}, where {points[at]:g} was given for {at:%FT%TZ}"
+                mistakes.add(message, f"{where}.Values[{number}]")
 
 
 def series_of(points: Points, window: Window) -> tuple[Series, ...]:
     """Sort points and cut them to the window; a setting keeps one earlier point."""
     return tuple(
         Series(
-            metric=key.metric,
-            statistic=key.statistic,
-            period_s=key.period_s,
-            index=key.index,
-            operation=key.operation,
-            dimension=key.dimension,
+            metric=key.metric, statistic=key.statistic, period_s=key.period_s, index=key.index,
+            operation=key.operation, dimension=key.dimension,
             points=tuple(_within(key, sorted(values.items()), window)),
         )
         for key, values in points.items()
-    )
+    )  # fmt: skip
 
 
 def _within(
@@ -164,3 +154,64 @@ def _within(
     earliest = window.start - timedelta(seconds=carried_s(key.period_s))
     before = [point for point in ordered if earliest <= point[0] < window.start]
     return [*before[-1:], *(point for point in ordered if window.start <= point[0] < window.end)]
+
+
+@dataclass(slots=True)
+class FileSeries:
+    """A series in a file; `period_s` is 0 if not stated, `unit` is as stated."""
+
+    where: str
+    key: SeriesKey
+    points: list[tuple[datetime, float]] = field(default_factory=list)
+    unit: str | None = ""
+    """Empty: not stated. None: CloudWatch's own sums."""
+
+
+def is_rate(unit: str) -> bool:
+    """Whether a unit or name means a rate per second."""
+    return _RATE.search(unit) is not None
+
+
+def infer_periods(all_series: Sequence[FileSeries]) -> Iterator[str]:
+    """Infer missing periods from the distances between points; yields what was inferred."""
+    for settings, usual_s in ((False, MINUTE_S), (True, SETTING_PERIOD_S)):
+        without = [
+            series
+            for series in all_series
+            if (series.key.metric in metrics.SETTINGS) == settings and not series.key.period_s
+        ]
+        times = (sorted({at for at, _value in series.points}) for series in without)
+        gaps = [int((after - before).total_seconds()) for at in times for before, after in pairwise(at)]
+        period_s = reduce(gcd, gaps) if gaps else usual_s
+        for series in without:
+            series.key = replace(series.key, period_s=period_s)
+        if without and period_s != usual_s:
+            yield f"metrics: periods of {period_s} s, by the distance of points; --metric sets another"
+
+
+def convert_to_sums(all_series: Sequence[FileSeries]) -> Iterator[str]:
+    """Convert rates per second to sums per period; yields what was inferred.
+
+    Raises `ValueError` for values that are stated as sums and cannot be: events are whole, units halves.
+    """
+    for series in all_series:
+        if series.unit is None or series.key.metric in (*metrics.SETTINGS, *metrics.DURATIONS):
+            continue
+        parts = 2 if "CapacityUnits" in series.key.metric else 1
+        odd = next((value for _at, value in series.points if not _is_whole(value * parts)), None)
+        why = (
+            "" if odd is None else f"{odd:g} is not a sum of {'half units' if parts == 2 else 'whole events'}"
+        )
+        rates = is_rate(series.unit)
+        if why and series.unit and not rates:
+            raise ValueError(f"{series.where}: {series.key.metric} has no sums per period: {why}")
+        if why or rates:
+            series.points = [(at, value * series.key.period_s) for at, value in series.points]
+        if not series.unit and why:
+            yield f"metrics: {series.key.metric} is read as rates per second: {why}"
+        elif not series.unit:
+            yield "metrics: values without a unit are read as sums per period"
+
+
+def _is_whole(number: float) -> bool:
+    return abs(number - round(number)) <= CLOSE * max(1.0, number)

@@ -5,12 +5,12 @@ latencies, stay empty.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from keyheat.evidence.series import Points, series_of
-from keyheat.model.minutes import Datapoint, Dimensions
+from keyheat.model.minutes import Datapoint
 from keyheat.model.table import TableModel
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import Evidence, SecondCount, ThrottleCount
@@ -20,15 +20,6 @@ from keyheat.runs.table_facts import AccountFacts, TableFacts
 from keyheat.simulator.folder import table_facts
 from keyheat.simulator.simulate import ClientRecord, Simulation
 from keyheat.words import Direction
-
-_INDEX, _OPERATION = "GlobalSecondaryIndexName", "Operation"
-_STATISTICS: Final[Mapping[str, Callable[[Datapoint], float]]] = {
-    "Sum": lambda point: point.sum,
-    "SampleCount": lambda point: float(point.count),
-    "Average": lambda point: point.sum / point.count,
-    "Minimum": lambda point: point.minimum,
-    "Maximum": lambda point: point.maximum,
-}
 
 
 def evidence_of(simulation: Simulation) -> Evidence:
@@ -80,9 +71,8 @@ def _seconds(client: ClientRecord) -> tuple[SecondCount, ...]:
             second=datetime.fromtimestamp(second, UTC), index=index, direction=Direction(side),
             attempts=int(attempts), throttled=int(throttled), consumed=units,
         )
-        for (second, index, side), (attempts, throttled, units) in sorted(
-            sums.items(), key=lambda item: _nulls_last(item[0])
-        )
+        for second, index, side in sorted(sums, key=_nulls_last)
+        for attempts, throttled, units in [sums[second, index, side]]
     )  # fmt: skip
 
 
@@ -92,23 +82,30 @@ def _nulls_last(row: tuple[Any, ...]) -> list[tuple[bool, Any]]:
 
 
 def _points(model: TableModel, table: TableFacts, start_s: float, end_s: float) -> Points:
-    """Points of every requested series; series without points stay as empty ones."""
-    published = {
-        (series.metric, series.period_s, *_owner(series.dimensions)): series.points
-        for series in model.minutes.series(table.name, start_s, end_s)
-    }
+    """Points of every requested series; series without points stay as empty ones.
+
+    A series has no further dimension, because PartiQL is not simulated.
+    """
+    published: dict[tuple[object, ...], Sequence[Datapoint]] = {}
+    for series in model.minutes.series(table.name, start_s, end_s):
+        named = dict(series.dimensions)
+        owner = named.get("GlobalSecondaryIndexName"), named.get("Operation"), None
+        published[series.metric, series.period_s, *owner] = series.points
+    keys = series_keys([index.name for index in table.indexes], replicas=table.replicas)
     return {
         key: {
-            datetime.fromtimestamp(point.start_s, UTC): _STATISTICS[key.statistic](point)
+            datetime.fromtimestamp(point.start_s, UTC): _statistic(point, key.statistic)
             for point in published.get(
                 (key.metric, key.period_s, key.index, key.operation, key.dimension), ()
             )
         }
-        for key in series_keys([index.name for index in table.indexes], replicas=table.replicas)
+        for key in keys
     }
 
 
-def _owner(dimensions: Dimensions) -> tuple[str | None, str | None, str | None]:
-    """Index, operation and further dimension (None: PartiQL is not simulated) of a series."""
-    named = dict(dimensions)
-    return named.get(_INDEX), named.get(_OPERATION), None
+def _statistic(point: Datapoint, name: str) -> float:
+    statistics = {
+        "Sum": point.sum, "SampleCount": float(point.count), "Average": point.sum / point.count,
+        "Minimum": point.minimum, "Maximum": point.maximum,
+    }  # fmt: skip
+    return statistics[name]

@@ -1,33 +1,27 @@
 """Survey a Region for throttled tables, with coarse metrics for all tables."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.evidence.clients import failure_of
-from keyheat.evidence.cloudwatch import Sleep
 from keyheat.evidence.series import COMPLETE
-from keyheat.evidence.table import time_of
-from keyheat.evidence.target import Target
+from keyheat.evidence.table import Target, time_of
 from keyheat.masking import masked
-from keyheat.numbers import some, span
 from keyheat.runs import metrics
 from keyheat.runs.formats import Window
 from keyheat.runs.metrics import SeriesKey
 from keyheat.words import Direction
 
 AT_ONCE: Final = 8  # concurrent DescribeTable calls
-PAUSES_S: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Pauses after throttled calls, on top of the SDK's own retries."""
 LOOKED_AT: Final = (*metrics.OPERATIONS, metrics.GET_RECORDS)
 FINE: Final = timedelta(days=1)  # windows up to this length use five-minute periods, others one hour
-Result = TypeVar("Result")
+Failed = defaultdict[str, list[str]]
+"""Names of tables or metrics by why they are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,7 @@ class Survey:
     window: Window
     tables: tuple[SurveyedTable, ...]
     period_s: int
-    missing: tuple[str, ...] = ()  # failures and delays
+    missing: tuple[str, ...] = ()  # failures
     undecided: bool = False  # throttles of some table may be missing
 
     @property
@@ -78,62 +72,36 @@ class Survey:
         )  # fmt: skip
 
 
-@dataclass(slots=True)
-class Patience:
-    """Retries throttled calls with growing pauses, and counts throttled and failed calls."""
-
-    sleep: Sleep
-    throttled: Counter[str] = field(default_factory=Counter)
-    failed: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    waited_s: float = 0.0
-
-    def call(self, name: str, act: Callable[[], Result]) -> Result:
-        """Call an operation, with retries. Raises `ClientError`, `BotoCoreError`."""
-        for pause_s in PAUSES_S:
-            try:
-                return act()
-            except ClientError as error:
-                if failure_of(error) != "throttled":
-                    raise
-            self.throttled[name] += 1
-            self.waited_s += pause_s
-            self.sleep(pause_s)
-        return act()
-
-    def words(self) -> Iterator[str]:
-        """Delays and failures, one line each."""
-        if self.throttled:
-            what = " and ".join(f"{name} ({some(count, 'time')})" for name, count in self.throttled.items())
-            yield f"AWS throttled {what}: the survey waited {span(self.waited_s)} for it"
-        for why, names in self.failed.items():
-            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-            yield f"{', '.join(names[:3])}{more}: {why}"
-
-
-def survey(target: Target, window: Window, *, sleep: Sleep, announce: Callable[[int], None]) -> Survey:
+def survey(target: Target, window: Window, *, announce: Callable[[int], None]) -> Survey:
     """Survey every table of the target for throttle events. Failures go to `missing`.
 
     Calls `announce` with the number of metrics before requesting them. Raises `ValueError` if tables cannot
     be listed.
     """
-    patience = Patience(sleep)
-    tables = _describe_tables(target, _names(target, patience), patience)
+    failed = Failed(list)
+    tables = _describe_tables(target, _names(target, failed), failed)
     period_s = _period_s(window, target.now)
-    series = [(table.name, key) for table in tables for key in _keys(table.indexes, period_s)]
-    series += _list_series(target, {table.name for table in tables}, period_s, patience)
+    series = [
+        (table.name, SeriesKey(metric=events, statistic="Sum", period_s=period_s, index=index))
+        for table in tables
+        for index in (None, *table.indexes)
+        for events in map(metrics.throttle_events, Direction)
+    ]
+    series += _list_series(target, {table.name for table in tables}, period_s, failed)
     if series:
         announce(len(series))
-    throttles, errors = _points(target, series, window, period_s, patience)
-    tables_found = [
-        replace(table, throttles=throttles[table.name], errors=errors[table.name]) for table in tables
-    ]
-    tables_found.sort(key=lambda table: (-table.total, -table.errors, table.name))
+    throttles, errors = _points(target, series, window, period_s, failed)
+    surveyed = [replace(each, throttles=throttles[each.name], errors=errors[each.name]) for each in tables]
+    missing = []
+    for why, names in failed.items():
+        more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+        missing.append(f"{', '.join(names[:3])}{more}: {why}")
     return Survey(
         window=window,
-        tables=tuple(tables_found),
+        tables=tuple(sorted(surveyed, key=lambda table: (-table.total, -table.errors, table.name))),
         period_s=period_s,
-        missing=tuple(patience.words()),
-        undecided=bool(patience.failed),
+        missing=tuple(missing),
+        undecided=bool(failed),
     )
 
 
@@ -146,27 +114,18 @@ def user_errors(target: Target, window: Window) -> float | None:
     period_s = _period_s(window, target.now)
     query = {"Id": "q0", "MetricStat": {"Metric": metric, "Period": period_s, "Stat": "Sum"}}
     try:
-        pages = _pages(target.factory("cloudwatch"), [query], window.start, window.end)
+        pages = list(metrics.answer_pages(target.factory("cloudwatch"), [query], window.start, window.end))
     except (BotoCoreError, ClientError):
         return None  # the same call for the table's series reports why
     results = (result for page in pages for result in page["MetricDataResults"])
     return float(sum(sum(result["Values"]) for result in results))
 
 
-def _names(target: Target, patience: Patience) -> list[str]:
+def _names(target: Target, failed: Failed) -> list[str]:
     """Names of all tables, page by page."""
-    client, names, after = target.factory("dynamodb"), list[str](), dict[str, str]()
-
-    def pages() -> Iterator[Mapping[str, Any]]:
-        while True:
-            page = patience.call("ListTables", lambda: client.list_tables(**after))
-            yield page
-            if not page.get("LastEvaluatedTableName"):
-                return
-            after["ExclusiveStartTableName"] = page["LastEvaluatedTableName"]
-
+    names: list[str] = []
     try:
-        for page in pages():
+        for page in target.factory("dynamodb").get_paginator("list_tables").paginate():
             names += page["TableNames"]
     except (BotoCoreError, ClientError) as error:
         if not names:
@@ -174,23 +133,22 @@ def _names(target: Target, patience: Patience) -> list[str]:
                 f"the tables of {target.region} cannot be listed: {masked(str(error))}. "
                 "Allow dynamodb:ListTables, or name a table: keyheat diagnose TABLE"
             ) from error
-        patience.failed[f"not listed: {masked(str(error))}"].append(f"the tables after {names[-1]}")
+        failed[f"not listed: {masked(str(error))}"].append(f"the tables after {names[-1]}")
     return list(dict.fromkeys(names))
 
 
-def _describe_tables(target: Target, names: Sequence[str], patience: Patience) -> list[SurveyedTable]:
+def _describe_tables(target: Target, names: Sequence[str], failed: Failed) -> list[SurveyedTable]:
     """The tables with the indexes from DescribeTable."""
     client = target.factory("dynamodb")
 
     def describe(name: str) -> SurveyedTable:
         try:
-            answer = patience.call("DescribeTable", lambda: client.describe_table(TableName=name))
+            table = client.describe_table(TableName=name)["Table"]
         except (BotoCoreError, ClientError) as error:
-            patience.failed[f"indexes not looked at: {_code(error)}"].append(name)
+            failed[f"indexes not looked at: {_code(error)}"].append(name)
             return SurveyedTable(name)
-        indexes = answer["Table"].get("GlobalSecondaryIndexes") or ()
-        names = tuple(index["IndexName"] for index in indexes)
-        return SurveyedTable(name, names, created=time_of(answer["Table"].get("CreationDateTime")))
+        indexes = tuple(index["IndexName"] for index in table.get("GlobalSecondaryIndexes") or ())
+        return SurveyedTable(name, indexes, created=time_of(table.get("CreationDateTime")))
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(describe, names))
@@ -208,66 +166,49 @@ def _period_s(window: Window, now: datetime) -> int:
     return max(kept_s, 300 if window.end - window.start <= FINE else 3_600)
 
 
-def _keys(indexes: Sequence[str], period_s: int) -> Iterator[SeriesKey]:
-    for index in (None, *indexes):
-        for direction in Direction:
-            yield SeriesKey(
-                metric=metrics.throttle_events(direction), statistic="Sum", period_s=period_s, index=index
-            )
-
-
 def _list_series(
-    target: Target, tables: Container[str], period_s: int, patience: Patience
+    target: Target, tables: Container[str], period_s: int, failed: Failed
 ) -> list[tuple[str, SeriesKey]]:
     """Series of system errors and of throttled stream readers, if CloudWatch has any.
 
     Most tables have neither: listing them takes two calls, requesting them one per operation and
     table.
     """
-    client = target.factory("cloudwatch")
+    paginator = target.factory("cloudwatch").get_paginator("list_metrics")
     of_stream = [{"Name": "Operation", "Value": metrics.GET_RECORDS}]
-    series = []
+    series = dict[tuple[str, SeriesKey], None]()
     for metric, dimensions in ((metrics.SYSTEM_ERRORS, []), (metrics.THROTTLED_REQUESTS, of_stream)):
-        request = {"Namespace": metrics.NAMESPACE, "MetricName": metric, "Dimensions": dimensions}
+        pages = paginator.paginate(Namespace=metrics.NAMESPACE, MetricName=metric, Dimensions=dimensions)
         try:
-            pages = patience.call("ListMetrics", partial(_list_metrics, client, request))
+            listed = pages.build_full_result()["Metrics"]
         except (BotoCoreError, ClientError) as error:
-            patience.failed[f"not looked for: {_code(error)}"].append(metric)
+            failed[f"not looked for: {_code(error)}"].append(metric)
             continue
-        for listed in (listed for page in pages for listed in page["Metrics"]):
-            named = {dimension["Name"]: dimension["Value"] for dimension in listed["Dimensions"]}
+        for each in listed:
+            named = {dimension["Name"]: dimension["Value"] for dimension in each["Dimensions"]}
             operation = named.get("Operation")
             if len(named) == 2 and named.get("TableName") in tables and operation in LOOKED_AT:
                 key = SeriesKey(metric=metric, statistic="Sum", period_s=period_s, operation=operation)
-                series.append((named["TableName"], key))
-    return list(dict.fromkeys(series))
-
-
-def _list_metrics(client: Any, request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return list(client.get_paginator("list_metrics").paginate(**request))
-
-
-def _pages(client: Any, queries: Sequence[Any], start: datetime, end: datetime) -> list[Mapping[str, Any]]:
-    return list(metrics.answer_pages(client, queries, start, end))
+                series[named["TableName"], key] = None
+    return list(series)
 
 
 def _points(
-    target: Target, series: Sequence[tuple[str, SeriesKey]], window: Window, period_s: int, patience: Patience
+    target: Target, series: Sequence[tuple[str, SeriesKey]], window: Window, period_s: int, failed: Failed
 ) -> tuple[Mapping[str, Mapping[datetime, float]], Mapping[str, float]]:
     """Throttles by table and period, and errors by table, with 500 series per request."""
     client = target.factory("cloudwatch")
-    owners = {f"q{number}": owner for number, owner in enumerate(series)}
-    queries = [key.query(table, f"q{number}") for number, (table, key) in enumerate(series)]
     start = datetime.fromtimestamp(window.start.timestamp() // period_s * period_s, UTC)
     throttles: defaultdict[str, dict[datetime, float]] = defaultdict(dict)
     errors = defaultdict[str, float](float)
-    for first in range(0, len(queries), metrics.QUERIES_PER_CALL):
-        batch = queries[first : first + metrics.QUERIES_PER_CALL]
+    for first in range(0, len(series), metrics.QUERIES_PER_CALL):
+        owners = {f"q{n}": owner for n, owner in enumerate(series[first : first + metrics.QUERIES_PER_CALL])}
+        queries = [key.query(table, query_id) for query_id, (table, key) in owners.items()]
         try:
-            pages = patience.call("GetMetricData", partial(_pages, client, batch, start, window.end))
+            pages = list(metrics.answer_pages(client, queries, start, window.end))
         except (BotoCoreError, ClientError) as error:
-            names = dict.fromkeys(owners[query["Id"]][0] for query in batch)
-            patience.failed[f"throttles not known: {_code(error)}"].extend(names)
+            tables = dict.fromkeys(table for table, _key in owners.values())
+            failed[f"throttles not known: {_code(error)}"].extend(tables)
             continue
         complete = set[str]()
         for result in (result for page in pages for result in page["MetricDataResults"]):
@@ -279,7 +220,7 @@ def _points(
                 continue
             for at, value in zip(result["Timestamps"], result["Values"], strict=True):
                 throttles[table][at] = throttles[table].get(at, 0.0) + value
-        lacking = dict.fromkeys(owners[query["Id"]][0] for query in batch if query["Id"] not in complete)
+        lacking = dict.fromkeys(owners[query_id][0] for query_id in owners.keys() - complete)
         if lacking:
-            patience.failed["throttles not all known: CloudWatch's answer is not complete"].extend(lacking)
+            failed["throttles not all known: CloudWatch's answer is not complete"].extend(sorted(lacking))
     return throttles, errors

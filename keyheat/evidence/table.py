@@ -1,19 +1,22 @@
-"""Facts about a table and its account from DescribeTable and DescribeLimits."""
+"""A table from outside: its account and Region, DescribeTable, DescribeLimits, and its stream's shards."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher
+from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 
-from keyheat.addresses import SCALE
-from keyheat.evidence.clients import NO_REGION, ClientFactory, failure_of
+from keyheat.addresses import CLOCK, SCALE
+from keyheat.evidence.clients import NO_REGION, ClientFactory, boto3_clients, failure_of, is_local
 from keyheat.masking import masked
+from keyheat.model.limits import STREAM_RETENTION_S
 from keyheat.plan.quotas import Quotas, quotas_of, unknown_quotas
-from keyheat.runs.formats import Window
+from keyheat.runs.formats import PartitionFacts, Window
+from keyheat.runs.partitions import TooManyShards, all_shards, estimated, is_open, split_times_s
 from keyheat.runs.table_facts import AccountFacts, IndexFacts, TableFacts, table_facts
 
 Fields = Mapping[str, Any]
@@ -22,6 +25,16 @@ NOT_FOUND: Final = "ResourceNotFoundException"
 CREATED_LATER: Final = "facts about the table: this one was created at"
 MOST_PAGES: Final = 25  # of 100 table names each, to search for similar names
 MOST_NAMED: Final = 10
+NOT_AUTHENTICATED: Final = frozenset(
+    {
+        "ExpiredToken", "ExpiredTokenException", "IncompleteSignature", "InvalidClientTokenId",
+        "InvalidSignatureException", "MissingAuthenticationToken", "MissingAuthenticationTokenException",
+        "OptInRequired", "RequestExpired", "SignatureDoesNotMatch", "UnrecognizedClientException",
+    }
+)  # fmt: skip
+"""Codes that make every call with these credentials fail in this Region.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
+KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard stays visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +56,27 @@ def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Descr
     try:
         client = factory("dynamodb")
         if given.billing_mode is None:
-            facts, missing, answer, exists = _call_describe(client, given, window)
+            answer = client.describe_table(TableName=given.name)["Table"]
+            facts, missing = facts_during(answer, window, given)
     except NoRegionError as error:
         raise ValueError(NO_REGION) from error
     except BotoCoreError as error:
         return Described(given, None, (f"facts about the table: {error}",), reached=False)
+    except ClientError as error:
+        missing, exists = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
+        if not exists:
+            missing.append(tables_like(client, given.name))
+        if not given.indexes:
+            missing.append("its indexes: none was named with --index, so none was queried")
     try:
         limits = client.describe_limits()
     except (BotoCoreError, ClientError) as error:
         problems, reached = (*missing, f"the account's quotas: {error}"), failure_of(error) != "failed"
         return Described(facts, None, problems, reached=reached, answer=answer, exists=exists)
-    quotas, scale = quotas_of(limits).table, _scale_in(limits)
+    quotas, headers = quotas_of(limits).table, limits.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     account = AccountFacts(table_read=quotas.read, table_write=quotas.write)
+    scale = float(headers.get(SCALE.lower(), 1.0))
     return Described(facts, account, tuple(missing), answer=answer, exists=exists, scale=scale)
-
-
-def _scale_in(answer: Fields) -> float:
-    """Read the scale that a local endpoint of ours says in a header; 1 of every other service."""
-    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
-    return float(headers.get(SCALE.lower(), 1.0))
 
 
 def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[TableFacts, list[str]]:
@@ -109,22 +124,6 @@ def with_indexes(table: TableFacts, names: Iterable[str]) -> TableFacts:
     return table.model_copy(update={"indexes": (*table.indexes, *new)}) if new else table
 
 
-def _call_describe(
-    client: Any, given: TableFacts, window: Window
-) -> tuple[TableFacts, list[str], Fields | None, bool]:
-    """Facts, missing facts, the response, and whether the table exists."""
-    try:
-        answer = client.describe_table(TableName=given.name)["Table"]
-        return *facts_during(answer, window, given), answer, True
-    except ClientError as error:
-        missing, exists = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
-    if not exists:
-        missing.append(tables_like(client, given.name))
-    if not given.indexes:
-        missing.append("its indexes: none was named with --index, so none was queried")
-    return given, missing, None, exists
-
-
 def tables_like(client: Any, name: str) -> str:
     """List the Region's tables as a phrase, the most similar names first."""
     try:
@@ -156,27 +155,12 @@ def time_of(value: Any) -> datetime | None:
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-REFUSED = ("AccessDenied", "AccessDeniedException")
-UNSERVED = ("UnknownOperationException", "UnknownOperation", "InvalidAction", "NotImplemented", "501", "404")
-
-
 def account_quotas(client_factory: ClientFactory) -> Quotas:
     """Quotas of the clients' account and Region; unknown, with the reason, if the call fails."""
     try:
         return quotas_of(client_factory("dynamodb").describe_limits())
-    except ClientError as error:
-        return unknown_quotas(_why(error))
-    except BotoCoreError as error:
+    except (BotoCoreError, ClientError) as error:
         return unknown_quotas(masked(str(error)))
-
-
-def _why(error: ClientError) -> str:
-    code = error.response.get("Error", {}).get("Code", "")
-    if code in REFUSED:
-        return "the identity may not call dynamodb:DescribeLimits"
-    if code in UNSERVED:
-        return "the target does not know DescribeLimits"
-    return masked(str(error)).strip()
 
 
 def region_of(client_factory: ClientFactory) -> str | None:
@@ -184,4 +168,106 @@ def region_of(client_factory: ClientFactory) -> str | None:
     try:
         return str(client_factory("dynamodb").meta.region_name)
     except BotoCoreError:
+        return None
+
+
+def observe(
+    factory: ClientFactory, described: Mapping[str, Any], table: TableFacts, window: Window, now_s: float,
+    scale: float,
+) -> tuple[PartitionFacts | None, tuple[str, ...]]:  # fmt: skip
+    """Facts about the partitions of a table: the estimate, its stream's shards; and problems reading them."""
+    facts = estimated(table, scale)
+    if not (described.get("StreamSpecification") or {}).get("StreamEnabled"):
+        return facts, ()
+    try:
+        shards = all_shards(factory("dynamodbstreams"), described["LatestStreamArn"])
+    except (BotoCoreError, ClientError, TooManyShards, KeyError) as error:
+        return facts, (f"the shards of the table's stream, which show its partitions: {error}",)
+    kept = window.start > datetime.fromtimestamp(now_s, UTC) - KEPT
+    times_s = split_times_s(shards)
+    times = [datetime.fromtimestamp(at_s, UTC) for at_s in times_s if at_s is not None]
+    timed = kept and len(times) == len(times_s)
+    update = {
+        "open_shards": sum(map(is_open, shards)),
+        "splits": tuple(at for at in times if window.start <= at < window.end) if timed else None,
+    }
+    return (facts or PartitionFacts()).model_copy(update=update), ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Clients for one account and Region, and the time there."""
+
+    factory: ClientFactory
+    region: str
+    now: datetime
+    local: bool = False
+    endpoint_url: str | None = None
+    answer: Mapping[str, Any] = field(default_factory=dict)  # of DescribeTable, or its error
+
+    @property
+    def options(self) -> str:
+        """AWS CLI options for the same endpoint and Region."""
+        endpoint = f" --endpoint-url {self.endpoint_url}" if self.endpoint_url else ""
+        return f"--region {self.region}{endpoint}"
+
+
+def connect(
+    table: str | None,
+    *,
+    region: str | None,
+    profile: str | None,
+    endpoint_url: str | None,
+    clock: Callable[[], float],
+) -> Target:
+    """Connect to a target. A denied call counts as a response.
+
+    Raises `ValueError` if no call can succeed, or if the table does not exist.
+    """
+    local = is_local(endpoint_url)
+    factory = boto3_clients(region=region, profile=profile, endpoint_url=endpoint_url, local=local)
+    try:
+        client = factory("dynamodb")
+        answer = _answer(client, table)
+    except NoRegionError as error:
+        raise ValueError(NO_REGION) from error
+    except NoCredentialsError as error:
+        raise ValueError("no AWS credentials: sign in, or add --profile") from error
+    except BotoCoreError as error:
+        raise ValueError(f"DynamoDB does not answer: {masked(str(error))}") from error
+    return Target(
+        factory=factory,
+        region=str(client.meta.region_name),
+        now=_time_there(answer) or datetime.fromtimestamp(clock(), UTC),
+        local=local,
+        endpoint_url=endpoint_url,
+        answer=answer,
+    )
+
+
+def _answer(client: Any, table: str | None) -> Mapping[str, Any]:
+    """One control plane response, or its error. Raises `ValueError`, `BotoCoreError`."""
+    region = client.meta.region_name
+    try:
+        answer = client.list_tables(Limit=1) if table is None else client.describe_table(TableName=table)
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        if code in NOT_AUTHENTICATED:
+            raise ValueError(
+                f"AWS refuses the credentials in {region} ({code}): sign in again, or add --profile"
+            ) from error
+        if code == NOT_FOUND and table is not None:
+            raise ValueError(f"no table {table!r} in {region}; {tables_like(client, table)}") from error
+        answer = error.response
+    return dict(answer)
+
+
+def _time_there(answer: Mapping[str, Any]) -> datetime | None:
+    """The service's time from a response; None if it has none."""
+    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    try:
+        if CLOCK.lower() in headers:
+            return datetime.fromtimestamp(float(headers[CLOCK.lower()]), UTC)
+        return parsedate_to_datetime(headers["date"]).astimezone(UTC)
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None

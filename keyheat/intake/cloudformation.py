@@ -7,17 +7,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.intake.faults import check_name
-from keyheat.intake.scaling import Scaling, Side, bounds_of, parse_policy, scaled_side
+from keyheat.intake.properties import check_name, checked_properties
+from keyheat.intake.scaling import TRACKING, Scaling, Side, as_number, bounds_of, parse_policy, scaled_side
 from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
-from keyheat.intake.vocabulary import as_number, find_malformed, find_unknown, with_numbers
 from keyheat.words import enumerated
 
 TABLE, GLOBAL, SIMPLE = "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable", "AWS::Serverless::SimpleTable"
 SCALABLE, POLICY = (
     "AWS::ApplicationAutoScaling::ScalableTarget", "AWS::ApplicationAutoScaling::ScalingPolicy"
 )  # fmt: skip
-TRACKING: Final = "TargetTrackingScalingPolicyConfiguration"
 Scaled = tuple[str, ...]
 """ResourceId and ScalableDimension of a scalable target, as in the template."""
 VARIABLE: Final = re.compile(r"\$\{([^!}][^}]*)\}")
@@ -50,7 +48,7 @@ class Template:
                 try:
                     return self._called(name, value[name])
                 except (*MALFORMED, _Open):
-                    self.open.append(f"{path}: {name} of {_short(value[name])} is unknown")
+                    self.open.append(f"{path}: {name} of {value[name]!s:.60} is unknown")
                     return None
             resolved = {key: self.resolved(member, f"{path}.{key}") for key, member in value.items()}
             return {key: member for key, member in resolved.items() if member is not None}
@@ -81,30 +79,20 @@ class Template:
             return False
 
     def why_not_made(self, resource: Mapping[str, Any]) -> str:
-        """Why a resource is not created, with the defaults that decide it."""
-        condition = resource["Condition"]
+        """Why a resource is not created, with the parameters' defaults that decide it."""
+        conditions, parameters = [resource["Condition"]], set[str]()
+        for name in conditions:  # grows by the conditions that each refers to
+            stated = str(self._conditions.get(name))
+            conditions += [
+                other for other in re.findall(r"'Condition': '(\w+)'", stated) if other not in conditions
+            ]
+            parameters |= self._parameters.keys() & set(re.findall(r"'Ref': '(\w+)'", stated))
         defaults = [
-            f"{name} ({stated['Default']})" if "Default" in (stated := self._parameters[name]) else name
-            for name in sorted(self._parameters_of(str(condition), set()))
+            f"{name} ({self._parameters[name]['Default']})" if "Default" in self._parameters[name] else name
+            for name in sorted(parameters)
         ]
         cure = f": change the Default of {enumerated(defaults)} to include it" if defaults else ""
-        return f"its condition {condition} is false or unknown{cure}"
-
-    def _parameters_of(self, condition: str, seen: set[str]) -> set[str]:
-        """The parameters that a condition depends on, through other conditions, too."""
-        seen.add(condition)
-        parameters, operands = set[str](), [self._conditions.get(condition)]
-        while operands:
-            match operands.pop():
-                case {"Ref": str(name)} if isinstance(self._parameters.get(name), Mapping):
-                    parameters.add(name)
-                case {"Condition": str(name)} if name not in seen:
-                    parameters |= self._parameters_of(name, seen)
-                case Mapping() as members:
-                    operands += members.values()
-                case list() as members:
-                    operands += members
-        return parameters
+        return f"its condition {conditions[0]} is false or unknown{cure}"
 
     def _called(self, name: str, argument: Any) -> Any:
         match name, argument:
@@ -218,15 +206,14 @@ def _read_resource(
 ) -> Iterator[SourceTable]:
     """Yield a resource's table; yield nothing and add a note if it is unusable."""
     properties = template.resolved(resource.get("Properties") or {}, name)
-    unresolved = [*template.take_open(), *find_unknown(properties, name)]
-    if wrong := list(find_malformed(properties, name)):
+    whole, unknown, wrong = checked_properties(properties, name)
+    unresolved = [*template.take_open(), *unknown]
+    if wrong:
         notes += [*wrong, *unresolved]
         return
     if "TableName" in properties:
         unresolved += check_name(f"{name}: its TableName", properties["TableName"])
-    yield from accept_table(
-        name, _table(name, str(resource["Type"]), with_numbers(properties)), notes, unresolved
-    )
+    yield from accept_table(name, _table(name, str(resource["Type"]), whole), notes, unresolved)
 
 
 def _table(name: str, kind: str, properties: dict[str, Any]) -> dict[str, Any]:
@@ -274,20 +261,18 @@ OF_A_REPLICA: Final = (
 def _set_capacity(owner: dict[str, Any], replica: Mapping[str, Any]) -> None:
     """Set the capacity of a table or index in a replica's Region."""
     stated = {**owner, **replica}
-    settings = {side: stated.get(f"{side}ProvisionedThroughputSettings") or {} for side in ENDS}
-    maxima = {side: stated.get(f"{side}OnDemandThroughputSettings") or {} for side in ENDS}
-    scaled = {
-        side: scaling
-        for side in ENDS
-        if (scaling := settings[side].get(f"{side}CapacityAutoScalingSettings"))
-    }
-    units = {
-        f"{side}CapacityUnits": scaling.get("SeedCapacity", scaling.get("MinCapacity"))
-        for side, scaling in scaled.items()
-    }
-    units |= {name: count for side in ENDS if (count := settings[side].get(name := f"{side}CapacityUnits"))}
-    most = {name: count for side in ENDS if (count := maxima[side].get(name := f"Max{side}RequestUnits"))}
-    owner["Scaling"] = {side.lower(): scaling for side, scaling in scaled.items()}
+    scaled, units, most = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+    for side in ENDS:
+        settings = stated.get(f"{side}ProvisionedThroughputSettings") or {}
+        if scaling := settings.get(f"{side}CapacityAutoScalingSettings"):
+            scaled[side.lower()] = scaling
+            units[f"{side}CapacityUnits"] = scaling.get("SeedCapacity", scaling.get("MinCapacity"))
+        if count := settings.get(f"{side}CapacityUnits"):
+            units[f"{side}CapacityUnits"] = count
+        maxima = stated.get(f"{side}OnDemandThroughputSettings") or {}
+        if count := maxima.get(f"Max{side}RequestUnits"):
+            most[f"Max{side}RequestUnits"] = count
+    owner["Scaling"] = scaled
     owner |= {"ProvisionedThroughput": units} if units else {}
     owner |= {"OnDemandThroughput": most} if most else {}
 
@@ -306,7 +291,7 @@ def _scaling(
     for index, owner in owners:
         for side, settings in (owner.get("Scaling") or {}).items():
             bounds[index, side] = bounds_of(settings.get("MinCapacity"), settings.get("MaxCapacity"))
-            rules[index, side] = parse_policy(settings.get("TargetTrackingScalingPolicyConfiguration") or {})
+            rules[index, side] = parse_policy(settings.get(TRACKING) or {})
     for target in targets.values():
         scaled = _scaled_key(target)
         match scaled_side(*scaled):
@@ -335,8 +320,3 @@ def _policies(
         notes += unknown if scaled_side(*scaled) else []
         if TRACKING in properties:
             yield scaled, parse_policy(resolved.get(TRACKING) or {})
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,4 +1,4 @@
-"""Shipped load tests: their questions, their scenarios, and copies to edit."""
+"""Locust files to edit: copies of the shipped load tests."""
 
 import ast
 import re

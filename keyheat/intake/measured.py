@@ -7,12 +7,13 @@ throttled ones. Its rates become a scenario. For an incident, the evidence's win
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.tables import NotTaken
-from keyheat.model.limits import EVENTUAL_READ_FACTOR
+from keyheat.model.limits import EVENTUAL_READ_FACTOR, READ_UNIT_BYTES
 from keyheat.runs.formats import Evidence, HotKey, Window
 from keyheat.runs.metrics import (
     LATENCY,
@@ -22,24 +23,20 @@ from keyheat.runs.metrics import (
     consumed,
     queries,
     throttle_events,
-)
+)  # fmt: skip
 from keyheat.words import Direction, Resource
 
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
 MINUTE_S: Final = 60
 TASKS: Final[Mapping[str, str]] = {
-    "PutItem": "put",
-    "UpdateItem": "update",
-    "DeleteItem": "delete",
-    "BatchWriteItem": "batch_write",
-    "TransactWriteItems": "transact_write",
-    "GetItem": "get",
-    "Query": "query",
-    "BatchGetItem": "batch_get",
+    "PutItem": "put", "UpdateItem": "update", "DeleteItem": "delete", "BatchWriteItem": "batch_write",
+    "TransactWriteItems": "transact_write", "GetItem": "get", "Query": "query", "BatchGetItem": "batch_get",
     "TransactGetItems": "transact_get",
-}
+}  # fmt: skip
 """Operations that a scenario can send, with their task names."""
+PUTS: Final = ("PutItem", "BatchWriteItem", "TransactWriteItems")
+"""Operations that put the items which other tasks of the scenario read."""
 FEWEST_THROTTLES: Final = 20  # in an hour, for a scenario to reproduce that hour
 SINGLE: Final[Mapping[Direction, tuple[str, ...]]] = {
     Direction.WRITE: ("PutItem", "UpdateItem", "DeleteItem"),
@@ -50,10 +47,9 @@ SEVERAL: Final[Mapping[Direction, tuple[str, ...]]] = {
     Direction.READ: ("BatchGetItem", "TransactGetItems", "Scan"),
 }
 """Operations of several items, whose number CloudWatch does not count."""
-PERMISSION: Final = "cloudwatch:GetMetricData"
+CONSISTENT: Final = 1.5  # times the units of an eventually consistent read, above which a read is consistent
 Key = tuple[str, str | None, str | None]
 """A metric with its operation or index; of the table without either."""
-Points = Mapping[datetime, float]
 NOT_SENT: Final = ("Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction")
 
 
@@ -115,17 +111,17 @@ class MeasuredTraffic:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What CloudWatch counted in each period, by metric, operation and index."""
+    """What CloudWatch counted by the start of each period, by metric, operation and index."""
 
-    points: Mapping[Key, Points]
+    points: Mapping[Key, Mapping[datetime, float]]
 
     def at(self, moment: datetime, keys: Iterable[Key]) -> float:
         """Sum over the keys in one period."""
         return sum(self.points.get(key, {}).get(moment, 0.0) for key in keys)
 
-    def total(self, keys: Iterable[Key]) -> float:
-        """Sum over the keys and all periods."""
-        return sum(sum(self.points.get(key, {}).values()) for key in keys)
+    def per_s(self, keys: Iterable[Key], days: float) -> float:
+        """Mean per second of all periods, over a time in days."""
+        return sum(sum(self.points.get(key, {}).values()) for key in keys) / (days * DAY_S)
 
     def moments(self, keys: Iterable[Key]) -> set[datetime]:
         """Periods in which anything was counted."""
@@ -180,7 +176,14 @@ def measure_traffic(
         units_per_read=_units_per_request(rates, Direction.READ, [moment], indexes),
         throttled=throttled,
         asked_per_s=_asked_per_s(rates, moment, period_s, indexes),
-        notes=tuple(_notes(hours, days)),
+        notes=(
+            *_not_sent({name: hours.per_s(hours.of(name), seen_days) for name in NOT_SENT}),
+            *(
+                f"CloudWatch has no {consumed(side)} for these {days} days: the units per {side} are unknown"
+                for side in Direction
+                if (consumed(side), None, None) not in hours.points
+            ),
+        ),
     )
 
 
@@ -199,13 +202,9 @@ def _fetch(
                 moments = (at.astimezone(UTC) for at in result["Timestamps"])
                 if values := dict(zip(moments, result["Values"], strict=True)):
                     points.setdefault(keys[int(result["Id"][1:])], {}).update(values)
-    except ClientError as error:
-        problem = error.response["Error"]
-        raise NotTaken(
-            f"CloudWatch: {problem['Code']}: {problem['Message']}. --from-metrics needs {PERMISSION}"
-        ) from error
-    except BotoCoreError as error:
-        raise NotTaken(f"CloudWatch: {error}") from error
+    except (BotoCoreError, ClientError) as error:
+        needs = ". --from-metrics needs cloudwatch:GetMetricData" if isinstance(error, ClientError) else ""
+        raise NotTaken(f"CloudWatch: {error}{needs}") from error
     return Counts(points)
 
 
@@ -241,6 +240,9 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
     scaled_s, scaled_days = period_s * evidence.scale, days * evidence.scale
     all_tasks = _tasks(counts, counts, moment, scaled_s, scaled_days, indexes) if accepted else ()
     tasks = tuple(task for task in all_tasks if task.per_s)
+    notes = ["no operation was counted; each request is assumed to take one unit"]
+    if tasks:
+        notes = _not_sent({name: counts.at(moment, counts.of(name)) / scaled_s for name in NOT_SENT})
     return MeasuredTraffic(
         days=days,
         peak_at=moment,
@@ -250,9 +252,7 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
         units_per_read=_units_per_request(counts, Direction.READ, [moment], indexes) if tasks else 1.0,
         throttled=bool(counts.at(moment, throttles)),
         incident=True,
-        notes=tuple(_left_out(counts, moment, scaled_s))
-        if tasks
-        else ("no operation was counted; each request is assumed to take one unit",),
+        notes=tuple(notes),
         period_s=period_s,
     )
 
@@ -267,7 +267,7 @@ def _by_units(
         peak = counts.at(moment, units) + _events(counts, moment, events, side)
         if peak:
             throttled = sum(_events(counts, at, events, side) for at in counts.moments(events))
-            yield TaskRate(operation, peak / period_s, (counts.total(units) + throttled) / (days * DAY_S))
+            yield TaskRate(operation, peak / period_s, counts.per_s(units, days) + throttled / (days * DAY_S))
 
 
 def _events(counts: Counts, at: datetime, events: Sequence[Key], side: Direction) -> float:
@@ -282,7 +282,7 @@ def _tasks(
     """Rates of each operation; queries are split over table and indexes by read units."""
     for operation in TASKS:
         peak = rates.at(moment, rates.of(operation)) / period_s
-        mean = hours.total(hours.of(operation)) / (days * DAY_S)
+        mean = hours.per_s(hours.of(operation), days)
         shares = _read_shares(hours, indexes) if operation == "Query" else {None: 1.0}
         if mean:
             for index, share in shares.items():
@@ -295,9 +295,10 @@ def _read_shares(hours: Counts, indexes: Sequence[str]) -> dict[str | None, floa
     Subtracts the table's gets at the lowest price of a get. The table gets all queries if no units were
     counted.
     """
-    units = {key[2]: hours.total([key]) for key in _of_resources(consumed(Direction.READ), indexes)}
+    units = {key[2]: hours.per_s([key], 1) for key in _of_resources(consumed(Direction.READ), indexes)}
     if any(units[index] for index in indexes):
-        units[None] = max(0.0, units[None] - hours.total(hours.of("GetItem")) * EVENTUAL_READ_FACTOR)
+        gets = hours.per_s(hours.of("GetItem"), 1)
+        units[None] = max(0.0, units[None] - gets * EVENTUAL_READ_FACTOR)
     total = sum(units.values())
     return {index: value / total for index, value in units.items() if value} if total else {None: 1.0}
 
@@ -328,32 +329,50 @@ def _units_per_request(
 
     None without single requests, or if there were others, whose items are not counted.
     """
-    single, several, units = (
-        sum(counts.at(at, keys) for at in periods)
-        for keys in (
-            _accepted_of(SINGLE[side]),
-            _accepted_of(SEVERAL[side]),
-            _of_resources(consumed(side), indexes),
-        )
-    )
+
+    def total(keys: Sequence[Key]) -> float:
+        return sum(counts.at(at, keys) for at in periods)
+
+    single, several = total(_accepted_of(SINGLE[side])), total(_accepted_of(SEVERAL[side]))
+    units = total(_of_resources(consumed(side), indexes))
     return None if several or not single or not units else units / single
 
 
-def _left_out(counts: Counts, at: datetime, period_s: float) -> Iterator[str]:
-    """Operations of one period that no task can send."""
-    for operation in NOT_SENT:
-        if per_s := counts.at(at, counts.of(operation)) / period_s:
-            yield f"{per_s:.3g} requests/s of {operation}: a scenario has no such task"
+def _not_sent(per_s: Mapping[str, float]) -> list[str]:
+    """Notes on operations that no task can send."""
+    return [
+        f"{rate:.3g} requests/s of {operation}: a scenario has no such task"
+        for operation, rate in per_s.items()
+        if rate
+    ]
 
 
-def _notes(hours: Counts, days: int) -> Iterator[str]:
-    """Operations that no task can send, and missing counts."""
-    for operation in NOT_SENT:
-        if count := hours.total(hours.of(operation)):
-            yield f"{count:,.0f} requests of {operation} within {days} days: a scenario has no such task"
-    for side, what in ((Direction.WRITE, "writes"), (Direction.READ, "reads")):
-        if (consumed(side), None, None) not in hours.points:
-            yield (
-                f"CloudWatch has no {consumed(side)} for these days: the units per request of {what} are "
-                "unknown"
-            )
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    """Reads of a scenario for one that was measured, and the lines of their task."""
+
+    times: float = 1.0
+    lines: tuple[str, ...] = ()
+    note: str = ""  # why there are more or fewer reads than were measured
+
+
+def read_of(
+    task: TaskRate, per_s: float, units: float, item_bytes: int, *, sorts: bool, items: bool
+) -> ReadTask:
+    """Return the reads that take `units` for each that was measured: consistent ones, pages, or more of them.
+
+    `sorts`: what is read has a sort key; `items`: other tasks put items there.
+    """
+    note = f"  # {units:.3g} RCU consumed per read"
+    if items and task.operation == "Query" and sorts:
+        page_bytes = (units / EVENTUAL_READ_FACTOR - 0.5) * READ_UNIT_BYTES
+        return ReadTask(lines=(f"limit = {max(1, round(page_bytes / item_bytes))}{note}",))
+    each = EVENTUAL_READ_FACTOR * (ceil(item_bytes / READ_UNIT_BYTES) if items else 1)
+    consistent = task.index is None and units > CONSISTENT * each
+    if consistent:
+        each /= EVENTUAL_READ_FACTOR
+    lines = (f"consistent = true{note}",) if consistent else ()
+    if each == units or (items and units <= CONSISTENT * each):
+        return ReadTask(lines=lines)
+    why = "smaller items are read" if items else "no task puts items, so a read finds none"
+    return ReadTask(units / each, lines, f"{per_s:,.5g} reads/s of {units:.3g} RCU; {why}: {each:g} RCU")

@@ -1,38 +1,46 @@
-"""Auto scaling of a table: Application Auto Scaling's scalable targets and policies.
+"""Auto scaling of a table: Application Auto Scaling's targets and policies, of templates and from AWS.
 
 https://docs.aws.amazon.com/autoscaling/application/userguide/services-that-can-integrate-dynamodb.html
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Final
 
-from keyheat.intake.vocabulary import Attributes, as_number
+from keyheat.masking import masked
 from keyheat.model.limits import SCALING_TARGETS
-from keyheat.runs.table_facts import mode_of
+from keyheat.runs.table_facts import AutoScaling, ScalingRange, mode_of
 from keyheat.scenario.spec.part import MOST_UNITS, is_number
 
+Attributes = Mapping[str, Any]
+"""A table in DescribeTable's properties, the common form of all formats."""
 Side = tuple[str | None, str]
 """An index, or None for the table; and `read` or `write`."""
-Scaling = Mapping[Side, Mapping[str, float]]
+Scaling = Mapping[Side, Mapping[str, Any]]
 """Auto scaling of each side: min, max and, if known, target and cooldowns."""
 SIDES: Final[Mapping[str, str]] = {"ReadCapacityUnits": "read", "WriteCapacityUnits": "write"}
-UNITS: Final[Mapping[str, str]] = {side: units for units, side in SIDES.items()}
 SCALED: Final = re.compile(r"table/([^/]+)(?:/index/(.+))?")
 """ResourceId of a scalable target: a table or one of its indexes."""
+TRACKING: Final = "TargetTrackingScalingPolicyConfiguration"
 _POLICY: Final = {
     "TargetValue": "target",
     "ScaleOutCooldown": "scale_out_cooldown_s",
     "ScaleInCooldown": "scale_in_cooldown_s",
 }
+SERVICE: Final = "application-autoscaling"
+AT_ONCE: Final = 50  # resources per call
 
 
-def parse_policy(policy: Mapping[str, Any]) -> dict[str, float]:
+def parse_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
     """Convert a target tracking policy to scenario fields; the target becomes a share."""
     values = {ours: as_number(policy.get(name)) for name, ours in _POLICY.items()}
-    policy_fields = {ours: float(value) for ours, value in values.items() if is_number(value)}
-    policy_fields |= {"scale_in": False} if str(policy.get("DisableScaleIn")).lower() == "true" else {}
-    return policy_fields | ({"target": policy_fields["target"] / 100} if "target" in policy_fields else {})
+    fields: dict[str, Any] = {ours: float(value) for ours, value in values.items() if is_number(value)}
+    if "target" in fields:
+        fields["target"] /= 100
+    if str(policy.get("DisableScaleIn")).lower() == "true":
+        fields["scale_in"] = False
+    return fields
 
 
 def scaled_side(resource: object, dimension: object) -> tuple[str, Side] | None:
@@ -51,35 +59,36 @@ def match_scaling(description: Attributes, bounds: Scaling, policies: Scaling) -
     """Match a table's targets with their policies; also return notes on unusable ones."""
     owners = {index.get("IndexName"): index for index in description.get("GlobalSecondaryIndexes") or ()}
     owners[None] = description
-    taken: dict[Side, Mapping[str, float]] = {}
-    notes: list[str] = []
+    taken, notes = dict[Side, Mapping[str, Any]](), list[str]()
     for (index, side), limits in bounds.items():
-        policy = policies.get((index, side))
-        owner = owners.get(index)
+        policy, owner = policies.get((index, side)), owners.get(index)
+        what = f"index {index}" if index else "the table"
         why = _why_unusable(description, owner, limits, policy)
         if policy is None or owner is None or why:
-            notes.append(f"auto scaling of {side}s of {_words(index)}: {why}")
+            notes.append(f"auto scaling of {side}s of {what}: {why}")
             continue
         taken[index, side] = {**limits, **policy}
-        units = (owner.get("ProvisionedThroughput") or {}).get(UNITS[side])
+        name = f"{side.title()}CapacityUnits"
+        units = (owner.get("ProvisionedThroughput") or {}).get(name)
         if units is not None and units != (kept := clamp(units, limits)):
             notes.append(
-                f"{UNITS[side]} {units:,} of {_words(index)}: its auto scaling is from {limits['min']:,} to "
+                f"{name} {units:,} of {what}: its auto scaling is from {limits['min']:,} to "
                 f"{limits['max']:,}, so it starts at {kept:,}"
             )
     return taken, notes
 
 
-def clamp(units: float, bounds: Mapping[str, float]) -> float:
+def clamp(units: float, bounds: Mapping[str, Any]) -> float:
     """Capacity clamped to the bounds of its scaling."""
-    return min(max(units, bounds["min"]), bounds["max"])
+    clamped: float = min(max(units, bounds["min"]), bounds["max"])
+    return clamped
 
 
 def _why_unusable(
     description: Attributes,
     owner: Attributes | None,
     bounds: Mapping[str, Any],
-    policy: Mapping[str, float] | None,
+    policy: Mapping[str, Any] | None,
 ) -> str | None:
     """Why a scalable target is unusable; None if it is usable."""
     if policy is None:
@@ -97,10 +106,58 @@ def _why_unusable(
     return None
 
 
+def as_number(value: Any) -> Any:
+    """Convert text to a number if it is one; return anything else unchanged."""
+    try:
+        number = float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+    return int(number) if isinstance(value, str) and number.is_integer() else number
+
+
 def is_units(value: object, least: int = 1) -> bool:
     """Whether a value is a valid whole number of capacity units."""
     return is_number(value) and float(value).is_integer() and least <= value <= MOST_UNITS
 
 
-def _words(index: str | None) -> str:
-    return f"index {index}" if index else "the table"
+def auto_scaling_of(connect: Callable[[], Any], table: str, indexes: Sequence[str]) -> AutoScaling:
+    """Read the auto scaling of a table and its global indexes from AWS, or why it is unknown.
+
+    `connect` creates the client.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError  # here: a template needs no SDK
+
+    try:
+        with closing(connect()) as client:
+            return AutoScaling(scaled=tuple(_ranges(client, table, indexes)))
+    except ClientError as error:
+        return AutoScaling(why=f"{error.response['Error']['Code']} for {error.operation_name}")
+    except BotoCoreError as error:
+        return AutoScaling(why=f"Application Auto Scaling did not answer: {masked(str(error))}")
+
+
+def _ranges(client: Any, table: str, indexes: Sequence[str]) -> Iterator[ScalingRange]:
+    """Every registered side, with its policy."""
+    resources = [f"table/{table}", *(f"table/{table}/index/{index}" for index in indexes)]
+    batches = (resources[start : start + AT_ONCE] for start in range(0, len(resources), AT_ONCE))
+    targets = [
+        target
+        for batch in batches
+        for target in _pages(client, "describe_scalable_targets", "ScalableTargets", ResourceIds=batch)
+    ]
+    policies: dict[tuple[str, str], Mapping[str, Any]] = {
+        (policy["ResourceId"], policy["ScalableDimension"]): parse_policy(policy.get(TRACKING) or {})
+        for resource in dict.fromkeys(target["ResourceId"] for target in targets)
+        for policy in _pages(client, "describe_scaling_policies", "ScalingPolicies", ResourceId=resource)
+    }
+    for target in targets:
+        named = target["ResourceId"], target["ScalableDimension"]
+        if (scaled := scaled_side(*named)) is not None:
+            index, side = scaled[1]
+            least, most = target["MinCapacity"], target["MaxCapacity"]
+            yield ScalingRange(index=index, side=side, min=least, max=most, **policies.get(named, {}))
+
+
+def _pages(client: Any, operation: str, items: str, **request: Any) -> Iterator[Mapping[str, Any]]:
+    for page in client.get_paginator(operation).paginate(ServiceNamespace="dynamodb", **request):
+        yield from page[items]

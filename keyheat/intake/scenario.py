@@ -11,23 +11,25 @@ from click import FloatRange, IntRange
 
 from keyheat.flags import option
 from keyheat.intake.description import table_of
-from keyheat.intake.measured import DAY_S, MINUTE_S, SINGLE, TASKS, MeasuredTraffic
-from keyheat.intake.reads import PUTS, ReadTask, read_of
+from keyheat.intake.measured import (
+    DAY_S,
+    MINUTE_S,
+    PUTS,
+    SINGLE,
+    TASKS,
+    MeasuredTraffic,
+    ReadTask,
+    read_of,
+)  # fmt: skip
 from keyheat.intake.scaling import clamp
 from keyheat.intake.tables import SourceTable
-from keyheat.model.limits import (
-    BURST_S,
-    EVENTUAL_READ_FACTOR,
-    MAX_ITEM_BYTES,
-    READ_UNIT_BYTES,
-    WRITE_UNIT_BYTES,
-)
+from keyheat.model import limits
 from keyheat.numbers import percent, span
 from keyheat.runs.formats import HotKey
 from keyheat.scenario.scenario import ASSUMED, FORMAT
 from keyheat.scenario.spec.part import name_from
 from keyheat.scenario.spec.tables import ScalingSpec
-from keyheat.words import Direction, Resource, key_name
+from keyheat.words import Direction, key_name
 
 ITEM_BYTES: Final = 1_000
 WRITES_PER_S, READS_PER_S = 100.0, 100.0
@@ -81,7 +83,8 @@ def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) 
     yield f"question = {_quoted(f'Does {table.name} hold its load?')}"
     yield ""
     yield "[table]"
-    yield f"name = {_quoted(_own_name(table.name))}  # a run creates its own table"
+    own_name = f"keyheat-{table.name}"[:255]
+    yield f"name = {_quoted(own_name)}  # a run creates its own table"
     yield from _owner(spec, table.scaling, None)
     if spec["stream"]:
         yield f"stream = {_quoted(spec['stream'])}"
@@ -141,12 +144,11 @@ def _regions(spec: Mapping[str, Any], table: SourceTable) -> Iterator[str]:
 
 def _within(pair: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | None) -> dict[str, Any]:
     """Provisioned capacity, clamped to the bounds of its scaling."""
-    units = dict(pair)
-    for side in units:
-        bounds = scaling.get((index, side))
-        if bounds and units[side] is not None:
-            units[side] = clamp(units[side], bounds)
-    return units
+    bounds = {side: scaling.get((index, side)) for side in pair}
+    return {
+        side: clamp(units, of_side) if (of_side := bounds[side]) and units is not None else units
+        for side, units in pair.items()
+    }
 
 
 def _pair(pair: Mapping[str, Any]) -> str:
@@ -156,19 +158,16 @@ def _pair(pair: Mapping[str, Any]) -> str:
 
 def _scaled(scaling: Mapping[Any, Any], index: str | None, path: str) -> Iterator[str]:
     for side in ("read", "write"):
-        bounds = scaling.get((index, side))
-        if bounds:
-            yield ""
-            yield f"[{path}.auto_scaling.{side}]"
-            yield from (
-                f"{key} = {_number(bounds[key])}"
-                for key in ("min", "max", "target", "scale_out_cooldown_s", "scale_in_cooldown_s")
-                if key in bounds
-            )
-            if not bounds.get("scale_in", True):
-                yield "scale_in = false"
-            if "target" not in bounds:
-                yield f"target = {TARGET}  # {ASSUMED}"
+        if not (bounds := scaling.get((index, side))):
+            continue
+        yield ""
+        yield f"[{path}.auto_scaling.{side}]"
+        fields = ("min", "max", "target", "scale_out_cooldown_s", "scale_in_cooldown_s")
+        yield from (f"{name} = {_number(bounds[name])}" for name in fields if name in bounds)
+        if not bounds.get("scale_in", True):
+            yield "scale_in = false"
+        if "target" not in bounds:
+            yield f"target = {TARGET}  # {ASSUMED}"
 
 
 def _index(index: Mapping[str, Any], table: SourceTable, capacity: Mapping[str, Any] | None) -> Iterator[str]:
@@ -206,14 +205,13 @@ def _keys(demand: Demand) -> Iterator[str]:
         yield 'kind = "hot_key"'
         yield f"share = {assumed:.3g}  # {ASSUMED}: {NOT_NAMED}"
         yield keys
-        return
-    if demand.measured and demand.measured.throttled:
+    elif demand.measured and demand.measured.throttled:
         yield f'kind = "uniform"     # {ASSUMED}: no key of the table is named as hot'
         yield keys if demand.keys else f"keys = {_even_keys(demand.measured):_}  # {ASSUMED}"
-        return
-    yield f'kind = "zipf"        # {ASSUMED}: few keys get most requests; or "uniform", "hot_key" ...'
-    yield keys
-    yield f"exponent = 0.8       # {ASSUMED}"
+    else:
+        yield f'kind = "zipf"        # {ASSUMED}: few keys get most requests; or "uniform", "hot_key" ...'
+        yield keys
+        yield f"exponent = 0.8       # {ASSUMED}"
 
 
 def _even_keys(measured: MeasuredTraffic) -> int:
@@ -221,14 +219,10 @@ def _even_keys(measured: MeasuredTraffic) -> int:
 
     An item that is overwritten moves within an index, which takes two units for each of the table.
     """
-    of_table = measured.asked_per_s.get(Resource(None, Direction.WRITE))
-    of_indexes = [
-        units
-        for of, units in measured.asked_per_s.items()
-        if of.index is not None and of.direction is Direction.WRITE
-    ]
-    new = of_table is not None and any(0 < units <= MOVED * of_table for units in of_indexes)
-    return NEW_KEYS if new else VALUES
+    asked = measured.asked_per_s.items()
+    writes = {of.index: units for of, units in asked if of.direction is Direction.WRITE}
+    of_table = writes.pop(None, 0.0)
+    return NEW_KEYS if any(0 < units <= MOVED * of_table for units in writes.values()) else VALUES
 
 
 def _key_comments(keys: Iterable[HotKey]) -> Iterator[str]:
@@ -286,26 +280,26 @@ def _spending_s(spec: Mapping[str, Any], measured: MeasuredTraffic) -> int:
     for of, asked_per_s in measured.asked_per_s.items():
         has = (owners.get(of.index, {}).get("provisioned") or {}).get(of.direction)
         if has and asked_per_s > has:
-            spent_s.append(BURST_S * has / (asked_per_s - has))
+            spent_s.append(limits.BURST_S * has / (asked_per_s - has))
     return min(LONGEST_S, max(SHORTEST_S, ceil(1.25 * max(spent_s) / MINUTE_S) * MINUTE_S))
 
 
 def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
     """The item size, and a comment on its origin."""
+    measured = demand.measured
     if demand.item_bytes:
         return demand.item_bytes, ""
-    units = demand.measured.units_per_write if demand.measured else None
-    if units:
-        return max(1, round((units - 0.5) * WRITE_UNIT_BYTES)), f"  # {units:.3g} WCU consumed per write"
+    if measured and (units := measured.units_per_write):
+        size = max(1, round((units - 0.5) * limits.WRITE_UNIT_BYTES))
+        return size, f"  # {units:.3g} WCU consumed per write"
     if table.item_bytes:
         return table.item_bytes, "  # the table's mean, from DescribeTable"
-    if demand.by_metrics and demand.measured and not _puts_items(demand.measured):
+    if measured and demand.by_metrics and not _puts_items(measured):
         return ITEM_BYTES, "  # no task puts items"
-    read_units = demand.measured.units_per_read if demand.measured else None
-    if read_units and read_units > 2 * EVENTUAL_READ_FACTOR:
-        eventual = round((read_units / EVENTUAL_READ_FACTOR - 0.5) * READ_UNIT_BYTES)
-        size = eventual if eventual <= MAX_ITEM_BYTES else round((read_units - 0.5) * READ_UNIT_BYTES)
-        return min(size, MAX_ITEM_BYTES), f"  # {read_units:.3g} RCU consumed per read"
+    if measured and (units := measured.units_per_read) and units > 2 * limits.EVENTUAL_READ_FACTOR:
+        sizes = (round((units / f - 0.5) * limits.READ_UNIT_BYTES) for f in (limits.EVENTUAL_READ_FACTOR, 1))
+        size = next((size for size in sizes if size <= limits.MAX_ITEM_BYTES), limits.MAX_ITEM_BYTES)
+        return size, f"  # {units:.3g} RCU consumed per read"
     return ITEM_BYTES, f"  # {ASSUMED}"
 
 
@@ -366,8 +360,3 @@ def _quoted(text: str) -> str:
 
 def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-
-
-def _own_name(table: str) -> str:
-    """Name of the table that a run creates, which is never the described one."""
-    return f"keyheat-{table}"[:255]

@@ -1,4 +1,7 @@
-"""Read tables from files of any supported format, detected by content."""
+"""Read tables from files of any format, detected by content, and from models of NoSQL Workbench.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/workbench.Modeler.ImportExisting.html
+"""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -7,11 +10,10 @@ from typing import Any, Final
 
 from keyheat.bounds import MOST_DEPTH, NotAccepted, parsed_json, text_of
 from keyheat.intake.cloudformation import MALFORMED, is_template, read_template
-from keyheat.intake.faults import check_name
-from keyheat.intake.tables import NotTaken, Source, accept_table, printable_line
+from keyheat.intake.properties import check_name, checked_properties
+from keyheat.intake.scaling import SIDES, TRACKING, Side, bounds_of, parse_policy
+from keyheat.intake.tables import NotTaken, Source, SourceTable, accept_table, as_description, printable_line
 from keyheat.intake.terraform import is_terraform, read_terraform
-from keyheat.intake.vocabulary import find_malformed, find_unknown, with_numbers
-from keyheat.intake.workbench import is_model, read_model
 from keyheat.validation import table_in
 
 OF_A_TABLE: Final = {"KeySchema", "GlobalTableSourceArn"}
@@ -25,6 +27,11 @@ SERVERLESS: Final = (
     "a Serverless Framework file has variables: run `serverless package`, then use the template that it "
     "writes, .serverless/cloudformation-template-update-stack.json"
 )
+
+TOO_DEEP: Final = "too deep: brackets, indentation, or an alias within itself"
+MOST_VALUES: Final = 200_000  # of YAML with aliases expanded: a megabyte without aliases has fewer
+NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+MOST_DIGITS: Final = 1_000
 
 
 def read_source(path: Path) -> Source:
@@ -54,12 +61,9 @@ def read_source(path: Path) -> Source:
 def source_of(description: Mapping[str, Any]) -> Source:
     """Read one table from a DescribeTable response."""
     name = printable_line(str(description.get("TableName")))
-    notes = list(find_malformed(description, name))
-    problems = [
-        *find_unknown(description, name),
-        *check_name(f"{name}: its TableName", description.get("TableName")),
-    ]
-    tables = () if notes else tuple(accept_table(name, with_numbers(description), notes, problems))
+    whole, problems, notes = checked_properties(description, name)
+    problems += check_name(f"{name}: its TableName", description.get("TableName"))
+    tables = () if notes else tuple(accept_table(name, whole, notes, problems))
     described = description.keys() & {"TableStatus", "TableArn", "CreationDateTime"}
     format_ = "a DescribeTable response" if described else "a CreateTable request"
     return Source(format_, tables, others=tuple(notes))
@@ -77,7 +81,7 @@ def _detect(raw: Mapping[str, Any]) -> Source | None:
         return read_template(raw)
     if is_terraform(raw):
         return read_terraform(raw)
-    return read_model(raw) if is_model(raw) else None
+    return read_model(raw) if isinstance(raw.get("DataModel"), list) else None
 
 
 def _parse(text: str) -> Any:
@@ -118,9 +122,6 @@ def _parse(text: str) -> Any:
         raise NotAccepted(f"neither JSON nor YAML: {' '.join(str(error).split())}") from error
 
 
-TOO_DEEP: Final = "too deep: brackets, indentation, or an alias within itself"
-
-
 def _check_depth(events: Iterable[Any]) -> None:
     """Limit the depth, as libyaml's stack has no guard. Raises `NotAccepted`."""
     depth = 0
@@ -129,14 +130,6 @@ def _check_depth(events: Iterable[Any]) -> None:
         depth += kind.endswith("StartEvent") - kind.endswith("EndEvent")
         if depth > MOST_DEPTH:
             raise NotAccepted(TOO_DEEP)
-
-
-MOST_VALUES: Final = 200_000
-"""Of a YAML file, with aliases expanded: a megabyte without aliases has fewer."""
-
-
-NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-MOST_DIGITS: Final = 1_000
 
 
 def _count_values(node: Any, counts: dict[int, int]) -> int:
@@ -151,3 +144,58 @@ def _count_values(node: Any, counts: dict[int, int]) -> int:
         )
         counts[id(node)] = 1 + sum(_count_values(member, counts) for member in parts)
     return counts[id(node)]
+
+
+def read_model(raw: Mapping[str, Any]) -> Source:
+    """Read the tables of a model of NoSQL Workbench, with capacity and scaling; indexes have neither."""
+    tables, notes = list[SourceTable](), list[str]()
+    for model in raw["DataModel"]:
+        settings = model.get("ProvisionedCapacitySettings") or {}
+        stated, units = settings.get("ProvisionedThroughput") or {}, dict[str, Any]()
+        bounds, policies = dict[Side, dict[str, Any]](), dict[Side, dict[str, Any]]()
+        for name, side in SIDES.items():
+            scaled = settings.get(f"AutoScaling{side.title()}") or {}
+            target = scaled.get("ScalableTargetRequest") or {}
+            units[name] = stated.get(name) or target.get("MinCapacity")
+            if target:
+                bounds[None, side] = bounds_of(target.get("MinCapacity"), target.get("MaxCapacity"))
+            request = scaled.get("ScalingPolicyRequest") or {}
+            if tracking := scaled.get("ScalingPolicyConfiguration") or request.get(TRACKING):
+                policies[None, side] = parse_policy(tracking)
+        provisioned = model.get("BillingMode") == "PROVISIONED"
+        description = _describe_model(model, {name: count for name, count in units.items() if count})
+        for table in accept_table(str(model.get("TableName")), description, notes):
+            tables.append(table.scaled_by(bounds, policies) if provisioned else table)
+    return Source("a model of NoSQL Workbench", tuple(tables), others=tuple(notes))
+
+
+def _describe_model(model: Mapping[str, Any], units: Mapping[str, Any]) -> dict[str, Any]:
+    provisioned, types = model.get("BillingMode") == "PROVISIONED", dict[str, str]()
+
+    def keys(owner: Mapping[str, Any]) -> list[dict[str, str]]:
+        named = owner.get("KeyAttributes") or {}
+        types.update({key["AttributeName"]: key["AttributeType"] for key in named.values()})
+        kinds = (("PartitionKey", "HASH"), ("SortKey", "RANGE"))
+        return [
+            {"AttributeName": named[key]["AttributeName"], "KeyType": k} for key, k in kinds if key in named
+        ]
+
+    return as_description(
+        {
+            "TableName": model.get("TableName"),
+            "BillingMode": "PROVISIONED" if provisioned else "PAY_PER_REQUEST",
+            "KeySchema": keys(model),
+            "ProvisionedThroughput": units if provisioned else None,
+            "GlobalSecondaryIndexes": [
+                {
+                    "IndexName": index["IndexName"],
+                    "KeySchema": keys(index),
+                    "Projection": index.get("Projection") or {"ProjectionType": "ALL"},
+                }
+                for index in model.get("GlobalSecondaryIndexes") or ()
+            ],
+            "AttributeDefinitions": [
+                {"AttributeName": n, "AttributeType": kind} for n, kind in types.items()
+            ],
+        }
+    )

@@ -1,13 +1,19 @@
-"""Write a suite file with a simulated case for each scenario."""
+"""Write a suite with a simulated case for each scenario, and schedules that run it nightly or per change.
+
+The schedules are the files of deploy/schedules; each kind has one variable, KEYHEAT_SUITE in its first
+file, to fill in.
+"""
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from keyheat.inputs import begins_with
-from keyheat.scenario.scenario import FORMAT
+from keyheat.shipped import shipped
 
 TARGETS: Final = """\
 # Simulated: seconds of one core, no table, no account. A case can load a table instead:
@@ -22,12 +28,14 @@ TARGETS: Final = """\
 #   max_minutes = 20
 #   table = "orders"
 #
-# A case that should be throttled names the constraint: expects = "partition", or "table".\
+# A case that should be throttled names the constraint: expects = "partition", or "table".
 """
 
 
 def scenarios_among(places: Sequence[Path]) -> list[Path]:
     """The files, and the scenarios in each folder."""
+    from keyheat.scenario.scenario import FORMAT  # here: the names of schedules need no scenario
+
     paths: list[Path] = []
     for path in places:
         inside = sorted(file for file in path.glob("*.toml") if states_format(file, FORMAT))
@@ -45,24 +53,77 @@ def suite_text(name: str, scenarios: Sequence[Path], file: Path, schema: str | N
 
     `schema` refers to its JSON Schema for every reader.
     """
-    return "\n".join(_lines(name, scenarios, file, schema)) + "\n"
-
-
-def _lines(name: str, scenarios: Sequence[Path], file: Path, schema: str | None) -> Iterator[str]:
-    if schema:
-        yield f"#:schema {schema}"
-    yield "# What must not get worse. Scenario paths are relative to this file's folder."
-    yield "#"
-    yield TARGETS
-    yield 'format = "keyheat.suite/1"'
-    yield f"name = {_quoted(name)}  # names the history"
-    yield f"question = {_quoted(f'Do the tables of {name} hold their load as they did?')}"
-    yield 'target = "simulated"'
-    for scenario in scenarios:
-        yield ""
-        yield "[[cases]]"
-        yield f"scenario = {_quoted(Path(os.path.relpath(scenario, file.parent)).as_posix())}"
+    cases = (
+        f"\n[[cases]]\nscenario = {_quoted(Path(os.path.relpath(scenario, file.parent)).as_posix())}\n"
+        for scenario in scenarios
+    )
+    return (
+        f"#:schema {schema}\n" * bool(schema)
+        + "# What must not get worse. Scenario paths are relative to this file's folder.\n#\n"
+        + TARGETS
+        + 'format = "keyheat.suite/1"\n'
+        + f"name = {_quoted(name)}  # names the history\n"
+        + f"question = {_quoted(f'Do the tables of {name} hold their load as they did?')}\n"
+        + 'target = "simulated"\n'
+        + "".join(cases)
+    )
 
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
+
+
+WORKFLOW: Final = Path(".github", "workflows", "keyheat-regress.yml")
+"""GitHub's path for it, below the repository's root."""
+FOLDER: Final = "schedules"
+"""Folder next to the suite for all other files."""
+VARIABLE: Final = re.compile(r"^(?! *#)(.*KEYHEAT_SUITE.*?)\b(?:nightly|designs)\b", re.MULTILINE)
+"""The line that names the suite to run."""
+PLAIN: Final = re.compile(r"[\w ./@+,=-]+")
+"""A path that needs no escapes in cron, systemd, YAML and a shell, once quoted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One way to run a suite on a schedule: its files, the first of which names the suite."""
+
+    files: tuple[str, ...]
+    seen_from: Literal["machine", "repository", "image"]
+    """Start of the suite's path; in an image, the suite's folder is the working directory."""
+
+
+SCHEDULES: Final[Mapping[str, Schedule]] = {
+    "github": Schedule(("github-actions.yml",), "repository"),
+    "cron": Schedule(("keyheat.cron",), "machine"),
+    "systemd": Schedule(
+        ("keyheat-regress.service", "keyheat-regress.timer", "keyheat-regress-failed.service"), "machine"
+    ),
+    "kubernetes": Schedule(("kubernetes-cronjob.yaml", "Dockerfile"), "image"),
+    "eventbridge": Schedule(("eventbridge-ecs.yaml", "Dockerfile", "kept.py"), "image"),
+}
+
+
+def repository_of(folder: Path) -> Path:
+    """The root of the folder's git repository; the folder itself outside of one."""
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
+
+
+def schedule_files(kind: str, suite: Path, repository: Path) -> dict[Path, str]:
+    """Paths and texts of a schedule's files for a suite.
+
+    Raises `ValueError` for a path that they cannot express.
+    """
+    schedule, whole = SCHEDULES[kind], suite.resolve()
+    starts = {"machine": Path(whole.anchor), "repository": repository, "image": whole.parent}
+    start = starts[schedule.seen_from]
+    if not whole.is_relative_to(start):
+        raise ValueError(f"{suite} is outside of the repository {start}, but GitHub has only the repository")
+    seen = (whole if schedule.seen_from == "machine" else whole.relative_to(start)).as_posix()
+    if not PLAIN.fullmatch(seen):
+        raise ValueError(f"{seen} has special characters for a schedule; rename it")
+    files: dict[Path, str] = {}
+    for name in schedule.files:
+        path = repository / WORKFLOW if kind == "github" else suite.parent / FOLDER / name
+        text = (shipped("deploy") / "schedules" / name).read_text(encoding="utf-8")
+        files[path] = VARIABLE.sub(lambda match: match[1] + seen, text, count=1)
+    return files

@@ -1,18 +1,17 @@
 """Table descriptions from any source: what was read, and what was left out."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from math import ceil
 from typing import Any, Final
 
 from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.intake.faults import find_faults, index_name, indexes_of
-from keyheat.intake.scaling import Scaling, match_scaling
-from keyheat.intake.vocabulary import Attributes
+from keyheat.intake.properties import find_faults, index_name, indexes_of
+from keyheat.intake.scaling import Attributes, Scaling, match_scaling
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
 from keyheat.model.resources import capacities_to_aws
-from keyheat.runs.table_facts import IndexFacts, KeyAttribute, TableFacts, mode_of
+from keyheat.runs.table_facts import AutoScaling, IndexFacts, KeyAttribute, TableFacts
 from keyheat.scenario.spec.part import is_number
 
 
@@ -44,6 +43,16 @@ class SourceTable:
         """Add the scaling of targets with a policy, and notes on the others."""
         scaling, problems = match_scaling(self.description, bounds, policies)
         return replace(self, scaling=scaling, notes=(*self.notes, *problems))
+
+    def with_auto_scaling(self, scaling: AutoScaling) -> "SourceTable":
+        """Add auto scaling as AWS described it, or a note why it is unknown."""
+        if scaling.why is not None:
+            return replace(self, notes=(*self.notes, f"its auto scaling, which is unknown: {scaling.why}"))
+        fields = {
+            (side.index, str(side.side)): side.model_dump(exclude={"index", "side"}, exclude_none=True)
+            for side in scaling.scaled
+        }
+        return self.scaled_by(fields, {side: known for side, known in fields.items() if "target" in known})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,28 +119,21 @@ def source_of_facts(facts: TableFacts) -> SourceTable:
             "or give a file that describes the table"
         )
 
-    assumed = [KeyAttribute(name=f"index_{n}", type="S", role="HASH") for n in range(1 + len(facts.indexes))]
-    assumed[0] = KeyAttribute(name="pk", type="S", role="HASH")
-    owners: Sequence[TableFacts | IndexFacts] = (facts, *facts.indexes)
-    keys = [owner.keys or (key,) for owner, key in zip(owners, assumed, strict=True)]
-    table, *indexes = [_describe_owner(owner, its) for owner, its in zip(owners, keys, strict=True)]
-    types = {key.name: key.type for its in keys for key in its}
+    types: dict[str, str] = {}
+    table = _describe_owner(facts, KeyAttribute(name="pk", type="S", role="HASH"), types)
+    indexes = []
+    for number, index in enumerate(facts.indexes, 1):
+        key = KeyAttribute(name=f"index_{number}", type="S", role="HASH")
+        projection = {"ProjectionType": index.projection or "ALL", "NonKeyAttributes": list(index.include)}
+        indexes.append(
+            {"IndexName": index.name, "Projection": projection, **_describe_owner(index, key, types)}
+        )
     description = {
         "TableName": facts.name,
         "BillingMode": facts.billing_mode,
-        "AttributeDefinitions": [{"AttributeName": n, "AttributeType": kind} for n, kind in types.items()],
         **table,
-        "GlobalSecondaryIndexes": [
-            {
-                "IndexName": index.name,
-                "Projection": {
-                    "ProjectionType": index.projection or "ALL",
-                    "NonKeyAttributes": list(index.include),
-                },
-                **its,
-            }
-            for index, its in zip(facts.indexes, indexes, strict=True)
-        ],
+        "GlobalSecondaryIndexes": indexes,
+        "AttributeDefinitions": [{"AttributeName": n, "AttributeType": kind} for n, kind in types.items()],
     }
     notes: list[str] = []
     for source in accept_table(facts.name, as_description(description), notes):
@@ -139,7 +141,12 @@ def source_of_facts(facts: TableFacts) -> SourceTable:
     raise NotTaken("; ".join(notes))
 
 
-def _describe_owner(owner: TableFacts | IndexFacts, keys: Iterable[KeyAttribute]) -> dict[str, Any]:
+def _describe_owner(
+    owner: TableFacts | IndexFacts, assumed: KeyAttribute, types: dict[str, str]
+) -> dict[str, Any]:
+    """Keys and capacity of a table or index; adds the types of its keys."""
+    keys = owner.keys or (assumed,)
+    types |= {key.name: key.type for key in keys}
     return {
         "KeySchema": [{"AttributeName": key.name, "KeyType": key.role} for key in keys],
         **capacities_to_aws(owner),
@@ -186,15 +193,12 @@ def list_omissions(description: Attributes) -> Iterator[str]:
 
 def list_statuses(description: Attributes) -> Iterator[str]:
     """Status of a table or index that is not active."""
-    for subject, status in (
-        ("its TableStatus", description.get("TableStatus")),
-        *(
-            (f"the IndexStatus of {index_name(index)}", index.get("IndexStatus"))
-            for index in indexes_of(description)
-        ),
-    ):
-        if status not in (None, "ACTIVE"):
-            yield f"{subject} is {status}"
+    statuses = {"its TableStatus": description.get("TableStatus")}
+    statuses |= {
+        f"the IndexStatus of {index_name(index)}": index.get("IndexStatus")
+        for index in indexes_of(description)
+    }
+    yield from (f"{what} is {status}" for what, status in statuses.items() if status not in (None, "ACTIVE"))
 
 
 def mean_item_bytes(description: Attributes) -> int | None:
@@ -229,44 +233,33 @@ def _is_enabled(value: object) -> bool:
 
 def _list_other_reads(replica: Attributes, description: Attributes) -> Iterator[str]:
     """Read capacity of another Region that differs from this one's."""
-    mode = mode_of(description)
     here = {index.get("IndexName"): index for index in indexes_of(description)}
-    others = [("the table", replica, description)]
-    others += [
-        (f"index {index.get('IndexName')}", index, here.get(index.get("IndexName"), {}))
-        for index in replica.get("GlobalSecondaryIndexes") or ()
+    pairs = [(replica, description)]
+    pairs += [
+        (index, here.get(index.get("IndexName"), {})) for index in replica.get("GlobalSecondaryIndexes") or ()
     ]
-    differences = [
-        f"{what} {there}"
-        for what, remote, local in others
-        if (there := _reads_text(remote, mode)) and there != _reads_text(local, mode)
-    ]
-    if differences:
+    if any((there := _reads_of(remote)) and there != _reads_of(local) for remote, local in pairs):
         yield (
-            f"the read capacity of Region {replica['RegionName']} ({', '.join(differences)}): "
+            f"the read capacity of Region {replica['RegionName']}, which differs: "
             "the scenario's table has the same capacity in all Regions"
         )
 
 
-def _reads_text(owner: Attributes, mode: str) -> str | None:
-    """A Region's read capacity of a table or index as text; None if not stated."""
-    names = REPLICATED[mode]
-    throughput: Mapping[str, Any] = next((owner[name] for name in names if owner.get(name)), {})
-    scaled = throughput.get("ReadCapacityAutoScalingSettings") or (owner.get("Scaling") or {}).get("read")
-    if mode == "PROVISIONED" and scaled:
-        return f"{scaled.get('MinCapacity')} to {scaled.get('MaxCapacity')} RCU/s"
-    units = throughput.get("ReadCapacityUnits" if mode == "PROVISIONED" else "MaxReadRequestUnits")
-    return f"{units} RCU/s" if units else None
+def _reads_of(owner: Attributes) -> list[object]:
+    """A Region's read capacity of a table or index; empty if it is not stated."""
+    settings: list[Mapping[str, Any]] = [owner.get(name) or {} for name in READS]
+    scaled = (each.get("ReadCapacityAutoScalingSettings") for each in settings)
+    scaling = next(filter(None, scaled), None) or (owner.get("Scaling") or {}).get("read")
+    if scaling:
+        return [scaling.get("MinCapacity"), scaling.get("MaxCapacity")]
+    units = (each.get(name) for each in settings for name in ("ReadCapacityUnits", "MaxReadRequestUnits"))
+    return list(filter(None, units))
 
 
-REPLICATED: Final[Mapping[str, tuple[str, ...]]] = {
-    "PROVISIONED": (
-        "ReadProvisionedThroughputSettings", "ProvisionedThroughputOverride", "ProvisionedThroughput"
-    ),
-    "PAY_PER_REQUEST": (
-        "ReadOnDemandThroughputSettings", "OnDemandThroughputOverride", "OnDemandThroughput"
-    ),
-}  # fmt: skip
+READS: Final = (
+    "ReadProvisionedThroughputSettings", "ProvisionedThroughputOverride", "ProvisionedThroughput",
+    "ReadOnDemandThroughputSettings", "OnDemandThroughputOverride", "OnDemandThroughput",
+)  # fmt: skip
 """Properties with a Region's reads: of a replica in CloudFormation and DescribeTable, and of a table."""
 UNUSED: Final[Mapping[str, str]] = {
     "TimeToLiveSpecification": "its time to live: its deletions are free, and not simulated",

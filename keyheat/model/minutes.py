@@ -65,16 +65,6 @@ class ResourceMinutes:
             meter.until_s = now_s
 
 
-@dataclass(frozen=True, slots=True)
-class LaneTotals:
-    """What one direction of a resource consumed and refused in all the minutes that are kept."""
-
-    index: str | None
-    direction: Direction
-    consumed_units: float
-    refused: Mapping[Cause, int]
-
-
 class Minutes:
     """Every datapoint of one table: the model records units and throttles, the endpoint records requests."""
 
@@ -114,20 +104,6 @@ class Minutes:
 
     def transaction_conflict(self, now_s: float) -> None:
         self._events("TransactionConflict", None, 1, now_s)
-
-    def totals(self) -> Iterator[LaneTotals]:
-        """Each direction of the table and of its indexes, those that are deleted included."""
-        for record in self._records:
-            for meter in record.meters:
-                yield LaneTotals(
-                    record.index,
-                    meter.direction,
-                    sum(tally.sum for tally in meter.consumed_by_minute().values()),
-                    {
-                        cause: sum(tally.count for tally in tallies.values())
-                        for cause, tallies in meter.throttles_by_minute().items()
-                    },
-                )
 
     def series(self, table_name: str, start_s: float, end_s: float) -> list[MetricSeries]:
         """Every series with a datapoint from the minute of `start_s` up to, not including, `end_s`."""

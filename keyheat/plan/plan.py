@@ -6,7 +6,7 @@ Leaves out shards that share a partition, splits and retries, which a simulation
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import ceil, inf
+from math import ceil
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -16,9 +16,16 @@ import numpy as np
 from keyheat.model.behaviour import DEFAULT
 from keyheat.numbers import consumed_units
 from keyheat.plan.bill import Bill, bill_of_run
-from keyheat.plan.hot_key import HotKey, hot_key_of
 from keyheat.plan.prices import Prices
-from keyheat.plan.quotas import DEFAULT_QUOTAS, GivenCapacity, Quotas, capacities_of, over_quota
+from keyheat.plan.quotas import (
+    DEFAULT_QUOTAS,
+    GivenCapacity,
+    HotKey,
+    Quotas,
+    capacities_of,
+    hot_key_of,
+    over_quota,
+)
 from keyheat.plan.totals import (
     GOES_ON,
     Floats,
@@ -29,11 +36,11 @@ from keyheat.plan.totals import (
     repeats_first_hour,
     total_load,
 )
-from keyheat.scenario.changes import applied
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import requests_of
 from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.dryrun.ask import assumptions_of
+from keyheat.simulator.dryrun import assumptions_of
+from keyheat.simulator.updates import applied
 from keyheat.words import LIMITS, WRITES_FIRST, Constraint, Direction, KnownConstraint, Resource
 
 MOST_DIFFERENCE: Final = 1.25  # times, above which a replay says that it asks for something else
@@ -263,12 +270,11 @@ def plan_run(
         bill=bill_of_run(
             scenario,
             prices,
-            folder=folder,
+            sent,
             metric_requests=metric_requests,
             existing=existing,
             clean_up=clean_up,
             table_bytes=table_bytes,
-            sent=sent,
         ),
         quotas=quotas,
         over_quota=() if existing else over_quota(scenario, quotas),
@@ -307,60 +313,39 @@ def differences_of_replay(
     sent = total_load(scenario, folder=folder)
     if sent is None:
         return
-    differences = [
-        difference
-        for of, measured in measured_per_s.items()
-        if (difference := _difference(scenario, sent, of, measured)) is not None
-    ]
+    texts, less = list[str](), False
+    for of, measured in measured_per_s.items():
+        side = sent.sides.get(ResourceSide(scenario.table.name, of.index, of.direction))
+        replayed = side.total() / scenario.load.duration_s if side else 0.0
+        if max(replayed, measured) > MOST_DIFFERENCE * max(min(replayed, measured), LEAST_PER_S):
+            less |= measured > replayed
+            texts.append(_difference(of, replayed, measured))
     if constraint not in (None, "none"):
-        less = any(difference.times > 1.0 for difference in differences)
-        yield from _other_limits(scenario, sent, constraint, less=less)
-    yield from (difference.text for difference in differences)
+        exceeded = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS)
+        exceeds = {limit.constraint for limit in exceeded if not limit.later}
+        if not exceeds or constraint not in (*exceeds, "undetermined"):
+            cure = "A minute's mean hides its peaks: raise per_s, or the share of the hot key."
+            if less:
+                cure = "It asks for less than was measured: first raise per_s, as said below."
+            yield (
+                f"NOT REPRODUCED: the incident was throttled by {LIMITS[constraint]}, and this load does not "
+                f"exceed that limit. {cure} "
+                "Operations that a scenario has no task for are named in the file."
+            )
+    yield from texts
 
 
-@dataclass(frozen=True, slots=True)
-class _Difference:
-    """Measured units over those of a load, and what to say of it."""
-
-    times: float
-    text: str
-
-
-def _difference(
-    scenario: Scenario, sent: LoadTotals, of: Resource, measured_per_s: float
-) -> _Difference | None:
-    """How a load differs on one resource and side from the measured units/s; None where it hardly does."""
-    side = sent.sides.get(ResourceSide(scenario.table.name, of.index, of.direction))
-    replayed_per_s = side.total() / scenario.load.duration_s if side else 0.0
-    low, high = sorted((replayed_per_s, measured_per_s))
-    if high <= MOST_DIFFERENCE * max(low, LEAST_PER_S):
-        return None
-    times = measured_per_s / replayed_per_s if replayed_per_s else inf
+def _difference(of: Resource, replayed_per_s: float, measured_per_s: float) -> str:
+    """How a load differs on one resource and side from the measured units/s."""
     owner = "TABLE" if of.index is None else f"INDEX {of.index}"
     replays, published = (consumed_units(per_s, of.direction) for per_s in (replayed_per_s, measured_per_s))
-    what, cure = f"{owner}, {of.direction}s", ""
-    of_entries = of.index is not None and of.direction is Direction.WRITE
-    if of_entries and times < 1.0:
+    cure, of_entries = "", of.index is not None and of.direction is Direction.WRITE
+    if of_entries and measured_per_s < replayed_per_s:
         cure = "; an overwritten item takes twice as much: more keys in [keys] overwrite fewer"
-    elif not of_entries and 1.0 < times < inf:
+    elif not of_entries and measured_per_s > replayed_per_s > 0:
+        times = measured_per_s / replayed_per_s
         cure = f"; per_s of its {of.direction}s times {times:.3g} asks for as much"
-    return _Difference(
-        times, f"{what}: this load asks for {replays}; by CloudWatch, {published} were asked for{cure}"
+    return (
+        f"{owner}, {of.direction}s: this load asks for {replays}; by CloudWatch, {published} were asked "
+        f"for{cure}"
     )
-
-
-def _other_limits(
-    scenario: Scenario, sent: LoadTotals, constraint: Constraint, *, less: bool
-) -> Iterator[str]:
-    """Say that a load does not exceed the limit; `less`: it asks for less than was measured."""
-    exceeded = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS)
-    limits = {limit.constraint for limit in exceeded if not limit.later}
-    if not limits or constraint not in (*limits, "undetermined"):
-        cure = "A minute's mean hides its peaks: raise per_s, or the share of the hot key."
-        if less:
-            cure = "It asks for less than was measured: first raise per_s, as said below."
-        yield (
-            f"NOT REPRODUCED: the incident was throttled by {LIMITS[constraint]}, and this load does not "
-            f"exceed that limit. {cure} "
-            "Operations that a scenario has no task for are named in the file."
-        )

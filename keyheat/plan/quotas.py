@@ -1,4 +1,4 @@
-"""Capacity that a scenario asks for, checked against an account's quotas.
+"""Limits checked by a scenario's numbers alone: an account's quotas, and a partition's for its hottest key.
 
 Provisioned capacity of a table includes its global indexes; the account's quota covers all provisioned
 tables. On demand, the table's quota limits the throughput of the table with its indexes:
@@ -8,15 +8,18 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.h
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import ceil
 from typing import Any, Final, Literal
 
 from keyheat.model import limits
 from keyheat.model.resources import NO_THROUGHPUT, ON_DEMAND_START, TABLE_QUOTA, highest
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.part import is_number
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, IndexSpec, TableSpec
 from keyheat.words import WRITES_FIRST, Capacity, Direction
 
 ON_DEMAND = "PAY_PER_REQUEST"
+MOST_SHARDS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,18 +121,8 @@ def quotas_of(answer: Mapping[str, Any]) -> Quotas:
 
 
 def _pair(answer: Mapping[str, Any], prefix: str) -> Capacity:
-    read, write = (answer.get(f"{prefix}{side}CapacityUnits") for side in ("Read", "Write"))
-    return Capacity(_units(read), _units(write))
-
-
-def _units(value: Any) -> float | None:
-    is_positive = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-    return float(value) if is_positive else None
-
-
-def provisioned_of(given: Sequence[GivenCapacity], direction: Direction) -> float:
-    """Provisioned units per second of these tables and indexes together, at their highest."""
-    return sum(resource.provisioned.of(direction) or 0.0 for resource in given)
+    values = [answer.get(f"{prefix}{side}CapacityUnits") for side in ("Read", "Write")]
+    return Capacity(*(float(value) if is_number(value) and value > 0 else None for value in values))
 
 
 def over_quota(scenario: Scenario, quotas: Quotas) -> tuple[str, ...]:
@@ -142,8 +135,7 @@ def over_quota(scenario: Scenario, quotas: Quotas) -> tuple[str, ...]:
         for subject, requested, owner in _requests(capacities_of(scenario))
         for direction in WRITES_FIRST
         if (quota := (quotas.account if owner == ACCOUNT else quotas.table).of(direction)) is not None
-        and (units := requested.of(direction)) is not None
-        and units > quota
+        and (units := requested.of(direction) or 0.0) > quota
     )
 
 
@@ -163,4 +155,66 @@ def _requests(given: Sequence[GivenCapacity]) -> Iterator[tuple[str, Capacity, s
 
 
 def _together(given: Sequence[GivenCapacity]) -> Capacity:
-    return Capacity(provisioned_of(given, Direction.READ), provisioned_of(given, Direction.WRITE))
+    """Provisioned units per second of these tables and indexes together, at their highest."""
+    pairs = [resource.provisioned for resource in given]
+    return Capacity(sum(pair.read or 0.0 for pair in pairs), sum(pair.write or 0.0 for pair in pairs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HotKey:
+    """The most used key: its peak demand, in total and per shard."""
+
+    direction: Direction
+    share: float
+    units_per_s: float
+    shards: int
+    ceiling_per_s: float
+    needed: int  # by the formula
+    needed_with_margin: int
+
+    @property
+    def shard_units_per_s(self) -> float:
+        """Demand per shard of the key, if it uses its shards evenly."""
+        return self.units_per_s / self.shards
+
+    @property
+    def over_ceiling(self) -> bool:
+        """Whether each shard needs more than a whole partition."""
+        return self.shard_units_per_s > self.ceiling_per_s
+
+
+def hot_key_of(scenario: Scenario, *, margin: float = 1.0) -> HotKey | None:
+    """The most used key if every request writes an item, or reads one where the target is in read units.
+
+    `margin` multiplies the formula's number of shards. None for a trace, whose rows alone tell.
+    """
+    if scenario.keys.kind == "replay":
+        return None
+    from keyheat.simulator.masses import masses_of  # here: quotas need no numpy
+
+    masses, load = masses_of(scenario.keys.pattern()), scenario.load
+    share = round(max(float(masses.shares.max(initial=0.0)), masses.even / masses.distinct), 12)
+    reads = load.target_unit == "RCU"
+    sustained = limits.PARTITION_READ_UNITS_PER_S if reads else limits.PARTITION_WRITE_UNITS_PER_S
+    per_request = load.mean_write_units if load.target_unit == "requests" else 1.0
+    ceiling = sustained * scenario.local.scale
+    units_per_s = load.rate_shape().highest_per_s * per_request * share
+    return HotKey(
+        direction=Direction.READ if reads else Direction.WRITE,
+        share=share,
+        units_per_s=units_per_s,
+        shards=scenario.keys.shards,
+        ceiling_per_s=ceiling,
+        needed=shards_needed(units_per_s, ceiling),
+        needed_with_margin=shards_needed(units_per_s, ceiling, margin),
+    )
+
+
+def shards_needed(units_per_s: float, ceiling_per_s: float, margin: float = 1.0) -> int:
+    """Number of shards that keeps each below its partition limit, for ceil(item KB) × writes/s.
+
+        shards = ceil(margin × units/s ÷ partition limit)
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-sharding.html
+    """
+    return max(1, min(MOST_SHARDS, ceil(margin * round(units_per_s) / ceiling_per_s)))

@@ -22,8 +22,7 @@ from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.variants import lasting, without_scaling
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer
-from keyheat.simulator.masses import Masses
-from keyheat.simulator.shares import PartitionShares, TableShares
+from keyheat.simulator.masses import Masses, PartitionShares, TableShares
 from keyheat.simulator.traffic import traffic_of
 from keyheat.words import Direction
 
@@ -112,7 +111,7 @@ class SideTotals:
         return LoadDemand.of_seconds(self.per_s, duration_s)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OperationTotals:
     """Requests, items and units of one operation over the run."""
 
@@ -315,35 +314,24 @@ class _Tally:
 
     def expected(self, duration_s: float) -> LoadTotals:
         """The totals of a load that goes on for `duration_s` as in all seconds so far."""
-        times = duration_s / self.scenario.load.duration_s
+        times, seconds = duration_s / self.scenario.load.duration_s, ceil(duration_s)
+        sides = {
+            side: SideTotals(
+                side=side, per_s=np.resize(self._per_s[side], seconds), hottest=self._hottest.get(side),
+                full_from_s=self._excess[side].full_s(len(self._per_s[side])),
+            )
+            for side in sorted(self._per_s, key=lambda side: _sort_key(self.scenario, side))
+        }  # fmt: skip
+        operations = tuple(
+            OperationTotals(*name, *(float(number) for number in counted * times))
+            for name, counted in self._operations.items()
+            if counted[1]
+        )
         return LoadTotals(
             duration_s=duration_s,
-            requests_per_s=np.resize(self._requests_per_s, ceil(duration_s)),
-            sides={
-                side: SideTotals(
-                    side=side,
-                    per_s=np.resize(per_s, ceil(duration_s)),
-                    hottest=self._hottest.get(side),
-                    full_from_s=self._excess[side].full_s(len(per_s)),
-                )
-                for side, per_s in sorted(
-                    self._per_s.items(), key=lambda entry: _sort_key(self.scenario, entry[0])
-                )
-            },
-            operations=tuple(
-                OperationTotals(
-                    name=name,
-                    table=table,
-                    index=index,
-                    direction=direction,
-                    requests=float(requests),
-                    items=float(items),
-                    units=float(units),
-                )
-                for (name, table, index, direction), counted in self._operations.items()
-                for requests, items, units in [counted * times]
-                if items
-            ),
+            requests_per_s=np.resize(self._requests_per_s, seconds),
+            sides=sides,
+            operations=operations,
         )
 
 

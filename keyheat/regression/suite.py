@@ -15,8 +15,7 @@ from pydantic import ValidationError
 
 from keyheat.analysis.measures import CAPACITY_USED, MEASURES
 from keyheat.bounds import NotAccepted, parsed_toml, text_of
-from keyheat.intake.schedules import repository_of, schedule_files
-from keyheat.intake.suite import scenarios_among, states_format, suite_text
+from keyheat.intake.suite import repository_of, scenarios_among, schedule_files, states_format, suite_text
 from keyheat.masking import short_path
 from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate, is_noisy
 from keyheat.regression.suite_spec import PATTERNS, CaseSpec, RunSpec, SuiteSpec
@@ -25,7 +24,7 @@ from keyheat.scenario.scenario import FORMAT as SCENARIO_FORMAT
 from keyheat.scenario.scenario import SCENARIOS, SUITE_FORMAT, Scenario, ScenarioError, load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.shipped import schema_beside, shipped
-from keyheat.simulator.dryrun.ask import check_file
+from keyheat.simulator.dryrun import check_file
 from keyheat.validation import mistakes
 from keyheat.words import Constraint
 

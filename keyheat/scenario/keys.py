@@ -147,7 +147,7 @@ NUMBERS_PER_WORKER = 1_000_000_000
 
 
 @dataclass(slots=True)
-class Sequence:
+class Sequential:
     """Order or transaction numbers, each used once. It remembers how far it is, so every process has its own.
 
     A hash places the keys, so that they spread evenly although the numbers only ever grow.
@@ -157,7 +157,7 @@ class Sequence:
     following: int = 1
 
     @classmethod
-    def of_worker(cls, worker: int, prefix: str = PREFIX) -> "Sequence":
+    def of_worker(cls, worker: int, prefix: str = PREFIX) -> "Sequential":
         """The numbers of one process, counted from 0."""
         return cls(prefix, worker * NUMBERS_PER_WORKER + 1)
 

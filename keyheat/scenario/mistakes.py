@@ -1,12 +1,156 @@
-"""Mistakes of a scenario file: the line of each, and the file as far as it can be read, for further ones."""
+"""Mistakes of a scenario: what its parts have to agree on, each right by itself; and the line of each."""
 
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
-from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import groupby
+from math import inf
+from pathlib import Path
+from typing import Final
 
-from pydantic import BaseModel, ValidationError
+from keyheat.scenario.spec.keys import AttributeSpec, KeysSpec, ShardingSpec
+from keyheat.scenario.spec.part import Mistake
+from keyheat.scenario.spec.tables import ChangeSpec, TableSpec
+from keyheat.scenario.spec.tasks import MIXED, LoadSpec, TaskSpec
+
+ON_DEMAND = "PAY_PER_REQUEST"
+NO_TASKS = "list [[tasks]], or set loadtest to a load test with its own tasks"
+
+
+def broken_companions(companions: Sequence[TableSpec]) -> Iterator[Mistake]:
+    """What only the scenario's own table can have."""
+    for number, table in enumerate(companions):
+        if table.regions:
+            yield "only the scenario's own table can be a global one", "companions", number, "regions"
+        if table.scaled:
+            yield "only the scenario's own table is scaled", "companions", number, "auto_scaling"
+
+
+def broken_sharding(
+    sharding: ShardingSpec, keys: KeysSpec, table: TableSpec, companions: Sequence[TableSpec]
+) -> Iterator[Mistake]:
+    """What dynamic sharding disagrees with.
+
+    The metadata table is on demand: its reads are unknown, and a throttle there stops every writer.
+    """
+    named, path = repr(sharding.table), ("dynamic_sharding", "table")
+    companion = next((each for each in companions if each.name == sharding.table), None)
+    if companion is None:
+        yield f"no companion is named {named}", *path
+    elif companion.billing_mode != ON_DEMAND:
+        yield f"{named} has to be PAY_PER_REQUEST", *path
+    elif companion.sort_key is not None or companion.partition_key_type != "S":
+        yield f"{named} has to have a partition key of text, and no sort_key", *path
+    if keys.shards != 1:
+        yield "say either how many shards there are, or dynamic_sharding", "keys", "shards"
+    if table.billing_mode == ON_DEMAND and sharding.max_write_units is not None:
+        yield "only a provisioned table can be given more", "dynamic_sharding", "max_write_units"
+
+
+def broken_timeline(timeline: Sequence[ChangeSpec], table: TableSpec, duration_s: float) -> Iterator[Mistake]:
+    """Every step that cannot be; the steps of one moment are one request."""
+    indexes = sorted(index.name for index in table.indexes if not index.local)
+    modes, before_s = [table.billing_mode], -inf
+    for at_s, same in groupby(enumerate(timeline), key=lambda numbered: numbered[1].at_s):
+        steps = list(same)
+        first = ("timeline", steps[0][0])
+        if at_s < before_s:
+            yield f"the steps are in order of time, and the one before is at {before_s:g} s", *first, "at_s"
+        if at_s >= duration_s:
+            yield f"the load ends after {duration_s:g} s", *first, "at_s"
+        before_s = max(before_s, at_s)
+        for number, step in steps:
+            if step.billing_mode == modes[-1]:
+                yield f"the table is in {modes[-1]} mode already", "timeline", number, "billing_mode"
+            elif step.billing_mode is not None:
+                modes.append(step.billing_mode)
+                yield from _lacking(number, [each for _number, each in steps], indexes)
+        yield from _broken_request(steps, modes[-1], indexes)
+    if table.auto_scaling is not None and set(modes) == {ON_DEMAND}:
+        yield "PAY_PER_REQUEST mode has no capacity to scale", "table", "auto_scaling"
+
+
+def _broken_request(
+    steps: Sequence[tuple[int, ChangeSpec]], mode: str, indexes: Sequence[str]
+) -> Iterator[Mistake]:
+    numbers: dict[str | None, int] = {}
+    for number, step in steps:
+        path = ("timeline", number)
+        if step.index in numbers:
+            yield f"$.timeline[{numbers[step.index]}] is of the same moment: say both in one step", *path
+        numbers[step.index] = number
+        if step.index is not None and step.index not in indexes:
+            there = ", ".join(map(repr, indexes)) or "none"
+            yield f"there is no global index {step.index!r}; global indexes: {there}", *path, "index"
+        elif step.provisioned is not None and mode == ON_DEMAND:
+            yield f"{ON_DEMAND} mode by then, without provisioned capacity", *path, "provisioned"
+        elif step.max_on_demand is not None and mode != ON_DEMAND:
+            yield "PROVISIONED mode by then, without an on-demand maximum", *path, "max_on_demand"
+
+
+def _lacking(number: int, steps: Sequence[ChangeSpec], indexes: Sequence[str]) -> Iterator[Mistake]:
+    """The capacities that a switch to provisioned mode does not name."""
+    if not any(step.billing_mode == "PROVISIONED" for step in steps):
+        return
+    pairs = {step.index: step.provisioned for step in reversed(steps)}
+    for name in (None, *indexes):
+        lacking = [side for side in ("read", "write") if getattr(pairs.get(name), side, None) is None]
+        if lacking:
+            where = "" if name is None else f" of index {name!r}, in a step of the same at_s"
+            yield f"PROVISIONED mode needs provisioned.{' and .'.join(lacking)}{where}", "timeline", number
+
+
+def broken_tasks(tasks: Sequence[TaskSpec], loadtest: str, table: TableSpec) -> Iterator[Mistake]:
+    """Every disagreement about `[[tasks]]`."""
+    if not tasks and loadtest == MIXED:
+        yield NO_TASKS, "tasks"
+    if tasks and loadtest != MIXED:
+        yield f"{loadtest!r} has its own tasks; [[tasks]] are for {MIXED!r}, the default", "loadtest"
+    with_rate = any(task.per_s is not None for task in tasks)
+    if tasks and not with_rate and all(task.weight == 0 for task in tasks):
+        yield "at least one task needs a weight above 0", "tasks"
+    local = {index.name: index.local for index in table.indexes}
+    for number, task in enumerate(tasks):
+        if with_rate and task.per_s is None:
+            yield "another task says per_s, so this one needs it, too", "tasks", number, "per_s"
+        if task.index is not None and task.index not in local:
+            there = ", ".join(local) or "none"
+            yield f"the table has no index {task.index!r}; it has: {there}", "tasks", number, "index"
+        elif task.index is not None and task.consistent and not local[task.index]:
+            yield "a global index is never read strongly consistent", "tasks", number, "consistent"
+
+
+def broken_attributes(attributes: Mapping[str, AttributeSpec], table: TableSpec) -> Iterator[Mistake]:
+    """Every disagreement between `[attributes]` and the keys of the table and its indexes."""
+    heads = {name for index in table.indexes for name in index.partition_keys}
+    keys = heads | {name for index in table.indexes for name in index.sort_keys}
+    for name, spec in attributes.items():
+        path = ("attributes", name)
+        near = get_close_matches(name, sorted(keys - attributes.keys()), n=1)
+        if name not in keys and near:
+            yield f"no index is keyed by it, did you mean {near[0]}?", *path
+        if name in (table.partition_key, table.sort_key):
+            yield "it is a key of the table: [keys] says which values it has", *path
+        if name in heads and spec.timestamp == "second":
+            yield "an index keyed by it is hot for one second: say minute, hour or day", *path, "timestamp"
+        if spec.copy_of == "sort_key" and table.sort_key is None:
+            yield "the table has no sort key", *path, "copy_of"
+
+
+def broken_replay(loadtest: str, keys: KeysSpec, load: LoadSpec) -> Iterator[Mistake]:
+    """What a trace, its load test and its times disagree with."""
+    replay = Path(loadtest).stem == "replay"  # ours, or a copy of it
+    replays, timed = keys.kind == "replay", load.arrivals == "trace"
+    if replay and not replays:
+        yield "loadtest = 'replay' needs kind = 'replay', and a trace", "keys", "kind"
+    if replay and not timed:
+        yield "loadtest = 'replay' needs arrivals = 'trace': rows are sent at their times", "load", "arrivals"
+    elif timed and not replay:
+        yield "only loadtest = 'replay' sends at the times of a trace", "load", "arrivals"
+    elif keys.speed is not None and not timed:
+        yield "no meaning without arrivals = 'trace'", "keys", "speed"
+
 
 Place = tuple[str | int, ...]
 """The way to a value: names of tables and fields, and numbers in arrays of tables."""
@@ -91,75 +235,3 @@ def _within(parts: tuple[str, ...], counts: Mapping[Place, int]) -> Place:
         if path in counts and number < len(parts):
             path = (*path, counts[path])
     return path
-
-
-WRONG: Final = float("nan")
-"""Stands for a wrong value: it is there, and no comparison with it is true."""
-
-
-def places_of(error: ValidationError) -> set[Place]:
-    """The places of mistakes; `<part>` only tells kinds apart, `[key]` is the name of a value."""
-    locations = (item["loc"] for item in error.errors(include_url=False))
-    return {tuple(step for step in at if not str(step).startswith(("<", "["))) for at in locations}
-
-
-def draft_of(part: type[BaseModel], raw: Mapping[str, Any], wrong: Collection[Place], at: Place = ()) -> Any:
-    """A part of a file, unchecked: a part that is wrong or missing is its default, or None.
-
-    `wrong` are the places of mistakes; `at` is the place of the part.
-    """
-    values = {}
-    for name, field in part.model_fields.items():
-        place = (*at, name)
-        inner = _part_in(field.annotation)
-        if name not in raw or (place in wrong and inner and field.default is not None):
-            continue
-        values[name] = (
-            _unread(inner) if place in wrong and inner else _value(field.annotation, raw[name], wrong, place)
-        )
-    missing = {name: None for name, field in part.model_fields.items() if field.is_required()}
-    draft = part.model_construct(**missing | values)
-    draft.__pydantic_fields_set__.intersection_update(values)
-    return draft
-
-
-def _unread(part: type[BaseModel]) -> Any:
-    """An optional part that is there, and none of whose values can be read."""
-    annotations = {name: field.annotation for name, field in part.model_fields.items()}
-    values = {name: _value(kind, None, {()}, ()) for name, kind in annotations.items() if not _part_in(kind)}
-    return part.model_construct(**values)
-
-
-def _value(annotation: Any, raw: Any, wrong: Collection[Place], at: Place) -> Any:
-    """A value; what stands for it where it is wrong."""
-    many, part = _many_in(annotation), _part_in(annotation)
-    if at in wrong:
-        return None if part else get_origin(many)() if many else WRONG
-    if isinstance(raw, list | tuple):
-        return tuple(_value(get_args(many)[0], each, wrong, (*at, n)) for n, each in enumerate(raw))
-    if not isinstance(raw, Mapping):
-        return raw
-    if many:
-        return {name: _value(get_args(many)[1], each, wrong, (*at, name)) for name, each in raw.items()}
-    return None if part is None else draft_of(part, raw, wrong, at)
-
-
-def _kinds(annotation: Any) -> Iterator[Any]:
-    """The types of a field that may be of several."""
-    if get_origin(annotation) not in (Annotated, Union, UnionType):
-        yield annotation
-        return
-    of = get_args(annotation)
-    for kind in of[:1] if get_origin(annotation) is Annotated else of:
-        yield from _kinds(kind)
-
-
-def _many_in(annotation: Any) -> Any:
-    """The list or table of values that a field holds; None if it holds one value."""
-    return next((kind for kind in _kinds(annotation) if get_origin(kind) in (tuple, dict)), None)
-
-
-def _part_in(annotation: Any) -> type[BaseModel] | None:
-    """The part that a field holds; None if it holds something else."""
-    kinds = (kind for kind in _kinds(annotation) if isinstance(kind, type))
-    return next((kind for kind in kinds if issubclass(kind, BaseModel)), None)

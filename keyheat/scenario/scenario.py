@@ -4,6 +4,7 @@
 every mistake at once as `message @ $.path`; nothing downstream checks a field again.
 """
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
@@ -13,9 +14,17 @@ from pydantic import Field, PrivateAttr, ValidationError
 
 from keyheat.bounds import NotAccepted, parsed_json, parsed_toml, text_of
 from keyheat.masking import short_path
-from keyheat.scenario.mistakes import draft_of, located, marked, places_of
-from keyheat.scenario.spec.attributes import NOT_DESCRIBED, AttributeSpec
-from keyheat.scenario.spec.keys import KeysSpec, ShardingSpec
+from keyheat.scenario.mistakes import (
+    broken_attributes,
+    broken_companions,
+    broken_replay,
+    broken_sharding,
+    broken_tasks,
+    broken_timeline,
+    located,
+    marked,
+)
+from keyheat.scenario.spec.keys import NOT_DESCRIBED, AttributeSpec, KeysSpec, ShardingSpec
 from keyheat.scenario.spec.part import (
     FILE,
     IN_WORDS,
@@ -23,15 +32,20 @@ from keyheat.scenario.spec.part import (
     AttributeName,
     BudgetSpec,
     CacheSpec,
+    Mistake,
     Name,
     ScenarioPart,
     Share,
 )
-from keyheat.scenario.spec.rules import broken_rules
-from keyheat.scenario.spec.tables import MOST_KEY_ATTRIBUTES, ChangeSpec, TableSpec, with_key_lists
+from keyheat.scenario.spec.tables import (
+    MOST_KEY_ATTRIBUTES,
+    ChangeSpec,
+    TableSpec,
+    named_twice,
+)
 from keyheat.scenario.spec.tasks import MIXED, ClientSpec, LoadSpec, TaskSpec, with_total_rate
 from keyheat.shipped import shipped
-from keyheat.validation import mistakes
+from keyheat.validation import mistakes, mistakes_of_the_rest
 from keyheat.words import Constraint
 
 FORMAT = "keyheat.scenario/1"
@@ -149,6 +163,16 @@ class Scenario(ScenarioPart):
 
     _assumed: tuple[str, ...] = PrivateAttr(())
 
+    def broken(self) -> Iterator[Mistake]:
+        yield from named_twice((self.table, *self.companions), "table")
+        yield from broken_companions(self.companions)
+        if self.dynamic_sharding is not None:
+            yield from broken_sharding(self.dynamic_sharding, self.keys, self.table, self.companions)
+        yield from broken_replay(self.loadtest, self.keys, self.load)
+        yield from broken_timeline(self.timeline, self.table, self.load.duration_s)
+        yield from broken_tasks(self.tasks, self.loadtest, self.table)
+        yield from broken_attributes(self.attributes, self.table)
+
     @property
     def assumed(self) -> tuple[str, ...]:
         """What the file itself marks as assumed, field by field; less what was set anew since."""
@@ -257,16 +281,11 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
 
 def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     """A scenario from parsed TOML or JSON, as `run.json` keeps it. Raises `ScenarioError`."""
-    raw, errors = dict(with_total_rate(with_key_lists(raw))), list[str]()
     try:
-        scenario = Scenario.model_validate(raw)
+        return Scenario.model_validate(with_total_rate(raw))
     except ValidationError as error:
-        errors = mistakes(error, IN_WORDS, Scenario)
-        scenario = draft_of(Scenario, raw, places_of(error))
-    errors += broken_rules(scenario)
-    if errors:
-        raise ScenarioError(source, errors)
-    return scenario
+        further = mistakes_of_the_rest(Scenario, with_total_rate(raw), error, IN_WORDS)
+        raise ScenarioError(source, [*mistakes(error, IN_WORDS, Scenario), *further]) from error
 
 
 def json_schema() -> dict[str, Any]:

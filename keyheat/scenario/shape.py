@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from keyheat.scenario.spec.part import ScenarioPart, Seconds, broken_kind, numbered, stated
+from keyheat.scenario.spec.part import Mistake, ScenarioPart, Seconds, broken_kind, stated
 
 PIECES_PER_PERIOD = 96
 """Straight lines that stand for one period of a sine: a quarter of an hour of a day each."""
@@ -177,7 +177,7 @@ class StepSpec(ScenarioPart):
     """One rate and its duration."""
 
     per_s: PerS
-    for_s: Seconds | None = None  # always there: a step without an end is refused with its own words
+    for_s: Seconds
 
 
 class ShapeSpec(ScenarioPart):
@@ -198,6 +198,25 @@ class ShapeSpec(ScenarioPart):
     high_per_s: PerS | None = Field(None, description="sine: the rate after half a period")
     period_s: Seconds | None = Field(None, description="sine: seconds of the run that represent one day")
 
+    def broken(self) -> Iterator[Mistake]:
+        yield from broken_kind(self, _FIELDS)
+        if self.kind == "steps" and self.steps == ():
+            yield "needs at least one step", "steps"
+        if self.low_per_s is not None and self.high_per_s is not None and self.low_per_s > self.high_per_s:
+            yield f"low_per_s is {self.low_per_s:g}, above high_per_s, {self.high_per_s:g}", "low_per_s"
+        rates = [getattr(self, field) for field in _FIELDS[self.kind] if field in _RATES]
+        rates += [step.per_s for step in self.steps or ()]
+        if self.kind != "spike" and rates and all(rate == 0 for rate in rates):  # a spike adds to a rate
+            yield ("every rate is 0: nothing would be sent",)
+
+    def broken_by(self, duration_s: float) -> Iterator[Mistake]:
+        """Disagreements with the load's duration."""
+        if self.kind == "spike" and (end_s := stated(self.at_s) + stated(self.for_s)) > duration_s:
+            yield f"the spike ends {end_s:g} s after the start, the load after {duration_s:g} s", "for_s"
+        total_s = fsum(step.for_s for step in self.steps or ())
+        if self.kind == "steps" and abs(total_s - duration_s) > ROUNDING * duration_s:
+            yield f"the steps last {total_s:g} s in all, the load's duration_s is {duration_s:g}", "steps"
+
     def over(self, per_s: float, duration_s: float) -> LoadShape:
         """Return the shape of a load of `duration_s` seconds whose own rate is `per_s`."""
         match self.kind:
@@ -206,7 +225,7 @@ class ShapeSpec(ScenarioPart):
             case "ramp":
                 return ramp(stated(self.from_per_s), stated(self.to_per_s), duration_s=duration_s)
             case "steps":
-                return steps((step.per_s, stated(step.for_s)) for step in self.steps or ())
+                return steps((step.per_s, step.for_s) for step in self.steps or ())
             case "spike":
                 at_s, for_s, peak_per_s = stated(self.at_s), stated(self.for_s), stated(self.peak_per_s)
                 return spike(per_s, peak_per_s, at_s=at_s, for_s=for_s, duration_s=duration_s)
@@ -215,40 +234,3 @@ class ShapeSpec(ScenarioPart):
                     stated, (self.low_per_s, self.high_per_s, self.period_s)
                 )
                 return sine(low_per_s, high_per_s, period_s=period_s, duration_s=duration_s)
-
-
-def broken_shape(shape: ShapeSpec | None, duration_s: float) -> Iterator[str]:
-    """What a load's shape has to agree on with itself and with the load, as `message @ $.path`."""
-    if shape is None or shape.kind not in _FIELDS:
-        return
-    yield from broken_kind(shape, "$.load.shape", _FIELDS, {})
-    if shape.kind == "steps" and shape.steps is not None:
-        yield from _broken_steps(shape.steps, duration_s)
-    elif shape.kind == "spike":
-        end_s = (shape.at_s or 0.0) + (shape.for_s or 0.0)
-        if end_s > duration_s:
-            ends = f"the spike ends {end_s:g} s after the start, the load after {duration_s:g} s"
-            yield f"{ends} @ $.load.shape.for_s"
-    elif (low := shape.low_per_s or 0.0) > (high := inf if shape.high_per_s is None else shape.high_per_s):
-        yield f"low_per_s is {low:g}, above high_per_s, {high:g} @ $.load.shape.low_per_s"
-    rates = [getattr(shape, field) for field in _FIELDS[shape.kind] if field in _RATES]
-    if shape.kind == "steps":
-        rates = [step.per_s for _path, step in numbered(shape.steps or (), "")]
-    if shape.kind != "spike" and rates and all(rate == 0 for rate in rates):  # a spike adds to a rate above 0
-        yield "every rate is 0: nothing would be sent @ $.load.shape"
-
-
-def _broken_steps(listed: tuple[StepSpec, ...], duration_s: float) -> Iterator[str]:
-    if not listed:
-        yield "needs at least one step @ $.load.shape.steps"
-    lasting = [None if step is None else step.for_s for step in listed]
-    for path, step in numbered(listed, "$.load.shape.steps"):
-        if step.for_s is None:
-            yield f"a step needs an end: for_s, in seconds @ {path}.for_s"
-    if lasting and None not in lasting:
-        total_s = fsum(for_s or 0.0 for for_s in lasting)
-        if abs(total_s - duration_s) > ROUNDING * duration_s:
-            yield (
-                f"the steps last {total_s:g} s in all, the load's duration_s is {duration_s:g} "
-                "@ $.load.shape.steps"
-            )

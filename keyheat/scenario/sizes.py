@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Discriminator, Field, Tag
 
 from keyheat.model import limits
-from keyheat.scenario.spec.part import ScenarioPart, broken_kind, stated
+from keyheat.scenario.spec.part import Mistake, ScenarioPart, broken_kind, stated
 
 
 class ItemSize(Hashable, Protocol):
@@ -164,6 +164,17 @@ class SizeSpec(ScenarioPart):
         None, description="choice: the frequency of each size, in proportion; absent: equal"
     )
 
+    def broken(self) -> Iterator[Mistake]:
+        yield from broken_kind(self, NEEDED, ALLOWED)
+        for low, high in (("low", "high"), ("min", "max"), ("min", "median"), ("median", "max")):
+            least, most = getattr(self, low), getattr(self, high)
+            if least is not None and most is not None and least > most:
+                yield f"{low} = {least} is more than {high} = {most}", low
+        if self.weights and self.sizes is not None and len(self.sizes) != len(self.weights):
+            yield f"{len(self.weights)} weights for {len(self.sizes)} sizes", "weights"
+        if self.weights and all(weight == 0 for weight in self.weights):
+            yield "at least one weight has to be above 0", "weights"
+
     def size(self) -> ItemSize:
         """The distribution that these numbers describe."""
         if self.kind == "uniform":
@@ -188,19 +199,3 @@ ItemBytes = Annotated[
 def size_of(spec: int | SizeSpec) -> ItemSize:
     """The distribution that a scenario's `item_bytes` stands for."""
     return UniformSize(spec, spec) if isinstance(spec, int) else spec.size()
-
-
-def broken_sizes(spec: int | SizeSpec) -> Iterator[str]:
-    """Every disagreement between fields of `item_bytes`, as `message @ $.path`."""
-    if not isinstance(spec, SizeSpec):
-        return
-    path = "$.load.item_bytes"
-    yield from broken_kind(spec, path, NEEDED, ALLOWED)
-    for low, high in (("low", "high"), ("min", "max"), ("min", "median"), ("median", "max")):
-        least, most = getattr(spec, low), getattr(spec, high)
-        if least is not None and most is not None and least > most:
-            yield f"{low} = {least} is more than {high} = {most} @ {path}.{low}"
-    if spec.weights and spec.sizes is not None and len(spec.sizes) != len(spec.weights):
-        yield f"{len(spec.weights)} weights for {len(spec.sizes)} sizes @ {path}.weights"
-    if spec.weights and all(weight == 0 for weight in spec.weights):
-        yield f"at least one weight has to be above 0 @ {path}.weights"

@@ -24,6 +24,8 @@ OPERATIONS = {
 }  # fmt: skip
 NAMES = {**OPERATIONS, **{name: name for name in OPERATIONS.values()}}
 LONGEST_KEY_BYTES, LONGEST_SORT_KEY_BYTES = 2_048, 1_024
+WRITES = ("PutItem", "UpdateItem")
+DATE = "2026-11-20T12:00Z"
 LATEST_START_S = 7 * 86_400.0
 PARQUET_ROWS = 1_000
 MOST_LINE_BYTES = 1 << 16
@@ -71,70 +73,70 @@ class Parser:
     def row(self, number: int, values: Mapping[str, Any]) -> TraceRow | None:
         """One row, or None where it is wrong."""
         problems: list[str] = []
-        at_s = self._time(values["time"], problems)
-        operation = NAMES.get(str(values["operation"]).strip())
-        if operation is None:
-            problems.append(f"operation {values['operation']!r} is not one of {', '.join(OPERATIONS)}")
-        key = _text(values["key"], "key", LONGEST_KEY_BYTES, problems)
-        sort_key = self._sort_key(values.get(SORT_KEY), problems)
-        size = self._size(values["size_bytes"], operation, key, sort_key, problems)
-        if problems:
-            self.wrong += 1
-            if len(self.errors) < MOST_SHOWN:
-                self.errors += [f"row {number}: {problem}" for problem in problems]
-            return None
-        assert operation is not None, "or it had been found wrong"
-        return TraceRow(at_s, operation, key, sort_key, size)
 
-    def _time(self, value: Any, problems: list[str]) -> float:
+        def read(check: Callable[..., Any], *given: Any) -> Any:
+            try:
+                return check(*given)
+            except ValueError as error:
+                problems.append(str(error))
+
+        at_s, operation = read(self._time, values["time"]), read(_operation, values["operation"])
+        key = read(_text, values["key"], "key", LONGEST_KEY_BYTES)
+        sort_key = read(self._sort_key, values.get(SORT_KEY))
+        size = read(_size, values["size_bytes"], operation)
+        if not problems and operation in WRITES and size < (needed := self.least(key, sort_key)):
+            problems.append(f"size_bytes '{size}' has no room for the item's own keys, which need {needed}")
+        if not problems:
+            return TraceRow(at_s, operation, key, sort_key, size)
+        self.wrong += 1
+        if len(self.errors) < MOST_SHOWN:
+            self.errors += [f"row {number}: {problem}" for problem in problems]
+        return None
+
+    def _time(self, value: Any) -> float:
         at_s, dated = _seconds(value)
         if at_s is None:
-            problems.append(f"time {value!r} is neither a number of seconds from 0 on nor an ISO date")
-            return self._last_s
+            raise ValueError(f"time {value!r} is neither a number of seconds from 0 on nor an ISO date")
         if self._start_s is None:
-            self._start_s = at_s if dated else 0.0
             if not dated and at_s > LATEST_START_S:
-                problems.append(
-                    f"time {value!r}: a number is seconds from the start, a date is 2026-11-20T12:00Z"
-                )
+                raise ValueError(f"time {value!r}: a number is seconds from the start, a date is {DATE}")
+            self._start_s = at_s if dated else 0.0
         if dated != (self._start_s != 0.0):
-            problems.append(f"time {value!r}: some times are dates and others numbers")
-            return self._last_s
+            raise ValueError(f"time {value!r}: some times are dates and others numbers")
         at_s -= self._start_s
         if at_s < self._last_s:
-            problems.append(f"time {value!r} is before that of an earlier row")
-        self._last_s = max(self._last_s, at_s)
+            raise ValueError(f"time {value!r} is before that of an earlier row")
+        self._last_s = at_s
         return at_s
 
-    def _sort_key(self, value: Any, problems: list[str]) -> str | None:
+    def _sort_key(self, value: Any) -> str | None:
         if value is None or value == "":
             return None
         if not self.has_sort_key:
-            problems.append("it has a sort_key, and the table has none")
-            return None
-        return _text(value, SORT_KEY, LONGEST_SORT_KEY_BYTES, problems)
+            raise ValueError("it has a sort_key, and the table has none")
+        return _text(value, SORT_KEY, LONGEST_SORT_KEY_BYTES)
 
-    def _size(
-        self, value: Any, operation: str | None, key: str, sort_key: str | None, problems: list[str]
-    ) -> int | None:
-        writes = operation in ("PutItem", "UpdateItem")
-        if value is None or value == "":
-            if writes:
-                problems.append(f"{operation} needs size_bytes")
-            return None
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        if not number.is_integer():
-            problems.append(f"size_bytes {value!r} is not a whole number")
-            return None
-        if not 0 <= number <= MAX_ITEM_BYTES:
-            problems.append(f"size_bytes {value!r} is not between 0 and {MAX_ITEM_BYTES:,}")
-            return None
-        if writes and key and number < (needed := self.least(key, sort_key)):
-            problems.append(f"size_bytes {value!r} has no room for the item's own keys, which need {needed}")
-        return int(number)
+
+def _operation(value: Any) -> str:
+    if (operation := NAMES.get(str(value).strip())) is None:
+        raise ValueError(f"operation {value!r} is not one of {', '.join(OPERATIONS)}")
+    return operation
+
+
+def _size(value: Any, operation: str | None) -> int | None:
+    if value is None or value == "":
+        if operation in WRITES:
+            raise ValueError(f"{operation} needs size_bytes")
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not number.is_integer():
+        raise ValueError(f"size_bytes {value!r} is not a whole number")
+    if not 0 <= number <= MAX_ITEM_BYTES:
+        raise ValueError(f"size_bytes {value!r} is not between 0 and {MAX_ITEM_BYTES:,}")
+    return int(number)
 
 
 def read_trace(path: Path, *, has_sort_key: bool, least: Least = no_least) -> Iterator[TraceRow]:
@@ -249,10 +251,9 @@ def _seconds(value: Any) -> tuple[float | None, bool]:
     return (number if isfinite(number) and number >= 0 else None), False
 
 
-def _text(value: Any, name: str, most_bytes: int, problems: list[str]) -> str:
+def _text(value: Any, name: str, most_bytes: int) -> str:
     if not isinstance(value, str) or not value:
-        problems.append(f"{name} is missing" if value in (None, "") else f"{name} {value!r} is not text")
-        return ""
+        raise ValueError(f"{name} is missing" if value in (None, "") else f"{name} {value!r} is not text")
     if len(value.encode()) > most_bytes:
-        problems.append(f"{name} is longer than {most_bytes:,} bytes")
+        raise ValueError(f"{name} is longer than {most_bytes:,} bytes")
     return value

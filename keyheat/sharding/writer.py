@@ -15,41 +15,9 @@ from keyheat.sharding.client import Limit, Note, Throttle, error_code, no_callba
 from keyheat.sharding.knowledge import Knowledge, KnownShards, Policy, ShardStep
 from keyheat.sharding.metadata import Metadata, Shards
 
-MOST_DOUBLINGS = 30  # the longest pause is reached long before
-
-
-class RetryPatience:
-    """Retry pauses of one write: they get longer, and end after `within_s` seconds."""
-
-    def __init__(
-        self,
-        policy: Policy,
-        *,
-        within_s: float,
-        rng: Random,
-        clock: Callable[[], float],
-        pause: Callable[[float], None],
-    ) -> None:
-        self._policy = policy
-        self._until_s = clock() + within_s
-        self._rng = rng
-        self._clock = clock
-        self._pause = pause
-        self._pauses = 0
-
-    def after(self, error: ClientError) -> None:
-        """Pause before the request is sent again; raises the error where it is no throttle, or time is up.
-
-        The pause is drawn evenly, so that many writers do not come back at once.
-        """
-        if throttle_of(error.response) is None or self._clock() >= self._until_s:
-            raise error
-        longest_s = min(self._policy.retry_high_s, self._policy.retry_low_s * 2**self._pauses)
-        self._pauses = min(self._pauses + 1, MOST_DOUBLINGS)
-        self._pause(self._rng.uniform(0, longest_s))
-
-
 GIVES_UP_S = 30.0
+Wait = Callable[[ClientError], None]
+"""Waits before a request is sent again, or raises its error."""
 
 
 def wait_for_capacity(throttle: Throttle) -> None:
@@ -90,15 +58,13 @@ class ShardWriter:
         Gives the key that was written. A throttled write is tried again for `within_s` seconds (0: only on a
         new shard), then its error is raised; every other error is raised at once.
         """
-        patience = RetryPatience(
-            self._policy, within_s=within_s, rng=self._rng, clock=self._clock, pause=self._pause
-        )
+        wait = self._retries(within_s)
         newest = False
         while True:
             try:
                 cached = self._look_up(key)
             except ClientError as error:
-                patience.after(error)
+                wait(error)
                 continue
             shard = cached.shards.number - 1 if newest else self._rng.randrange(cached.shards.number)
             try:
@@ -106,10 +72,26 @@ class ShardWriter:
             except ClientError as error:
                 newest = self._react(key, cached, throttle_of(error.response))
                 if not newest:
-                    patience.after(error)
+                    wait(error)
                 continue
-            self._confirm(key, shard, cached, patience)
+            self._confirm(key, shard, cached, wait)
             return shard_key(key, shard)
+
+    def _retries(self, within_s: float) -> Wait:
+        """Wait before one write is tried again; raise its error where it is no throttle, or time is up.
+
+        The pauses get longer. Each is drawn evenly, so that many writers do not come back at once.
+        """
+        until_s, longest_s = self._clock() + within_s, self._policy.retry_low_s
+
+        def wait(error: ClientError) -> None:
+            nonlocal longest_s
+            if throttle_of(error.response) is None or self._clock() >= until_s:
+                raise error
+            self._pause(self._rng.uniform(0, longest_s))
+            longest_s = min(self._policy.retry_high_s, 2 * longest_s)
+
+        return wait
 
     def _look_up(self, key: str) -> KnownShards:
         """What is known of a key, read again where it is older than `cache_s`.
@@ -171,7 +153,9 @@ class ShardWriter:
             self._note("metadata.throttled", 1)
             return False  # another turn was drawn already
 
-    def _confirm(self, key: str, shard: int, cached: KnownShards, patience: RetryPatience) -> None:
+    def _confirm(
+        self, key: str, shard: int, cached: KnownShards, wait: Callable[[ClientError], None]
+    ) -> None:
         """Make sure that readers look in the shard of a write that took very long.
 
         Meanwhile the key may have shrunk, and readers found its higher shards empty. Rewriting the metadata,
@@ -189,7 +173,7 @@ class ShardWriter:
                     self._note("shards.confirmed", 1)
                     return
             except ClientError as error:
-                patience.after(error)
+                wait(error)
 
 
 def put_item(

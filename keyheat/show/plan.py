@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from keyheat.numbers import UNITS, a_month, measured, percent, rate, some, span, whole
-from keyheat.plan.charges import provisioned_month
-from keyheat.plan.hot_key import shards_needed
+from keyheat.plan.bill import provisioned_month
 from keyheat.plan.plan import ROUNDING, ScenarioPlan, provisioned_per_s
 from keyheat.plan.prices import MONTH_S
-from keyheat.plan.quotas import GivenCapacity, Quotas, capacities_of
+from keyheat.plan.quotas import GivenCapacity, Quotas, capacities_of, shards_needed
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals
 from keyheat.show.answer import Answer, Fact, Table, Tone
 from keyheat.show.plan_warnings import dollars, exact_dollars, shortly, warnings_of

@@ -16,7 +16,7 @@ from keyheat.numbers import (
     some,
     whole,
 )
-from keyheat.plan.charges import monthly
+from keyheat.plan.bill import monthly
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import REPORT, SIMULATED
 from keyheat.scenario.scenario import SCENARIOS

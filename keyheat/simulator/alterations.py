@@ -42,11 +42,14 @@ class Altered(Traffic):
         return tuple(map(self._change, self._sent))
 
     def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        of_unaltered = [replace(answer, flow=flow) for answer, flow in zip(answers, self._sent, strict=True)]
-        self._traffic.answered(at_s, of_unaltered)
+        of_unaltered = (
+            answer if answer.flow is flow else replace(answer, flow=flow)
+            for answer, flow in zip(answers, self._sent, strict=True)
+        )
+        self._traffic.answered(at_s, list(of_unaltered))
 
 
-def in_shards(count: int, direction: Direction, index: str | None = None) -> Change:
+def in_shards(count: int, direction: Direction | None = None, index: str | None = None) -> Change:
     """Divide every hot key into `count` evenly used keys: the table's keys, or those of one index.
 
     Writing to an index of divided keys, the entries move; reading, each request asks one of the shards.
@@ -59,9 +62,9 @@ def in_shards(count: int, direction: Direction, index: str | None = None) -> Cha
         return divided_keys[keys]
 
     def change(flow: Flow) -> Flow:
-        if flow.direction is not direction or flow.table is not None:
+        if direction not in (None, flow.direction) or flow.table is not None:
             return flow
-        if index is not None and direction is Direction.WRITE:
+        if index is not None and flow.direction is Direction.WRITE:
             entries = tuple(
                 replace(entry, keys=in_parts(entry.keys)) if entry.index == index else entry
                 for entry in flow.index_writes
@@ -170,8 +173,7 @@ def spread_traffic(
     traffic, count = traffic_of(scenario, seed, folder), scenario.keys.shards
     if count == 1 or spreads_itself(scenario, folder):
         return traffic, ()
-    for direction in Direction:
-        traffic = Altered(traffic, in_shards(count, direction, index))
+    traffic = Altered(traffic, in_shards(count, index=index))
     note = (
         f"{scenario.loadtest} spreads no key by itself: the simulator divides its hot keys among {count} "
         "shards, and no request reads all shards of a key back"

@@ -28,7 +28,6 @@ from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import CapacityHistory, IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import AUTO_SCALING, PAIRS, TIMELINE, TimelineEvent, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import (
     CapacityPair,
@@ -38,7 +37,7 @@ from keyheat.scenario.spec.tables import (
     TableSpec,
     requests_of,
 )
-from keyheat.simulator.updates import Updating
+from keyheat.simulator.updates import AUTO_SCALING, PAIRS, TIMELINE, TimelineEvent, Updating, only_warms
 from keyheat.words import Capacity, Direction
 
 
@@ -199,7 +198,9 @@ class CapacityTimeline:
         minute = scaler.newly_seen(now_s)
         if minute is None or not self._updating.idle or model.capacity.on_demand:
             return
-        provisioned = _provisioned(model, scaler)
+        pair = model.capacity.parts[scaler.index].provisioned
+        provisioned = None if pair is None else pair.of(scaler.side)
+        assert provisioned is not None, "a provisioned table has both"
         minutes = self._minutes(model, scaler, minute)
         target = scaler.look(minutes, provisioned, now_s)
         if target is not None:
@@ -243,11 +244,3 @@ def _scalers(scenario: Scenario, behaviour: Behaviour, rng: Random) -> tuple[Sca
         if scaling is not None
         for side, spec in scaling.sides().items()
     )
-
-
-def _provisioned(model: TableModel, scaler: Scaler) -> float:
-    """What the scaler's resource has now, units per second."""
-    pair = model.capacity.parts[scaler.index].provisioned
-    units = pair.of(scaler.side) if pair is not None else None
-    assert units is not None, "a provisioned table has both"
-    return units

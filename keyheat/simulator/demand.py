@@ -11,8 +11,7 @@ from keyheat.model.admission import Lane
 from keyheat.model.bucket import Bucket
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.simulator.flow import Flow, sent_together
-from keyheat.simulator.masses import Floats, Places
-from keyheat.simulator.shares import TableShares
+from keyheat.simulator.masses import Floats, Places, TableShares
 from keyheat.words import Direction
 
 MOST_SIZES: Final = 8

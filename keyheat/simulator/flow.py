@@ -18,7 +18,7 @@ from keyheat.simulator.masses import Floats, Masses, most_used
 from keyheat.words import Direction
 
 WINDOW_S: Final = 5
-WINDOWS_KEPT: Final = 720  # an hour of windows; a longer run gets longer ones
+WINDOWS_KEPT: Final = 720  # an hour of windows; a longer run has longer ones
 WINDOW_KEPT: Final = 60  # keys of a closed window
 RUN_KEPT: Final = 4_096  # keys of the run; when there are twice as many, the least used ones are forgotten
 
@@ -54,9 +54,9 @@ class KeyUses:
 class KeyHistory:
     """The uses of keys in one direction: of the run, and of each window. Bounded however long the run is."""
 
+    window_s: int
     run: dict[str, Heat] = field(default_factory=dict)
     windows: dict[int, dict[str, Heat]] = field(default_factory=dict)  # by start second
-    window_s: int = WINDOW_S
     total_units: float = 0.0
 
     def add(self, second: int, answer: "FlowAnswer") -> None:
@@ -88,16 +88,10 @@ class KeyHistory:
             self.run = dict(hottest(self.run, RUN_KEPT))
 
     def close(self) -> None:
-        """Keep of the newest window only the hottest keys, and make windows longer where there are many."""
+        """Keep of the newest window only the hottest keys."""
         if self.windows:
             newest = next(reversed(self.windows))
             self.windows[newest] = dict(hottest(self.windows[newest], WINDOW_KEPT))
-        if len(self.windows) > WINDOWS_KEPT:
-            self.window_s *= 2
-            longer: dict[int, dict[str, Heat]] = {}
-            for start, named in self.windows.items():
-                _add_all(longer.setdefault(start - start % self.window_s, {}), named.items())
-            self.windows = {start: dict(hottest(named, WINDOW_KEPT)) for start, named in longer.items()}
 
 
 def _heats_of_uses(uses: KeyUses, units: float) -> list[tuple[str, Heat]]:

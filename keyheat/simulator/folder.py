@@ -4,12 +4,11 @@ It has no latencies, and no generator that could be the limit.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -27,13 +26,16 @@ from keyheat.runs.folder import (
 )
 from keyheat.runs.manifest import Keys
 from keyheat.scenario.keys import digest_of
-from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import KeyHistory, hottest
-from keyheat.simulator.simulate import SIMULATED_START_S, ClientRecord, Simulation
+from keyheat.simulator.simulate import ClientRecord, Simulation
 from keyheat.words import WRITES_FIRST, Direction
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+US_PER_S: Final = 1_000_000
 NO_GENERATOR: Final = "simulated on a virtual clock: no generator that could have been the limit"
 
 
@@ -49,8 +51,6 @@ def write_run(
 
     The same simulation gives the same files, bit by bit. `notes`: what of the load was not simulated.
     """
-    from keyheat.simulator.rows import partition_rows, seconds_table, throttles_table  # they need pyarrow
-
     files = RunFiles(
         seconds=seconds_table(simulation),
         throttles=throttles_table(simulation),
@@ -65,28 +65,12 @@ def manifest_of(
     simulation: Simulation, scenario_path: str | None = None, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The content of `run.json`; `scenario_path` is where the scenario was read from."""
-    begun = _manifest_at_start(simulation.scenario, simulation.seed, simulation.started_s, scenario_path)
-    return {
-        **begun,
-        "status": "finished",
-        "ended_at": time_of(simulation.ended_s),
-        "generator": {"bound": False, "checks": [NO_GENERATOR], "missing": list(notes)},
-        "totals": _totals(simulation.client),
-        "counted": _counted(simulation),
-        "timeline": [event.to_json() for event in simulation.log],
-    }
-
-
-def _manifest_at_start(
-    scenario: Scenario, seed: int, started_s: float, scenario_path: str | None = None
-) -> dict[str, Any]:
-    """What of `run.json` is known before anything is simulated."""
+    scenario, seed, started_s = simulation.scenario, simulation.seed, simulation.started_s
     raw = scenario.model_dump(mode="json")
-    named = sha256(orjson.dumps([raw, seed], option=orjson.OPT_SORT_KEYS))
     # As it was at the start: what it has become is the evidence's to say.
     table = TableModel(capacity_of(scenario.table), now_s=started_s)
     return {
-        "run_id": named.hexdigest()[:12],
+        "run_id": sha256(orjson.dumps([raw, seed], option=orjson.OPT_SORT_KEYS)).hexdigest()[:12],
         "scenario": raw,
         "scenario_path": scenario_path,
         "seed": seed,
@@ -96,6 +80,12 @@ def _manifest_at_start(
         "versions": versions("keyheat"),
         "table": table_facts(table, scenario.table),
         "users": scenario.load.users,
+        "status": "finished",
+        "ended_at": time_of(simulation.ended_s),
+        "generator": {"bound": False, "checks": [NO_GENERATOR], "missing": list(notes)},
+        "totals": _totals(simulation.client),
+        "counted": _counted(simulation),
+        "timeline": [event.to_json() for event in simulation.log],
     }
 
 
@@ -117,12 +107,12 @@ def keys_of(simulation: Simulation, *, show_keys: bool = False) -> dict[str, Any
 
 
 def _hot_keys(simulation: Simulation, *, show: bool) -> Keys:
-    client = simulation.client
+    histories = simulation.client.keys
     indexes: dict[str, list[Keys]] = {}
-    for (index, side), history in sorted(client.index_keys.items()):
-        indexes.setdefault(index, []).append(_hot(side, history, show=show))
+    for index, side in sorted((index, side) for index, side in histories if index is not None):
+        indexes.setdefault(index, []).append(_hot(side, histories[index, side], show=show))
     return Keys.joined(
-        [_hot(side, client.keys[side], show=show) for side in WRITES_FIRST],
+        [_hot(side, histories[None, side], show=show) for side in WRITES_FIRST],
         indexes={index: Keys.joined(sides) for index, sides in indexes.items()},
     )
 
@@ -167,32 +157,34 @@ def _capacity_facts(model: TableModel, index: str | None) -> dict[str, Any]:
 def _counted(simulation: Simulation) -> dict[str, float]:
     """What the load test counts, and requests to the companion tables."""
     beside = {f"tables.{table}.{what}": number for (table, what), number in simulation.client.beside.items()}
-    return {name: _short(number) for name, number in sorted({**simulation.counted, **beside}.items())}
+    return {name: round(count, 1) for name, count in sorted({**simulation.counted, **beside}.items())}
 
 
-def _short(number: float) -> float:
-    """Counts of a mean come in fractions that say nothing."""
-    return round(number, 1)
+def seconds_table(simulation: Simulation) -> "pa.Table":
+    """The rows as they stand in `seconds.parquet`: every simulated attempt meets the table."""
+    from keyheat.runs.parquet import SECONDS_SCHEMA  # pyarrow, which no check needs
 
-
-@contextmanager
-def under_way(
-    scenario: Scenario, seed: int, folder: Path, scenario_path: str
-) -> Iterator[Callable[[], None]]:
-    """Mark the folder as that of a running simulation until the end of the block.
-
-    Yields a function to call once the run is written. A simulation that did not end leaves no run behind,
-    unless the process is killed: a manifest that says `running`, in an unclaimed folder, is a run that never
-    ended. Raises `CannotWrite`.
-    """
-    run, whole = (
-        RunFolder(folder, _manifest_at_start(scenario, seed, SIMULATED_START_S, scenario_path)),
-        [False],
+    names = SECONDS_SCHEMA.names
+    return SECONDS_SCHEMA.empty_table().from_pylist(
+        [dict(zip(names, (*row, 0), strict=True)) for row in simulation.client.seconds], SECONDS_SCHEMA
     )
-    run.begin()
-    try:
-        yield lambda: whole.__setitem__(0, True)
-    except BaseException:
-        if not whole[0]:
-            run.forget()
-        raise
+
+
+def throttles_table(simulation: Simulation) -> "pa.Table":
+    """The rows as they stand in `throttles.parquet`, each for the attempts of one second that are alike."""
+    from keyheat.runs.parquet import THROTTLES_SCHEMA
+
+    names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
+    rows = [
+        dict(zip(names, (second * US_PER_S, *row), strict=True))
+        for second, *row in simulation.client.throttles
+    ]
+    return THROTTLES_SCHEMA.empty_table().from_pylist(rows, THROTTLES_SCHEMA)
+
+
+def partition_rows(simulation: Simulation) -> "pa.Table":
+    """What each partition of the scenario's own table served and refused."""
+    from keyheat.runs.partitions import partitions_table
+
+    record = simulation.model.partition_record()
+    return partitions_table(record, simulation.started_s, simulation.ended_s)

@@ -62,6 +62,10 @@ class Limit:
         hardness = sum((stage.hardness for stage in stages[1:]), stages[0].hardness)
         return cls(stages[0].refusal, room(stages[0].buckets, now_s), used, hardness)
 
+    def fits(self, accepted: Floats) -> bool:
+        """Return whether there is room for these items of each row."""
+        return bool(((self.used * accepted).sum(axis=1) <= self.rooms).all())
+
     def rise(self, accepted: Floats, price: float) -> float:
         """Return by how much the price has to rise, or may fall, if these items of each row are accepted."""
         demand = (self.used * accepted).T
@@ -159,7 +163,10 @@ class Prices:
         at_partitions = self._partitions.get(whose, np.zeros(len(rooms)))
         hardness = ((demand.units * demand.weights) ** SHARPNESS)[:, None]
         weighted = demand.cells * (demand.units * demand.weights)[:, None]
-        others = np.ones(len(demand.units))
+        others, items = np.ones(len(demand.units)), demand.cells.sum(axis=1)
+        free = not (at_partitions.any() or any(price.values()))
+        if free and (weighted.sum(axis=0) <= rooms).all() and all(limit.fits(items) for limit in limits):
+            return Passing([(stage, others) for stage in stages], np.ones_like(demand.cells), demand.cells)
         for _ in range(ROUNDS):
             exponent = sum((price[each.name] * each.hardness for each in limits), np.zeros(len(others)))
             shared = np.exp(-exponent) * others

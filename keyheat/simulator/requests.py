@@ -23,7 +23,7 @@ from keyheat.model.splits import HASH_BYTES
 from keyheat.model.table import IndexWrite, Op
 from keyheat.model.transactions import OngoingTransactions
 from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, Refused, sent_together
-from keyheat.simulator.shares import TableShares
+from keyheat.simulator.masses import TableShares
 from keyheat.words import Direction
 
 SERVICE_S: Final = 0.005

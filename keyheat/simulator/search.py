@@ -104,22 +104,31 @@ class Range:
 
 @dataclass(slots=True, kw_only=True)
 class Tries:
-    """Numbers that were tried, each once with a seed."""
+    """Numbers that were tried, each once with a seed.
+
+    With `neighbours` the answer holds together with the next larger number: more shards may do worse than
+    fewer, where two of them fall on one partition. A single one has nothing that meets.
+    """
 
     measure: Measure
     within: Range
     most_steps: int | None = None  # None: as many as it takes
+    neighbours: bool = False
     is_vain: Callable[[Step], bool] = lambda step: step.state != "limited"
     """Return whether no larger number would hold either."""
     steps: list[Step] = field(default_factory=list)
 
-    def holds(self, value: float, seeds: int = 1) -> bool:
+    def holds(self, value: float, seeds: int = 1, *, with_next: bool = False) -> bool:
         """Return whether a number holds with each of `seeds` seeds; a failure skips the rest."""
+        values = (value, value + 1) if with_next and 1 < value < self.within.most else (value,)
+        return all(self._holds_with(number, seed) for seed in range(seeds) for number in values)
+
+    def _holds_with(self, value: float, seed: int) -> bool:
         tried = [step for step in self.steps if step.value == value]
-        while len(tried) < seeds and all(step.holds for step in tried):
-            tried.append(self.measure(value, len(tried)))
+        if seed == len(tried):
+            tried.append(self.measure(value, seed))
             self.steps.append(tried[-1])
-        return all(step.holds for step in tried)
+        return tried[seed].holds
 
     def edge(self) -> tuple[float | None, float | None]:
         """Return the last number that holds with two seeds, and the first that fails; either may be None."""
@@ -127,6 +136,9 @@ class Tries:
         while good is not None:
             while bad is not None and (middle := self._middle(good, bad)) is not None:
                 good, bad = (middle, bad) if self.holds(middle) else (good, middle)
+            if self.neighbours:
+                numbers = range(int(good), int(self.within.most) + 1)
+                return next((n for n in numbers if self.holds(n, seeds=2, with_next=True)), good), bad
             if self._is_spent or self.holds(good, seeds=2):
                 break
             bad, good = good, self._easier_that_holds(good)
@@ -157,29 +169,10 @@ class Tries:
 
     def _easier_that_holds(self, value: float) -> float | None:
         """The nearest number that held, on the side of those that do."""
-        easier = {
-            step.value
-            for step in self.steps
-            if (step.value > value) is self.within.larger_holds and step.value != value
-        }
-        holding = [number for number in easier if self.holds(number)]
-        return min(holding, key=lambda number: abs(number - value), default=None)
-
-    def settled(self, value: float) -> float:
-        """Return the smallest number that holds together with its larger neighbour.
-
-        A larger number of shards may do worse than a smaller one, where two of them fall on one partition.
-        """
-        most = self.within.most
-        while value < most and not self.holds(value + 1, seeds=2):
-            following = range(int(value) + 2, int(most) + 1)
-            larger = next((more for more in following if self.holds(more, seeds=2)), None)
-            if larger is None:
-                return value
-            value = larger
-        while value > self.within.least and self.holds(value - 1, seeds=2):
-            value -= 1
-        return value
+        larger = self.within.larger_holds
+        tried = sorted({step.value for step in self.steps}, reverse=not larger)
+        easier = (each for each in tried if each != value and (each > value) is larger)
+        return next((each for each in easier if self.holds(each)), None)
 
 
 def worst_of(steps: Iterable[Step]) -> dict[float, Step]:

@@ -23,9 +23,8 @@ from keyheat.model.table import TableModel
 from keyheat.simulator.demand import Demand, FlowArrivals, FlowDemand, demand_of, rounded
 from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, Refused
 from keyheat.simulator.limits import SECOND_S, Passing, Prices, entries_of, room
-from keyheat.simulator.masses import Floats, Masses
+from keyheat.simulator.masses import Floats, Masses, PartitionShares, TableShares
 from keyheat.simulator.requests import RequestQueue, RetryTally
-from keyheat.simulator.shares import PartitionShares, TableShares
 from keyheat.words import Direction
 
 FEW_ITEMS: Final = 32

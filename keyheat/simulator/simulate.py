@@ -5,29 +5,31 @@ The record stays small however many requests a second has, and equals that of a 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
-
-import numpy as np
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Refusal
 from keyheat.model.retries import RetryPolicy
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import TimelineEvent
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
-from keyheat.simulator.flow import Flow, FlowAnswer, KeyHistory, Traffic
+from keyheat.simulator.flow import WINDOW_S, WINDOWS_KEPT, Flow, FlowAnswer, KeyHistory, Traffic
 from keyheat.simulator.requests import RetryTally
 from keyheat.simulator.second import SimulatedTables
 from keyheat.simulator.traffic import traffic_of
+from keyheat.simulator.updates import TimelineEvent
 from keyheat.words import Direction
 
 ROWS_OF_KEYS = 5
 """Throttle rows of one flow, second and reason that name a key; one more stands for all other keys."""
 NOTABLE_SHARE = 0.02
 """Share of the throttles from which a key gets its own row."""
+
+
+Row = tuple[str | None, str, str | None]  # index, direction, operation of the table's rows
 
 
 @dataclass(slots=True)
@@ -41,21 +43,23 @@ class ClientRecord:
     """
 
     counts_only: bool = False
+    window_s: int = WINDOW_S  # of the hottest keys
     attempts: dict[Direction, int] = field(default_factory=lambda: dict.fromkeys(Direction, 0))
     throttled: dict[Direction, int] = field(default_factory=lambda: dict.fromkeys(Direction, 0))
     conflicts: int = 0
     loaded_s: int = 0  # seconds in which anything was sent
     seconds: list[tuple[Any, ...]] = field(default_factory=list)
     throttles: list[tuple[Any, ...]] = field(default_factory=list)
-    keys: dict[Direction, KeyHistory] = field(
-        default_factory=lambda: {direction: KeyHistory() for direction in Direction}
-    )
-    index_keys: dict[tuple[str, Direction], KeyHistory] = field(default_factory=dict)  # by its own keys
+    keys: dict[tuple[str | None, Direction], KeyHistory] = field(default_factory=dict)  # of each index's own
     beside: dict[tuple[str, str], float] = field(default_factory=dict)  # (table, what)
+
+    def __post_init__(self) -> None:
+        for direction in Direction:
+            self._keys(None, direction)
 
     def saw(self, second: int, answers: Sequence[FlowAnswer]) -> None:
         """Record one second's answers, except those to other clients."""
-        rows: dict[tuple[str | None, str, str | None], list[float]] = {}
+        rows: dict[Row, list[float]] = {}
         self.loaded_s += any(answer.attempts for answer in answers)
         for answer in answers:
             if not answer.flow.ours:
@@ -78,13 +82,11 @@ class ClientRecord:
             self.seconds.append((second, index, direction, operation, *whole, counts[4]))
 
     def _keys(self, index: str | None, direction: Direction) -> KeyHistory:
-        if index is None:
-            return self.keys[direction]
-        return self.index_keys.setdefault((index, direction), KeyHistory())
+        return self.keys.setdefault((index, direction), KeyHistory(self.window_s))
 
     def end(self) -> None:
         """Close the windows that are still open at the end of the run."""
-        for history in (*self.keys.values(), *self.index_keys.values()):
+        for history in self.keys.values():
             history.close()
 
     def _beside(self, table: str, answer: FlowAnswer) -> None:
@@ -120,37 +122,32 @@ def _reason_row(flow: Flow, refusal: Refusal) -> tuple[str | None, str, str | No
     return refusal.index, flow.direction.value, refusal.reason
 
 
-def _count(rows: dict[tuple[str | None, str, str | None], list[float]], answer: FlowAnswer) -> None:
-    flow = answer.flow
-    throttled = answer.attempts - answer.accepted
-    table_units = answer.units if flow.index is None else 0.0
-    of_table = (None, flow.direction.value, flow.operation)
-    sent, conflicts = answer.attempts + answer.conflicts, answer.conflicts
-    _add(rows, of_table, sent, answer.accepted, throttled, table_units, conflicts)
-    indexes = dict(answer.index_units)
+def _count(rows: dict[Row, list[float]], answer: FlowAnswer) -> None:
+    """Add attempts, accepted, throttled, errors and units: of the table, and of each index."""
+    flow, throttled, conflicts = answer.flow, answer.attempts - answer.accepted, answer.conflicts
+    direction, indexes = flow.direction.value, dict(answer.index_units)
     if flow.index is not None:
         indexes[flow.index] = answer.units
-    for name, units in indexes.items():
-        if answer.accepted:
-            _add(rows, (name, flow.direction.value, None), answer.accepted, answer.accepted, 0, units)
-    for (index, cause), count in answer.refused.items():
-        refuser, _direction, _reason = _reason_row(flow, Refusal(index, flow.direction, cause))
-        if refuser is not None:
-            _add(rows, (refuser, flow.direction.value, None), count, 0, count, 0.0)
-
-
-def _add(
-    rows: dict[tuple[str | None, str, str | None], list[float]],
-    row: tuple[str | None, str, str | None],
-    attempts: int,
-    accepted: int,
-    throttled: int,
-    units: float,
-    errors: int = 0,
-) -> None:
-    counts = rows.setdefault(row, [0, 0, 0, 0, 0.0])
-    for column, more in enumerate((attempts, accepted, throttled, errors, units)):
-        counts[column] += more
+    units = answer.units if flow.index is None else 0.0
+    counts: list[tuple[Row, tuple[float, ...]]] = [
+        (
+            (None, direction, flow.operation),
+            (answer.attempts + conflicts, answer.accepted, throttled, conflicts, units),
+        )
+    ]
+    if answer.accepted:
+        counts += [
+            ((name, direction, None), (answer.accepted, answer.accepted, 0, 0, units))
+            for name, units in indexes.items()
+        ]
+    if flow.items == 1:  # parts of a batch carry no reason
+        counts += [
+            ((index, direction, None), (count, 0, count, 0, 0.0))
+            for (index, _cause), count in answer.refused.items()
+            if index is not None
+        ]
+    for row, more in counts:
+        rows[row] = [before + each for before, each in zip(rows.get(row, (0,) * 5), more, strict=True)]
 
 
 SIMULATED_START_S: Final = 1_796_083_200.0
@@ -215,7 +212,8 @@ def simulate(
         )
         for number, table in enumerate((scenario.table, *scenario.companions))
     }  # fmt: skip
-    client = ClientRecord(counts_only=counts_only)
+    load_s = scenario.load.duration_s
+    client = ClientRecord(counts_only, WINDOW_S * max(1, ceil(load_s / (WINDOW_S * WINDOWS_KEPT))))
     stated_s = scenario.local.transaction_s
     tables = SimulatedTables(
         models,
@@ -228,7 +226,7 @@ def simulate(
         names_keys=not counts_only,
     )
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
-    at_s, seconds = 0, int(np.ceil(scenario.load.duration_s))
+    at_s, seconds = 0, ceil(load_s)
     while at_s < seconds or (tables.under_way and at_s < seconds + tail_s):
         now_s = started_s + at_s
         timeline(models[scenario.table.name], now_s)

@@ -1,24 +1,27 @@
-"""What if: search the answer to a question of numbers.
+"""What if: how many shards, how much capacity, or how much load holds, and the search for the answer.
 
-A measure tries each number: the simulator here, a real load elsewhere.
+A question defines the scenario for a number, and which attempts count. A measure tries each number: the
+simulator here, a real load elsewhere.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import ceil
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import orjson
 
+from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.scenario.variants import lasting
+from keyheat.scenario.variants import lasting, with_capacity, with_demand, with_index_shards, with_shards
 from keyheat.simulator.alterations import spread_traffic
-from keyheat.simulator.outcome import SimulationOutcome, outcome_of
-from keyheat.simulator.questions import SHARDS_MOST, SHARE_MOST, STEADY_S, Question, shards_question
-from keyheat.simulator.search import Measure, Step, Tries, worst_of
-from keyheat.simulator.simulate import simulate
+from keyheat.simulator.outcome import SPENT, STEADY, SimulationOutcome, outcome_of
+from keyheat.simulator.search import Measure, Range, Step, Tries, worst_of
+from keyheat.simulator.simulate import ClientRecord, simulate
 from keyheat.words import WRITES_FIRST, Direction
 
 CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
@@ -26,6 +29,156 @@ SEED: Final = 1
 """Seed of all repetitions of a scenario: the answer is the scenario's, not that of one run."""
 NotSearched = Literal["not_simulated", "too_long"]
 Files = tuple[tuple[str, int], ...]
+Kind = Literal["shards", "capacity", "load"]
+SHARE_MOST: Final = 0.001
+SHARDS_MOST: Final = 100
+CAPACITY_STEP: Final = 0.01
+"""Part of a capacity below which it is not worth telling two of them apart."""
+LOAD_STEP: Final = 0.05
+WIDE: Final = 64  # times the scenario's own demand, up and down
+DEMAND_MOST: Final = 10_000_000.0  # per second: what a scenario may ask for
+STEADY_S: Final = 60.0  # seconds of a load that stays the same which stand for all of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is searched: the smallest number of shards or units, or the largest demand, that holds.
+
+    It holds where at most `share_most` of the attempts are throttled. Unless `burst`, nothing that was saved
+    up counts, so that it holds however long the load lasts.
+    """
+
+    kind: Kind
+    scenario: Scenario
+    within: Range
+    index: str | None = None  # whose keys, or whose capacity; None: the table's
+    direction: Direction | None = None  # of the capacity
+    share_most: float = SHARE_MOST
+    burst: bool = False
+    step_s: float = STEADY_S  # of a load: how long each demand lasts
+
+    def candidate(self, value: float) -> Scenario:
+        """The scenario with a number."""
+        if self.kind == "shards":
+            of_index = self.index and with_index_shards(self.scenario, self.index, int(value))
+            return of_index or with_shards(self.scenario, int(value))
+        if self.kind == "capacity":
+            assert self.direction is not None
+            return with_capacity(self.scenario, self.direction, int(value), self.index)
+        return with_demand(self.scenario, value, self.step_s)
+
+    @property
+    def present(self) -> float | None:
+        """The number that the scenario has; None for a load."""
+        if self.kind == "load":
+            return None
+        if self.kind == "shards":
+            return self.scenario.keys.shards
+        assert self.direction is not None
+        return present_units(self.scenario, self.direction, self.index)
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """How the simulated table behaves: with its burst, or without."""
+        return DEFAULT if self.burst else SPENT if self.kind == "capacity" else STEADY
+
+
+def shards_question(
+    scenario: Scenario, *, index: str | None = None, start: int = 1, most: int = SHARDS_MOST, **more: Any
+) -> Question:
+    """How many shards of every hot key: the table's, or those of a global `index`. Raises `ValueError`."""
+    if scenario.dynamic_sharding is not None:
+        raise ValueError(f"scenario {scenario.name} adds shards by itself @ $.dynamic_sharding")
+    _check_not_replayed(scenario, "whose keys are what they are")
+    _check_index(scenario, index)
+    within = Range(start=start, least=start, most=most)
+    return Question(kind="shards", scenario=scenario, index=index, within=within, **more)
+
+
+def capacity_question(
+    scenario: Scenario,
+    direction: Direction,
+    *,
+    index: str | None = None,
+    start: int | None = None,
+    most: int | None = None,
+    precision: float = CAPACITY_STEP,
+    **more: Any,
+) -> Question:
+    """How many provisioned units per second of the table, or of a global `index`. Raises `ValueError`.
+
+    Every other capacity stays; timeline and auto scaling are left out. `most` is by default the account's
+    quota for a table.
+    """
+    _check_index(scenario, index)
+    if scenario.table.billing_mode != "PROVISIONED":
+        raise ValueError(
+            f"table {scenario.table.name} is on demand: it has no capacity. `keyheat simulate` "
+            "says whether pre-warming helps, `keyheat whatif NAME shards` asks for its keys "
+            "@ $.table.billing_mode"
+        )
+    quota = limits.TABLE_READ_UNITS_PER_S if direction is Direction.READ else limits.TABLE_WRITE_UNITS_PER_S
+    most = most or quota
+    first = min(start or present_units(scenario, direction, index), most)
+    within = Range(start=first, least=start or 1, most=most, precision=precision)
+    return Question(
+        kind="capacity", scenario=scenario, index=index, direction=direction, within=within, **more
+    )
+
+
+def load_question(
+    scenario: Scenario,
+    *,
+    start: float | None = None,
+    most: float | None = None,
+    precision: float = LOAD_STEP,
+    step_s: float | None = None,
+    **more: Any,
+) -> Question:
+    """How much demand, in the unit of the scenario's load. Raises `ValueError`.
+
+    Below `start` nothing is tried; without one, demand is halved where the scenario's own does not hold.
+    """
+    _check_not_replayed(scenario, "whose demand is what it is; keys.speed sends it faster")
+    first = start or min(scenario.load.target_per_s, most or DEMAND_MOST)
+    within = Range(
+        start=first, least=first if start is not None else first / WIDE,
+        most=most or min(DEMAND_MOST, first * WIDE), precision=precision, larger_holds=False,
+    )  # fmt: skip
+    lasts_s = step_s or seconds_for(precision)
+    return Question(kind="load", scenario=scenario, within=within, step_s=lasts_s, **more)
+
+
+def seconds_for(precision: float) -> float:
+    """Return how long each demand lasts, in seconds.
+
+    A demand above the limit by the precision must outlast a partition's burst twice, and must end before a
+    hot partition splits.
+    """
+    return float(max(60, min(ceil(2 * DEFAULT.partition_depth_s / precision), DEFAULT.split_heat_s[0] - 10)))
+
+
+def _check_not_replayed(scenario: Scenario, why: str) -> None:
+    if scenario.load.arrivals == "trace":
+        raise ValueError(f"scenario {scenario.name} replays a trace, {why} @ $.load.arrivals")
+
+
+def present_units(scenario: Scenario, direction: Direction, index: str | None) -> int:
+    """Return the units provisioned now, where the search begins."""
+    table = scenario.table
+    owner = table if index is None else next(spec for spec in table.indexes if spec.name == index)
+    units = owner.provisioned.rates.of(direction) if owner.provisioned else None
+    return int(units or 1)
+
+
+def _check_index(scenario: Scenario, index: str | None) -> None:
+    table = scenario.table
+    global_indexes = [spec.name for spec in table.indexes if not spec.local]
+    if index is not None and index not in global_indexes:
+        names = ", ".join(global_indexes) or "none"
+        raise ValueError(
+            f"table {table.name} has no global index {index!r}; it has {names} @ $.table.indexes"
+        )
 
 
 class SearchWatch(Protocol):
@@ -61,14 +214,11 @@ class Search:
 
 def searched(question: Question, measure: Measure, *, most_steps: int | None = None) -> Search:
     """Search the answer by a measure; `most_steps` bounds a search with real loads."""
-    simulated = most_steps is None
     tries = Tries(measure=measure, within=question.within, most_steps=most_steps)
     if question.kind == "shards":
+        tries.neighbours = most_steps is None
         tries.is_vain = lambda step: all(each.cause is not Cause.KEY_RANGE for each in step.outcome.limits)
     good, bad = tries.edge()
-    if good is not None and question.kind == "shards" and simulated:
-        settled = tries.settled(good)  # tries larger numbers, too
-        good = good if good == 1 else settled  # an undivided key has no shards that collide
     if bad is not None and question.within.larger_holds:
         below = [step.value for step in tries.steps if not step.holds and (good is None or step.value < good)]
         bad = max(below, default=bad)
@@ -82,10 +232,42 @@ def searched(question: Question, measure: Measure, *, most_steps: int | None = N
     )
 
 
-def simulated_search(question: Question, folder: Path = Path(), watch: SearchWatch | None = None) -> Search:
-    """Search the answer on the simulator; `folder` is the scenario's. Raises `ValueError`."""
-    question = lasting_question(question)
-    return searched(question, Simulated(question, folder, watch))
+def simulated_search(
+    question: Question, folder: Path = Path(), watch: SearchWatch | None = None, *, briefly: bool = False
+) -> Search:
+    """Search the answer on the simulator; `folder` is the scenario's. Raises `ValueError`.
+
+    `briefly`: a number that does not hold is given up as soon as that is certain, so that its share is that
+    of the beginning.
+    """
+    if question.kind == "shards" and not question.burst:
+        question = replace(question, scenario=steady(question.scenario))
+    until = _is_lost(question) if briefly and not question.scenario.is_changing else None
+
+    def measure(value: float, again: int) -> Step:
+        if watch is not None:
+            watch.trying(value)
+        candidate = question.candidate(value)
+        seed = candidate.seed + again
+        traffic, _notes = spread_traffic(candidate, seed, folder, question.index)
+        run = simulate(
+            candidate, seed=seed, traffic=traffic, folder=folder, behaviour=question.behaviour,
+            progress=None if watch is None else watch.simulated, counts_only=True, until=until,
+        )  # fmt: skip
+        return step_of(question, value, candidate, outcome_of(run))
+
+    return searched(question, measure)
+
+
+def _is_lost(question: Question) -> Callable[[ClientRecord], bool]:
+    """Whether so much is throttled that a constant load will not hold, even at twice its rate till now."""
+    load_s = 2 * question.share_most * question.scenario.load.duration_s
+
+    def is_lost(client: ClientRecord) -> bool:
+        per_s = sum(client.attempts.values()) / max(1, client.loaded_s)
+        return sum(client.throttled.values()) > load_s * per_s
+
+    return is_lost
 
 
 def step_of(question: Question, value: float, scenario: Scenario, outcome: SimulationOutcome) -> Step:
@@ -97,27 +279,6 @@ def step_of(question: Question, value: float, scenario: Scenario, outcome: Simul
         attempts_per_s=sum(outcome.attempts.values()) / outcome.seconds,
         throttled_per_s=sum(outcome.throttled.values()) / outcome.seconds,
     )  # fmt: skip
-
-
-@dataclass(slots=True)
-class Simulated:
-    """Tries numbers on the simulator; `folder` is the scenario's."""
-
-    question: Question
-    folder: Path = Path()
-    watch: SearchWatch | None = None
-
-    def __call__(self, value: float, again: int) -> Step:
-        if self.watch is not None:
-            self.watch.trying(value)
-        question, candidate = self.question, self.question.candidate(value)
-        seed = candidate.seed + again
-        traffic, _notes = spread_traffic(candidate, seed, self.folder, question.index)
-        run = simulate(
-            candidate, seed=seed, traffic=traffic, folder=self.folder, behaviour=question.behaviour,
-            progress=None if self.watch is None else self.watch.simulated, counts_only=True,
-        )  # fmt: skip
-        return step_of(question, value, candidate, outcome_of(run))
 
 
 def smallest_shards(
@@ -138,7 +299,7 @@ def smallest_shards(
     """
     question = shards_question(scenario, index=index, most=most, share_most=share_most, burst=burst)
     if measure is None:
-        return simulated_search(question, folder)
+        return simulated_search(question, folder, briefly=True)
 
     def tried(value: float, again: int) -> Step:
         candidate = question.candidate(value)
@@ -147,13 +308,6 @@ def smallest_shards(
         return replace(step, share=share, state="carried" if share <= share_most else "limited")
 
     return searched(question, tried)
-
-
-def lasting_question(question: Question) -> Question:
-    """Return the question for a minute of a constant load, if burst does not count."""
-    if question.burst or question.kind != "shards":
-        return question
-    return replace(question, scenario=steady(question.scenario))
 
 
 def steady(scenario: Scenario) -> Scenario:

@@ -18,7 +18,6 @@ class FaultFields(TypedDict, total=False):
     name: str
     operations: Sequence[str]
     table: str
-    region: str
     key: str | int
     key_prefix: str | int
     index: str
@@ -29,7 +28,6 @@ class FaultFields(TypedDict, total=False):
     throttle: str
     conflict: Literal[True]
     error: Literal[500, 503]
-    done: bool
     cut: Literal["before", "after", "middle"]
     delay_ms: float
 

@@ -49,11 +49,6 @@ class RecordedRow(TypedDict):
 Rows = Sequence[RecordedRow]
 
 
-def less(after: Rows, before: Rows) -> tuple[RecordedRow, ...]:
-    then = {_who(row): row for row in before}
-    return tuple(counts for row in after if (counts := _since(row, then.get(_who(row))))["requests"])
-
-
 def requests_in(rows: Rows) -> int:
     """Requests of clients, without the index entries of writes."""
     return sum(row["requests"] for row in rows if not row["entry"])
@@ -76,7 +71,12 @@ def _flows(rows: Rows, times_per_s: float) -> Iterator[Flow]:
         (row["direction"], row["index"], row["eventual"]) for row in rows if not row["entry"]
     )
     for side, index, eventual in kinds:
-        mine = [row for row in rows if not row["entry"] and _kind(row) == (side, index, eventual)]
+        mine = [
+            row
+            for row in rows
+            if (row["direction"], row["index"], row["eventual"], row["entry"])
+            == (side, index, eventual, False)
+        ]
         count = requests_in(mine)
         yield Flow(
             operation=OPERATIONS[side],
@@ -115,26 +115,6 @@ def _units(rows: Rows) -> float:
     return sum(row["units"] for row in rows)
 
 
-def _kind(row: RecordedRow) -> tuple[Direction, str | None, bool]:
-    return row["direction"], row["index"], row["eventual"]
-
-
-def _who(row: RecordedRow) -> tuple[Direction, str | None, bool, bool, str]:
-    return *_kind(row), row["entry"], row["key"]
-
-
-def _since(row: RecordedRow, before: RecordedRow | None) -> RecordedRow:
-    if before is None:
-        return row
-    refused = {reason: count - before["refused"].get(reason, 0) for reason, count in row["refused"].items()}
-    return {
-        **row,
-        "requests": row["requests"] - before["requests"],
-        "units": row["units"] - before["units"],
-        "refused": {reason: count for reason, count in refused.items() if count},
-    }
-
-
 REGION: Final = "us-east-1"
 SECONDS: Final = 60
 SIGNED: Final = "AWS4-HMAC-SHA256 Credential=local/20261124/{region}/dynamodb/aws4_request"
@@ -150,17 +130,17 @@ ACTIONS: Final = {
 
 @dataclass(slots=True)
 class LocalDynamoDB:
-    """A running local endpoint that records; everything is counted from `begin` on.
+    """A running local endpoint that records; `begin` forgets what was recorded so far.
 
     A table is called by its name, one in another Region than the endpoint's own by its ARN.
     """
 
     url: str
-    _rows: Mapping[str, tuple[RecordedRow, ...]] = field(default_factory=dict, repr=False)
-    _requests: Counter[str] = field(default_factory=Counter, repr=False)  # by then, and by us since
+    _requests: Counter[str] = field(default_factory=Counter, repr=False)  # of our own
 
     def begin(self) -> None:
-        self._rows, self._requests = self._recorded(), Counter(self._page("requests"))
+        call_endpoint(self._url_of("recorded"), "DELETE")
+        self._requests.clear()
 
     def environment(self) -> dict[str, str]:
         """Variables that send boto3, and every other AWS SDK, here and with no credentials of anybody's."""
@@ -219,7 +199,7 @@ class LocalDynamoDB:
         return rows
 
     def recorded(self, table: str) -> tuple[RecordedRow, ...]:
-        return less(self._recorded().get(table, ()), self._rows.get(table, ()))
+        return self._recorded().get(table, ())
 
     def sent(self, requests_per_s: float, *, table: str | None = None, seconds: int = SECONDS) -> CheckedLoad:
         """The requests to a table, in the same proportions at another rate, for a check.
@@ -270,7 +250,7 @@ class LocalDynamoDB:
                 raise CheckFailed(_counted(name, rows, at_most, show_keys=show_keys))
 
     def _used_tables(self) -> list[str]:
-        return [name for name, rows in self._recorded().items() if less(rows, self._rows.get(name, ()))]
+        return [name for name, rows in self._recorded().items() if rows]
 
     def _only_one(self) -> str:
         names = self._used_tables()

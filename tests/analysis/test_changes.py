@@ -9,7 +9,7 @@ import pytest
 from keyheat.analysis.changes import changes
 from keyheat.analysis.elsewhere import other_causes, usual_latency_ms
 from keyheat.analysis.timeline import timeline
-from keyheat.evidence.earlier import EarlierRequest, fetch_earlier
+from keyheat.evidence.collection import EarlierRequest, fetch_earlier
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Label, Series, Window
 from keyheat.runs.table_facts import TableFacts

@@ -103,7 +103,7 @@ def test_the_window_is_whole_minutes(started: str, ended: str | None, first: str
 BAD_OUTPUT: list[tuple[str, Any]] = [
     ("no list of MetricDataResults", {"Metrics": []}),
     (
-        r"'Timestamps' is missing @ \$\.MetricDataResults\[0\]",
+        r"missing @ \$\.MetricDataResults\[0\]\.Timestamps",
         [{"Label": "ConsumedReadCapacityUnits/Sum/60/table"}],
     ),
     ("not one of `keyheat queries`", [{"Label": "my own", "Timestamps": [], "Values": []}]),

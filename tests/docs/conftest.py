@@ -13,7 +13,8 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
-from keyheat.evidence import collection, target
+from keyheat.evidence import collection
+from keyheat.evidence import table as target
 from keyheat.testing.local import LocalDynamoDB
 from tests.docs.page import ROOT, code_of
 from tests.docs.reader import Reader

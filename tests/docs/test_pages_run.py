@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from keyheat.cli.main import cli
-from keyheat.endpoint.faults.rules import checked_rules
+from keyheat.endpoint.faultrules import checked_rules
 from keyheat.regression.suite import SUITES, suite_from_dict
 from keyheat.scenario.scenario import scenario_from_dict
 from tests.docs.checks import check

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from keyheat.endpoint.dynamodb import CONTROL
 from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.operations import CONTROL
 from keyheat.endpoint.options import Durations
+from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Context, Service
 from tests.endpoint.clients import FakeClock
 
@@ -38,6 +39,7 @@ class Account:
         self.service = Service(clock=self.clock, durations=Durations(**durations_s))
 
     def call(self, operation: str, **request: Any) -> dict[str, Any]:
+        check_shape(operation, request)
         answer = CONTROL[operation](Context(self.service, self.clock()), request)
         return answer if isinstance(answer, dict) else {}
 

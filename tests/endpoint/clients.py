@@ -12,15 +12,10 @@ import orjson
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample
 
-from keyheat.endpoint.delivery import Delivery
-from keyheat.endpoint.regions import Regions
+from keyheat.endpoint.http import Delivery
 from keyheat.endpoint.router import Router
-from keyheat.endpoint.server import build_router
-from keyheat.endpoint.service import Service
-from keyheat.metrics import TEXT
+from keyheat.endpoint.service import Regions, Service
 
 START_S = 1_800_000_000.0  # begins a minute, and a period of five
 
@@ -157,13 +152,4 @@ def service_app_at(**more: Any) -> ServiceApp:
     """A service in this process, and its clients."""
     clock = FakeClock()
     service = Service(clock=clock, **more)
-    return ServiceApp(clock, service, build_router(Regions(service)))
-
-
-def read_by_prometheus(app: ServiceApp, name: str) -> list[Sample]:
-    """The samples of one metric of `/_keyheat/metrics`; a counter's name is without `_total`."""
-    raw = app.router.answer(b"GET", b"/_keyheat/metrics", {b"host": b"127.0.0.1:8000"}, b"")
-    status, headers, body = taken_apart(raw)
-    assert (status, headers["content-type"]) == (200, TEXT)
-    families = text_string_to_metric_families(body.decode())
-    return [sample for family in families if family.name == name for sample in family.samples]
+    return ServiceApp(clock, service, Router(Regions(service)))

@@ -10,8 +10,8 @@ from botocore import xform_name
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from keyheat.endpoint.dynamodb import CONTROL, DATA
 from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.operations import CONTROL, DATA
 from keyheat.endpoint.service import Context, Service
 from tests.endpoint.clients import FakeClock
 from tests.endpoint.generated import Operation, operations, table_named

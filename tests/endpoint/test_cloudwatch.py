@@ -1,6 +1,5 @@
 """The tables' metrics as CloudWatch serves them, asked for with boto3."""
 
-import gzip
 from datetime import timedelta
 from typing import Any
 
@@ -133,10 +132,8 @@ SIGNED = {b"authorization": b"AWS4-HMAC-SHA256 Credential=x"}
     [
         (b"ListMetrics", {}, b"{", 400),
         (b"Nonsense", {}, b"{}", 400),
-        (b"ListMetrics", {b"content-encoding": b"gzip"}, b"{}", 400),
         (b"GetMetricData", {}, b'{"MetricDataQueries": [7], "StartTime": 0, "EndTime": 1}', 400),
         (b"ListMetrics", {b"authorization": b""}, b"{}", 403),
-        (b"ListMetrics", {b"content-encoding": b"gzip"}, gzip.compress(b"{}", mtime=0), 200),
     ],
 )
 def test_garbage_is_refused(

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from keyheat.endpoint.tables.catalog import define
-from keyheat.endpoint.tables.create import make_table
+from keyheat.endpoint.tables.create import define, make_table
 from keyheat.model.resources import Cause, IndexCapacity, Refusal, TableCapacity
 from keyheat.words import Capacity, Direction
 from tests.endpoint.account import attributes, index, indexed, table
 from tests.endpoint.admission import CASES, INDEX, SCALE, Case, play
-from tests.endpoint.clients import posted, read_by_prometheus, service_app_at
+from tests.endpoint.clients import posted, service_app_at
 
 NAME = "orders"
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
@@ -126,11 +125,6 @@ def test_the_endpoint_conforms_and_counts(case: Case) -> None:
         by_reason[reason] += number
         assert target.counted("ThrottledRequests", Operation=operation) >= number
     assert target.shapes == {shape_of(reason, case.capacity) for reason in by_reason}
-    throttles = read_by_prometheus(target.app, "keyheat_local_throttles")
-    assert {sample.labels["reason"]: sample.value for sample in throttles} == by_reason
-    for throttle in throttles:
-        of_index = throttle.labels["reason"].startswith("Index")
-        assert throttle.labels["resource"] == (INDEX if of_index else "table")
     for reason, number in by_reason.items():
         metric, dimensions = metric_of(reason)
         assert target.counted(metric, **dimensions) == number

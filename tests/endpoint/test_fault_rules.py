@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.endpoint.faults.rules import FaultRulesError, checked_rules, load_rules
+from keyheat.endpoint.faultrules import FaultRulesError, checked_rules, load_rules
 
 ROOT = Path(__file__).parents[2]
 HOT = "TableWriteKeyRangeThroughputExceeded"
@@ -25,9 +25,8 @@ def errors_of(*rules: Any, **more: Any) -> list[str]:
         ({}, "does nothing: it needs one of throttle, conflict, error, cut, or delay_ms @ $.rules[0]"),
         ({"error": 500, "cut": "after"}, "has error and cut: one of them in a rule @ $.rules[0]"),
         ({"error": 500, "shar": 0.1}, "unknown field, did you mean share? @ $.rules[0].shar"),
-        ({"error": 500, "region": "EU"},
-         "should be the name of a Region, such as eu-west-1, got 'EU' @ $.rules[0].region"),
-        ({"cut": "after", "done": True}, "done: only an error has it @ $.rules[0]"),
+        ({"error": 500, "table": "T"},
+         "should be 3 to 255 letters, digits, underscores, dots and hyphens, got 'T' @ $.rules[0].table"),
         ({"error": 500, "share": 0}, "Input should be greater than 0, got 0 @ $.rules[0].share"),
         ({"error": 500, "from_s": 5, "to_s": 5}, "to_s should be later than from_s, 5, got 5 @ $.rules[0]"),
         ({"error": 500, "key": "a", "key_prefix": "b"},

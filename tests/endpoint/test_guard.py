@@ -6,11 +6,9 @@ import orjson
 import pytest
 
 from keyheat.addresses import Hosts
-from keyheat.endpoint.operations import CONTROL
-from keyheat.endpoint.regions import Regions
+from keyheat.endpoint.dynamodb import CONTROL
 from keyheat.endpoint.router import KEPT, Router
-from keyheat.endpoint.server import build_router
-from keyheat.endpoint.service import Service
+from keyheat.endpoint.service import Regions, Service
 from tests.endpoint.clients import FakeClock, taken_apart
 
 SIGNED = {"authorization": "AWS4-HMAC-SHA256 Credential=x", "x-amz-target": "DynamoDB_20120810.ListTables"}
@@ -19,7 +17,7 @@ FORM = b"Action=PutMetricData&Namespace=Mine&MetricData.member.1.MetricName=a&Me
 
 
 def router_of(*names: str) -> Router:
-    return build_router(Regions(Service(clock=FakeClock())), CONTROL, {}, hosts=Hosts(frozenset(names)))
+    return Router(Regions(Service(clock=FakeClock())), CONTROL, {}, hosts=Hosts(frozenset(names)))
 
 
 def asked(

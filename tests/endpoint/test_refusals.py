@@ -10,7 +10,7 @@ import pytest
 from botocore.loaders import Loader
 from botocore.model import ServiceModel, Shape
 
-from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.dynamodb import CONTROL, DATA
 from keyheat.endpoint.stream_operations import STREAMS
 from tests.endpoint.account import (
     BOTH,

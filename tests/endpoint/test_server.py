@@ -4,18 +4,16 @@ from typing import Any
 
 import pytest
 
-from keyheat.endpoint.operations import CONTROL
-from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.server import OLDEST, Housekeeping, build_router
-from keyheat.endpoint.service import Context, Handler, Service
-from tests.endpoint.account import index, indexed, on_demand, table, units
+from keyheat.endpoint.dynamodb import CONTROL
+from keyheat.endpoint.router import Router
+from keyheat.endpoint.server import OLDEST, Housekeeping
+from keyheat.endpoint.service import Context, Handler, Regions, Service
+from tests.endpoint.account import on_demand
 from tests.endpoint.clients import (
     FakeClock,
     ServiceApp,
     posted,
-    read_by_prometheus,
     refusal,
-    service_app_at,
 )
 from tests.endpoint.ordering import counted
 
@@ -24,7 +22,7 @@ def app_with(**data: Handler) -> ServiceApp:
     """A service with the table `orders`, whose data operations are these."""
     clock = FakeClock()
     service = Service(clock=clock)
-    app = ServiceApp(clock, service, build_router(Regions(service), CONTROL, data))
+    app = ServiceApp(clock, service, Router(Regions(service), CONTROL, data))
     app.ddb.create_table(**on_demand())
     app.ddb.describe_table(TableName="orders")
     return app
@@ -81,7 +79,7 @@ def test_admin_pages() -> None:
     assert app.page("coffee")[0] == 404
     which = {"error": "which table? Say ?table=T; tables are: orders"}
     assert app.page("decisions?tabel=orders") == (404, which)
-    assert app.page("metrics", "POST")[0] == 405
+    assert app.page("health", "POST")[0] == 405
 
 
 def test_old_objects_are_looked_at_only_in_quiet() -> None:
@@ -93,37 +91,3 @@ def test_old_objects_are_looked_at_only_in_quiet() -> None:
     for _ in range(5):
         housekeeping.sweep(20)
     assert collections == [0, 0, OLDEST]
-
-
-def by_labels(app: ServiceApp, name: str, *labels: str) -> dict[tuple[str, ...], float]:
-    return {
-        tuple(sample.labels[label] for label in labels): sample.value
-        for sample in read_by_prometheus(app, name)
-    }
-
-
-def test_it_tells_of_each_table_and_index_what_was_asked_and_consumed() -> None:
-    """A table with an index, and three items of two units in each."""
-    app = service_app_at(scale=0.5)
-    request = table(ProvisionedThroughput=units(20, 40))
-    app.ddb.create_table(**request | indexed(index(ProvisionedThroughput=units(10, 30))))
-    for number in range(3):
-        item = {"pk": {"S": f"k{number}"}, "city": {"S": "c"}, "fill": {"B": bytes(1_500)}}
-        app.ddb.put_item(TableName="orders", Item=item)
-    consumed = by_labels(app, "keyheat_local_consumed_units", "table", "resource", "direction")
-    assert consumed == {
-        ("orders", "table", "write"): 6, ("orders", "table", "read"): 0,
-        ("orders", "by_city", "write"): 6, ("orders", "by_city", "read"): 0,
-    }  # fmt: skip
-    app.clock.advance(3_600)
-    app.ddb.get_item(TableName="orders", Key={"pk": {"S": "k1"}}, ConsistentRead=True)
-    later = by_labels(app, "keyheat_local_consumed_units", "table", "resource", "direction")
-    assert later == {**consumed, ("orders", "table", "read"): 1}
-    capacity = by_labels(app, "keyheat_local_capacity_units_per_second", "resource", "direction", "limit")
-    assert capacity == {
-        ("table", "read", "provisioned"): 10, ("table", "write", "provisioned"): 20,
-        ("by_city", "read", "provisioned"): 5, ("by_city", "write", "provisioned"): 15,
-    }  # fmt: skip
-    asked = by_labels(app, "keyheat_local_requests", "operation")
-    assert (asked["PutItem",], asked["GetItem",]) == (3, 1)
-    assert read_by_prometheus(app, "keyheat_local_throttles") == []

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from keyheat.endpoint.operations import CONTROL, DATA
+from keyheat.endpoint.contents import ContentsError, fill, restore, snapshot
+from keyheat.endpoint.descriptions import described_tables
+from keyheat.endpoint.dynamodb import CONTROL, DATA
 from keyheat.endpoint.options import Contents
-from keyheat.endpoint.regions import Regions
-from keyheat.endpoint.server import build_router
-from keyheat.endpoint.service import MOST_ADVANCE_S, Context, Service, ServiceClock
-from keyheat.endpoint.state.beginning import CannotBegin, fill
-from keyheat.endpoint.state.descriptions import described_tables
-from keyheat.endpoint.state.snapshot import NoSnapshot, restore, snapshot
+from keyheat.endpoint.router import Router
+from keyheat.endpoint.service import MOST_ADVANCE_S, Context, Regions, Service, ServiceClock
 from keyheat.endpoint.tables.describe import describe
 from tests.endpoint.account import attributes, index, on_demand, table, units
 from tests.endpoint.clients import FakeClock, ServiceApp
@@ -100,7 +98,7 @@ def test_a_member_that_the_api_does_not_know_is_a_mistake(members: dict[str, Any
 )
 def test_a_member_of_another_type_is_named(regions: Regions, tmp_path: Path, member: str, value: Any) -> None:
     (tmp_path / "t.json").write_text(json.dumps({**ORDERS, "TableStatus": "ACTIVE", member: value}))
-    with pytest.raises(CannotBegin, match=rf" @ orders\.{member[0].lower()}{member[1:]}"):
+    with pytest.raises(ContentsError, match=rf" @ orders\.{member[0].lower()}{member[1:]}"):
         fill(regions, Contents(table=(tmp_path / "t.json",)))
 
 
@@ -143,12 +141,12 @@ def test_a_snapshot_is_all_of_an_endpoint(regions: Regions, service: Service) ->
 )
 def test_a_damaged_snapshot_changes_nothing(regions: Regions, service: Service, damage: Any) -> None:
     filled(service)
-    kept, tables, streams = snapshot(regions), service.catalog, service.streams
+    kept, catalog = snapshot(regions), service.catalog
     assert damage(kept) != kept
-    with pytest.raises(NoSnapshot, match=r"keyheat\.snapshot/1"):
+    with pytest.raises(ContentsError, match=r"keyheat\.snapshot/1"):
         restore(regions, damage(kept).replace(b"us-east-1", b"eu-west-1", 1))  # where nobody was
     assert [one.region for one in regions] == ["us-east-1"]
-    assert (service.catalog, service.streams) == (tables, streams)
+    assert service.catalog is catalog
 
 
 def test_a_table_is_where_its_arn_says(regions: Regions, service: Service, tmp_path: Path) -> None:
@@ -182,12 +180,12 @@ def test_items_are_there_from_the_beginning_for_nothing(
 def test_every_line_that_is_no_item_is_named(regions: Regions, tmp_path: Path) -> None:
     lines = [b'{"pk": {"S": "a"}}', b"rubbish", b'{"day": {"S": "d"}}', b'{"pk": "a"}', b"[]"]
     lines += [b'{"pk": {"S": ""}}'] * 30
-    with pytest.raises(CannotBegin) as wrong:
+    with pytest.raises(ContentsError) as wrong:
         fill(regions, files(tmp_path, b"\n".join(lines)))
     said = str(wrong.value).splitlines()
     assert [line.rpartition("@ ")[2] for line in said[:4]] == [f"line {n}" for n in (2, 3, 4, 5)]
     assert "DynamoDB JSON" in said[0]
-    assert said[-1].endswith("and 14 lines more")
+    assert len(said) == 20
 
 
 @pytest.mark.parametrize(
@@ -203,10 +201,10 @@ def test_a_file_that_cannot_be_read_says_why(
     regions: Regions, tmp_path: Path, content: bytes, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     beginning = files(tmp_path, content)
-    with pytest.raises(CannotBegin, match=f"^{re.escape(str(tmp_path / 'i.jsonl'))}: .*{said}"):
+    with pytest.raises(ContentsError, match=f"^{re.escape(str(tmp_path / 'i.jsonl'))}: .*{said}"):
         fill(regions, beginning)
     for wrong in (Contents(table=(tmp_path / "i.jsonl",)), Contents(snapshot=tmp_path / "i.jsonl")):
-        with pytest.raises(CannotBegin, match=said):
+        with pytest.raises(ContentsError, match=said):
             fill(regions, wrong)
     assert "items of" not in capsys.readouterr().err
 
@@ -238,6 +236,6 @@ def test_time_goes_on_and_never_back() -> None:
 def test_it_is_asked_over_http(method: str, url: str, body: bytes, kind: str, status: int) -> None:
     clock = ServiceClock(lambda: NOW_S)
     service = Service(clock=clock)
-    app = ServiceApp(FakeClock(), service, build_router(Regions(service), clock=clock))
+    app = ServiceApp(FakeClock(), service, Router(Regions(service), clock=clock))
     assert app.page(url, method, body, content_type=kind)[0] == status
     assert clock.ahead_s == (60 if url == "advance" and status == 200 else 0)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.endpoint.service import Streams
+from keyheat.endpoint import stream as stream_module
 from tests.endpoint.asking import error_of
 from tests.endpoint.clients import refusal
 from tests.endpoint.streamed import Streamed
@@ -128,8 +128,9 @@ def test_changes_are_trimmed_after_a_day(streamed: Streamed) -> None:
     assert asked(ShardIteratorType="AFTER_SEQUENCE_NUMBER", **at)["ShardIterator"]
 
 
-def test_a_stream_holds_so_many_bytes_and_the_oldest_go_first(streamed: Streamed) -> None:
-    bounded = Streamed(streams=Streams(max_bytes=100_000))
+def test_a_stream_holds_so_many_bytes_and_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "MOST_BYTES", 100_000)
+    bounded = Streamed()
     iterator = None
     for n in range(400):
         bounded.app.clock.advance(0.01)

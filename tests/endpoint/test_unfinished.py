@@ -7,9 +7,7 @@ from keyheat.endpoint.options import ClientBounds
 from tests.endpoint.peers import HEAD, Peer, chunked, request
 
 KB = 1024
-BOUNDS = ClientBounds(
-    body_bytes=16 * KB, drained_bytes=64 * KB, head_bytes=2 * KB, unfinished_bytes=64 * KB, connections=64
-)
+BOUNDS = ClientBounds(body_bytes=16 * KB, drained_bytes=64 * KB, head_bytes=2 * KB, connections=64)
 
 
 @pytest.fixture
@@ -23,49 +21,12 @@ def shared() -> Connections:
     return Connections(answer, BOUNDS)
 
 
-def head(length: int) -> bytes:
-    return HEAD.format(operation="PutItem").encode() + b"Content-Length: %d\r\n\r\n" % length
-
-
-def half_sent(shared: Connections, many: int) -> list[Peer]:
-    """As many peers, each of which announces 16 KB and sends 15, a KB at a time."""
-    peers = [Peer(shared) for _ in range(many)]
-    for peer in peers:
-        peer.send(head(16 * KB))
-        for _ in range(15):
-            peer.send(b"x" * KB)
-    return peers
-
-
-def test_half_sent_bodies_share_a_bound(shared: Connections) -> None:
-    peers = half_sent(shared, 60)
-    assert 40 * KB < shared.unfinished_bytes <= BOUNDS.unfinished_bytes
-    refused = [peer for peer in peers if peer.status == 503]
-    assert len(refused) == 56
-    assert all(peer.transport.ended and not peer.connection.held_bytes for peer in refused)
-    for peer in peers:
-        if peer not in refused:
-            peer.send(b"x" * KB)
-            assert peer.status == 200
-    assert shared.unfinished_bytes == 0
-
-
-def test_who_sends_halves_and_waits_keeps_nobody_out(shared: Connections) -> None:
-    waiting = half_sent(shared, 4)
-    shared.sweep()
-    later = half_sent(shared, 2)
-    assert [peer.status for peer in waiting].count(503) == 2
-    for peer in later:
-        peer.send(b"x" * KB)
-        assert peer.status == 200
-
-
-def test_what_is_dropped_holds_nothing(shared: Connections) -> None:
+def test_a_body_that_is_too_long_is_read_and_refused(shared: Connections) -> None:
     peer = Peer(shared)
-    peer.send(head(60 * KB))
+    peer.send(HEAD.format(operation="PutItem").encode() + b"Content-Length: %d\r\n\r\n" % (60 * KB))
     for _ in range(59):
         peer.send(b"x" * KB)
-        assert shared.unfinished_bytes < KB
+        assert peer.status is None
     peer.send(b"x" * KB)
     assert peer.status == 413
 
@@ -90,7 +51,6 @@ def test_what_stands_around_a_body_ends(shared: Connections, begun: bytes, statu
         if not peer.transport.ended:
             peer.send(line)
     assert peer.status == status
-    assert shared.unfinished_bytes == 0
 
 
 def test_many_short_headers_are_counted_as_what_they_take(shared: Connections) -> None:
@@ -125,7 +85,6 @@ def test_a_request_arrives_in_time_or_is_refused(shared: Connections, begun: byt
         shared.sweep()
     assert slow.transport.aborted
     assert not idle.transport.aborted
-    assert shared.unfinished_bytes == 0
 
 
 def test_who_is_not_read_from_is_not_late(shared: Connections) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.evidence import target
+from keyheat.evidence import table as target
 from tests.endpoint.asking import START, create
 from tests.endpoint.clients import ServiceApp, service_app_at
 

@@ -10,7 +10,6 @@ from keyheat.testing.local import LocalDynamoDB
 
 FAULTS: dict[str, tuple[dict[str, Any], str | None]] = {
     "fails": ({"error": 500}, "InternalServerError"),
-    "fails-and-is-done": ({"error": 500, "done": True}, "InternalServerError"),
     "is-unavailable": ({"error": 503}, "ServiceUnavailable"),
     "is-lost": ({"cut": "before"}, "connection_reset"),
     "is-lost-and-done": ({"cut": "after"}, "connection_reset"),

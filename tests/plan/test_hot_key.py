@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.plan.hot_key import hot_key_of, shards_needed
 from keyheat.plan.plan import plan_run
 from keyheat.plan.prices import load_prices
+from keyheat.plan.quotas import hot_key_of, shards_needed
 from keyheat.words import READ, WRITE
 from tests.make import a_scenario, a_shipped
 

@@ -12,7 +12,7 @@ from keyheat.load.users.items import ItemTemplate
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.simulator.dryrun.ask import assumptions_of
+from keyheat.simulator.dryrun import assumptions_of
 from keyheat.words import Direction
 from tests.make import a_scenario_of_tenants
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from keyheat.scenario.keys import (
     NUMBERS_PER_WORKER,
     DateKey,
-    Sequence,
+    Sequential,
     Zipf,
     calculated_suffix,
     random_suffix,
@@ -37,9 +37,9 @@ def test_zipf_draws_each_rank_as_often_as_the_law_says(exponent: float, keys: in
 
 
 def test_a_sequence_gives_each_number_once_and_two_processes_have_none_in_common() -> None:
-    pattern = Sequence("order")
+    pattern = Sequential("order")
     assert [pattern.draw(Random(1), 0.0) for _ in range(7)] == [f"order-{n}" for n in range(1, 8)]
-    first, second = (Sequence.of_worker(worker).draw(Random(1), 0.0) for worker in (0, 1))
+    first, second = (Sequential.of_worker(worker).draw(Random(1), 0.0) for worker in (0, 1))
     assert (first, second) == ("key-1", f"key-{NUMBERS_PER_WORKER + 1}")
 
 

@@ -41,6 +41,7 @@ TABLES = [
     {**SCENARIO["table"], "indexes": [INDEX] * 2},
     on_demand(LOCAL),
     on_demand(OTHER_LOCAL, sort_key="sk"),
+    on_demand(OTHER_LOCAL | {"sort_key": "day", "warm": None}, sort_key="sk"),
     on_demand(regions=["eu-west-1"]),
     on_demand(regions=["eu-west-1"] * 2),
     on_demand(regions=["Ireland", "eu-west-1"]),
@@ -53,6 +54,7 @@ TABLES = [
         {"name": "turned", "partition_key": "at", "sort_key": "id", "sort_key_type": "N"},
         {"name": "other", "partition_key": "a", "partition_key_type": "C"}, **TWO_TYPES,
     ),
+    on_demand({"name": "turned", "partition_key": "at", "sort_key": "id", "sort_key_type": "N"}, **TWO_TYPES),
     {**SCENARIO["table"], "partition_key": ["id", "at"]},
     {**SCENARIO["table"], "sort_key": ["id", "at"]},
     keyed(["a", "b", "c", "d", "e"]),
@@ -132,6 +134,12 @@ TASKS = [
     {"operation": "query", "per_s": 5, "index": "by-tpye"},
     {"operation": "get"},
 ]
+OF_A_TABLE = {"tenant": {"count": 3}, "event_type": {"timestamp": "second"}, "event_typ": {"count": 2}}
+OF_OTHERS = [
+    {"operation": "put", "per_s": 300},
+    {"operation": "query", "per_s": 5, "index": "by-tpye"},
+    {"operation": "get"},
+]
 MIX = [
     {"operation": "put", "weight": 1},
     {"operation": "scan", "weight": 2},
@@ -172,6 +180,8 @@ def wrong() -> Iterator[tuple[str, dict[str, Any]]]:
     yield from ((str(one), a_raw_scenario(**one)) for one in WHOLE)
     yield f"attributes = {ATTRIBUTES}", a_scenario_of_tenants(attributes=ATTRIBUTES)
     yield f"tasks = {TASKS}", a_scenario_of_tenants(tasks=TASKS) | {"loadtest": "hotkey"}
+    yield f"attributes = {OF_A_TABLE}", a_scenario_of_tenants(attributes=OF_A_TABLE)
+    yield f"tasks = {OF_OTHERS}", a_scenario_of_tenants(tasks=OF_OTHERS) | {"loadtest": "hotkey"}
     yield "nothing", {}
 
 

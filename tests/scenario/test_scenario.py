@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyheat.scenario.keys import DateKey, HotKeys, KeyPattern, Sequence, Uniform, Weighted, Zipf
+from keyheat.scenario.keys import DateKey, HotKeys, KeyPattern, Sequential, Uniform, Weighted, Zipf
 from keyheat.scenario.scenario import (
     FORMAT,
     Scenario,
@@ -97,7 +97,7 @@ def test_the_schema_names_every_part_and_forbids_others() -> None:
         ({"kind": "hot_key", "share": 0.5, "prefix": "a"}, HotKeys(0.5, hot="a-hot", prefix="a")),
         ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, HotKeys(0.8, hot_keys=4)),
         ({"kind": "zipf", "exponent": 1.1, "keys": 50}, Zipf(1.1, 50)),
-        ({"kind": "sequential", "prefix": "invoice"}, Sequence("invoice")),
+        ({"kind": "sequential", "prefix": "invoice"}, Sequential("invoice")),
         ({"values": {"ups": 45, "dhl": 25}}, Weighted(("ups", "dhl"), (45, 25))),
         ({"kind": "date", "day_s": 20, "first_day": "2026-03-01"}, DateKey(20.0, date(2026, 3, 1))),
         ({"kind": "date", "day_s": 20, "rounded_to": "hour"}, DateKey(20.0, rounded_to="hour")),

@@ -7,8 +7,8 @@ import numpy as np
 
 from keyheat.model.table import IndexWrite, Op, TableCapacity, TableModel
 from keyheat.simulator.flow import Flow, FlowAnswer, sent_together
+from keyheat.simulator.masses import PartitionShares
 from keyheat.simulator.second import SimulatedTables
-from keyheat.simulator.shares import PartitionShares
 from keyheat.words import Direction
 
 T0 = 1_800_000_000.0

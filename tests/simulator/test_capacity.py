@@ -7,10 +7,10 @@ import pytest
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.table import TableModel
-from keyheat.scenario.changes import TIMELINE
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import ScalingSpec
 from keyheat.simulator.capacity import CapacityTimeline, Scaler, capacity_of, scale_to
+from keyheat.simulator.updates import TIMELINE
 from keyheat.words import Capacity, Direction
 from tests.make import a_scenario
 

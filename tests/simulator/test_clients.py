@@ -73,7 +73,7 @@ def test_every_policy_meets_the_same_requests_at_the_same_moments(monkeypatch: p
 def test_hot_keys_have_their_own_retries() -> None:
     run = simulated("client.sdk='boto3-2025'")
     (name, (asked, throttles, consumed)), *_ = sorted(
-        run.client.keys[Direction.WRITE].run.items(), key=lambda item: -item[1][0]
+        run.client.keys[None, Direction.WRITE].run.items(), key=lambda item: -item[1][0]
     )
     attempts, throttled = run.client.attempts[Direction.WRITE], run.client.throttled[Direction.WRITE]
     assert name == "hot"

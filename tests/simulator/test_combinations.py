@@ -9,8 +9,8 @@ import pytest
 
 from keyheat.plan.totals import ResourceSide, total_load
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
-from keyheat.simulator.dryrun.requests import with_combinations
 from keyheat.simulator.folder import keys_of
+from keyheat.simulator.loadtest import with_combinations
 from keyheat.simulator.masses import masses_of
 from keyheat.simulator.simulate import simulate
 from keyheat.words import WRITE

@@ -9,12 +9,11 @@ import orjson
 import pytest
 
 from keyheat.scenario.scenario import Scenario, ScenarioError
-from keyheat.simulator.dryrun import ask
-from keyheat.simulator.dryrun.requests import DryRun, LoadTest, RequestKind
-from keyheat.simulator.dryrun.stated import stated_loadtest
+from keyheat.simulator import dryrun
 from keyheat.simulator.flow import Flow
+from keyheat.simulator.loadtest import DryRun, LoadTest, RequestKind, stated_loadtest
+from keyheat.simulator.setting import TrafficSetting
 from keyheat.simulator.traffic import Sending, asks_for_shards, traffic_of
-from keyheat.simulator.traffic.setting import TrafficSetting
 from tests.conftest import Golden
 from tests.make import SCENARIOS, a_scenario, a_shipped
 
@@ -48,7 +47,9 @@ def run_dry(folder: Path, body: str, **changes: Any) -> DryRun:
     """The result for a file; all files of these tests share one process."""
     path = folder / "mine.py"
     path.write_text(HEAD + body)
-    return ask._dry_run_of(("tests", 0), orjson.dumps([str(path), ask._sent_by(scenario(**changes)), ""]))
+    return dryrun._dry_run_of(
+        ("tests", 0), orjson.dumps([str(path), dryrun._sent_by(scenario(**changes)), ""])
+    )
 
 
 def sample(folder: Path, body: str, **changes: Any) -> LoadTest:
@@ -318,19 +319,19 @@ def test_what_cannot_be_run_or_sampled_is_told_with_its_line_and_never_guessed(
 def test_every_verb_refuses_what_nobody_can_run_and_only_a_simulation_the_rest(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(HEAD + "import os\nos._exit(7)\n")
     with pytest.raises(ScenarioError, match=r"mine\.py: it ended the process of its dry run \(exit code 7\)"):
-        ask.check_file(scenario(), tmp_path)
+        dryrun.check_file(scenario(), tmp_path)
     (tmp_path / "mine.py").write_text(HEAD + ONE.format("pass"))
-    ask.check_file(scenario(), tmp_path)
+    dryrun.check_file(scenario(), tmp_path)
     with pytest.raises(ScenarioError, match=r"nothing that Keyheat sees .* --target local @ \$\.loadtest"):
         traffic_of(scenario(), 1, tmp_path)
 
 
 def test_one_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ask, "MOST_CPU_S", 1.0)
+    monkeypatch.setattr(dryrun, "MOST_CPU_S", 1.0)
     (tmp_path / "mine.py").write_text(HEAD + "while True: pass\n")
     with pytest.raises(ScenarioError, match=r"mine\.py: its dry run did not end within 1 s of CPU time"):
-        ask.check_file(scenario(), tmp_path)
-    assert (str(tmp_path / "mine.py"), (tmp_path / "mine.py").stat().st_mtime_ns) not in ask._processes
+        dryrun.check_file(scenario(), tmp_path)
+    assert (str(tmp_path / "mine.py"), (tmp_path / "mine.py").stat().st_mtime_ns) not in dryrun._processes
 
 
 @pytest.mark.parametrize("name", ["aggregate-scan", "aggregate-stream", "dynamic-sharding"])
@@ -348,7 +349,7 @@ OF_FIELDS = (
 @pytest.mark.parametrize("name", ["hotkey", "datekey", "user-id", "operations"])
 def test_tasks_that_follow_from_the_scenario_are_those_of_the_load_test(name: str) -> None:
     one = a_shipped(name)
-    stated, sampled = stated_loadtest(one), ask._dry_run(one, SCENARIOS).loadtest
+    stated, sampled = stated_loadtest(one), dryrun._dry_run(one, SCENARIOS).loadtest
     for task, other in zip(stated.users[0].tasks, sampled.users[0].tasks, strict=True):
         assert task.weight == other.weight
         for kind, seen in zip(task.kinds, _in_order(other.kinds), strict=True):

@@ -13,17 +13,16 @@ from keyheat.scenario.keys import (
     DateKey,
     HotKeys,
     KeyPattern,
-    Sequence,
+    Sequential,
     Uniform,
     Weighted,
     Zipf,
     shard_key,
 )
 from keyheat.simulator.alterations import divided
-from keyheat.simulator.dryrun.requests import KEY
-from keyheat.simulator.masses import masses_of, masses_of_shares
-from keyheat.simulator.shares import PartitionShares
-from keyheat.simulator.traffic.setting import composed
+from keyheat.simulator.loadtest import KEY
+from keyheat.simulator.masses import PartitionShares, masses_of, masses_of_shares
+from keyheat.simulator.setting import composed
 
 DRAWS = 40_000
 PATTERNS: list[KeyPattern] = [
@@ -63,7 +62,7 @@ def test_of_too_many_keys_the_most_used_ones_are_named(monkeypatch: pytest.Monke
     assert zipf.even == pytest.approx(1 - sum(Zipf(1.0, 1_000).share(rank) for rank in range(1, 101)))
     hot = masses_of(HotKeys(0.4, 1_000))
     assert (hot.name(0), hot.even) == ("hot", pytest.approx(0.6))
-    assert masses_of(Uniform(1_000)).even == masses_of(Sequence()).even == 1.0
+    assert masses_of(Uniform(1_000)).even == masses_of(Sequential()).even == 1.0
 
 
 def test_what_has_no_law_is_refused() -> None:

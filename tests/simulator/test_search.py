@@ -9,15 +9,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keyheat.model.resources import Cause
-from keyheat.plan.charges import monthly
+from keyheat.plan.bill import monthly
 from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.outcome import LimitHit, SimulationOutcome
-from keyheat.simulator.questions import capacity_question, load_question, seconds_for
 from keyheat.simulator.search import Range, State, Step, Tries
 from keyheat.simulator.whatif import (
     Search,
+    capacity_question,
+    load_question,
     searched,
+    seconds_for,
     simulated_search,
     smallest_shards,
     step_of,

@@ -1,6 +1,7 @@
 """A whole run on the virtual clock: the loop, the client's record, and the same run again."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,10 +9,11 @@ import pytest
 from keyheat.scenario.keys import HotKeys, Uniform, digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.flow import WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, Traffic
+from keyheat.simulator.flow import WINDOW_KEPT, WINDOW_S, WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, Traffic
+from keyheat.simulator.folder import seconds_table
+from keyheat.simulator.jobs import new_folder
 from keyheat.simulator.masses import even_masses, masses_of
 from keyheat.simulator.outcome import outcome_of
-from keyheat.simulator.rows import seconds_table
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation, simulate
 from keyheat.words import Capacity
 from tests.make import a_scenario
@@ -92,7 +94,7 @@ def test_throttles_are_counted_by_the_keys_that_are_hot() -> None:
     assert {row[3] for row in throttles} == {"TableWriteKeyRangeThroughputExceeded"}
     of_hot = sum(row[7] for row in throttles if row[5] == digest_of("hot"))
     assert of_hot > 0.9 * sum(row[7] for row in throttles)
-    heat = run.client.keys[WRITE]
+    heat = run.client.keys[None, WRITE]
     asked, throttled, consumed = heat.run["hot"]
     assert asked == pytest.approx(0.8 * 2_000 * 20)
     assert consumed == pytest.approx(asked - throttled)
@@ -149,13 +151,18 @@ def test_items_of_a_batch_have_no_reason() -> None:
 
 
 def test_the_record_stays_small() -> None:
-    script = Script(put(keys=masses_of(Uniform(10))))
-    history = simulate(scenario(1), traffic=script).client.keys[WRITE]
+    script = Script(put(keys=masses_of(Uniform(WINDOW_KEPT + 40))))
+    simulation = simulate(scenario(1), traffic=script)
+    assert simulation.client.window_s == WINDOW_S
+    history = simulation.client.keys[None, WRITE]
     ((answer,),) = script.answers
-    for second in range(0, 3 * WINDOWS_KEPT * 5, 5):
+    assert len(answer.uses.names) > WINDOW_KEPT
+    for second in range(0, 10 * WINDOW_S, WINDOW_S):
         history.add(int(SIMULATED_START_S) + 100 + second, answer)
-    assert len(history.windows) <= WINDOWS_KEPT + 1
-    assert history.window_s > 5
+    assert {len(named) for named in list(history.windows.values())[:-1]} == {WINDOW_KEPT}
+    two_hours = scenario(2 * WINDOWS_KEPT * WINDOW_S)
+    begun = simulate(two_hours, traffic=Script(put()), until=lambda client: client.loaded_s > 0)
+    assert begun.client.window_s == 2 * WINDOW_S
 
 
 def test_a_local_index_has_no_capacity_of_its_own_and_holds_back_splits() -> None:
@@ -163,3 +170,9 @@ def test_a_local_index_has_no_capacity_of_its_own_and_holds_back_splits() -> Non
     found = capacity_of(scenario(1, sort_key="sk", indexes=[INDEX, local]).table)
     assert found.has_lsi
     assert [(index.name, index.provisioned) for index in found.indexes] == [("tag", Capacity(10, 200))]
+
+
+def test_folders_that_are_named_in_one_second_are_different_ones(tmp_path: Path) -> None:
+    named = [new_folder(tmp_path, "hotkey").folder for _ in range(3)]
+    assert len(set(named)) == 3
+    assert all(one.name.startswith("hotkey-2") and one.is_dir() for one in named)

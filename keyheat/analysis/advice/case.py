@@ -23,7 +23,7 @@ from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.numbers import percent, span, units
-from keyheat.plan.hot_key import shards_needed
+from keyheat.plan.quotas import shards_needed
 from keyheat.runs.formats import BEYOND, HotKey, Label, Recommendation
 from keyheat.runs.manifest import RetryCost
 from keyheat.runs.table_facts import NOT_SCALED, AutoScaling

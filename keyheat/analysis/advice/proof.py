@@ -22,7 +22,7 @@ from keyheat.analysis.advice.schedule import Limit
 from keyheat.analysis.loaded_step import Burst, beyond_provisioned
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.analysis.summary import read_summary
-from keyheat.plan.charges import consumed_month, pre_warming, provisioned_month
+from keyheat.plan.bill import consumed_month, pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices
 from keyheat.plan.quotas import capacities_of
 from keyheat.runfiles import DIAGNOSIS, FILES

@@ -17,7 +17,7 @@ from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.plan.charges import consumed_month, provisioned_month
+from keyheat.plan.bill import consumed_month, provisioned_month
 from keyheat.plan.prices import Billing
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Label

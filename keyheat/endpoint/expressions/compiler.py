@@ -5,30 +5,18 @@ A request without expressions never comes here beyond one look at its members.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ProjectionExpressions.html
 """
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.expressions.conditions import (
-    Check,
-    Condition,
-    Values,
-    attributes_of,
-    checks_of,
-    compiled,
-)
-from keyheat.endpoint.expressions.parsing import condition_tree, update_actions
-from keyheat.endpoint.expressions.tokens import NamesUsed, is_reserved, measured, path_too_deep, syntax_error
-from keyheat.endpoint.expressions.trees import DocumentPath, Tree, check_paths, value_at
+from keyheat.endpoint.expressions import conditions
+from keyheat.endpoint.expressions.conditions import Check, Condition, Values
+from keyheat.endpoint.expressions.parsing import PROJECTION, condition_tree, projected_paths, update_actions
+from keyheat.endpoint.expressions.tokens import NamesUsed
+from keyheat.endpoint.expressions.trees import DocumentPath, Tree, value_at
 from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.values import Item, Value, check_value, serialization_error
-from keyheat.model.limits import NESTING_LEVELS
-
-KIND = "ProjectionExpression"
-_STEP = re.compile(r"\.?(#?[A-Za-z0-9_\-]+)|\[([0-9]+)\]", re.ASCII)
-_WHOLE = re.compile(r"#?[A-Za-z0-9_\-]+(\.#?[A-Za-z0-9_\-]+|\[[0-9]+\])*", re.ASCII).fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,33 +57,6 @@ def _rebuilt(branch: Any) -> Value:
     return {"M": {name: _rebuilt(below) for name, below in branch.items()}}
 
 
-def parsed_projection(text: str, names: NamesUsed) -> Projection:
-    """The projection that an expression stands for. Raises ValidationException."""
-    paths = tuple(_path(piece.strip(), names) for piece in measured(text, KIND).split(","))
-    check_paths(paths, KIND)
-    return Projection(paths)
-
-
-def _path(text: str, names: NamesUsed) -> DocumentPath:
-    if not _WHOLE(text):
-        raise syntax_error(KIND, f'token: "{text or "<EOF>"}"')
-    steps: list[str | int] = []
-    for name, index in _STEP.findall(text):
-        if index:
-            steps.append(int(index))
-        elif name.startswith("#"):
-            steps.append(names[name])
-        elif is_reserved(name):
-            raise validation_error(
-                f"Invalid {KIND}: Attribute name is a reserved keyword; reserved keyword: {name}"
-            )
-        else:
-            steps.append(name)
-    if len(steps) > NESTING_LEVELS:  # where a name has a hyphen, which elsewhere is a minus
-        raise path_too_deep(KIND, len(steps))
-    return tuple(steps)
-
-
 NAMES, VALUES = "ExpressionAttributeNames", "ExpressionAttributeValues"
 KEPT = 4096
 """Parsed expressions kept; beyond that the least recently used are parsed again."""
@@ -120,9 +81,17 @@ def parsed_condition(kind: str, text: str, names: Names) -> ParsedCondition:
     """A condition, filter or key condition expression. Raises ValidationException."""
     names_used = NamesUsed(dict(names), kind)
     tree, values = condition_tree(text, names_used, kind)
+    return ready(tree, kind, frozenset(names_used.used), values)
+
+
+def ready(
+    tree: Tree, kind: str, names: frozenset[str] = frozenset(), values: frozenset[str] = frozenset()
+) -> ParsedCondition:
+    """A parsed condition, ready to test."""
     return ParsedCondition(
-        compiled(tree), tree, frozenset(names_used.used), values, checks_of(tree, kind), attributes_of(tree)
-    )
+        conditions.compiled(tree), tree, names, values,
+        conditions.checks_of(tree, kind), conditions.attributes_of(tree),
+    )  # fmt: skip
 
 
 @lru_cache(KEPT)
@@ -133,10 +102,10 @@ def parsed_update(text: str, names: Names) -> tuple[Update, frozenset[str]]:
 
 
 @lru_cache(KEPT)
-def parsed_projected(text: str, names: Names) -> tuple[Projection, frozenset[str]]:
+def parsed_projection(text: str, names: Names) -> tuple[Projection, frozenset[str]]:
     """A projection expression and the names it uses. Raises ValidationException."""
-    names_used = NamesUsed(dict(names), "ProjectionExpression")
-    return parsed_projection(text, names_used), frozenset(names_used.used)
+    names_used = NamesUsed(dict(names), PROJECTION)
+    return Projection(projected_paths(text, names_used)), frozenset(names_used.used)
 
 
 class Expressions:
@@ -166,7 +135,7 @@ class Expressions:
         return update
 
     def projection(self, text: Any) -> Projection:
-        projection, names = parsed_projected(_text(text), self._names)
+        projection, names = parsed_projection(_text(text), self._names)
         self._unused_names -= names
         return projection
 
@@ -204,7 +173,7 @@ def require_expressions(request: dict[str, Any], expressions: tuple[str, ...]) -
 def _without_expression(member: str, expressions: tuple[str, ...]) -> str:
     if member == NAMES:
         return f"{NAMES} can only be specified when using expressions"
-    carriers = [kind for kind in expressions if kind != "ProjectionExpression"]
+    carriers = [kind for kind in expressions if kind != PROJECTION]
     if not carriers:
         return f"{VALUES} can only be specified when using expressions"
     verb = "is" if len(carriers) == 1 else "are all"

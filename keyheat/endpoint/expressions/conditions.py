@@ -1,8 +1,7 @@
 """Conditions and filters as functions of plain items, and which types of values their operators take.
 
 Values are compared as DynamoDB compares them, not as Python does: one of another type is never equal, nor
-less. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
-
+less.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
 
@@ -11,20 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.expressions.trees import (
-    Between,
-    Both,
-    Comparison,
-    DocumentPath,
-    FunctionCall,
-    In,
-    Not,
-    Operand,
-    PathValue,
-    Reference,
-    Tree,
-    value_at,
-)
+from keyheat.endpoint.expressions import trees
+from keyheat.endpoint.expressions.trees import FunctionCall, Operand, Reference, Tree
 from keyheat.endpoint.values import TYPE_NAMES, Item, Value, decoded, raw_bytes, type_of
 
 Values = dict[str, Value]
@@ -39,29 +26,35 @@ COMPARATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 def compiled(tree: Tree) -> Condition:
     match tree:
-        case Both(joined, left, right):
+        case trees.Both(joined, left, right):
             return _both(joined, compiled(left), compiled(right))
-        case Not(inner):
-            return _not(compiled(inner))
-        case Comparison("=", left, right):
-            return _equal(operand(left), operand(right))
-        case Comparison("<>", left, right):
-            return _not_equal(operand(left), operand(right))
-        case Comparison(sign, left, right):
-            return _ordered(COMPARATORS[sign], operand(left), operand(right))
-        case Between(tested, low, high):
+        case trees.Not(inner):
+            negated = compiled(inner)
+            return lambda item, values: not negated(item, values)
+        case trees.Comparison(sign, left, right):
+            return _on_two(_comparison(sign), operand(left), operand(right))
+        case trees.Between(tested, low, high):
             return _between(operand(tested), operand(low), operand(high))
-        case In(tested, choices):
+        case trees.In(tested, choices):
             return _in(operand(tested), [operand(choice) for choice in choices])
-        case FunctionCall(function, arguments):
-            return FUNCTIONS[function](*map(operand, arguments))
+        case FunctionCall("attribute_exists", (path,)):
+            there = operand(path)
+            return lambda item, values: there(item, values) is not None
+        case FunctionCall("attribute_not_exists", (path,)):
+            there = operand(path)
+            return lambda item, values: there(item, values) is None
+        case FunctionCall(function, (first, second)):
+            return _on_two(FUNCTIONS[function], operand(first), operand(second))
+    raise AssertionError("no other condition is parsed")
 
 
 def operand(node: Operand) -> Found:
     """The function that gives an operand's value: of a path, a named value, or `size(path)`."""
     match node:
-        case PathValue(path):
-            return _attribute(path)
+        case trees.PathValue((str(name),)):
+            return lambda item, values: item.get(name)
+        case trees.PathValue(path):
+            return lambda item, values: trees.value_at(item, path)
         case Reference(name):
             return lambda item, values: values[name]
         case FunctionCall("size", (measured,)):
@@ -72,28 +65,21 @@ def operand(node: Operand) -> Found:
 def attributes_of(tree: Tree | Operand) -> frozenset[str]:
     """The attributes at the top of the item that a parsed expression looks at."""
     match tree:
-        case PathValue(path):
+        case trees.PathValue(path):
             return frozenset((str(path[0]),))
         case Reference():
             return frozenset()
-        case Not(inner):
+        case trees.Not(inner):
             return attributes_of(inner)
-        case Between(tested, low, high):
+        case trees.Between(tested, low, high):
             parts: tuple[Tree | Operand, ...] = (tested, low, high)
-        case In(tested, choices):
+        case trees.In(tested, choices):
             parts = (tested, *choices)
         case FunctionCall(_, arguments):
             parts = arguments
         case _:
             parts = (tree.left, tree.right)
     return frozenset().union(*map(attributes_of, parts))
-
-
-def _attribute(path: DocumentPath) -> Found:
-    if len(path) == 1:
-        name = str(path[0])
-        return lambda item, values: item.get(name)
-    return lambda item, values: value_at(item, path)
 
 
 def _size(measured: Found) -> Found:
@@ -122,34 +108,27 @@ def _both(joined: str, left: Condition, right: Condition) -> Condition:
     return lambda item, values: left(item, values) or right(item, values)
 
 
-def _not(inner: Condition) -> Condition:
-    return lambda item, values: not inner(item, values)
+OnTwo = Callable[[Value | None, Value | None], bool]
+"""A test of two values, either of which may be missing."""
 
 
-def _equal(left: Found, right: Found) -> Condition:
-    def equal(item: Item, values: Values) -> bool:
-        value = left(item, values)
-        return value is not None and value == right(item, values)
-
-    return equal
+def _on_two(holds: OnTwo, left: Found, right: Found) -> Condition:
+    return lambda item, values: holds(left(item, values), right(item, values))
 
 
-def _not_equal(left: Found, right: Found) -> Condition:
-    return lambda item, values: left(item, values) != right(item, values)
+def _comparison(sign: str) -> OnTwo:
+    if sign == "=":
+        return lambda value, other: value is not None and value == other
+    if sign == "<>":
+        return operator.ne
+    holds = COMPARATORS[sign]
+    return lambda value, other: _comparable(value, other) and holds(raw_bytes(value), raw_bytes(other))  # type: ignore[arg-type]
 
 
-def _ordered(holds: Callable[[Any, Any], bool], left: Found, right: Found) -> Condition:
-    def ordered(item: Item, values: Values) -> bool:
-        first_value, other = left(item, values), right(item, values)
-        return _comparable(first_value, other) and holds(raw_bytes(first_value), raw_bytes(other))  # type: ignore[arg-type]
-
-    return ordered
-
-
-def _comparable(first_value: Value | None, other: Value | None) -> bool:
-    if first_value is None or other is None:
+def _comparable(value: Value | None, other: Value | None) -> bool:
+    if value is None or other is None:
         return False
-    kind = type_of(first_value)
+    kind = type_of(value)
     return kind in ORDERED and kind in other
 
 
@@ -173,45 +152,22 @@ def _in(tested: Found, choices: list[Found]) -> Condition:
     return is_in
 
 
-def _exists(getter: Found) -> Condition:
-    return lambda item, values: getter(item, values) is not None
+def _has_type(value: Value | None, kind: Value | None) -> bool:
+    return value is not None and kind is not None and type_of(value) == kind.get("S")
 
 
-def _missing(getter: Found) -> Condition:
-    return lambda item, values: getter(item, values) is None
+def _begins_with(value: Value | None, prefix: Value | None) -> bool:
+    if value is None or prefix is None:
+        return False
+    if "S" in value and "S" in prefix:
+        return bool(value["S"].startswith(prefix["S"]))
+    return "B" in value and "B" in prefix and decoded(value["B"]).startswith(decoded(prefix["B"]))
 
 
-def _has_type(getter: Found, expected: Found) -> Condition:
-    def has_type(item: Item, values: Values) -> bool:
-        value, kind = getter(item, values), expected(item, values)
-        return value is not None and kind is not None and type_of(value) == kind.get("S")
-
-    return has_type
-
-
-def _begins_with(getter: Found, expected: Found) -> Condition:
-    def begins_with(item: Item, values: Values) -> bool:
-        value, prefix = getter(item, values), expected(item, values)
-        if value is None or prefix is None:
-            return False
-        if "S" in value and "S" in prefix:
-            return bool(value["S"].startswith(prefix["S"]))
-        return "B" in value and "B" in prefix and decoded(value["B"]).startswith(decoded(prefix["B"]))
-
-    return begins_with
-
-
-def _contains(getter: Found, expected: Found) -> Condition:
-    def contains(item: Item, values: Values) -> bool:
-        value, element = getter(item, values), expected(item, values)
-        return value is not None and element is not None and _is_part(value, element)
-
-    return contains
-
-
-def _is_part(value: Value, element: Value) -> bool:
-    kind, content = next(iter(value.items()))
-    part_kind, part_content = next(iter(element.items()))
+def _contains(value: Value | None, element: Value | None) -> bool:
+    if value is None or element is None:
+        return False
+    ((kind, content),), ((part_kind, part_content),) = value.items(), element.items()
     if kind == "L":
         return element in content
     if kind in ("SS", "NS", "BS"):
@@ -223,17 +179,10 @@ def _is_part(value: Value, element: Value) -> bool:
     return kind == "B" and decoded(part_content) in decoded(content)
 
 
-FUNCTIONS: dict[str, Callable[..., Condition]] = {
-    "attribute_exists": _exists,
-    "attribute_not_exists": _missing,
-    "attribute_type": _has_type,
-    "begins_with": _begins_with,
-    "contains": _contains,
-}
-
-
+FUNCTIONS: dict[str, OnTwo] = {
+    "attribute_type": _has_type, "begins_with": _begins_with, "contains": _contains,
+}  # fmt: skip
 Check = Callable[[Values], None]
-
 SAME_TYPE = "same data type for lower and upper bounds"
 IN_ORDER = "upper bound to be greater than or equal to lower bound"
 
@@ -253,27 +202,27 @@ def wrong_operand(kind: str, operator: str, value: Value) -> ServiceError:
 
 def _checks(tree: Tree, kind: str) -> Iterator[Check]:
     match tree:
-        case Both(_, left, right):
+        case trees.Both(_, left, right):
             yield from _checks(left, kind)
             yield from _checks(right, kind)
-        case Not(inner):
+        case trees.Not(inner):
             yield from _checks(inner, kind)
-        case Comparison(sign, left, right) if sign in COMPARATORS:
-            for side in (left, right):
-                yield from _types(side, kind, sign, ORDERED)
-        case Between(tested, low, high):
-            for side in (tested, low, high):
-                yield from _types(side, kind, "BETWEEN", ORDERED)
-            yield from _bounds(low, high, kind)
+        case trees.Comparison(sign, left, right) if sign in COMPARATORS:
+            yield from _types((left, right), kind, sign, ORDERED)
+        case trees.Between(tested, low, high):
+            yield from _types((tested, low, high), kind, "BETWEEN", ORDERED)
+            if isinstance(low, Reference) and isinstance(high, Reference):
+                yield _bounds(low.name, high.name, kind)
         case FunctionCall("begins_with", (_, prefix)):
-            yield from _types(prefix, kind, "begins_with", {"S", "B"})
+            yield from _types((prefix,), kind, "begins_with", {"S", "B"})
         case FunctionCall("attribute_type", (_, Reference(name))):
             yield _type_name(name, kind)
 
 
-def _types(node: Operand, kind: str, operator: str, allowed: set[str]) -> Iterator[Check]:
-    if isinstance(node, Reference):
-        yield typed(node.name, kind, operator, allowed)
+def _types(nodes: tuple[Operand, ...], kind: str, operator: str, allowed: set[str]) -> Iterator[Check]:
+    for node in nodes:
+        if isinstance(node, Reference):
+            yield typed(node.name, kind, operator, allowed)
 
 
 def typed(name: str, kind: str, operator: str, allowed: set[str]) -> Check:
@@ -284,11 +233,7 @@ def typed(name: str, kind: str, operator: str, allowed: set[str]) -> Check:
     return check
 
 
-def _bounds(start: Operand, end: Operand, kind: str) -> Iterator[Check]:
-    if not (isinstance(start, Reference) and isinstance(end, Reference)):
-        return
-    low, high = start.name, end.name
-
+def _bounds(low: str, high: str, kind: str) -> Check:
     def check(values: Values) -> None:
         least, most = values[low], values[high]
         if type_of(least) != type_of(most):
@@ -296,20 +241,16 @@ def _bounds(start: Operand, end: Operand, kind: str) -> Iterator[Check]:
         if raw_bytes(least) > raw_bytes(most):
             raise _bad_bounds(kind, IN_ORDER, least, most)
 
-    yield check
+    return check
 
 
 def _bad_bounds(kind: str, requirement: str, least: Value, most: Value) -> ServiceError:
+    ((low_kind, low),), ((high_kind, high),) = least.items(), most.items()
     return validation_error(
         f"Invalid {kind}: The BETWEEN operator requires {requirement}; "
-        f"lower bound operand: AttributeValue: {_value_text(least)}, "
-        f"upper bound operand: AttributeValue: {_value_text(most)}"
+        f"lower bound operand: AttributeValue: {{{low_kind}:{low}}}, "
+        f"upper bound operand: AttributeValue: {{{high_kind}:{high}}}"
     )
-
-
-def _value_text(value: Value) -> str:
-    ((kind, content),) = value.items()
-    return f"{{{kind}:{content}}}"
 
 
 def _type_name(name: str, kind: str) -> Check:

@@ -6,18 +6,9 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyCondit
 from collections.abc import Iterator
 
 from keyheat.endpoint.errors import ServiceError, validation_error
+from keyheat.endpoint.expressions import trees
 from keyheat.endpoint.expressions.conditions import Values, wrong_operand
-from keyheat.endpoint.expressions.trees import (
-    Between,
-    Both,
-    Comparison,
-    FunctionCall,
-    Not,
-    Operand,
-    PathValue,
-    Reference,
-    Tree,
-)
+from keyheat.endpoint.expressions.trees import Comparison, FunctionCall, Operand, Tree
 from keyheat.endpoint.itemkeys import EMPTY, WORDS, after, partition_prefix, sort_bytes
 from keyheat.endpoint.schema import KeySchema, KeySchemaElement
 from keyheat.endpoint.values import INVALID, Value
@@ -26,7 +17,7 @@ KIND = "KeyConditionExpression"
 NOT_SUPPORTED = "Query key condition not supported"
 Range = tuple[bytes, bytes]
 """Stored keys from the first on and below the second."""
-OnKey = Comparison | Between | FunctionCall
+OnKey = Comparison | trees.Between | FunctionCall
 """What can be asked of a key."""
 
 
@@ -77,14 +68,14 @@ def _by_attribute(tree: Tree) -> dict[str, OnKey]:
 
 def _conjuncts(tree: Tree) -> Iterator[OnKey]:
     match tree:
-        case Both("AND", left, right):
+        case trees.Both("AND", left, right):
             yield from _conjuncts(left)
             yield from _conjuncts(right)
-        case Both(operator) | Comparison("<>" as operator):
+        case trees.Both(operator) | Comparison("<>" as operator):
             raise _invalid_operator(operator)
-        case Not():
+        case trees.Not():
             raise _invalid_operator("NOT")
-        case Comparison() | Between() | FunctionCall("begins_with"):
+        case Comparison() | trees.Between() | FunctionCall("begins_with"):
             yield tree
         case FunctionCall(function):
             raise _invalid_operator(function)
@@ -101,7 +92,7 @@ def _parts(condition: OnKey) -> tuple[Operand, ...]:
     match condition:
         case Comparison(_, left, right):
             return left, right
-        case Between(tested, low, high):
+        case trees.Between(tested, low, high):
             return tested, low, high
         case FunctionCall(_, arguments):
             return arguments
@@ -109,7 +100,7 @@ def _parts(condition: OnKey) -> tuple[Operand, ...]:
 
 def _attribute(condition: OnKey) -> str:
     node = _parts(condition)[0]
-    if not isinstance(node, PathValue):
+    if not isinstance(node, trees.PathValue):
         raise validation_error(f"Invalid condition in {KIND}: No key attribute specified")
     if len(node.path) > 1:
         raise validation_error(
@@ -123,7 +114,7 @@ def _operands(condition: OnKey, attribute: KeySchemaElement, values: Values) -> 
 
 
 def _operand(node: Operand, attribute: KeySchemaElement, values: Values) -> Value:
-    if not isinstance(node, Reference):
+    if not isinstance(node, trees.Reference):
         raise validation_error(f"Invalid condition in {KIND}: Multiple attribute names used in one condition")
     value = values[node.name]
     content = value.get(attribute.type)
@@ -142,7 +133,7 @@ def _sort_range(prefix: bytes, condition: OnKey, sort: KeySchemaElement, values:
         start = prefix + sort_bytes(operands[0], end=False)
         return start, after(start)
     bounds = [prefix + sort_bytes(operand) for operand in operands]
-    if isinstance(condition, Between):
+    if isinstance(condition, trees.Between):
         return bounds[0], after(bounds[1])
     return {
         "=": (bounds[0], after(bounds[0])),

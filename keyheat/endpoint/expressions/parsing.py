@@ -9,26 +9,14 @@ from collections.abc import Mapping
 from functools import partial
 
 from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.expressions.tokens import END, NamesUsed, Reader, TokenReader, measured
-from keyheat.endpoint.expressions.trees import (
-    ARGUMENTS,
-    COMPARISONS,
-    Action,
-    Between,
-    Both,
-    Comparison,
-    FunctionCall,
-    In,
-    Not,
-    Operand,
-    PathValue,
-    Reference,
-    Sum,
-    Tree,
-)
+from keyheat.endpoint.expressions import trees
+from keyheat.endpoint.expressions.tokens import END, NamesUsed, Reader, TokenReader, measured, path_too_deep
+from keyheat.endpoint.expressions.trees import Action, DocumentPath, FunctionCall, Operand, PathValue, Tree
+from keyheat.model.limits import NESTING_LEVELS
 
 BINDS = {"OR": 1, "AND": 2, "NOT": 3}
 """How tightly; a bracket that is open binds not at all."""
+PROJECTION = "ProjectionExpression"
 IN_UPDATES = ("if_not_exists", "list_append")
 
 
@@ -39,6 +27,19 @@ def condition_tree(text: str, names: NamesUsed, kind: str) -> tuple[Tree, frozen
     if tokens.next != END:
         raise tokens.unexpected()
     return tree, frozenset(tokens.values)
+
+
+def projected_paths(text: str, names: NamesUsed) -> tuple[DocumentPath, ...]:
+    """The document paths of a projection. Raises ServiceError."""
+    tokens = TokenReader(measured(text, PROJECTION), names, PROJECTION)
+    paths = tokens.several(tokens.path)
+    if tokens.next != END:
+        raise tokens.unexpected()
+    for path in paths:
+        if len(path) > NESTING_LEVELS:  # of names with a hyphen, which elsewhere is a minus
+            raise path_too_deep(PROJECTION, len(path))
+    trees.check_paths(paths, PROJECTION)
+    return paths
 
 
 def update_actions(text: str, names: NamesUsed) -> tuple[tuple[Action, ...], frozenset[str]]:
@@ -73,7 +74,7 @@ def _action(clause: str, tokens: TokenReader) -> Action:
 def _sum(tokens: TokenReader) -> Operand:
     total = _addend(tokens)
     while tokens.next in ("+", "-"):
-        total = Sum(tokens.take(), total, _addend(tokens))
+        total = trees.Sum(tokens.take(), total, _addend(tokens))
     return total
 
 
@@ -88,19 +89,16 @@ def _addend(tokens: TokenReader) -> Operand:
 
 
 def _plain(tokens: TokenReader) -> Operand:
-    return tokens.reference() if tokens.at_reference() else PathValue(tokens.path())
+    return tokens.reference() if tokens.next.startswith(":") else PathValue(tokens.path())
 
 
 def _update_call(tokens: TokenReader) -> FunctionCall:
     function = tokens.take()
     if function not in IN_UPDATES:
         raise tokens.unexpected()
-    tokens.want("(")
-    first = PathValue(tokens.path()) if function == "if_not_exists" else _addend(tokens)
-    tokens.want(",")
-    second = _addend(tokens)
-    tokens.want(")")
-    return FunctionCall(function, (first, second))
+    addend = partial(_addend, tokens)
+    first = (lambda: PathValue(tokens.path())) if function == "if_not_exists" else addend
+    return FunctionCall(function, tokens.arguments(first, addend))
 
 
 class ConditionReader:
@@ -109,10 +107,10 @@ class ConditionReader:
     Each language says what its operands are.
     """
 
-    functions: tuple[str, ...] = tuple(ARGUMENTS)
-    of_paths: tuple[str, ...] = tuple(name for name, count in ARGUMENTS.items() if count == 1)
+    functions: tuple[str, ...] = tuple(trees.ARGUMENTS)
+    of_paths: tuple[str, ...] = tuple(name for name, count in trees.ARGUMENTS.items() if count == 1)
     """Functions whose first argument is a path."""
-    signs: Mapping[str, str] = {sign: sign for sign in COMPARISONS}
+    signs: Mapping[str, str] = {sign: sign for sign in trees.COMPARISONS}
 
     def __init__(self, tokens: Reader) -> None:
         self.tokens = tokens
@@ -149,13 +147,13 @@ class ConditionReader:
         """Read the condition after its first operand."""
         tokens = self.tokens
         if tokens.next in self.signs:
-            return Comparison(self.signs[tokens.take()], left, self.operand())
+            return trees.Comparison(self.signs[tokens.take()], left, self.operand())
         if tokens.took("BETWEEN"):
             low = self.operand()
             tokens.want("AND")
-            return Between(left, low, self.operand())
+            return trees.Between(left, low, self.operand())
         if tokens.took("IN"):
-            return In(left, self.choices())
+            return trees.In(left, self.choices())
         if isinstance(left, FunctionCall) and left.function != "size":
             return left
         raise tokens.unexpected()
@@ -174,7 +172,7 @@ class ConditionReader:
         self.tokens.want("(")
         arguments = self.tokens.several(self.argument)
         self.tokens.want(")")
-        operands, calls = ARGUMENTS[function], any(isinstance(term, FunctionCall) for term in arguments)
+        operands, calls = trees.ARGUMENTS[function], any(isinstance(term, FunctionCall) for term in arguments)
         if calls or len(arguments) != operands:
             raise self.tokens.invalid(
                 "Incorrect number of operands for operator or function; "
@@ -184,7 +182,7 @@ class ConditionReader:
             raise self.tokens.invalid(
                 f"Operator or function requires a document path; operator or function: {function}"
             )
-        if function == "attribute_type" and not isinstance(arguments[1], Reference):
+        if function == "attribute_type" and not isinstance(arguments[1], trees.Reference):
             raise self.tokens.malformed()
         return FunctionCall(function, arguments)
 
@@ -201,7 +199,9 @@ class ConditionReader:
         """Join the trees whose operators bind at least so tightly, back to the last open bracket."""
         while self.open and self.open[-1] != "(" and BINDS[self.open[-1]] >= least:
             operator, right = self.open.pop(), self.trees.pop()
-            self.trees.append(Not(right) if operator == "NOT" else Both(operator, self.trees.pop(), right))
+            self.trees.append(
+                trees.Not(right) if operator == "NOT" else trees.Both(operator, self.trees.pop(), right)
+            )
 
 
 class _Condition(ConditionReader):

@@ -176,6 +176,15 @@ class Reader:
             terms.append(read())
         return tuple(terms)
 
+    def arguments(self, first: Callable[[], Term], second: Callable[[], Term]) -> tuple[Term, Term]:
+        """The two arguments of a function, in brackets."""
+        self.want("(")
+        left = first()
+        self.want(",")
+        right = second()
+        self.want(")")
+        return left, right
+
 
 class TokenReader(Reader):
     """The tokens of one expression. `values` are the `:names` met so far."""
@@ -204,9 +213,6 @@ class TokenReader(Reader):
     def invalid(self, message: str) -> ServiceError:
         return validation_error(f"Invalid {self.kind}: {message}")
 
-    def at_reference(self) -> bool:
-        return self.next.startswith(":")
-
     def reference(self) -> Reference:
         """A value by its name, `:name`."""
         if not _REFERENCE(self.next):
@@ -220,14 +226,9 @@ class TokenReader(Reader):
             return self._names[self.take()]
         if word.upper() in KEYWORDS or not self.is_name(word):
             raise self.unexpected()
-        if is_reserved(word):
+        if word.upper() in RESERVED:  # it has to be written as a placeholder
             raise self.invalid(f"Attribute name is a reserved keyword; reserved keyword: {word}")
         return self.take()
-
-
-def is_reserved(name: str) -> bool:
-    """Whether an attribute of this name must be written as a placeholder."""
-    return name.upper() in RESERVED
 
 
 def syntax_error(kind: str, detail: str = "") -> ServiceError:

@@ -9,20 +9,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from keyheat.endpoint.errors import validation_error
+from keyheat.endpoint.expressions import trees
 from keyheat.endpoint.expressions.conditions import Check, Values, typed
-from keyheat.endpoint.expressions.trees import (
-    Action,
-    DocumentPath,
-    FunctionCall,
-    Operand,
-    PathValue,
-    Reference,
-    Sum,
-    check_paths,
-    put_at,
-    remove_at,
-    value_at,
-)
+from keyheat.endpoint.expressions.trees import Action, DocumentPath, FunctionCall, Operand, Reference
 from keyheat.endpoint.values import EXACT, TYPE_NAMES, Item, Value, check_value, type_of, written
 
 Change = Callable[[Item, Item, Values], None]
@@ -55,7 +44,7 @@ class Update:
 def compiled_update(actions: Sequence[Action], values: frozenset[str]) -> Update:
     """The update that parsed actions stand for. Raises ValidationException for paths that collide."""
     paths = [action.path for action in actions]
-    check_paths(paths, KIND)
+    trees.check_paths(paths, KIND)
     return Update(
         tuple(_change(action) for action in sorted(actions, key=_order)),
         tuple(paths),
@@ -81,7 +70,7 @@ def _checks(action: Action) -> Iterator[Check]:
 
 def _required(node: Operand) -> Iterator[Check]:
     match node:
-        case Sum(sign, left, right):
+        case trees.Sum(sign, left, right):
             yield from _of_type("N", sign, (left, right))
         case FunctionCall("list_append", arguments):
             yield from _of_type("L", "list_append", arguments)
@@ -102,33 +91,29 @@ def _source(node: Operand) -> Source:
     match node:
         case Reference(name):
             return lambda item, values: values[name]
-        case PathValue(path):
-            return _present(path)
-        case Sum(sign, left, right):
+        case trees.PathValue(path):
+            return _at(path)
+        case trees.Sum(sign, left, right):
             return _arithmetic(sign, _source(left), _source(right))
         case FunctionCall("list_append", (first, second)):
             return _appended(_source(first), _source(second))
-        case FunctionCall(_, (PathValue(path), otherwise)):
-            return _fallback(path, _source(otherwise))
+        case FunctionCall(_, (trees.PathValue(path), otherwise)):
+            return _at(path, _source(otherwise))
     raise AssertionError("no other operand is parsed")
 
 
-def _present(path: DocumentPath) -> Source:
-    def present(item: Item, values: Values) -> Value:
-        value = value_at(item, path)
-        if value is None:
+def _at(path: DocumentPath, otherwise: Source | None = None) -> Source:
+    """What the item has at a path, else what `otherwise` gives; without that, it has to be there."""
+
+    def value(item: Item, values: Values) -> Value:
+        there = trees.value_at(item, path)
+        if there is not None:
+            return there
+        if otherwise is None:
             raise validation_error(NO_ATTRIBUTE)
-        return value
+        return otherwise(item, values)
 
-    return present
-
-
-def _fallback(path: DocumentPath, otherwise: Source) -> Source:
-    def fallback(item: Item, values: Values) -> Value:
-        value = value_at(item, path)
-        return otherwise(item, values) if value is None else value
-
-    return fallback
+    return value
 
 
 def _appended(first: Source, second: Source) -> Source:
@@ -156,15 +141,15 @@ def _arithmetic(sign: str, left: Source, right: Source) -> Source:
 def _change(action: Action) -> Change:
     path = action.path
     if action.operand is None:
-        return lambda before, after, values: remove_at(after, path)
+        return lambda before, after, values: trees.remove_at(after, path)
     source = _source(action.operand)
     if action.clause == "ADD":
-        return lambda before, after, values: put_at(
-            after, path, _sum(value_at(before, path), source(before, values))
+        return lambda before, after, values: trees.put_at(
+            after, path, _sum(trees.value_at(before, path), source(before, values))
         )
     if action.clause == "DELETE":
         return lambda before, after, values: _delete(before, after, path, source(before, values))
-    return lambda before, after, values: put_at(after, path, source(before, values))
+    return lambda before, after, values: trees.put_at(after, path, source(before, values))
 
 
 def _sum(value: Value | None, added: Value) -> Value:
@@ -179,16 +164,16 @@ def _sum(value: Value | None, added: Value) -> Value:
 
 
 def _delete(before: Item, after: Item, path: DocumentPath, removed: Value) -> None:
-    value, kind = value_at(before, path), type_of(removed)
+    value, kind = trees.value_at(before, path), type_of(removed)
     if value is None:
         return
     if kind not in value:
         raise validation_error(WRONG_TYPE)
     rest = [member for member in value[kind] if member not in removed[kind]]
     if rest:
-        put_at(after, path, {kind: rest})
+        trees.put_at(after, path, {kind: rest})
     else:
-        remove_at(after, path)
+        trees.remove_at(after, path)
 
 
 ALLOWED = {"ADD": {"N", "SS", "NS", "BS"}, "DELETE": {"SS", "NS", "BS"}}

@@ -15,24 +15,9 @@ from orjson import Fragment
 from keyheat.endpoint.errors import ServiceError, throttled, validation_error
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
-from keyheat.endpoint.items.capacity import (
-    ConsumedCapacity,
-    bill,
-    collection_metrics,
-    count_write,
-    level_of,
-    make,
-    rendered,
-    wants_collection_metrics,
-)
-from keyheat.endpoint.items.single import (
-    WriteRequest,
-    delete_request,
-    planned,
-    projection_of_request,
-    put_request,
-    shown_item,
-)
+from keyheat.endpoint.items import capacity, single
+from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of
+from keyheat.endpoint.items.single import WriteRequest
 from keyheat.endpoint.itemstore import size_of
 from keyheat.endpoint.legacy import translated
 from keyheat.endpoint.requests import Request, check_shape, checked
@@ -69,11 +54,6 @@ class BatchProgress:
         table, refusal = self.refused[0]
         raise throttled(table, refusal, batch=True)
 
-    def told(self, level: str) -> Answer:
-        if level == "NONE":
-            return {}
-        return {"ConsumedCapacity": [rendered(name, units, level) for name, units in self.consumed.items()]}
-
 
 def batch_write_item(context: Context, request: Request) -> Answer:
     """Put and delete up to 25 items; no conditions."""
@@ -89,23 +69,26 @@ def batch_write_item(context: Context, request: Request) -> Answer:
         aims = [Aim(table, Direction.WRITE, write.key[0]) for table, write, _ in writes]
         refusals = context.service.faults.refusals(context, "BatchWriteItem", aims)
     for number, (table, write, entry) in enumerate(writes):
-        change = planned(table, write, table.items.get(write.key[0]))
-        cost = bill(change)
+        change = single.planned(table, write, table.items.get(write.key[0]))
+        cost = capacity.bill(change)
         refusal = refusals.get(number) or table.model.admit_write(
             write.key[1], cost.units, now_s, cost.index_writes, connection=context.connection
         )
         if table.counting is not None:
-            count_write(table.counting, write.key[0], cost, refusal, now_s)
+            capacity.count_write(table.counting, write.key[0], cost, refusal, now_s)
         if refusal is not None:
             progress.refused.append((table, refusal))
             unprocessed.setdefault(table.name, []).append(entry)
             continue
-        make(table, change, now_s)
+        capacity.make(table, change, now_s)
         progress.spent(table, cost.consumed)
-        if wants_collection_metrics(table, request):
-            metrics.setdefault(table.name, []).append(collection_metrics(table, write.named))
+        if (of_item := capacity.collection_metrics(table, write.named, request)) is not None:
+            metrics.setdefault(table.name, []).append(of_item)
     progress.require_some("BatchWriteItem", now_s)
-    answer = {"UnprocessedItems": unprocessed, **progress.told(level_of(request))}
+    answer = {
+        "UnprocessedItems": unprocessed,
+        **capacity.rendered_by_table(progress.consumed, level_of(request)),
+    }
     return {**answer, "ItemCollectionMetrics": metrics} if metrics else answer
 
 
@@ -125,9 +108,9 @@ def _write_of(table: Table, entry: Any, request: Request) -> WriteRequest:
     ((kind, inner),) = entry.items()
     if type(inner) is dict:
         if kind == "PutRequest" and inner.get("Item") is not None:
-            return put_request(table, {"Item": inner["Item"]})
+            return single.put_request(table, {"Item": inner["Item"]})
         if kind == "DeleteRequest" and inner.get("Key") is not None:
-            return delete_request(table, {"Key": inner["Key"]})
+            return single.delete_request(table, {"Key": inner["Key"]})
     raise _misshapen("BatchWriteItem", request)
 
 
@@ -159,13 +142,17 @@ def batch_get_item(context: Context, request: Request) -> Answer:
                 total += size
                 progress.spent(read.table, ConsumedCapacity(units))
                 if stored is not None:
-                    responses[read.table.name].append(Fragment(shown_item(stored, read.projection)))
+                    responses[read.table.name].append(Fragment(single.shown_item(stored, read.projection)))
                 continue
             progress.refused.append((read.table, refusal))
         rest = unprocessed.setdefault(read.table.name, {**read.entry, "Keys": []})
         rest["Keys"].append(read.named)
     progress.require_some("BatchGetItem", now_s)
-    return {"Responses": responses, "UnprocessedKeys": unprocessed, **progress.told(level_of(request))}
+    return {
+        "Responses": responses,
+        "UnprocessedKeys": unprocessed,
+        **capacity.rendered_by_table(progress.consumed, level_of(request)),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +172,7 @@ def _reads_of(context: Context, request: Request) -> Iterator[AskedRead]:
         table = context.service.catalog.get(name)
         if entry.get("AttributesToGet") is not None:
             check_shape("BatchGetItem", request)
-        projection = projection_of_request(translated(entry))
+        projection = single.projection_of_request(translated(entry))
         for named in entry["Keys"]:
             yield AskedRead(
                 table=table,

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orjson import Fragment
 
-from keyheat.endpoint.contributors import IndexUse, Insights
 from keyheat.endpoint.errors import ServiceError, throttled, validation_error
 from keyheat.endpoint.itemkeys import Key
 from keyheat.endpoint.itemstore import EntryChange, ItemChange, json_of, size_of
+from keyheat.endpoint.keycounts import IndexUse, Insights
 from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import Item
 from keyheat.model.limits import MAX_ITEM_BYTES
@@ -66,6 +66,15 @@ def rendered(table: str, consumed: ConsumedCapacity, level: str, kind: Kind | No
             if parts:
                 answer[member] = {name: _units(units, kind) for name, units in parts.items()}
     return answer
+
+
+def rendered_by_table(
+    consumed: dict[str, ConsumedCapacity], level: str, kind: Kind | None = None
+) -> dict[str, Any]:
+    """The member ConsumedCapacity of an answer about several tables; nothing at the level `NONE`."""
+    if level == "NONE":
+        return {}
+    return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in consumed.items()]}
 
 
 def _units(units: float, kind: Kind | None) -> dict[str, float]:
@@ -187,17 +196,17 @@ def check_size(change: ItemChange, message: str = TOO_LARGE) -> None:
         raise validation_error(message)
 
 
-def collection_metrics(table: Table, item: Item) -> dict[str, Any]:
-    """ItemCollectionMetrics of a write to a table with a local index: an estimate that is small and wide."""
+def collection_metrics(table: Table, item: Item, request: dict[str, Any]) -> dict[str, Any] | None:
+    """ItemCollectionMetrics of a write, if asked for: an estimate that is small and wide.
+
+    Only tables with a local index have them.
+    """
+    if request.get("ReturnItemCollectionMetrics") != "SIZE":
+        return None
+    if not any(index.local for index in table.schema.indexes):
+        return None
     name = table.schema.keys.partition.name
     return {"ItemCollectionKey": {name: item[name]}, "SizeEstimateRangeGB": [0.0, 1.0]}
-
-
-def wants_collection_metrics(table: Table, request: dict[str, Any]) -> bool:
-    """Whether an answer has ItemCollectionMetrics: asked for, and the table has a local index."""
-    return request.get("ReturnItemCollectionMetrics") == "SIZE" and any(
-        index.local for index in table.schema.indexes
-    )
 
 
 def condition_failed(old_record: bytes | None, wish: Any) -> ServiceError:

@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 
 from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.expressions.compiler import KIND, Projection
+from keyheat.endpoint.expressions.compiler import Projection
+from keyheat.endpoint.expressions.parsing import PROJECTION
 from keyheat.endpoint.itemkeys import NOT_THE_SCHEMA, key_of
 from keyheat.endpoint.itemstore import SIZE_BYTES, Shelf, projected_names, size_of
 from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement
@@ -93,7 +94,9 @@ def selection_of(
 ) -> Selection:
     """What the request selects. Raises ValidationException for a combination that DynamoDB does not take."""
     select = request.get("Select")
-    _check_select(select, index, projection, "AttributesToGet" if request.get("AttributesToGet") else KIND)
+    _check_select(
+        select, index, projection, "AttributesToGet" if request.get("AttributesToGet") else PROJECTION
+    )
     lacking = _lacking(keys, index, projection)
     if lacking and index is not None and not index.local:
         raise validation_error(

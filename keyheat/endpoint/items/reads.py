@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import orjson
 
-from keyheat.endpoint.contributors import Insights
 from keyheat.endpoint.errors import throttled, validation_error
 from keyheat.endpoint.expressions.compiler import (
     Expressions,
@@ -18,18 +17,13 @@ from keyheat.endpoint.expressions.compiler import (
     require_expressions,
 )
 from keyheat.endpoint.expressions.keyconditions import KIND, Range, key_range
-from keyheat.endpoint.itemkeys import key_of, partition_end, position_of
+from keyheat.endpoint.expressions.parsing import PROJECTION
+from keyheat.endpoint.itemkeys import key_of, position_of
+from keyheat.endpoint.items import pages
 from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered
-from keyheat.endpoint.items.pages import (
-    RecordPage,
-    Selection,
-    joined,
-    last_evaluated,
-    read_page,
-    selection_of,
-    starting_key,
-)
+from keyheat.endpoint.items.pages import RecordPage, Selection
 from keyheat.endpoint.itemstore import Shelf, json_of, size_of
+from keyheat.endpoint.keycounts import Insights
 from keyheat.endpoint.requests import Request, checked
 from keyheat.endpoint.schema import IndexSchema, KeySchema
 from keyheat.endpoint.service import Context
@@ -41,7 +35,6 @@ from keyheat.model.units import read_units
 from keyheat.words import Direction
 
 FILTER = "FilterExpression"
-PROJECTION = "ProjectionExpression"
 WHOLE_LINE: Range = (b"", b"\xff" * (HASH_BYTES + 1))
 
 
@@ -97,7 +90,7 @@ def query(context: Context, request: Request) -> bytes:
         descending=descending,
         expressions=expressions,
         filter=filtering,
-        selection=selection_of(request, table.schema.keys, index, projection),
+        selection=pages.selection_of(request, table.schema.keys, index, projection),
     )
     return _answer(context, reading, request)
 
@@ -121,7 +114,7 @@ def scan(context: Context, request: Request) -> bytes:
         descending=False,
         expressions=expressions,
         filter=filtering,
-        selection=selection_of(request, table.schema.keys, index, projection),
+        selection=pages.selection_of(request, table.schema.keys, index, projection),
     )
     return _answer(context, reading, request)
 
@@ -170,7 +163,7 @@ def _continued(
     given = request.get("ExclusiveStartKey")
     if given is None:
         return stored
-    start = starting_key(check_item(given), table.schema.keys, index)
+    start = pages.starting_key(check_item(given), table.schema.keys, index)
     low, high = stored
     if within and not low <= start < high:
         raise validation_error(
@@ -225,12 +218,12 @@ class PageRead:
 def read(context: Context, reading: ReadRequest, limit: int | None, *, consistent: bool) -> PageRead:
     """Look at a page, ask for what it costs, and pick what is answered of it. Raises `ServiceError`."""
     keys = reading.shelf.between(*reading.stored, descending=reading.descending)
-    page = read_page(reading.shelf, keys, limit)
+    page = pages.read_page(reading.shelf, keys, limit)
     consumed = _consumed(reading, page, consistent=consistent)
     _admit(context, reading, page, consumed.total, consistent=consistent)
     count, items = _items(reading, page)
     more = page.records[-1] if page.more else None
-    last = None if more is None else last_evaluated(more, reading.table.schema.keys, reading.index)
+    last = None if more is None else pages.last_evaluated(more, reading.table.schema.keys, reading.index)
     return PageRead(count, len(page.records), page.total_bytes, items, last, consumed)
 
 
@@ -302,18 +295,18 @@ def _count(
     refusal: Refusal | None,
     now_s: float,
 ) -> None:
-    """Tell Contributor Insights of a page: its units are shared among the items by size."""
+    """Tell Contributor Insights of a page: the units of a scan are shared among the items by size."""
     index = reading.index
     of_index = index is not None and not index.local
     keys, name = (index.keys, index.name) if index and of_index else (reading.table.schema.keys, None)
-    stored = [key_of(keys, orjson.loads(json_of(record)))[0] for record in page.records]
-    if not stored and reading.keyed:  # nothing there: the partition key alone was asked for
-        stored = [reading.stored[0][: partition_end(reading.stored[0])]]
+    stored, sizes = [reading.stored[0]], [1]
+    if not reading.keyed:
+        stored = [key_of(keys, orjson.loads(json_of(record)))[0] for record in page.records]
+        sizes = [size_of(record) for record in page.records]
     if refusal is not None and stored:
         counting.refused(stored[0], refusal, now_s)
     elif refusal is None:
-        sizes = [size_of(record) for record in page.records] or [1]
-        for key, size in zip(stored, sizes, strict=bool(stored)):
+        for key, size in zip(stored, sizes, strict=True):
             counting.read(key, units * size / sum(sizes), now_s, name)
 
 
@@ -321,7 +314,7 @@ def _items(reading: ReadRequest, page: RecordPage) -> tuple[int, bytes | None]:
     """How many items an answer has, and their JSON, None where only the count was wanted."""
     records = _whole(reading, page) if reading.selection.fetches else page.records
     if reading.filter is None and reading.selection.projection is None:
-        return len(records), None if reading.selection.count_only else joined(records)
+        return len(records), None if reading.selection.count_only else pages.joined(records)
     items: list[Item] = [orjson.loads(json_of(record)) for record in records]
     if reading.filter is not None:
         assert reading.expressions is not None

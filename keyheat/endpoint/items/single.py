@@ -32,7 +32,6 @@ from keyheat.endpoint.items.capacity import (
     level_of,
     make,
     rendered,
-    wants_collection_metrics,
 )
 from keyheat.endpoint.itemstore import ItemChange, json_of, size_of
 from keyheat.endpoint.requests import Request, checked
@@ -171,8 +170,8 @@ def _write(
     level = level_of(request)
     if level != "NONE":
         answer["ConsumedCapacity"] = rendered(table.name, cost.consumed, level)
-    if wants_collection_metrics(table, request):
-        answer["ItemCollectionMetrics"] = collection_metrics(table, action.named)
+    if (metrics := collection_metrics(table, action.named, request)) is not None:
+        answer["ItemCollectionMetrics"] = metrics
     return answer
 
 

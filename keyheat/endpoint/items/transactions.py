@@ -16,30 +16,14 @@ from typing import Any
 import orjson
 from orjson import Fragment
 
-from keyheat.endpoint.contributors import Insights
 from keyheat.endpoint.errors import CONFLICT, ServiceError, cancellation, validation_error
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
-from keyheat.endpoint.items.capacity import (
-    ConsumedCapacity,
-    WriteBill,
-    bill,
-    bill_of_failed,
-    count_write,
-    level_of,
-    make,
-    rendered,
-)
-from keyheat.endpoint.items.single import (
-    WriteRequest,
-    delete_request,
-    planned,
-    projection_of_request,
-    put_request,
-    shown_item,
-    update_request,
-)
+from keyheat.endpoint.items import capacity, single
+from keyheat.endpoint.items.capacity import ConsumedCapacity, WriteBill, level_of
+from keyheat.endpoint.items.single import WriteRequest
 from keyheat.endpoint.itemstore import ItemChange, digest_of, json_of, size_of
+from keyheat.endpoint.keycounts import Insights
 from keyheat.endpoint.requests import Request, check_shape, checked
 from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table
@@ -52,15 +36,15 @@ from keyheat.words import Direction
 
 Answer = dict[str, Any]
 AskedOp = tuple[Table, Op, bytes, WriteBill | None]
-"""What a table is asked for: the operation, the stored key it is for, and for a write its bill."""
+"""What a table is asked for: the operation, the stored key it is for, and for a write its capacity.bill."""
 NO_REASON = {"Code": "None"}
 FAILED = "ConditionalCheckFailed", "The conditional request failed"
 DUPLICATE = "DuplicateItem", "Duplicate primary key exists in table"
 ASK: dict[str, Callable[[Table, Request], WriteRequest]] = {
-    "Put": put_request,
-    "Update": update_request,
-    "Delete": delete_request,
-    "ConditionCheck": delete_request,
+    "Put": single.put_request,
+    "Update": single.update_request,
+    "Delete": single.delete_request,
+    "ConditionCheck": single.delete_request,
 }
 WANTED = {
     "Put": ("TableName", "Item"),
@@ -120,7 +104,7 @@ def write_together(
     _ask(context, operation, ops, [step.reason for step in steps])
     for step in steps:
         if step.change is not None:
-            make(step.table, step.change, now_s)
+            capacity.make(step.table, step.change, now_s)
     _take_time(context, steps, now_s)
     if token is not None:
         tokens.add(token, digest, now_s)
@@ -178,24 +162,24 @@ def _work_out(step: TransactionStep) -> None:
     old = step.table.items.get(step.write.key[0])
     if not step.write.holds({} if old is None else orjson.loads(json_of(old))):
         new_bytes = 0 if step.write.put is None else item_bytes(step.write.put)
-        step.cost = bill_of_failed(old, new_bytes, transactional=True)
+        step.cost = capacity.bill_of_failed(old, new_bytes, transactional=True)
         code, message = DUPLICATE if step.kind == "Insert" else FAILED
         step.reason = {"Code": code, "Message": message}
         if old is not None and step.entry.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD":
             step.reason["Item"] = Fragment(json_of(old))
         return
     if step.kind == "ConditionCheck":
-        step.cost = bill_of_failed(old, transactional=True)
+        step.cost = capacity.bill_of_failed(old, transactional=True)
         return
     try:
-        step.change = planned(step.table, step.write, old)
+        step.change = single.planned(step.table, step.write, old)
     except ServiceError as error:
         if step.kind != "Update" or error.code != "ValidationException":
             raise
-        step.cost = bill_of_failed(old, transactional=True)
+        step.cost = capacity.bill_of_failed(old, transactional=True)
         step.reason = {"Code": "ValidationError", "Message": error.message}
         return
-    step.cost = bill(step.change, transactional=True)
+    step.cost = capacity.bill(step.change, transactional=True)
 
 
 def _op(step: TransactionStep) -> Op:
@@ -239,7 +223,7 @@ def _count(
         if refusal is not None:
             counting.refused(stored, refusal, now_s)
         elif served and cost is not None:
-            count_write(counting, stored, cost, None, now_s)
+            capacity.count_write(counting, stored, cost, None, now_s)
         elif served:
             counting.read(stored, op.units, now_s)
 
@@ -252,12 +236,10 @@ def _cancelled(reasons: list[Answer]) -> ServiceError:
 
 def _add_up(units: Iterable[tuple[Table, ConsumedCapacity]], level: str, kind: str) -> Answer:
     """What was consumed, added up by table, to a level."""
-    if level == "NONE":
-        return {}
     by_table: dict[str, ConsumedCapacity] = {}
     for table, spent in units:
         by_table.setdefault(table.name, ConsumedCapacity()).add(spent)
-    return {"ConsumedCapacity": [rendered(name, spent, level, kind) for name, spent in by_table.items()]}
+    return capacity.rendered_by_table(by_table, level, kind)
 
 
 def _read_units(record: bytes | None) -> float:
@@ -275,7 +257,7 @@ def transact_get_items(context: Context, request: Request) -> Answer:
             raise validation_error("TransactItems can only contain Get")
         table = context.service.catalog.get(get["TableName"])
         key = checked_key(table.schema.keys, check_item(get["Key"]))
-        reads.append((table, key, projection_of_request(get)))
+        reads.append((table, key, single.projection_of_request(get)))
     return read_together(context, "TransactGetItems", reads, level_of(request))
 
 
@@ -297,7 +279,7 @@ def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], 
     _ask(context, operation, ops, [None] * len(ops))
     answer: Answer = {
         "Responses": [
-            {} if item is None else {"Item": Fragment(shown_item(item, projection))}
+            {} if item is None else {"Item": Fragment(single.shown_item(item, projection))}
             for item, (_, _, projection) in zip(items, reads, strict=True)
         ]
     }

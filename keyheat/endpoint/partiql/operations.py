@@ -11,24 +11,19 @@ from typing import Any
 from orjson import Fragment
 
 from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered
+from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered, rendered_by_table
 from keyheat.endpoint.items.single import returned, write
 from keyheat.endpoint.items.transactions import DUPLICATE, TransactionStep, read_together, write_together
 from keyheat.endpoint.itemstore import digest_of
-from keyheat.endpoint.partiql.parsing import parsed_statement
 from keyheat.endpoint.partiql.plans import write_request_of
 from keyheat.endpoint.partiql.reading import keyed_read, selected
-from keyheat.endpoint.partiql.statements import VERBS, Change, Delete, Insert, Select, Statement, writes
+from keyheat.endpoint.partiql.statements import Change, Delete, Insert, Select, Statement, parsed_statement
 from keyheat.endpoint.requests import Request, check_shape, checked
 from keyheat.endpoint.service import Context, Handler
 from keyheat.model.limits import STATEMENT_CHARACTERS
 
 Answer = dict[str, Any]
 ONE, BATCH, TRANSACTION = "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"
-KINDS: dict[type[Statement], str] = {
-    Insert: "Insert", Change: "Update", Delete: "Delete", Select: "ConditionCheck",
-}  # fmt: skip
-"""As transactions call them."""
 CODES = {
     "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
     "ThrottlingException": "ThrottlingError",
@@ -42,8 +37,9 @@ def metric_of(operation: str, request: Request) -> str:
     """The operation as CloudWatch tells it apart: by its verb, or by whether it reads or writes."""
     statements = _statements(operation, request)
     if operation == ONE:
-        return f"{ONE},Verb={VERBS[type(statements[0])]}"
-    return f"{operation},OperationType={'Write' if any(map(writes, statements)) else 'Read'}"
+        return f"{ONE},Verb={statements[0].verb}"
+    writes = any(statement.writes for statement in statements)
+    return f"{operation},OperationType={'Write' if writes else 'Read'}"
 
 
 def tables_of(operation: str, request: Request) -> set[str]:
@@ -82,8 +78,8 @@ def execute_statement(context: Context, request: Request) -> Answer:
 
 def _page(context: Context, select: Select, request: Request) -> Answer:
     _check_no_exists(select)
-    parameters, operation = request.get("Parameters") or [], metric_of(ONE, request)
-    page = selected(context, operation, request["Statement"], parameters, request, single=False)
+    operation = metric_of(ONE, request)
+    page = selected(context, operation, request, single=False)
     answer: Answer = {"Items": Fragment(page.json())}
     if page.token is not None:
         answer["NextToken"] = page.token
@@ -106,7 +102,7 @@ def _written(
 ) -> tuple[Any, str, ConsumedCapacity]:
     """One write: what it returns, its table, its cost. An INSERT of an item that is there is an error."""
     table = context.service.catalog.get(statement.table)
-    write_request = write_request_of(table, entry["Statement"], entry.get("Parameters") or [])
+    write_request = write_request_of(table, entry)
     shows_failed = entry.get("ReturnValuesOnConditionCheckFailure")
     try:
         change, cost = write(context, operation, table, write_request, shows_failed)
@@ -121,15 +117,13 @@ def _written(
 def batch_execute_statement(context: Context, request: Request) -> Answer:
     """Up to 25 statements, all reads of one item each or all writes; each is answered by itself."""
     check_shape(BATCH, request)
-    entries, level = request["Statements"], level_of(request)
-    if len({writes(statement) for statement in _readable(entries)}) > 1:
+    entries = request["Statements"]
+    if len({statement.writes for statement in _readable(entries)}) > 1:
         raise validation_error("A batch must consist of either read statements or write statements, not both")
     consumed: dict[str, ConsumedCapacity] = {}
     operation = metric_of(BATCH, request)
-    answer: Answer = {"Responses": [_response(context, operation, entry, consumed) for entry in entries]}
-    if level != "NONE":
-        answer["ConsumedCapacity"] = [rendered(name, units, level) for name, units in consumed.items()]
-    return answer
+    responses = [_response(context, operation, entry, consumed) for entry in entries]
+    return {"Responses": responses, **rendered_by_table(consumed, level_of(request))}
 
 
 def _response(
@@ -154,8 +148,7 @@ def _one_item(
     context: Context, operation: str, select: Select, entry: Request
 ) -> tuple[Any, str, ConsumedCapacity]:
     _check_no_exists(select)
-    parameters = entry.get("Parameters") or []
-    page = selected(context, operation, entry["Statement"], parameters, entry, single=True)
+    page = selected(context, operation, entry, single=True)
     item = Fragment(page.items[0]) if page.items else None
     return item, context.service.catalog.get(select.table).name, page.consumed
 
@@ -167,17 +160,14 @@ def execute_transaction(context: Context, request: Request) -> Answer:
     entries = request["TransactStatements"]
     statements = [_parsed_in(number, entry) for number, entry in enumerate(entries)]
     operation = metric_of(TRANSACTION, request)
-    if len({writes(statement) for statement in statements}) > 1:
+    if len({statement.writes for statement in statements}) > 1:
         raise validation_error(
             "A transaction must consist of either read statements or write statements, not both"
         )
     pairs = list(zip(statements, entries, strict=True))
-    if not writes(statements[0]):
+    if not statements[0].writes:
         find = context.service.catalog.get
-        reads = [
-            keyed_read(find(select.table), entry["Statement"], entry.get("Parameters") or [])
-            for select, entry in pairs
-        ]
+        reads = [keyed_read(find(select.table), entry) for select, entry in pairs]
         return read_together(context, operation, reads, level_of(request))
     steps = [_step(context, statement, entry) for statement, entry in pairs]
     return {"Responses": [], **write_together(context, operation, steps, request, digest)}
@@ -196,8 +186,8 @@ def _step(context: Context, statement: Statement, entry: Request) -> Transaction
     if isinstance(statement, Change | Delete) and statement.returning != "NONE":
         raise validation_error("RETURNING is not supported in a transaction")
     table = context.service.catalog.get(statement.table)
-    write_request = write_request_of(table, entry["Statement"], entry.get("Parameters") or [])
-    return TransactionStep(KINDS[type(statement)], table, write_request, entry)
+    write_request = write_request_of(table, entry)
+    return TransactionStep(statement.kind, table, write_request, entry)
 
 
 STATEMENTS: dict[str, Handler] = {

@@ -4,32 +4,20 @@ Of a condition the equalities on key attributes say which items; the rest is tes
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.select.html
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import Any
 
 from keyheat.endpoint.errors import validation_error
-from keyheat.endpoint.expressions.compiler import Expressions, ParsedCondition, Projection
-from keyheat.endpoint.expressions.conditions import attributes_of, checks_of, compiled
+from keyheat.endpoint.expressions import trees
+from keyheat.endpoint.expressions.compiler import Expressions, ParsedCondition, Projection, ready
 from keyheat.endpoint.expressions.keyconditions import Range, key_range
-from keyheat.endpoint.expressions.trees import (
-    Between,
-    Both,
-    Comparison,
-    DocumentPath,
-    FunctionCall,
-    In,
-    PathValue,
-    Reference,
-    Tree,
-    value_at,
-)
+from keyheat.endpoint.expressions.trees import Both, Comparison, FunctionCall, PathValue, Reference, Tree
 from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key, checked_key
 from keyheat.endpoint.items.single import CONDITION, WriteRequest, check_no_key
-from keyheat.endpoint.partiql.parsing import parsed_statement
-from keyheat.endpoint.partiql.statements import ITEM, Change, Insert, Select
+from keyheat.endpoint.partiql.statements import ITEM, Change, Insert, Select, parsed_statement
+from keyheat.endpoint.requests import Request
 from keyheat.endpoint.schema import KeySchema
 from keyheat.endpoint.tables.catalog import Table
 from keyheat.endpoint.values import Item
@@ -49,11 +37,11 @@ class Columns(Projection):
     __slots__ = ()
 
     def of(self, item: Item) -> Item:
-        columns = {_label(path): value_at(item, path) for path in self.paths}
+        columns = {_label(path): trees.value_at(item, path) for path in self.paths}
         return {label: value for label, value in columns.items() if value is not None}
 
 
-def _label(path: DocumentPath) -> str:
+def _label(path: trees.DocumentPath) -> str:
     named = max(at for at, step in enumerate(path) if isinstance(step, str))
     return str(path[named]) + "".join(f"[{step}]" for step in path[named + 1 :])
 
@@ -90,10 +78,7 @@ def joined(trees: Iterable[Tree]) -> Tree | None:
 
 
 def _parsed(tree: Tree | None, kind: str) -> ParsedCondition | None:
-    if tree is None:
-        return None
-    nothing: frozenset[str] = frozenset()
-    return ParsedCondition(compiled(tree), tree, nothing, nothing, checks_of(tree, kind), attributes_of(tree))
+    return None if tree is None else ready(tree, kind)
 
 
 def _on(tree: Tree, name: str) -> bool:
@@ -101,21 +86,26 @@ def _on(tree: Tree, name: str) -> bool:
     match tree:
         case Comparison(sign, PathValue(path), Reference()):
             return path == (name,) and sign in _RANGED
-        case Between(PathValue(path), Reference(), Reference()):
+        case trees.Between(PathValue(path), Reference(), Reference()):
             return path == (name,)
         case FunctionCall("begins_with", (PathValue(path), Reference())):
             return path == (name,)
     return False
 
 
-def _equality(tree: Tree, name: str) -> bool:
+def _is_equality(tree: Tree, name: str) -> bool:
     return isinstance(tree, Comparison) and tree.operator == "=" and _on(tree, name)
+
+
+def _equality(conditions: Iterable[Tree], name: str) -> Tree | None:
+    """The first condition that an attribute equals a value."""
+    return next((tree for tree in conditions if _is_equality(tree, name)), None)
 
 
 def _choices(tree: Tree, name: str) -> bool:
     """Whether it is `name IN [values]`."""
     return (
-        isinstance(tree, In)
+        isinstance(tree, trees.In)
         and tree.tested == PathValue((name,))
         and all(isinstance(choice, Reference) for choice in tree.choices)
     )
@@ -128,18 +118,18 @@ def key_plan(text: str, keys: KeySchema) -> KeyPlan:
     rest = _parsed(joined(conditions), "FilterExpression")
     fixed: list[Tree] = []
     for attribute in keys.partitions[1:]:
-        equality = next((tree for tree in conditions if _equality(tree, attribute.name)), None)
+        equality = _equality(conditions, attribute.name)
         if equality is None:
             return KeyPlan((), rest, False)
         fixed.append(equality)
     first = keys.partition.name
-    chosen = next((tree for tree in conditions if _equality(tree, first) or _choices(tree, first)), None)
+    chosen = next((tree for tree in conditions if _is_equality(tree, first) or _choices(tree, first)), None)
     if chosen is None:
         return KeyPlan((), rest, False)
     whole = True
     for attribute in keys.sorts:
         of_sort = [tree for tree in conditions if _on(tree, attribute.name)]
-        equality = next((tree for tree in of_sort if _equality(tree, attribute.name)), None)
+        equality = _equality(of_sort, attribute.name)
         if equality is None:
             whole = False
             fixed += of_sort[:1]
@@ -155,7 +145,7 @@ def key_plan(text: str, keys: KeySchema) -> KeyPlan:
 
 def _apart(tree: Tree) -> Iterator[Tree]:
     """`k IN [a, b]` as `k = a` and `k = b`."""
-    if not isinstance(tree, In):
+    if not isinstance(tree, trees.In):
         yield tree
         return
     if len(tree.choices) > STATEMENT_PARTITION_KEYS:
@@ -200,7 +190,7 @@ def write_plan(text: str, keys: KeySchema) -> WritePlan:
     statement = parsed_statement(text)
     conditions, key = list(conjuncts(statement.where)), []
     for attribute in keys.attributes:
-        equality = next((tree for tree in conditions if _equality(tree, attribute.name)), None)
+        equality = _equality(conditions, attribute.name)
         if equality is None:
             raise validation_error(NO_KEY)
         conditions = [tree for tree in conditions if tree is not equality]
@@ -243,10 +233,11 @@ def checked_condition(condition: ParsedCondition | None, values: Item) -> Parsed
     return condition
 
 
-def write_request_of(table: Table, text: str, parameters: Sequence[Any]) -> WriteRequest:
+def write_request_of(table: Table, request: Request) -> WriteRequest:
     """The write that a statement is, or for EXISTS the check. Raises ValidationException."""
-    statement, keys = parsed_statement(text), table.schema.keys
-    values = statement.bound(parameters)
+    text, keys = request["Statement"], table.schema.keys
+    statement = parsed_statement(text)
+    values = statement.bound(request)
     expressions = with_values(values)
     if isinstance(statement, Insert):
         item = values[ITEM]["M"]

@@ -18,17 +18,8 @@ from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items.capacity import ConsumedCapacity
 from keyheat.endpoint.items.pages import selection_of, starting_key
 from keyheat.endpoint.items.reads import WHOLE_LINE, PageRead, ReadRequest, read, requested_index
-from keyheat.endpoint.partiql.parsing import parsed_statement
-from keyheat.endpoint.partiql.plans import (
-    Columns,
-    checked_condition,
-    descends,
-    key_plan,
-    ranges_of,
-    with_values,
-    write_plan,
-)
-from keyheat.endpoint.partiql.statements import Select
+from keyheat.endpoint.partiql import plans
+from keyheat.endpoint.partiql.statements import Select, parsed_statement
 from keyheat.endpoint.requests import Request
 from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Table
@@ -59,26 +50,25 @@ class Selected:
         return b"[" + b",".join(self.items) + b"]"
 
 
-def columns_of(select: Select) -> Columns | None:
+def columns_of(select: Select) -> plans.Columns | None:
     """The selected columns; None for whole items."""
-    return Columns(select.paths) if select.paths else None
+    return plans.Columns(select.paths) if select.paths else None
 
 
-def selected(
-    context: Context, operation: str, text: str, parameters: Sequence[Any], request: Request, *, single: bool
-) -> Selected:
+def selected(context: Context, operation: str, request: Request, *, single: bool) -> Selected:
     """Read a page of a SELECT; `single`: it has to name one item by its whole key. Raises `ServiceError`."""
+    text = request["Statement"]
     select = parsed_statement(text)
     assert isinstance(select, Select), "others are writes"
     table = context.service.catalog.get(select.table)
     named = {"IndexName": select.index, "ConsistentRead": request.get("ConsistentRead")}
     index = requested_index(table, named)
     keys = table.schema.keys if index is None else index.keys
-    plan = key_plan(text, keys)
+    plan = plans.key_plan(text, keys)
     if single and (index is not None or not plan.whole or len(plan.keyed) != 1):
         raise validation_error(ONE_ITEM)
-    descending = descends(select, keys, plan)
-    values = select.bound(parameters)
+    descending = plans.descends(select, keys, plan)
+    values = select.bound(request)
     whole = ReadRequest(
         operation=operation,
         keyed=bool(plan.keyed),
@@ -86,11 +76,11 @@ def selected(
         index=index,
         stored=WHOLE_LINE,
         descending=descending,
-        expressions=with_values(values),
-        filter=checked_condition(plan.rest, values),
+        expressions=plans.with_values(values),
+        filter=plans.checked_condition(plan.rest, values),
         selection=selection_of({}, table.schema.keys, index, columns_of(select)),
     )
-    ranges = ranges_of(plan, keys, values) if plan.keyed else [WHOLE_LINE]
+    ranges = plans.ranges_of(plan, keys, values) if plan.keyed else [WHOLE_LINE]
     digest = partial(_digest, text, values)
     first = _go_on(whole, ranges, request.get("NextToken"), digest)
     parts = [(number, replace(whole, stored=stored)) for number, stored in enumerate(ranges)][first:]
@@ -155,13 +145,18 @@ def _parse_token(token: str, digest: str) -> tuple[int, Any]:
     return number, last
 
 
-def keyed_read(table: Table, text: str, parameters: Sequence[Any]) -> tuple[Table, Key, Columns | None]:
+def keyed_read(table: Table, request: Request) -> tuple[Table, Key, plans.Columns | None]:
     """The item that a SELECT of a transaction names. Raises ValidationException where it names none."""
-    select, keys = parsed_statement(text), table.schema.keys
+    text, keys = request["Statement"], table.schema.keys
+    select = parsed_statement(text)
     assert isinstance(select, Select), "others are writes"
-    values = select.bound(parameters)
-    plan = write_plan(text, keys)
-    if select.index is not None or not key_plan(text, keys).whole or key_plan(text, keys).rest is not None:
+    values = select.bound(request)
+    plan = plans.write_plan(text, keys)
+    if (
+        select.index is not None
+        or not plans.key_plan(text, keys).whole
+        or plans.key_plan(text, keys).rest is not None
+    ):
         raise validation_error(
             "A SELECT of a transaction names one item of a table by its whole key; "
             "the local endpoint does not support further conditions in it"

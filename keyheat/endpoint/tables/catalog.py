@@ -5,32 +5,20 @@ for a while, and then it is what was asked for. No timer runs: a look at a table
 has ended sees it done.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from keyheat.endpoint.contributors import Insights
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
-from keyheat.endpoint.itemkeys import key_texts, partition_end
+from keyheat.endpoint.itemkeys import key_texts
 from keyheat.endpoint.itemstore import ItemStore
-from keyheat.endpoint.schema import IndexSchema, TableSchema, table_schema
-from keyheat.endpoint.stream import TableStream
-from keyheat.endpoint.tables.throughput import table_capacity
+from keyheat.endpoint.keycounts import Insights
+from keyheat.endpoint.schema import IndexSchema, TableSchema
+from keyheat.endpoint.stream import TableStream, View, label_at
 from keyheat.model.resources import CapacityHistory, TableCapacity
 from keyheat.model.table import TableModel
 from keyheat.model.transactions import OngoingTransactions
 from keyheat.words import Direction
-
-NOT_HERE = (
-    "GlobalTableSettingsReplicationMode",
-    "GlobalTableSourceArn",
-    "GlobalTableWitnessUpdates",
-    "MultiRegionConsistency",
-    "ReplicaUpdates",
-    "ResourcePolicy",
-    "VectorIndexes",
-    "VectorIndexUpdates",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,37 +35,6 @@ class TableDefinition:
     schema: TableSchema
     capacity: TableCapacity
     settings: Settings = Settings()
-
-
-def define(request: Mapping[str, Any]) -> TableDefinition:
-    """The definition in a CreateTable request. Raises ValidationException or LimitExceededException."""
-    refuse_what_is_not_here(request)
-    schema = table_schema(request)
-    return TableDefinition(
-        schema=schema, capacity=table_capacity(request, schema), settings=settings(request, Settings())
-    )
-
-
-def refuse_what_is_not_here(request: Mapping[str, Any]) -> None:
-    """Raises ValidationException where a request asks for something that the local table cannot be."""
-    for member in NOT_HERE:
-        if request.get(member) is not None:
-            raise validation_error(f"The local endpoint does not support {member}")
-
-
-def settings(request: Mapping[str, Any], before: Settings) -> Settings:
-    """The settings after a CreateTable or UpdateTable request that may name some of them."""
-    protect = request.get("DeletionProtectionEnabled")
-    encryption = request.get("SSESpecification")
-    return Settings(
-        deletion_protection=before.deletion_protection if protect is None else protect,
-        table_class=request.get("TableClass") or before.table_class,
-        encrypted_by=before.encrypted_by if encryption is None else _encrypted_by(encryption),
-    )
-
-
-def _encrypted_by(encryption: Mapping[str, Any]) -> str | None:
-    return encryption.get("KMSMasterKeyId", "alias/aws/dynamodb") if encryption.get("Enabled") else None
 
 
 Status = Literal["CREATING", "UPDATING", "DELETING"]
@@ -178,17 +135,21 @@ class Aim:
         if self.stored is None:
             return None
         keys = self.table.schema.keys if self.index is None else self.index.keys
-        return key_texts(keys, self.stored[: partition_end(self.stored)])[0]
+        return key_texts(keys, self.stored)[0]
 
 
 class Catalog:
-    """Tables by name. `get` is on the path of every item request, so ready tables are kept apart."""
+    """Tables by name, and streams by ARN, which outlive their tables.
+
+    `get` is on the path of every item request, so ready tables are kept apart.
+    """
 
     def __init__(self, clock: Callable[[], float], region: str) -> None:
         self._clock = clock
         self._region = region
         self._tables: dict[str, Table] = {}
         self._ready: dict[str, Table] = {}
+        self._streams: dict[str, TableStream] = {}
 
     def get(self, name_or_arn: str) -> Table:
         """The table for an item request. Raises ResourceNotFoundException unless it takes such requests."""
@@ -227,9 +188,43 @@ class Catalog:
         self._ready.pop(table.name, None)
         self._ready.pop(table.arn, None)
 
-    def settle(self, name: str) -> None:
-        """Let the change of a table that has ended by now be done, for who looks at more than the table."""
-        self._settled(name)
+    def enable_stream(self, table: Table, view: View, now_s: float) -> None:
+        """Start a stream of a table that has none, or none that is enabled."""
+        at_s = now_s
+        while f"{table.arn}/stream/{label_at(at_s)}" in self._streams:
+            at_s += 0.001  # labels of one table differ
+        table.stream = TableStream(
+            table_arn=table.arn,
+            label=label_at(at_s),
+            keys=table.schema.keys,
+            view=view,
+            partitions=table.model.partitions,
+            now_s=now_s,
+        )
+        self._streams[table.stream.arn] = table.stream
+
+    def stream(self, arn: str) -> TableStream:
+        """The stream of an ARN, with the partitions that its table has by now.
+
+        Raises ResourceNotFoundException or ValidationException.
+        """
+        require_stream_arn(arn)
+        self._settled(table_name(arn))
+        self._forget_streams()
+        stream = self._streams.get(arn)
+        if stream is None:
+            raise resource_not_found(f"Requested resource not found: Stream: {arn} not found")
+        stream.follow_splits()
+        stream.trim(self._clock())
+        return stream
+
+    def streams(self) -> list[TableStream]:
+        self._forget_streams()
+        return [stream for _, stream in sorted(self._streams.items())]
+
+    def _forget_streams(self) -> None:
+        now_s = self._clock()
+        self._streams = {arn: stream for arn, stream in self._streams.items() if not stream.expired(now_s)}
 
     def _name(self, name_or_arn: str) -> str:
         """The table's name. Raises ValidationException for the ARN of a table in another Region."""
@@ -262,6 +257,12 @@ def require_idle(table: Table) -> None:
             "ResourceInUseException",
             f"Attempt to change a resource which is still in use: Table is being {doing}: {table.name}",
         )
+
+
+def require_stream_arn(arn: str) -> None:
+    """Raises ValidationException for what cannot be the ARN of a stream."""
+    if not arn.startswith("arn:") or ":table/" not in arn or "/stream/" not in arn:
+        raise validation_error(f"Invalid StreamArn: {arn}")
 
 
 def table_name(name_or_arn: str) -> str:

@@ -1,23 +1,53 @@
-"""A table as DescribeTable shows it.
+"""Tables and their account as DescribeTable, ListTables and DescribeLimits show them.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
 """
 
 from typing import Any
 
+from keyheat.endpoint.requests import page
 from keyheat.endpoint.schema import IndexSchema, KeySchema, used_attributes
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Table, TableDefinition
-from keyheat.endpoint.tables.throughput import UNLIMITED
+from keyheat.model import limits
 from keyheat.model.resources import IndexCapacity
 from keyheat.words import Capacity
 
 Body = dict[str, Any]
+NAMES_PER_PAGE = 100
+UNLIMITED = -1  # how a request removes an on-demand maximum, and how a description shows that there is none
+
+
+def describe_table(context: Context, request: Body) -> Body:
+    return {"Table": describe(context.service.catalog.find(request["TableName"]), context.now_s)}
+
+
+def list_tables(context: Context, request: Body) -> Body:
+    after, limit = request.get("ExclusiveStartTableName") or "", request.get("Limit") or NAMES_PER_PAGE
+    names = [name for name in context.service.catalog.names() if name > after]
+    return page("TableNames", names, limit, "LastEvaluatedTableName")
+
+
+def describe_limits(context: Context, request: Body) -> Body:
+    """DescribeLimits: the quotas of a new account."""
+    return {
+        "AccountMaxReadCapacityUnits": limits.ACCOUNT_READ_UNITS_PER_S,
+        "AccountMaxWriteCapacityUnits": limits.ACCOUNT_WRITE_UNITS_PER_S,
+        "TableMaxReadCapacityUnits": limits.TABLE_READ_UNITS_PER_S,
+        "TableMaxWriteCapacityUnits": limits.TABLE_WRITE_UNITS_PER_S,
+    }
+
+
+def describe_endpoints(context: Context, request: Body) -> Body:
+    """DescribeEndpoints: the service's own name, as it gives it to clients that discover endpoints."""
+    address = f"dynamodb.{context.service.region}.amazonaws.com"
+    return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": 1_440}]}
 
 
 def describe(table: Table, now_s: float) -> Body:
     """The TableDescription at `now_s`. While a change is under way it shows what still holds."""
     schema, capacity = table.schema, table.definition.capacity
-    body = {
+    body: Body = {
         "TableName": table.name,
         "TableArn": table.arn,
         "TableId": table.table_id,
@@ -37,27 +67,17 @@ def describe(table: Table, now_s: float) -> Body:
         "LocalSecondaryIndexes": [_local(table, index) for index in schema.indexes if index.local],
         "GlobalSecondaryIndexes": _globals(table, now_s),
     }
-    return _without_empty(body | _settings(table) | _stream(table))
-
-
-def _settings(table: Table) -> Body:
-    settings = table.definition.settings
-    encryption = {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": settings.encrypted_by}
-    return {
-        "TableClassSummary": {"TableClass": settings.table_class} if settings.table_class else None,
-        "SSEDescription": encryption if settings.encrypted_by else None,
-    }
-
-
-def _stream(table: Table) -> Body:
-    """The latest stream, which is named even after it was disabled."""
-    stream = table.stream
-    if stream is None:
-        return {}
-    body: Body = {"LatestStreamArn": stream.arn, "LatestStreamLabel": stream.label}
-    if stream.disabled_s is None:
-        body["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream.view}
-    return body
+    settings, stream = table.definition.settings, table.stream
+    if settings.table_class:
+        body["TableClassSummary"] = {"TableClass": settings.table_class}
+    if settings.encrypted_by:
+        key = {"KMSMasterKeyArn": settings.encrypted_by}
+        body["SSEDescription"] = {"Status": "ENABLED", "SSEType": "KMS", **key}
+    if stream is not None:  # it is named even after it was disabled
+        body |= {"LatestStreamArn": stream.arn, "LatestStreamLabel": stream.label}
+        if stream.disabled_s is None:
+            body["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream.view}
+    return _without_empty(body)
 
 
 def _globals(table: Table, now_s: float) -> list[Body]:

@@ -9,15 +9,17 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContrib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from keyheat.endpoint.contributors import DEFAULT_MODE, KeyWatch
 from keyheat.endpoint.errors import ServiceError, resource_not_found, validation_error
+from keyheat.endpoint.keycounts import DEFAULT_MODE, KeyWatch
 from keyheat.endpoint.requests import page
 from keyheat.endpoint.schema import KeySchema, invalid
-from keyheat.endpoint.service import Context, Handler
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Recovery, Table
 from keyheat.model import limits
 
+Body = dict[str, Any]
 PAGE = 10
+RECOVERY_DAYS = 35  # that a table can be put back to, where a request does not say how many
 
 
 def parse_tags(tags: Iterable[Mapping[str, str]]) -> dict[str, str]:
@@ -31,7 +33,7 @@ def parse_tags(tags: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return parsed
 
 
-def tag_resource(context: Context, request: dict[str, Any]) -> bytes:
+def tag_resource(context: Context, request: Body) -> bytes:
     table = _tagged(context, request["ResourceArn"])
     tags = table.tags | parse_tags(request["Tags"])
     _check_count(tags)
@@ -39,14 +41,14 @@ def tag_resource(context: Context, request: dict[str, Any]) -> bytes:
     return b""
 
 
-def untag_resource(context: Context, request: dict[str, Any]) -> bytes:
+def untag_resource(context: Context, request: Body) -> bytes:
     table = _tagged(context, request["ResourceArn"])
     for key in request["TagKeys"]:
         table.tags.pop(key, None)
     return b""
 
 
-def list_tags(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+def list_tags(context: Context, request: Body) -> Body:
     """ListTagsOfResource, ten to a page; NextToken is the last key shown."""
     table = _tagged(context, request["ResourceArn"])
     after = request.get("NextToken") or ""
@@ -73,11 +75,9 @@ def _check_count(tags: Mapping[str, str]) -> None:
         raise validation_error(f"Too many tags: a resource can have at most {limits.TAGS_PER_RESOURCE} tags")
 
 
-def update_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    table, specification = (
-        context.service.catalog.find(request["TableName"]),
-        request["TimeToLiveSpecification"],
-    )
+def update_time_to_live(context: Context, request: Body) -> Body:
+    table = context.service.catalog.find(request["TableName"])
+    specification = request["TimeToLiveSpecification"]
     current, enable = table.time_to_live, specification["Enabled"]
     if current is not None and current != specification["AttributeName"]:
         raise validation_error(
@@ -89,34 +89,26 @@ def update_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, 
     return {"TimeToLiveSpecification": specification}
 
 
-def describe_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+def describe_time_to_live(context: Context, request: Body) -> Body:
     attribute = context.service.catalog.find(request["TableName"]).time_to_live
     if attribute is None:
         return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
     return {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": attribute}}
 
 
-RECOVERY_DAYS = 35  # that a table can be put back to, where a request does not say how many
-
-
-def describe_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """DescribeContinuousBackups: they are on for every table; recovery to a point in time is not."""
-    return _described(_table(context, request), context.now_s)
-
-
-def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+def update_continuous_backups(context: Context, request: Body) -> Body:
     """UpdateContinuousBackups: turns point-in-time recovery on or off, at once."""
-    table, now_s = _table(context, request), context.now_s
-    specification = request["PointInTimeRecoverySpecification"]
+    table, specification = _backed_up(context, request), request["PointInTimeRecoverySpecification"]
     days = specification.get("RecoveryPeriodInDays") or RECOVERY_DAYS
-    began_s = table.recovery.began_s if table.recovery is not None else now_s
+    began_s = table.recovery.began_s if table.recovery is not None else context.now_s
     table.recovery = Recovery(began_s, days) if specification["PointInTimeRecoveryEnabled"] else None
-    return _described(table, now_s)
+    return describe_continuous_backups(context, request)
 
 
-def _described(table: Table, now_s: float) -> dict[str, Any]:
-    recovery = table.recovery
-    described: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
+def describe_continuous_backups(context: Context, request: Body) -> Body:
+    """DescribeContinuousBackups: they are on for every table; recovery to a point in time is not."""
+    recovery, now_s = _backed_up(context, request).recovery, context.now_s
+    described: Body = {"PointInTimeRecoveryStatus": "DISABLED"}
     if recovery is not None:
         described = {
             "PointInTimeRecoveryStatus": "ENABLED",
@@ -124,21 +116,14 @@ def _described(table: Table, now_s: float) -> dict[str, Any]:
             "EarliestRestorableDateTime": round(max(recovery.began_s, now_s - recovery.days * 86_400), 3),
             "LatestRestorableDateTime": round(now_s, 3),
         }
-    return {
-        "ContinuousBackupsDescription": {
-            "ContinuousBackupsStatus": "ENABLED",
-            "PointInTimeRecoveryDescription": described,
-        }
-    }
+    backups = {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": described}
+    return {"ContinuousBackupsDescription": backups}
 
 
-def _table(context: Context, request: dict[str, Any]) -> Table:
+def _backed_up(context: Context, request: Body) -> Table:
     """The table. Raises TableNotFoundException, which only these operations have."""
     name = request["TableName"]
     return _find(context, name, otherwise=ServiceError("TableNotFoundException", f"Table not found: {name}"))
-
-
-Body = dict[str, Any]
 
 
 def update_contributor_insights(context: Context, request: Body) -> Body:
@@ -146,7 +131,7 @@ def update_contributor_insights(context: Context, request: Body) -> Body:
 
     The answer shows the change under way, though it is done.
     """
-    (table, index, keys), now_s = _resource(context, request), context.now_s
+    (table, index, keys), now_s = _counted(context, request), context.now_s
     watch = table.insights.watches.setdefault(index, KeyWatch(keys, now_s))
     if request["ContributorInsightsAction"] == "ENABLE":
         resource = table.name if index is None else f"{table.name}-{index}"
@@ -154,30 +139,27 @@ def update_contributor_insights(context: Context, request: Body) -> Body:
     else:
         watch.disable(now_s)
     table.counting = table.insights if table.insights.on else None
-    return _summary(table, index, watch) | {
-        "ContributorInsightsStatus": "ENABLING" if watch.rules else "DISABLING"
-    }
+    answer = describe_contributor_insights(context, request)
+    del answer["ContributorInsightsRuleList"], answer["LastUpdateDateTime"]
+    return answer | {"ContributorInsightsStatus": "ENABLING" if watch.rules else "DISABLING"}
 
 
 def describe_contributor_insights(context: Context, request: Body) -> Body:
     """DescribeContributorInsights: DISABLED where it was never on."""
-    table, index, _keys = _resource(context, request)
+    table, index, _keys = _counted(context, request)
     watch = table.insights.watches.get(index)
-    if watch is None:
-        return _named(table, index) | {"ContributorInsightsStatus": "DISABLED"}
-    return _summary(table, index, watch) | {
-        "ContributorInsightsRuleList": [rule.name for rule in watch.rules.values()],
-        "LastUpdateDateTime": watch.updated_s,
-    }
+    answer: Body = {"TableName": table.name, "ContributorInsightsStatus": "DISABLED"}
+    if index is not None:
+        answer["IndexName"] = index
+    if watch is not None:
+        answer["ContributorInsightsRuleList"] = [rule.name for rule in watch.rules.values()]
+        answer["LastUpdateDateTime"] = watch.updated_s
+        if watch.rules:
+            answer |= {"ContributorInsightsStatus": "ENABLED", "ContributorInsightsMode": watch.mode}
+    return answer
 
 
-CONTRIBUTOR_INSIGHTS: dict[str, Handler] = {
-    "DescribeContributorInsights": describe_contributor_insights,
-    "UpdateContributorInsights": update_contributor_insights,
-}
-
-
-def _resource(context: Context, request: Body) -> tuple[Table, str | None, KeySchema]:
+def _counted(context: Context, request: Body) -> tuple[Table, str | None, KeySchema]:
     """The table and the index that a request names, with its keys. Raises ResourceNotFoundException."""
     table, name = context.service.catalog.find(request["TableName"]), request.get("IndexName")
     if name is None:
@@ -186,14 +168,3 @@ def _resource(context: Context, request: Body) -> tuple[Table, str | None, KeySc
         if index.name == name and not index.local:
             return table, name, index.keys
     raise resource_not_found(f"Requested resource not found: Table: {table.name} index: {name} not found")
-
-
-def _named(table: Table, index: str | None) -> Body:
-    return {"TableName": table.name} if index is None else {"TableName": table.name, "IndexName": index}
-
-
-def _summary(table: Table, index: str | None, watch: KeyWatch) -> Body:
-    if not watch.rules:
-        return _named(table, index) | {"ContributorInsightsStatus": "DISABLED"}
-    enabled = {"ContributorInsightsStatus": "ENABLED", "ContributorInsightsMode": watch.mode}
-    return _named(table, index) | enabled

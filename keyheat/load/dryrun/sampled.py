@@ -16,7 +16,7 @@ from typing import Final
 from keyheat.load.dryrun.standin import MARK, SentItem
 from keyheat.scenario.keys import shard_keys
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
-from keyheat.simulator.dryrun.requests import (
+from keyheat.simulator.loadtest import (
     FRESH,
     KEY,
     WRITTEN,

@@ -24,7 +24,7 @@ from keyheat.model.units import item_bytes
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
-from keyheat.simulator.dryrun.requests import What
+from keyheat.simulator.loadtest import What
 
 MOST_REQUESTS: Final = 10_000  # of one execution of a task
 STARTED_S: Final = 1_796_083_200.0

@@ -33,8 +33,8 @@ from keyheat.load.transport.answer import Answer
 from keyheat.load.users.user import TableUser
 from keyheat.modules import import_file
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.attributes import AttributeSpec
-from keyheat.simulator.dryrun.requests import DryRun, LoadTest, Task, UserClass
+from keyheat.scenario.spec.keys import AttributeSpec
+from keyheat.simulator.loadtest import DryRun, LoadTest, Task, UserClass
 
 MOST_ITEMS: Final = 15_000  # that all executions of the tasks of a class send, beyond the few
 WARM_UP: Final = 2  # executions of each user before, so that it has items to come back to

@@ -32,7 +32,7 @@ from keyheat.load.terminal import tell
 from keyheat.load.transport.endpoint_pages import endpoint_at
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices
-from keyheat.plan.totals import LoadTotals
+from keyheat.plan.totals import LoadTotals, total_load
 from keyheat.scenario.variants import lasting
 
 NO_PLACE: Final = (
@@ -95,14 +95,16 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
 
 def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
     """Return what the plan costs at most, for as long as the command line says."""
+    scenario = lasting(plan.scenario, plan.duration_s if sent is None else 0.0)
+    if sent is None:
+        sent = total_load(scenario, folder=plan.scenario_path.absolute().parent)
     return bill_of_run(
-        lasting(plan.scenario, plan.duration_s if sent is None else 0.0),
+        scenario,
         load_prices(plan.prices),
-        folder=plan.scenario_path.absolute().parent,
+        sent,
         existing=plan.guards.table is not None,
         clean_up=plan.guards.clean_up,
         table_bytes=plan.table_bytes,
-        sent=sent,
     )
 
 

@@ -15,11 +15,16 @@ from keyheat.load.tables.control import all_active
 from keyheat.load.tables.lifecycle import LOCAL_POLL_S, POLL_S
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
-from keyheat.model.resources import IndexCapacity, TableCapacity, capacities_from_aws, capacities_to_aws
+from keyheat.model.resources import (
+    IndexCapacity,
+    TableCapacity,
+    capacities_from_aws,
+    capacities_to_aws,
+)
 from keyheat.runs.table_facts import mode_of
-from keyheat.scenario.changes import TIMELINE, TimelineEvent, applied, events_of, only_warms
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, requests_of
+from keyheat.simulator.updates import TIMELINE, TimelineEvent, applied, events_of, only_warms
 
 ATTEMPTS = 3  # of each request: UpdateTable asks for a state, so asking twice does no harm
 LATE_S = 1.0

@@ -19,7 +19,7 @@ from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ATTEMPTS, ERRORS, THROTTLED, Counts, no_counts, percentile_of
 from keyheat.load.run.consent import MINUTE_S, allow
 from keyheat.load.run.plan import LoadPlan
-from keyheat.plan.charges import AROUND_S, Tariff
+from keyheat.plan.bill import AROUND_S, Tariff
 from keyheat.plan.prices import load_prices
 from keyheat.runs.manifest import STOP_AMOUNTS, Rule, Stop
 from keyheat.scenario.spec.part import AbortSpec

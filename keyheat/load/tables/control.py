@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.intake.scaling_of_aws import SERVICE, auto_scaling_of
+from keyheat.intake.scaling import SERVICE, auto_scaling_of
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import capacities_to_aws
 from keyheat.runs.table_facts import AutoScaling

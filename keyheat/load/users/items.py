@@ -32,7 +32,7 @@ import orjson
 
 from keyheat.model.units import binary_bytes, number_bytes, text_bytes
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.attributes import AttributeSpec
+from keyheat.scenario.spec.keys import AttributeSpec
 from keyheat.scenario.spec.tables import KeyType, TableSpec
 
 RUN_ATTRIBUTE, FILLER = "keyheat_run", "filler"

@@ -17,7 +17,7 @@ from keyheat.load.users.user import READS, TableUser
 from keyheat.model.limits import BATCH_WRITE_ITEMS
 from keyheat.model.units import number_bytes, read_units, text_bytes, write_units
 from keyheat.scenario.keys import random_suffix
-from keyheat.scenario.spec.attributes import combined
+from keyheat.scenario.spec.keys import combined
 
 REMEMBERED = 1_000  # items that one user remembers at most
 PAGE_ITEMS = 25

@@ -13,7 +13,7 @@ import orjson
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.transport.answer import CANCELLED, THROTTLED_ITEMS, Answer
 from keyheat.load.users.items import text_of
-from keyheat.scenario.spec.attributes import combined
+from keyheat.scenario.spec.keys import combined
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.words import DirectionName
 

@@ -1,9 +1,12 @@
-"""The keys of a scenario: which the load touches, how often each, and how they get more shards."""
+"""The keys of a scenario: which the load touches, how often each, and how they get more shards; and items'
+other attributes. The key of an index places its entries, so its values belong to a design as much as the
+table's keys.
+"""
 
-from collections.abc import Iterator
-from datetime import date
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -13,23 +16,23 @@ from keyheat.scenario.keys import (
     DateKey,
     HotKeys,
     KeyPattern,
-    Sequence,
+    Sequential,
     Uniform,
     Weighted,
     Zipf,
+    shard_key,
 )
 from keyheat.scenario.spec.part import (
     KEY_PREFIX,
+    Mistake,
     ScenarioPart,
     Seconds,
     Share,
     TableName,
     Units,
     broken_kind,
-    numbered,
     stated,
 )
-from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.trace import TraceKeys
 
 Kind = Literal["uniform", "hot_key", "hot_set", "zipf", "date", "sequential", "replay", "values"]
@@ -77,6 +80,14 @@ class KeysSpec(ScenarioPart):
     )
     shards: Annotated[int, Field(ge=1, le=100_000)] = Field(1, description="suffixes per key; 1: not sharded")
 
+    def broken(self) -> Iterator[Mistake]:
+        if "kind" not in self.model_fields_set and self.values is None:
+            yield f"missing: one of {', '.join(NEEDED)}, or values = {{ KEY = WEIGHT }}", "kind"
+            return
+        yield from broken_kind(self, NEEDED, ALLOWED)
+        if self.kind in UNCOUNTED and self.keys != type(self).model_fields["keys"].default:
+            yield f"no meaning with kind = {self.kind!r}", "keys"
+
     def pattern(self, *, worker: int = 0, folder: Path = Path()) -> KeyPattern:
         """The key pattern that these numbers describe, as the `worker`-th process draws from it.
 
@@ -94,7 +105,7 @@ class KeysSpec(ScenarioPart):
                 first_day = self.first_day or FIRST_DAY
                 return DateKey(stated(self.day_s), first_day, self.rounded_to or "day", self.prefix)
             case "sequential":
-                return Sequence.of_worker(worker, prefix)
+                return Sequential.of_worker(worker, prefix)
             case "values":
                 values = stated(self.values)
                 return Weighted(tuple(values), tuple(values.values()))
@@ -124,19 +135,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 }
 UNCOUNTED = ("date", "sequential", "replay", "values")
 """Kinds whose number of keys follows from something else."""
-Tables = tuple[TableSpec, ...]
-
-
-def broken_keys(keys: KeysSpec) -> Iterator[str]:
-    """Every disagreement between fields of `[keys]`, as `message @ $.path`."""
-    if "kind" not in keys.model_fields_set and keys.values is None:
-        yield f"missing: one of {', '.join(NEEDED)}, or values = {{ KEY = WEIGHT }} @ $.keys.kind"
-        return
-    yield from broken_kind(keys, "$.keys", NEEDED, ALLOWED)
-    if keys.kind in UNCOUNTED and keys.keys != KeysSpec.model_fields["keys"].default:
-        yield f"no meaning with kind = {keys.kind!r} @ $.keys.keys"
-
-
 NotNegative = Annotated[float, Field(ge=0, le=86_400)]
 
 
@@ -160,33 +158,115 @@ class ShardingSpec(ScenarioPart):
         description="on table errors raise the capacity by UpdateTable up to this; absent: never",
     )
 
-
-def broken_sharding(
-    sharding: ShardingSpec, keys: KeysSpec | None, table: TableSpec | None, companions: Tables
-) -> Iterator[str]:
-    """What dynamic sharding has to agree on with the rest of the scenario, as `message @ $.path`."""
-    for low, high in (("backoff_low_s", "backoff_high_s"), ("cache_s", "cooldown_s")):
-        if getattr(sharding, low) > getattr(sharding, high):
-            longest_s = getattr(sharding, high)
-            yield f"longer than {high} = {longest_s:g} @ $.dynamic_sharding.{low}"
-    if isinstance(sharding.table, str):
-        yield from _metadata_table(sharding.table, companions)
-    if keys is not None and keys.shards != 1:
-        yield "say either how many shards there are, or dynamic_sharding @ $.keys.shards"
-    on_demand = table is not None and table.billing_mode != "PROVISIONED"
-    if on_demand and sharding.max_write_units is not None:
-        yield "only a provisioned table can be given more @ $.dynamic_sharding.max_write_units"
+    def broken(self) -> Iterator[Mistake]:
+        for low, high in (("backoff_low_s", "backoff_high_s"), ("cache_s", "cooldown_s")):
+            if getattr(self, low) > (most_s := getattr(self, high)):
+                yield f"longer than {high} = {most_s:g}", low
 
 
-def _metadata_table(name: str, companions: Tables) -> Iterator[str]:
-    """The metadata table is on demand: its reads are unknown, and a throttle there stops every writer."""
-    companion = next((table for _path, table in numbered(companions, "") if table.name == name), None)
-    if companion is None:
-        yield f"no companion is named {name!r} @ $.dynamic_sharding.table"
-        return
-    if companion.billing_mode != "PAY_PER_REQUEST":
-        yield f"{name!r} has to be PAY_PER_REQUEST @ $.dynamic_sharding.table"
-    if companion.sort_key is not None:
-        yield f"{name!r} has to be without a sort_key @ $.dynamic_sharding.table"
-    if companion.partition_key_type != "S":
-        yield f"{name!r} has to have a key of text @ $.dynamic_sharding.table"
+KINDS: Final = ("values", "count", "range", "timestamp", "copy_of")
+ROUNDING: Final = 1e-6  # of shares that add up to 1
+MOST_SHARDS: Final = 1_000
+PERIODS: Final[Mapping[str, str]] = {
+    "second": "%Y-%m-%dT%H:%M:%SZ",
+    "minute": "%Y-%m-%dT%H:%MZ",
+    "hour": "%Y-%m-%dT%HZ",
+    "day": "%Y-%m-%d",
+}
+
+
+class AttributeSpec(ScenarioPart):
+    """The values of one attribute: set exactly one field, and an exponent for `count` if wanted."""
+
+    values: Annotated[dict[KeyName, Annotated[float, Field(gt=0)]], Field(min_length=1)] | None = Field(
+        None, description="each value with its weight: its frequency in proportion to the others"
+    )
+    count: Annotated[int, Field(ge=1, le=MOST_VALUES)] | None = Field(
+        None, description="number of values, equally frequent, or by Zipf's law with an exponent"
+    )
+    exponent: Annotated[float, Field(gt=0, le=10)] | None = Field(
+        None, description="with count: the n-th value is n^exponent times rarer than the first"
+    )
+    hot: Annotated[tuple[Share, ...], Field(min_length=1, max_length=100)] | None = Field(
+        None, description="with count: the shares of the first values; the others share the rest evenly"
+    )
+    range: Annotated[tuple[int, int], Field()] | None = Field(
+        None, description="whole numbers from the first to the last, equally frequent"
+    )
+    timestamp: Literal["second", "minute", "hour", "day"] | None = Field(
+        None, description="when the item was written, to the second, minute, hour or day"
+    )
+    copy_of: Literal["partition_key", "sort_key"] | None = Field(
+        None, description="the item's key of the table"
+    )
+
+    shards: Annotated[int, Field(ge=1, le=MOST_SHARDS)] = Field(
+        1, description="random suffixes per value, as in a sharded index key"
+    )
+
+    def broken(self) -> Iterator[Mistake]:
+        kinds = [field for field in KINDS if getattr(self, field) is not None]
+        if len(kinds) != 1:
+            given = f"; {' and '.join(kinds)} are said" if kinds else ""
+            yield (f"say exactly one of {', '.join(KINDS)}{given}",)
+        if self.exponent is not None and self.count is None:
+            yield "an exponent goes with a count of values", "exponent"
+        if self.hot and (self.count is None or self.exponent is not None):
+            yield "the shares of hot values go with a count of values, without an exponent", "hot"
+        if sum(self.hot or ()) > 1 + ROUNDING:
+            yield f"the shares add up to {sum(self.hot or ()):g}, 1 at most", "hot"
+        if self.hot and self.count is not None and len(self.hot) >= self.count:
+            yield (
+                f"{len(self.hot)} hot values leave none of {self.count} for the rest: say a higher count",
+                "hot",
+            )
+        if self.range and not 0 <= self.range[1] - self.range[0] < MOST_VALUES:
+            yield f"from the least number to the greatest, {MOST_VALUES:,} at most", "range"
+        if self.copy_of is not None and self.shards != 1:
+            yield "a copy of a key has that key's shards: say keys.shards", "shards"
+
+    @property
+    def shares(self) -> dict[str, float] | None:
+        """The weight of each value; None if the value follows from the item."""
+        shares = self._unsharded
+        if shares is None or self.shards == 1:
+            return shares
+        return {shard_key(value, n): share for value, share in shares.items() for n in range(self.shards)}
+
+    @property
+    def _unsharded(self) -> dict[str, float] | None:
+        if self.values is not None:
+            return dict(self.values)
+        if self.range is not None:
+            least, most = self.range
+            return {str(number): 1.0 for number in range(least, most + 1)}
+        if self.count is None:
+            return None
+        digits = len(str(self.count - 1))
+        return {f"{number:0{digits}d}": weight for number, weight in enumerate(self._weights(self.count))}
+
+    def _weights(self, count: int) -> Iterator[float]:
+        if self.hot is None:
+            yield from (rank ** -(self.exponent or 0.0) for rank in range(1, count + 1))
+            return
+        yield from self.hot
+        others = count - len(self.hot)
+        yield from (max(0.0, 1.0 - sum(self.hot)) / others for _ in range(others))
+
+    def at(self, now_s: float, shard: int) -> str:
+        """The value of a timestamp at a moment, in seconds since 1970, in one of its shards."""
+        assert self.timestamp is not None, "only a timestamp follows from the time"
+        value = datetime.fromtimestamp(now_s, UTC).strftime(PERIODS[self.timestamp])
+        return value if self.shards == 1 else shard_key(value, shard)
+
+
+def combined(texts: Iterable[str]) -> str:
+    """Join the values of several attributes into one key: `big+view`.
+
+    A plus sign within a value is escaped, or `a+b` and `c` would be the same key as `a` and `b+c`.
+    """
+    return "+".join(text.replace("\\", "\\\\").replace("+", "\\+") for text in texts)
+
+
+NOT_DESCRIBED: Final = AttributeSpec(count=1_000)
+"""Assumed values of an index key without a description."""

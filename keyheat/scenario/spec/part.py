@@ -2,10 +2,21 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeGuard, TypeVar, get_args, get_origin
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, Self, TypeGuard, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from keyheat.words import TOGETHER
 
 NAME, TABLE, FILE = r"^[a-z0-9][a-z0-9-]*$", r"^[a-zA-Z0-9_.-]{3,255}$", r"^([a-z][a-z0-9_]*|.+\.py)$"
 KEY_PREFIX = r"^[A-Za-z0-9_.:/-]{1,40}$"
@@ -29,6 +40,10 @@ Rate = Annotated[float, Field(gt=0, le=10_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=7 * 86_400)]
 
 
+Mistake = tuple[str | int, ...]
+"""A message, and the path to what is wrong within the part: names of fields, and numbers in lists."""
+
+
 class ScenarioPart(BaseModel):
     """One part of a scenario file."""
 
@@ -39,10 +54,24 @@ class ScenarioPart(BaseModel):
         """The fields that the file sets."""
         return {name for name in self.model_fields_set if getattr(self, name) is not None}
 
+    def broken(self) -> Iterator[Mistake]:
+        """Every disagreement between fields; checked where each field by itself is right."""
+        yield from ()
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        wrong = []
+        for message, *path in self.broken():
+            error = PydanticCustomError(TOGETHER, "{said}", {"said": message})
+            wrong.append(InitErrorDetails(type=error, loc=(*path,), input=None))
+        if wrong:
+            raise ValidationError.from_exception_data(type(self).__name__, wrong)
+        return self
+
     @field_validator("*", mode="before")
     @classmethod
     def _numbers_are_numbers(cls, value: Any, info: ValidationInfo) -> Any:
-        """Text or a truth value is no number: the rules between fields read the file as it stands."""
+        """Text or a truth value is no number."""
         annotation = cls.model_fields[str(info.field_name)].annotation
         if not isinstance(value, str | bool) or not _takes(annotation, int, float):
             return value
@@ -70,14 +99,6 @@ def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-Part = TypeVar("Part", bound=ScenarioPart)
-
-
-def numbered(parts: Sequence[Part], path: str) -> list[tuple[str, Part]]:
-    """The parts of a list that could be read, each with its path."""
-    return [(f"{path}[{number}]", part) for number, part in enumerate(parts) if part is not None]
-
-
 Value = TypeVar("Value")
 
 
@@ -90,20 +111,18 @@ def stated(value: Value | None) -> Value:
 Fields = Mapping[str, Sequence[str]]
 
 
-def broken_kind(part: Any, path: str, needed: Fields, more: Fields) -> Iterator[str]:
-    """Fields that a part's kind needs, and fields without a meaning for it, as `message @ $.path`.
+def broken_kind(part: Any, needed: Fields, more: Fields = MappingProxyType({})) -> Iterator[Mistake]:
+    """Fields that a part's kind needs, and fields without a meaning for it.
 
     `needed` and `more` are the fields of each kind: those that it needs, and those that it may have.
     """
-    if part.kind not in needed:
-        return
     for name in needed[part.kind]:
         if getattr(part, name) is None:
-            yield f"kind = {part.kind!r} needs it @ {path}.{name}"
+            yield f"kind = {part.kind!r} needs it", name
     allowed = {*needed[part.kind], *more.get(part.kind, ())}
     for name in dict.fromkeys(name for fields in (*needed.values(), *more.values()) for name in fields):
         if name not in allowed and getattr(part, name) is not None:
-            yield f"no meaning with kind = {part.kind!r} @ {path}.{name}"
+            yield f"no meaning with kind = {part.kind!r}", name
 
 
 Dollars = Annotated[float, Field(gt=0, le=1_000_000)]

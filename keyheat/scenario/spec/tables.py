@@ -6,44 +6,27 @@ Steps with the same `at_s` are one request, as one UpdateTable may change a tabl
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from keyheat.model import limits
 from keyheat.scenario.spec.part import (
     AttributeName,
+    Mistake,
     Region,
     ScenarioPart,
     TableName,
     Units,
-    numbered,
 )
 from keyheat.words import Capacity
 
 KeyType = Literal["S", "N", "B"]
 IN_WORDS: dict[str, str] = {"S": "a string", "N": "a number", "B": "binary"}
-KEYS = ("partition_key", "sort_key")
-
-
-def broken_types(path: str, table: "TableSpec", indexes: Sequence[tuple[str, "IndexSpec"]]) -> Iterator[str]:
-    """Key attributes with two types, and types of keys that are not there, as `message @ $.path`."""
-    types: dict[str, str] = {}
-    for where, owner in [(path, table), *indexes]:
-        for key in KEYS:
-            name, kind = getattr(owner, key), getattr(owner, f"{key}_type")
-            if kind not in IN_WORDS:
-                continue  # the field's own check has said so
-            if name is None:
-                if kind != "S":
-                    yield f"{IN_WORDS[kind]} needs a {key} that it is the type of @ {where}.{key}_type"
-            elif types.setdefault(name, kind) != kind:
-                conflict = f"{name!r} is {IN_WORDS[types[name]]} where it is another key"
-                yield f"{conflict}, and {IN_WORDS[kind]} here @ {where}.{key}_type"
-
 
 LEAST, MOST = limits.SCALING_TARGETS
 Cooldown = Annotated[float, Field(ge=0, le=86_400)]
@@ -70,6 +53,10 @@ class ScalingSpec(ScenarioPart):
     )
     scale_in: bool = Field(True, description="false: capacity is only added (DisableScaleIn of the policy)")
 
+    def broken(self) -> Iterator[Mistake]:
+        if self.min > self.max:
+            yield f"min = {self.min} is more than max = {self.max}", "min"
+
 
 class AutoScalingSpec(ScenarioPart):
     """Auto scaling of reads, writes or both; without a policy the capacity stays."""
@@ -80,19 +67,6 @@ class AutoScalingSpec(ScenarioPart):
     def sides(self) -> dict[str, ScalingSpec]:
         """The sides that are scaled."""
         return {side: spec for side in ("read", "write") if (spec := getattr(self, side)) is not None}
-
-
-def broken_scaling(path: str, owner: "TableSpec | IndexSpec") -> Iterator[str]:
-    """What the auto scaling of a table or of an index disagrees with, as `message @ $.path`."""
-    for side, spec in owner.auto_scaling.sides().items() if owner.auto_scaling is not None else ():
-        where, units = f"{path}.auto_scaling.{side}", getattr(owner.provisioned, side, None)
-        if spec.min is None or spec.max is None:
-            continue  # the fields' own check has said so
-        if spec.min > spec.max:
-            yield f"min = {spec.min} is more than max = {spec.max} @ {where}.min"
-        elif units is not None and (units < spec.min or units > spec.max):
-            bounds = f"min = {spec.min} and max = {spec.max}"
-            yield f"provisioned.{side} = {units} is not between {bounds} @ {where}"
 
 
 class CapacityPair(ScenarioPart):
@@ -136,6 +110,38 @@ class IndexSpec(ScenarioPart):
     warm: CapacityPair | None = None
     auto_scaling: AutoScalingSpec | None = Field(None, description="of this index; simulated runs only")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _split_keys(cls, raw: Any) -> Any:
+        """Split keys of several attributes, `partition_key = ["a", "b"]`, into their fields."""
+        if not isinstance(raw, Mapping):
+            return raw
+        fields = dict(raw)
+        for name in ("partition_key", "sort_key"):
+            if isinstance(names := fields.get(name), list | tuple) and names:
+                fields |= {name: names[0], f"more_{name}s": names[1:]}
+        return fields
+
+    def broken(self) -> Iterator[Mistake]:
+        if self.include and self.projection != "INCLUDE":
+            yield 'only projection = "INCLUDE" names attributes', "include"
+        if self.more_sort_keys and not self.sort_key:
+            yield "further attributes go with a sort_key", "more_sort_keys"
+        more = {"partition_key": self.more_partition_keys, "sort_key": self.more_sort_keys}
+        for field, names in more.items():
+            if names and self.local:
+                yield "a local index has one attribute of each kind", field
+            if len(names) >= MOST_KEY_ATTRIBUTES:
+                yield f"{MOST_KEY_ATTRIBUTES} attributes at most, got {len(names) + 1}", field
+        for name, count in Counter((*self.partition_keys, *self.sort_keys)).items():
+            if count > 1:
+                yield f"{name!r} is an attribute of its key twice", "partition_key"
+        if self.local and self.sort_key is None:
+            yield "a local index needs its own sort key", "sort_key"
+        for capacity in ("provisioned", "max_on_demand", "warm", "auto_scaling") if self.local else ():
+            if getattr(self, capacity) is not None:
+                yield "a local index shares the table's capacity", capacity
+
     @property
     def partition_keys(self) -> tuple[str, ...]:
         """All attributes of its partition key, one of them in most indexes."""
@@ -155,52 +161,6 @@ class IndexSpec(ScenarioPart):
 MOST_KEY_ATTRIBUTES: Final = 4
 """Of one key of a global index, since November 2025; a table's key has one of each kind.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html"""
-
-
-def with_key_lists(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A scenario; keys of several attributes (`partition_key = ["a", "b"]`) are split into their fields."""
-    table = raw.get("table")
-    indexes = table.get("indexes") if isinstance(table, Mapping) else None
-    if not isinstance(table, Mapping) or not isinstance(indexes, list | tuple):
-        return raw
-    split = [_split(index) if isinstance(index, Mapping) else index for index in indexes]
-    return {**raw, "table": {**table, "indexes": split}}
-
-
-def _split(index: Mapping[str, Any]) -> dict[str, Any]:
-    fields = dict(index)
-    for field in ("partition_key", "sort_key"):
-        names = fields.get(field)
-        if isinstance(names, list | tuple) and names:
-            fields |= {field: names[0], f"more_{field}s": list(names[1:])}
-    return fields
-
-
-def broken_key_lists(path: str, index: IndexSpec) -> Iterator[str]:
-    """What keys of several attributes disagree with, as `message @ $.path`."""
-    sides = {"partition_key": index.more_partition_keys, "sort_key": index.more_sort_keys}
-    if index.more_sort_keys and not index.sort_key:
-        yield f"further attributes go with a sort_key @ {path}.more_sort_keys"
-    for field, more in sides.items():
-        if more and index.local:
-            yield f"a local index has one attribute of each kind @ {path}.{field}"
-        if len(more) >= MOST_KEY_ATTRIBUTES:
-            yield f"{MOST_KEY_ATTRIBUTES} attributes at most, got {len(more) + 1} @ {path}.{field}"
-    names = (*index.partition_keys, *index.sort_keys)
-    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        yield f"{name!r} is an attribute of its key twice @ {path}.partition_key"
-
-
-def broken_regions(table: "TableSpec | None", companions: "Sequence[TableSpec]") -> Iterator[str]:
-    """What is wrong with a global table, as `message @ $.path`."""
-    for path, companion in numbered(companions, "$.companions"):
-        if companion.regions:
-            yield f"only the scenario's own table can be a global one @ {path}.regions"
-    regions = table.regions if table is not None else ()
-    if len(regions) == 1:
-        yield "a global table is in two Regions and more; leave it out for a table in one @ $.table.regions"
-    for region in sorted({region for region in regions if regions.count(region) > 1}):
-        yield f"{region} is named twice @ $.table.regions"
 
 
 def _single(name: Any) -> Any:
@@ -246,6 +206,38 @@ class TableSpec(ScenarioPart):
         24.0, description="hours after which `clean --orphans` may delete a table that was left behind"
     )
 
+    def broken(self) -> Iterator[Mistake]:
+        yield from _broken_capacity(self, self.billing_mode)
+        for number, index in enumerate(self.indexes):
+            if not index.local:
+                yield from _broken_capacity(index, self.billing_mode, "indexes", number)
+                continue
+            # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
+            if self.sort_key is None:
+                yield "a local index needs a table with a sort_key", "indexes", number, "local"
+            if index.partition_key != self.partition_key:
+                yield "a local index has the table's partition key", "indexes", number, "partition_key"
+        yield from self._broken_types()
+        yield from named_twice(self.indexes, "index", "indexes")
+        if len(self.regions) == 1:
+            yield "a global table is in two Regions and more; leave it out for a table in one", "regions"
+        for region, count in Counter(self.regions).items():
+            if count > 1:
+                yield f"{region} is named twice", "regions"
+
+    def _broken_types(self) -> Iterator[Mistake]:
+        """Key attributes with two types, and types of keys that are not there."""
+        types: dict[str, str] = {}
+        indexes = ((index, ("indexes", number)) for number, index in enumerate(self.indexes))
+        for owner, path in ((self, ()), *indexes):
+            for key in ("partition_key", "sort_key"):
+                name, kind = getattr(owner, key), getattr(owner, f"{key}_type")
+                if name is None and kind != "S":
+                    yield f"{IN_WORDS[kind]} needs a {key} that it is the type of", *path, f"{key}_type"
+                elif name is not None and types.setdefault(name, kind) != kind:
+                    conflict = f"{name!r} is {IN_WORDS[types[name]]} where it is another key"
+                    yield f"{conflict}, and {IN_WORDS[kind]} here", *path, f"{key}_type"
+
     @property
     def copies(self) -> int:
         """How many Regions the table is in."""
@@ -276,7 +268,34 @@ class TableSpec(ScenarioPart):
         return types
 
 
+def _broken_capacity(owner: TableSpec | IndexSpec, mode: str, *path: str | int) -> Iterator[Mistake]:
+    """What the capacity of a table or of a global index disagrees with."""
+    pair = owner.provisioned
+    if mode == "PAY_PER_REQUEST" and pair is not None:
+        yield "PAY_PER_REQUEST mode has no provisioned capacity", *path, "provisioned"
+    elif mode == "PROVISIONED" and pair is None:
+        yield "PROVISIONED mode needs provisioned = { read = .., write = .. }", *path, "provisioned"
+    if mode == "PROVISIONED" and owner.max_on_demand is not None:
+        yield "PROVISIONED mode has no on-demand maximum", *path, "max_on_demand"
+    for side in ("read", "write") if mode == "PROVISIONED" and pair is not None else ():
+        if getattr(pair, side) is None:
+            yield "PROVISIONED mode needs it", *path, "provisioned", side
+    for side, spec in owner.auto_scaling.sides().items() if owner.auto_scaling is not None else ():
+        units = getattr(pair, side, None)
+        if units is not None and not spec.min <= units <= spec.max:
+            bounds = f"min = {spec.min} and max = {spec.max}"
+            yield f"provisioned.{side} = {units} is not between {bounds}", *path, "auto_scaling", side
+
+
+def named_twice(owners: Sequence[TableSpec | IndexSpec], what: str, *path: str | int) -> Iterator[Mistake]:
+    """Tables or indexes with the name of an earlier one."""
+    for number, owner in enumerate(owners):
+        if owner.name in {earlier.name for earlier in owners[:number]}:
+            yield f"another {what} is named {owner.name!r} too", *path, number, "name"
+
+
 Mode = Literal["PROVISIONED", "PAY_PER_REQUEST"]
+CHANGES: Final = ("billing_mode", "provisioned", "max_on_demand", "warm")
 
 
 class ChangeSpec(ScenarioPart):
@@ -294,6 +313,12 @@ class ChangeSpec(ScenarioPart):
     warm: CapacityPair | None = Field(
         None, description="pre-warming: warm throughput in units per second; it can only rise"
     )
+
+    def broken(self) -> Iterator[Mistake]:
+        if not self.stated & {*CHANGES}:
+            yield (f"say what to change: {', '.join(CHANGES)}",)
+        if self.index is not None and self.billing_mode is not None:
+            yield "it is that of the table and all its indexes: leave index out", "billing_mode"
 
 
 def requests_of(steps: Sequence[ChangeSpec]) -> list[tuple[float, tuple[ChangeSpec, ...]]]:

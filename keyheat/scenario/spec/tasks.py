@@ -1,8 +1,8 @@
 """The load of a scenario: its rate over time, its items, the tasks of users, which need no Python, and
 the client whose retries it has."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, get_args
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -10,8 +10,7 @@ from keyheat.model import limits
 from keyheat.model.retries import Mode, RetryPolicy, Sdk, modes_of, policy_of
 from keyheat.scenario.shape import LoadShape, ShapeSpec
 from keyheat.scenario.sizes import ItemBytes, ItemSize, mean_units, size_of
-from keyheat.scenario.spec.part import Rate, ScenarioPart, Seconds, TableName, numbered
-from keyheat.scenario.spec.tables import IndexSpec, TableSpec
+from keyheat.scenario.spec.part import Mistake, Rate, ScenarioPart, Seconds, TableName
 
 Weight = Annotated[float, Field(ge=0, le=1e12)]
 Operation = Literal[
@@ -34,8 +33,7 @@ OF_OPERATION: Final[Mapping[str, tuple[str, ...]]] = {
     "consistent": ("get", "query"),
 }
 """Fields that only some operations have."""
-UNSAID: Final = "list [[tasks]], or set loadtest to a load test with its own tasks"
-RATES: Final = ("requests_per_s", "write_units_per_s", "read_units_per_s")
+RATES: Final[tuple[str, ...]] = ("requests_per_s", "write_units_per_s", "read_units_per_s")
 
 
 class TaskSpec(ScenarioPart):
@@ -63,6 +61,13 @@ class TaskSpec(ScenarioPart):
     consistent: bool = Field(
         False, description="get, query: strongly consistent, which costs twice as much; not of a global index"
     )
+
+    def broken(self) -> Iterator[Mistake]:
+        for field, operations in OF_OPERATION.items():
+            if getattr(self, field) and self.operation not in operations:
+                yield f"only {' or '.join(operations)} has it, and this is a {self.operation}", field
+        if self.per_s is not None and self.weight is not None:
+            yield "say weight or per_s, not both", "weight"
 
     @property
     def share(self) -> float:
@@ -94,44 +99,6 @@ def _total_of_tasks(raw: Mapping[str, Any]) -> float | None:
     rates = [task.get("per_s") for task in tasks if isinstance(task, Mapping)] if tasks else []
     stated = [rate for rate in rates if isinstance(rate, int | float)]
     return sum(stated) if stated and len(stated) == len(rates) else None
-
-
-def broken_tasks(tasks: Sequence[TaskSpec], loadtest: str, table: TableSpec | None) -> Iterator[str]:
-    """Every disagreement about `[[tasks]]`, as `message @ $.path`."""
-    if not tasks:
-        if loadtest == MIXED:
-            yield f"{UNSAID} @ $.tasks"
-        return
-    if loadtest != MIXED:
-        yield f"{loadtest!r} has its own tasks; [[tasks]] are for {MIXED!r}, the default @ $.loadtest"
-    listed = numbered(tasks, "$.tasks")
-    with_rate = any(task.per_s is not None for _path, task in listed)
-    if listed and not with_rate and all(task.weight == 0 for _path, task in listed):
-        yield "at least one task needs a weight above 0 @ $.tasks"
-    for path, task in listed:
-        if with_rate and task.per_s is None:
-            yield f"another task says per_s, so this one needs it, too @ {path}.per_s"
-        elif with_rate and task.weight is not None:
-            yield f"say weight or per_s, not both @ {path}.weight"
-        yield from _fields(task, path, table.indexes if table is not None else ())
-
-
-def _fields(task: TaskSpec, path: str, indexes: Sequence[IndexSpec]) -> Iterator[str]:
-    for field, operations in OF_OPERATION.items():
-        if (
-            getattr(task, field)
-            and task.operation in get_args(Operation)
-            and task.operation not in operations
-        ):
-            yield f"only {' or '.join(operations)} has it, and this is a {task.operation} @ {path}.{field}"
-    if task.operation != "query" or not isinstance(task.index, str):
-        return
-    local = {index.name: index.local for _path, index in numbered(indexes, "")}
-    if task.index not in local:
-        there = ", ".join(map(str, local)) or "none"
-        yield f"the table has no index {task.index!r}; it has: {there} @ {path}.index"
-    elif task.consistent and not local[task.index]:
-        yield f"a global index is never read strongly consistent @ {path}.consistent"
 
 
 TargetUnit = Literal["requests", "WCU", "RCU"]
@@ -171,6 +138,21 @@ class LoadSpec(ScenarioPart):
     shape: ShapeSpec | None = Field(
         None, description="rate over time, in the target's unit; absent: constant"
     )
+
+    def broken(self) -> Iterator[Mistake]:
+        targets = [field for field in RATES if field in self.stated]
+        for field in targets[1:]:
+            yield f"set only one of {', '.join(RATES)}; {targets[0]} is set", field
+        if self.arrivals == "closed":
+            for name in sorted({*targets} - {"requests_per_s"}):
+                yield 'a target in units needs arrivals = "constant" or "poisson"', name
+        if self.arrivals == "trace":
+            for name in (*RATES, "shape"):
+                if name in self.stated:
+                    yield "no meaning with arrivals = 'trace', which says when", name
+        if self.shape is not None:
+            for message, *path in self.shape.broken_by(self.duration_s):
+                yield message, "shape", *path
 
     def item_size(self) -> ItemSize:
         """How large the items are."""
@@ -246,6 +228,17 @@ class ClientSpec(ScenarioPart):
         "each worker has at least one",
     )
 
+    def broken(self) -> Iterator[Mistake]:
+        if self.sdk == "none":
+            for name in ("mode", "attempts", "quota_tokens"):
+                if getattr(self, name) is not None:
+                    yield f"whose {name} is that? say which sdk", name
+        elif self.mode is not None and self.mode not in modes_of(self.sdk):
+            modes = ", ".join(modes_of(self.sdk))
+            yield f"{self.sdk} has no mode {self.mode!r}; it has {modes}", "mode"
+        elif self.quota_tokens is not None and not policy_of(self.sdk, mode=self.mode).quota_tokens > 0:
+            yield f"{self.sdk} has no retry quota in legacy mode", "quota_tokens"
+
     @property
     def policy(self) -> RetryPolicy:
         """What becomes of a throttled request."""
@@ -255,18 +248,3 @@ class ClientSpec(ScenarioPart):
     def retries(self) -> RetryPolicy | None:
         """The policy, if it sends any request again."""
         return self.policy if self.policy.attempts > 1 else None
-
-
-def broken_client(client: ClientSpec) -> Iterator[str]:
-    """Every disagreement within `[client]`, as `message @ $.path`."""
-    if client.sdk == "none":
-        for name in ("mode", "attempts", "quota_tokens"):
-            if getattr(client, name) is not None:
-                yield f"whose {name} is that? say which sdk @ $.client.{name}"
-    elif client.sdk not in get_args(Sdk) or client.mode not in (None, *get_args(Mode)):
-        return
-    elif client.mode is not None and client.mode not in modes_of(client.sdk):
-        modes = ", ".join(modes_of(client.sdk))
-        yield f"{client.sdk} has no mode {client.mode!r}; it has {modes} @ $.client.mode"
-    elif client.quota_tokens is not None and not policy_of(client.sdk, mode=client.mode).quota_tokens > 0:
-        yield f"{client.sdk} has no retry quota in legacy mode @ $.client.quota_tokens"

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.stub import Stubber
 
-from keyheat.intake.scaling_of_aws import auto_scaling_of
+from keyheat.intake.scaling import auto_scaling_of
 from keyheat.load.tables.control import auto_scaling_at, creation
 from keyheat.load.tables.existing import lacking, not_spared, unloadable
 from keyheat.load.transport.target import target_at

@@ -13,8 +13,7 @@ from keyheat.load.options import Guards, InputError
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.run.consent import budget_of, over_budget
 from keyheat.load.run.watch import Caps, Spending
-from keyheat.plan.bill import Bill
-from keyheat.plan.charges import Line, Tariff
+from keyheat.plan.bill import Bill, Line, Tariff
 from keyheat.plan.prices import load_prices
 from keyheat.runs.manifest import Rule, Stop
 from keyheat.scenario.spec.part import BudgetSpec

@@ -1,21 +1,27 @@
-"""What is sent to a simulated table: a load test as its flows, second by second.
+"""What is sent to a simulated table: a load test as its flows, second by second, or the rows of a trace.
 
 A target in requests is sent whatever the answers are. One in capacity units is steered by the answers: units
 spent beyond a second's due are owed in the next one, and units left over are sent then.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import fsum
 from pathlib import Path
 from random import Random
 
+from keyheat.model.units import read_units, write_units
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.dryrun.ask import loadtest_of
-from keyheat.simulator.dryrun.requests import LoadTest, with_combinations
+from keyheat.scenario.trace import TraceRow, read_trace
+from keyheat.simulator.cost import entries
+from keyheat.simulator.dryrun import loadtest_of
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
-from keyheat.simulator.traffic.kinds import TaskFlows, UserTasks
-from keyheat.simulator.traffic.setting import TrafficSetting
+from keyheat.simulator.kinds import TaskFlows, UserTasks
+from keyheat.simulator.loadtest import LoadTest, with_combinations
+from keyheat.simulator.masses import masses_of_shares
+from keyheat.simulator.setting import TrafficSetting
 from keyheat.words import Direction
 
 
@@ -27,8 +33,6 @@ def traffic_of(scenario: Scenario, seed: int, folder: Path = Path()) -> Traffic:
     scenario = with_combinations(scenario)
     setting = TrafficSetting(scenario, Random(f"{seed}/traffic"), folder)
     if scenario.load.arrivals == "trace":
-        from keyheat.simulator.traffic.replay import Replay
-
         return Replay(setting)
     return Sending(setting, loadtest_of(scenario, folder))
 
@@ -132,3 +136,72 @@ def _shares_of(loadtest: LoadTest, users: int) -> list[float]:
         for each, count in zip(loadtest.users, fixed, strict=True)
     ]
     return [count / max(sum(counts), 1e-9) for count in counts]
+
+
+PAGE_ITEMS = 25  # of a query
+READS = ("GetItem", "Query")
+
+
+@dataclass(slots=True)
+class Replay(Traffic):
+    """The rows of a trace, at their times, whatever the answers are."""
+
+    setting: TrafficSetting
+    counts: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    _rows: Iterator[TraceRow] = field(init=False)
+    _next: TraceRow | None = field(init=False)
+    _items: dict[str, dict[str | None, int]] = field(default_factory=lambda: defaultdict(dict), init=False)
+    """Bytes of each item, by key and sort key."""
+
+    def __post_init__(self) -> None:
+        keys = self.setting.scenario.keys
+        self._rows = read_trace(
+            keys.trace_path(self.setting.folder),
+            has_sort_key=self.setting.table.sort_key is not None,
+        )
+        self._next = next(self._rows, None)
+
+    def second(self, at_s: float) -> Sequence[Flow]:
+        """The rows of the second, those of one operation and price together."""
+        sent: dict[tuple[str, float, float], Counter[str]] = defaultdict(Counter)
+        for row in self._due(at_s + 1.0):
+            units, entry_writes = self._cost(row)
+            sent[row.operation, units, entry_writes][row.key] += 1
+        return [self._flow(*kind, keys) for kind, keys in sent.items()]
+
+    def _due(self, until_s: float) -> Iterator[TraceRow]:
+        speed = self.setting.scenario.keys.speed or 1.0
+        end_s = min(until_s, self.setting.load.duration_s)
+        while self._next is not None and self._next.at_s / speed < end_s:
+            yield self._next
+            self._next = next(self._rows, None)
+
+    def _cost(self, row: TraceRow) -> tuple[float, float]:
+        """Return units of the table, and writes of each index entry; update the item."""
+        items = self._items[row.key]
+        old = items.get(row.sort_key, 0)
+        if row.operation == "GetItem":
+            return read_units(old, consistent=False), 0.0
+        if row.operation == "Query":
+            page = sum(islice(items.values(), PAGE_ITEMS))
+            return read_units(page, consistent=False), 0.0
+        new = 0 if row.operation == "DeleteItem" else row.size_bytes or 0
+        items.pop(row.sort_key, None)
+        if new:
+            items[row.sort_key] = new
+        moves = 2.0 if row.operation == "PutItem" and old else 1.0
+        return write_units(old, new), moves if old or new else 0.0
+
+    def _flow(self, operation: str, units: float, writes: float, keys: Counter[str]) -> Flow:
+        read = operation in READS
+        masses = masses_of_shares(keys, within="random" if self.setting.table.sort_key else "point")
+        written = () if read or not writes else entries(self.setting, masses, self.setting.load.item_size())
+        return Flow(
+            operation=operation,
+            direction=Direction.READ if read else Direction.WRITE,
+            requests=float(keys.total()),
+            keys=masses,
+            units=units,
+            eventual=read,
+            index_writes=tuple(replace(entry, units=entry.units * writes) for entry in written),
+        )

@@ -1,36 +1,45 @@
-"""What CloudWatch answers, each in one page, however long it is.
+"""CloudWatch's operations in the protocol that boto3 speaks (JSON, the operation in `X-Amz-Target`).
 
+Each answers in one page, however long it is; there are no expressions.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetInsightRuleReport.html
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final
 
-from keyheat.endpoint.cloudwatch.metrics import (
-    ACCOUNT,
-    NAMESPACE,
-    MetricKey,
-    Series,
-    by_period,
-    is_statistic,
-    statistic,
-)
-from keyheat.endpoint.contributors import InsightRule
-from keyheat.endpoint.errors import ServiceError
-from keyheat.endpoint.itemkeys import key_texts
-from keyheat.endpoint.service import Service
-from keyheat.model.limits import INSIGHT_CONTRIBUTORS, MINUTE_S
+import orjson
 
+from keyheat.addresses import OPEN_MINUTE
+from keyheat.endpoint.errors import CORAL, ServiceError
+from keyheat.endpoint.http import Headers, response
+from keyheat.endpoint.itemkeys import key_texts
+from keyheat.endpoint.keycounts import InsightRule
+from keyheat.endpoint.requests import check_shape
+from keyheat.endpoint.service import ACCOUNT, MetricKey, Regions, Series, Service, by_period
+from keyheat.model.limits import INSIGHT_CONTRIBUTORS, MINUTE_S
+from keyheat.model.minutes import Datapoint
+
+TARGET: Final = b"GraniteServiceVersion20100801."
+CODES: Final = {"ValidationException": "ValidationError"}  # as CloudWatch calls it
+# An error's name, and the shape that it has.
+# https://smithy.io/2.0/aws/protocols/aws-query-protocol.html#aws-protocols-awsquerycompatible-trait
+SHAPES: Final = {"InvalidParameterCombination": "InvalidParameterCombinationException"}
+NAMESPACE: Final = "AWS/DynamoDB"
+SIMPLE_STATISTICS: Final = ("SampleCount", "Average", "Sum", "Minimum", "Maximum")
+PERCENTILE: Final = re.compile(r"p(100|\d{1,2}(?:\.\d{1,10})?)")
 MAX_QUERIES: Final = 500
 ID: Final = re.compile(r"[a-z][a-zA-Z0-9_]*")
 HIGH_RESOLUTION_S: Final = (1, 5, 10, 20, 30)
 DATAPOINTS_PER_CALL: Final = 1440
 RECENT_S: Final = 3 * 3600
 LISTED_S: Final = 14 * 86_400
+
+CONTRIBUTORS: Final = 10  # in a report, unless a request says how many
 
 Answer = dict[str, Any]
 Request = Mapping[str, Any]
@@ -43,7 +52,8 @@ def invalid(message: str, code: str = "ValidationError") -> ServiceError:
 
 def span_of(request: Request) -> tuple[int, float]:
     """StartTime, rounded down to its minute, and EndTime as epoch seconds. Raises `ServiceError`."""
-    start_s, end_s = (_epoch_s(request[name]) for name in ("StartTime", "EndTime"))
+    moments = (request["StartTime"], request["EndTime"])
+    start_s, end_s = (at.timestamp() if isinstance(at, datetime) else at for at in moments)
     if not start_s < end_s or not isfinite(end_s - start_s):
         raise invalid("The parameter StartTime must be less than the parameter EndTime.")
     return int(start_s // MINUTE_S) * MINUTE_S, end_s
@@ -54,10 +64,6 @@ def whole_minutes(period_s: int) -> int:
     if period_s % MINUTE_S:
         raise invalid(f"The value {period_s} for parameter Period must be a multiple of 60.")
     return period_s
-
-
-def _epoch_s(moment: datetime | float) -> float:
-    return moment.timestamp() if isinstance(moment, datetime) else moment
 
 
 def get_metric_data(service: Service, request: Request, until_s: int) -> Answer:
@@ -79,7 +85,7 @@ def get_metric_data(service: Service, request: Request, until_s: int) -> Answer:
         _check_query(query)
         if query.get("ReturnData") is not False:
             stat = query["MetricStat"]
-            table = _table(stat["Metric"])
+            table = dict(_key(stat["Metric"]).dimensions).get("TableName", ACCOUNT)
             if table not in tables:
                 tables[table] = service.metrics.series(start_s, end_s, until_s, table)
             results.append(_result(query, _values(stat, tables[table])[::step]))
@@ -92,14 +98,10 @@ def _check_query(query: Request) -> None:
     if query.get("MetricStat") is None:
         raise invalid(f"The query {query['Id']} needs a MetricStat: the local endpoint has no expressions.")
     name, period_s = query["MetricStat"]["Stat"], query["MetricStat"]["Period"]
-    if not is_statistic(name):
+    if name not in SIMPLE_STATISTICS and PERCENTILE.fullmatch(name) is None:
         raise invalid(f"The value {name} for parameter Stat is not supported by the local endpoint.")
     if period_s not in HIGH_RESOLUTION_S:
         whole_minutes(period_s)
-
-
-def _table(metric: Request) -> str:
-    return dict(_key(metric).dimensions).get("TableName", ACCOUNT)
 
 
 def _key(metric: Request) -> MetricKey:
@@ -118,6 +120,19 @@ def _values(stat: Request, series: Series) -> list[tuple[int, float]]:
         return []
     values = [(point.start_s, statistic(point, stat["Stat"])) for point in by_period(points, stat["Period"])]
     return [(start_s, float(value)) for start_s, value in values if value is not None]
+
+
+def statistic(point: Datapoint, name: str) -> float | None:
+    """One statistic of a point; None for a percentile: single values are not kept."""
+    if name == "Average":
+        return point.sum / point.count if point.count else None
+    simple = {
+        "Sum": point.sum,
+        "SampleCount": point.count,
+        "Minimum": point.minimum,
+        "Maximum": point.maximum,
+    }
+    return simple.get(name)
 
 
 def _result(query: Request, values: list[tuple[int, float]]) -> Answer:
@@ -144,8 +159,9 @@ def get_metric_statistics(service: Service, request: Request, until_s: int) -> A
     names = request.get("Statistics") or []
     if not names and not request.get("ExtendedStatistics"):
         raise invalid("Specify Statistics or ExtendedStatistics.", "InvalidParameterCombination")
-    series = service.metrics.series(start_s, end_s, until_s, _table(request))
-    unit, points = series.get(_key(request), ("None", []))
+    key = _key(request)
+    table = dict(key.dimensions).get("TableName", ACCOUNT)
+    unit, points = service.metrics.series(start_s, end_s, until_s, table).get(key, ("None", []))
     if request["Namespace"] != NAMESPACE or request.get("Unit") not in (None, unit):
         points = []
     datapoints = [
@@ -183,9 +199,6 @@ def _matches(key: MetricKey, filters: list[tuple[str, str | None]]) -> bool:
     return all(name in of_key and value in (None, of_key[name]) for name, value in filters)
 
 
-CONTRIBUTORS: Final = 10  # where a request does not say how many
-
-
 def get_insight_rule_report(service: Service, request: Request, until_s: int) -> Answer:
     """GetInsightRuleReport: the keys with the largest sums in the published minutes of a span."""
     most = CONTRIBUTORS if (given := request.get("MaxContributorCount")) is None else given
@@ -200,15 +213,15 @@ def get_insight_rule_report(service: Service, request: Request, until_s: int) ->
     by_key: dict[bytes, dict[int, float]] = {}
     for minute in minutes:
         begins_s = start_s + (minute - start_s) // period_s * period_s
-        for key, value in rule.minutes[minute].weights.items():
+        for key, value in rule.minutes[minute].values.weights.items():
             of_key = by_key.setdefault(key, {})
             of_key[begins_s] = of_key.get(begins_s, 0.0) + value
     ranked = sorted(by_key.items(), key=lambda pair: (-sum(pair[1].values()), pair[0]))
     counts = [rule.minutes[minute] for minute in minutes]
     return {
-        "KeyLabels": rule.labels,
-        "AggregationStatistic": "COUNT" if rule.throttled else "SUM",
-        "AggregateValue": float(sum(minute.total for minute in counts)),
+        "KeyLabels": [attribute.name for attribute in rule.keys.partitions],
+        "AggregationStatistic": "COUNT" if rule.kind == "PKT" else "SUM",
+        "AggregateValue": float(sum(minute.values.total for minute in counts)),
         "ApproximateUniqueCount": max([len(by_key), *(minute.contributors for minute in counts)]),
         "Contributors": [_contributor(rule, key, values) for key, values in ranked[:most]],
         "MetricDatapoints": [],
@@ -233,3 +246,64 @@ def _contributor(rule: InsightRule, key: bytes, values: dict[int, float]) -> Ans
             for start_s, value in values.items()
         ],
     }
+
+
+OPERATIONS: Final[dict[str, Callable[[Service, Request, int], Answer]]] = {
+    "GetInsightRuleReport": get_insight_rule_report,
+    "GetMetricData": get_metric_data,
+    "GetMetricStatistics": get_metric_statistics,
+    "ListMetrics": list_metrics,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CloudWatch:
+    """CloudWatch's API in all Regions of one endpoint. `ids` are those of responses."""
+
+    regions: Regions
+    ids: Iterator[bytes]
+
+    def answer(
+        self, method: bytes, url: bytes, headers: Headers, body: bytes, connection: int | None
+    ) -> bytes:
+        extra = b""
+        try:
+            out, status = self._answer(headers, body), 200
+        except ServiceError as error:
+            code, status = CODES.get(error.code, error.code), error.status
+            out = {"__type": f"com.amazonaws.cloudwatch#{SHAPES.get(code, code)}", "message": error.message}
+            kind = b"Sender" if status < 500 else b"Receiver"
+            extra = b"x-amzn-query-error: %b;%b\r\n" % (code.encode(), kind)
+        raw = orjson.dumps(out, default=datetime.timestamp, option=orjson.OPT_PASSTHROUGH_DATETIME)
+        kind = b"application/x-amz-json-1.0"
+        return response(status, raw, content_type=kind, request_id=next(self.ids), extra=extra)
+
+    def _answer(self, headers: Headers, body: bytes) -> Answer:
+        # Any signature is taken, but in a header: any web page can send what stands in a form or a link.
+        if not headers.get(b"authorization", b"").startswith(b"AWS"):
+            raise ServiceError(
+                "MissingAuthenticationToken", "Request is missing Authentication Token", status=403
+            )
+        name = headers[b"x-amz-target"].decode("latin-1").removeprefix(TARGET.decode())
+        service, operation = self.regions.signed_for(headers), OPERATIONS.get(name)
+        if operation is None:
+            raise ServiceError("InvalidAction", f"The local endpoint has no operation {name}.")
+        request = _parsed(body)
+        check_shape(name, request, "cloudwatch")
+        now_s = service.clock()
+        service.metrics.note_tables(service.catalog, now_s)
+        # A run whose load is over need not wait for the end of its last minute.
+        shows_open = OPEN_MINUTE.lower().encode() in headers
+        return operation(service, request, (int(now_s // MINUTE_S) + shows_open) * MINUTE_S)
+
+
+def _parsed(body: bytes) -> Request:
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        request = None
+    if not isinstance(request, Mapping):
+        raise ServiceError(
+            "SerializationException", "The body cannot be read: not a JSON object", prefix=CORAL
+        )
+    return request

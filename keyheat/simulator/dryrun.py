@@ -6,29 +6,25 @@ user has its own process.
 
 import atexit
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Thread
-from time import monotonic
 from typing import IO, Any, Final
 
 import orjson
 from pydantic import TypeAdapter
 
 from keyheat.scenario.scenario import Scenario, ScenarioError
-from keyheat.scenario.spec.attributes import NOT_DESCRIBED
-from keyheat.simulator.dryrun.requests import DryRun, LoadTest, with_combinations
-from keyheat.simulator.dryrun.stated import stated_loadtest
+from keyheat.scenario.spec.keys import NOT_DESCRIBED
+from keyheat.simulator.loadtest import DryRun, LoadTest, stated_loadtest, with_combinations
 
-MOST_CPU_S: Final = 60.0  # of one dry run, which takes some seconds: a load test that never ends takes more
-MOST_WAIT_S: Final = 600.0  # of one that does nothing, or of a machine with many others at work
-LOOK_S: Final = 1.0
+MOST_CPU_S: Final = 60.0
+"""CPU time of one dry run, which takes some seconds: a load test that never ends takes more."""
 ASSUMED: Final = (
     "Assumed: {name} has {count:,} values, each as often as the others. An index is keyed by it, so say "
     "which it has under [attributes.{name}]."
@@ -131,25 +127,23 @@ def _sent_by(scenario: Scenario) -> dict[str, Any]:
 
     The values of attributes are drawn later; the capacity of a table does not matter.
     """
-    raw = scenario.model_dump(mode="json", exclude=set(NO_MATTER))
+    owner: dict[str, Any] = dict.fromkeys(CAPACITY, True)
+    table = owner | {"indexes": {"__all__": owner}}
+    raw = scenario.model_dump(mode="json", exclude=dict.fromkeys(NO_MATTER, True) | {"table": table})
     raw |= {"name": "dry-run", "question": "What does it send?", "seed": 1}
     for name, spec in raw["attributes"].items():
         laws = {law: spec[law] for law in ("timestamp", "copy_of") if spec[law]}
         raw["attributes"][name] = laws or {"count": 1}
-    for owner in (raw["table"], *raw["table"]["indexes"]):
-        for field_name in CAPACITY:
-            owner.pop(field_name, None)
     raw["table"]["billing_mode"] = "PAY_PER_REQUEST"
     return raw
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Process:
-    """A process that runs load tests without a table."""
+    """A process that runs load tests without a table. It ends itself where one takes too long."""
 
     child: "subprocess.Popen[bytes]"
     stderr: IO[str]
-    _lines: "Queue[bytes]" = field(default_factory=Queue)
 
     @classmethod
     def start(cls) -> "_Process":
@@ -157,41 +151,21 @@ class _Process:
         stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed with the process)
         env = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | REFUSED
         child = subprocess.Popen(
-            [sys.executable, "-m", "keyheat.load.dryrun"],
+            [sys.executable, "-m", "keyheat.load.dryrun", str(MOST_CPU_S)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=env,
         )  # fmt: skip
         process = cls(child, stderr)
         atexit.register(process.end)
-        Thread(target=process._read, daemon=True).start()
         return process
 
     def ask(self, job: bytes) -> bytes | str:
         """Return its answer, or the reason for a missing one."""
         assert self.child.stdin is not None
-        try:
+        assert self.child.stdout is not None
+        with suppress(OSError):  # it has ended
             self.child.stdin.write(job + b"\n")
             self.child.stdin.flush()
-        except OSError:
-            return self._last_words()
-        return self._answer()
-
-    def _answer(self) -> bytes | str:
-        """Wait for the answer, bounded by CPU time, so that other programs on the machine do not matter."""
-        begun_s, most_cpu_s = monotonic(), self._cpu_s() + MOST_CPU_S
-        while monotonic() < begun_s + MOST_WAIT_S and self._cpu_s() < most_cpu_s:
-            with suppress(Empty):
-                return self._lines.get(timeout=LOOK_S) or self._last_words()
-        return f"its dry run did not end within {MOST_CPU_S:.0f} s of CPU time"
-
-    def _cpu_s(self) -> float:
-        """CPU time of the process; 0 if it is gone, which its answer tells."""
-        import psutil  # a scenario that states its requests needs none
-
-        try:
-            times = psutil.Process(self.child.pid).cpu_times()
-        except psutil.Error:
-            return 0.0
-        return float(times.user + times.system)
+        return self.child.stdout.readline() or self._last_words()
 
     def end(self) -> None:
         """Kill the process."""
@@ -203,14 +177,10 @@ class _Process:
                 with suppress(OSError):
                     pipe.close()
 
-    def _read(self) -> None:
-        assert self.child.stdout is not None
-        for line in self.child.stdout:
-            self._lines.put(line)
-        self._lines.put(b"")
-
     def _last_words(self) -> str:
-        self.child.wait()
+        code = self.child.wait()
+        if sys.platform != "win32" and code == -signal.SIGPROF:
+            return f"its dry run did not end within {MOST_CPU_S:.0f} s of CPU time"
         self.stderr.seek(0)
         words = self.stderr.read().strip().splitlines()[-1:]
-        return ": ".join([f"it ended the process of its dry run (exit code {self.child.returncode})", *words])
+        return ": ".join([f"it ended the process of its dry run (exit code {code})", *words])

@@ -9,18 +9,16 @@ several of either                           [...], {"Tables": [...]}
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.bounds import parsed_json
-from keyheat.endpoint.shapes import Shape, shapes_of
+from keyheat.endpoint.requests import Shape, shapes_of
 from keyheat.endpoint.tables.catalog import region_in
-from keyheat.model.resources import CAPACITIES
 from keyheat.validation import suggest, table_in
 
 Body = dict[str, Any]
 KEPT: Final = (
     "TableName", "AttributeDefinitions", "KeySchema", "BillingMode", "StreamSpecification", "Tags",
-    "DeletionProtectionEnabled", "TableClass",
+    "DeletionProtectionEnabled", "TableClass", "ProvisionedThroughput", "OnDemandThroughput",
+    "WarmThroughput", "GlobalSecondaryIndexes", "LocalSecondaryIndexes",
 )  # fmt: skip
-KEPT_OF_INDEX: Final = ("IndexName", "KeySchema", "Projection")
 OF_DYNAMODB_LOCAL: Final = "ddblocal"
 """In its ARNs, whatever Region a client is set to."""
 FORMS: Final = (
@@ -30,7 +28,7 @@ FORMS: Final = (
 
 
 def described_tables(content: object) -> list[Body]:
-    """The tables that a file tells of. Raises `ValueError` where it tells of none."""
+    """The tables that a file describes. Raises `ValueError` where it has none."""
     if isinstance(content, Mapping) and isinstance(content.get("Tables"), list):
         content = content["Tables"]
     tables_given = content if isinstance(content, list) else [content]
@@ -43,11 +41,6 @@ def described_tables(content: object) -> list[Body]:
     if wrong or not tables:
         raise ValueError("\n".join(wrong) or f"no table; accepted is {FORMS} @ $")
     return [dict(entry) for entry in tables]
-
-
-def read_tables(content: bytes) -> list[Body]:
-    """The tables that a file of JSON tells of. Raises `ValueError`."""
-    return described_tables(parsed_json(content))
 
 
 def region_of(table: Mapping[str, Any]) -> str | None:
@@ -68,9 +61,7 @@ def _wrong(table: Any) -> Iterator[tuple[str, str]]:
 
 
 def _creation() -> Shape:
-    shape = shapes_of().input_of("CreateTable")
-    assert shape is not None, "a table is created by a request"
-    return shape
+    return shapes_of().of("CreateTableInput")
 
 
 def _is_described(table: Mapping[str, Any]) -> bool:
@@ -99,16 +90,20 @@ def creation_of(table: Mapping[str, Any]) -> Body:
     """
     if not _is_described(table):
         return dict(table)
-    summary, table_class = table.get("BillingModeSummary"), table.get("TableClassSummary")
+    shape, summary = _creation(), table.get("BillingModeSummary")
     mode = table.get("BillingMode") or _member(summary, "BillingMode") or "PROVISIONED"
-    body = {name: table[name] for name in KEPT if table.get(name) not in (None, [])}
-    if table_class is not None:
+    body = {
+        name: _pruned(shape.members[name], table[name]) for name in KEPT if table.get(name) not in (None, [])
+    }
+    body["BillingMode"] = mode
+    if (table_class := table.get("TableClassSummary")) is not None:
         body["TableClass"] = _member(table_class, "TableClass")
-    body |= {"BillingMode": mode, **_units(table, mode)}
-    for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
-        if indexes := table.get(kind):
-            of_mode = mode if kind.startswith("Global") else None
-            body[kind] = [_index(each, of_mode) for each in indexes] if isinstance(indexes, list) else indexes
+    # A description has zeros for the capacity of the other mode.
+    other = "OnDemandThroughput" if mode == "PROVISIONED" else "ProvisionedThroughput"
+    indexes = body.get("GlobalSecondaryIndexes")
+    for owner in (body, *(indexes if isinstance(indexes, list) else ())):
+        if isinstance(owner, dict):
+            owner.pop(other, None)
     return body
 
 
@@ -116,18 +111,15 @@ def _member(owner: Any, name: str) -> Any:
     return owner.get(name) if isinstance(owner, Mapping) else owner
 
 
-def _index(index: Any, mode: str | None) -> Any:
-    if not isinstance(index, Mapping):
-        return index
-    body = {name: index[name] for name in KEPT_OF_INDEX if name in index}
-    return body | (_units(index, mode) if mode is not None else {})
-
-
-def _units(owner: Mapping[str, Any], mode: str) -> Body:
-    """What of its capacity is stated at a creation: a description has more, and zeros of the other mode."""
-    other = "OnDemandThroughput" if mode == "PROVISIONED" else "ProvisionedThroughput"
-    return {
-        name: {unit: text[unit] for unit in units if unit in text} if isinstance(text, Mapping) else text
-        for name, *units in CAPACITIES.values()
-        if name != other and (text := owner.get(name)) is not None
-    }
+def _pruned(shape: Shape, value: Any) -> Any:
+    """A value without the members that its shape does not have."""
+    if shape.type_name == "structure" and isinstance(value, Mapping):
+        members = shape.members
+        return {
+            name: _pruned(members[name], entry)
+            for name, entry in value.items()
+            if name in members and entry is not None
+        }
+    if shape.type_name == "list" and isinstance(value, list):
+        return [_pruned(shape.member, entry) for entry in value]
+    return value

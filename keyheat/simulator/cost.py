@@ -13,12 +13,12 @@ from keyheat.model import limits
 from keyheat.model.units import write_units
 from keyheat.scenario.sizes import ItemSize, mean_units
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
-from keyheat.simulator.dryrun.requests import IndexKey, RequestKind
 from keyheat.simulator.flow import IndexFlow
+from keyheat.simulator.loadtest import IndexKey, RequestKind
 from keyheat.simulator.masses import Floats, Masses, even_masses
 
 if TYPE_CHECKING:
-    from keyheat.simulator.traffic.setting import TrafficSetting
+    from keyheat.simulator.setting import TrafficSetting
 
 SMALL_ITEM = write_units(0, 1)  # keys and a number or two: one write unit
 Sizes = tuple[tuple[float, float], ...]

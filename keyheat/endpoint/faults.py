@@ -9,9 +9,8 @@ So an invalid request gets DynamoDB's own error, and an injected throttle is ans
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from keyheat.endpoint.delivery import Loss
 from keyheat.endpoint.errors import (
     CONFLICT,
     ServiceError,
@@ -19,14 +18,12 @@ from keyheat.endpoint.errors import (
     internal_error,
     transaction_conflict,
 )
-from keyheat.endpoint.faults.rules import FaultRule, FaultRules
+from keyheat.endpoint.faultrules import FaultRule, FaultRules
+from keyheat.endpoint.http import Loss
 from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table, table_name
 from keyheat.model.resources import Cause, Refusal
 from keyheat.words import Direction
-
-if TYPE_CHECKING:
-    from keyheat.endpoint.dynamodb import Operation
 
 LOST: Final[Mapping[str | None, Loss]] = {"before": "all", "after": "all", "middle": "half"}
 NAMING: Final = ("TableName", "ResourceArn", "StreamArn")
@@ -49,18 +46,21 @@ class RuleCount:
     struck: int = 0
     unfit: int = 0
 
-    def is_for(self, operation: str, table: str | None, region: str) -> bool:
+    def is_for(self, operation: str, table: str | None) -> bool:
         rule = self.rule
-        named = rule.operations is None or operation in rule.operations
-        return named and rule.table in (None, table) and rule.region in (None, region)
+        return rule.table in (None, table) and (rule.operations is None or operation in rule.operations)
 
     def is_for_item(self, operation: str, aim: Aim) -> bool:
         rule = self.rule
-        if not self.is_for(operation, aim.table.name, aim.table.region):
+        if not self.is_for(operation, aim.table.name):
             return False
-        if not (_throttles(rule, aim) if rule.throttle is not None else _reads(rule, aim)):
+        reads = rule.index is None or (aim.index is not None and aim.index.name == rule.index)
+        if not (reads if rule.throttle is None else _throttles(rule, aim)):
             return False
-        if rule.conflict and not _meets_transactions(operation, aim):
+        if rule.conflict and (  # a plain read and a batch of writes meet no transaction
+            operation == "BatchWriteItem"
+            or (aim.direction is Direction.READ and operation != "TransactGetItems")
+        ):
             return False
         if rule.key is None and rule.key_prefix is None:
             return True
@@ -89,10 +89,6 @@ class RuleCount:
         return Refusal(self.rule.index if of_index else None, direction, cause)
 
 
-def _reads(rule: FaultRule, aim: Aim) -> bool:
-    return rule.index is None or (aim.index is not None and aim.index.name == rule.index)
-
-
 def _throttles(rule: FaultRule, aim: Aim) -> bool:
     """Whether the capacity that a throttle is about is asked for: a local index has its table's."""
     assert rule.refuses is not None, "asked of a throttle"
@@ -103,11 +99,6 @@ def _throttles(rule: FaultRule, aim: Aim) -> bool:
         return not of_index or rule.index in aim.table.model.index_names
     reads = None if aim.index is None or aim.index.local else aim.index.name
     return reads == (rule.index if of_index else None)
-
-
-def _meets_transactions(operation: str, aim: Aim) -> bool:
-    single_read = aim.direction is Direction.READ and operation != "TransactGetItems"
-    return not single_read and operation != "BatchWriteItem"
 
 
 Struck = dict[int, Refusal | None]
@@ -121,7 +112,6 @@ class Faults:
     rules: FaultRules
     since_s: float
     counts: list[RuleCount] = field(init=False)
-    _instead: ServiceError | None = None
 
     def __post_init__(self) -> None:
         self.counts = [
@@ -139,19 +129,6 @@ class Faults:
             for count in self.counts
         ]  # fmt: skip
         return {"seed": self.rules.seed, "since_s": round(now_s - self.since_s, 3), "rules": rows}
-
-    def handle(
-        self, context: Context, operation: "Operation", request: dict[str, Any]
-    ) -> bytes | dict[str, Any]:
-        """The answer of an operation, unless a fault of a request that is for no item comes first."""
-        self._instead = None
-        if operation.tables is None:
-            self._strike_table(context, operation.name, request)
-        try:
-            return operation.handler(context, request)
-        finally:
-            if self._instead is not None:
-                raise self._instead
 
     def refusal(self, context: Context, operation: str, aim: Aim) -> Refusal | None:
         """The throttle of a request for one item or page. Raises the error of another fault."""
@@ -212,14 +189,14 @@ class Faults:
                 lane = resource.read if refusal.direction is Direction.READ else resource.write
                 lane.meter.injected(refusal.cause, now_s)
 
-    def _strike_table(self, context: Context, operation: str, request: Mapping[str, Any]) -> None:
+    def strike_table(self, context: Context, operation: str, request: Mapping[str, Any]) -> None:
         """Strike a request about a table itself, or about all. Raises the error that answers it."""
         named = next((name for member in NAMING if isinstance(name := request.get(member), str)), None)
         table = None if named is None else table_name(named)
         for count in self.counts:
             rule = count.rule
             about_items = rule.by_item or (rule.key, rule.key_prefix, rule.index) != (None, None, None)
-            if about_items or not count.is_for(operation, table, context.service.region):
+            if about_items or not count.is_for(operation, table):
                 continue
             if self._strikes_request(context, count, operation, ()):
                 return
@@ -240,16 +217,13 @@ class Faults:
             if rule.cut == "before":
                 raise internal_error()  # it ends the request; the connection is cut, and nothing is sent
             return True
-        if rule.error is None:
-            return False
-        error = internal_error() if rule.error == 500 else unavailable()
         if rule.error == 500:
             for table in {table.name: table for table in tables}.values():
                 table.model.minutes.system_error(operation, now_s)
-        if not rule.done:
-            raise error
-        self._instead = error
-        return True
+            raise internal_error()
+        if rule.error == 503:
+            raise ServiceError("ServiceUnavailable", "DynamoDB is currently unavailable.", status=503)
+        return False
 
 
 def _note(context: Context, count: RuleCount) -> None:
@@ -258,8 +232,3 @@ def _note(context: Context, count: RuleCount) -> None:
     if count.name not in delivery.faults:
         delivery.faults += (count.name,)
         delivery.waits_s += (count.rule.delay_ms or 0.0) / 1_000
-
-
-def unavailable() -> ServiceError:
-    """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html"""
-    return ServiceError("ServiceUnavailable", "DynamoDB is currently unavailable.", status=503)

@@ -28,23 +28,20 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from keyheat.bounds import NotAccepted, parsed_toml, text_of
-from keyheat.endpoint.operations import CONTROL, DATA
-from keyheat.endpoint.options import REGION_NAME
+from keyheat.endpoint.dynamodb import CONTROL, DATA
 from keyheat.endpoint.stream_operations import STREAMS
 from keyheat.model.resources import REASONS, Cause, parse_reason
-from keyheat.validation import TOGETHER, listed, mistakes, suggest
-from keyheat.words import Direction
+from keyheat.validation import listed, mistakes, suggest
+from keyheat.words import TOGETHER, Direction
 
 FORMAT: Final = "keyheat.faults/1"
 MOST_RULES: Final = 1_000
 MOST_DELAY_MS: Final = 600_000
 NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"
 TABLE: Final = r"^[a-zA-Z0-9_.-]{3,255}$"
-REGION: Final = f"^{REGION_NAME}$"
 IN_WORDS: Final = {
     NAME: "1 to 60 letters, digits, dots, underscores and hyphens",
     TABLE: "3 to 255 letters, digits, underscores, dots and hyphens",
-    REGION: "the name of a Region, such as eu-west-1",
 }
 
 OPERATIONS: Final = (*DATA, *CONTROL, *STREAMS)
@@ -108,9 +105,6 @@ class FaultRule(FaultPart):
         None, description="absent: every operation that it can befall"
     )
     table: Annotated[str, Field(pattern=TABLE)] | None = Field(None, description="absent: every table")
-    region: Annotated[str, Field(pattern=REGION)] | None = Field(
-        None, description="requests that are signed for this Region; absent: for any"
-    )
     key: KeyText | None = Field(None, description="the partition key's value; of a number its digits")
     key_prefix: KeyText | None = Field(None, description="what the partition key's value begins with")
     index: Annotated[str, Field(pattern=TABLE)] | None = Field(
@@ -125,7 +119,6 @@ class FaultRule(FaultPart):
     throttle: Reason | None = Field(None, description="the reason that DynamoDB would give")
     conflict: Literal[True] | None = Field(None, description="a transaction is under way on the item")
     error: Literal[500, 503] | None = Field(None, description="InternalServerError or ServiceUnavailable")
-    done: bool = Field(False, description="error: whether the request is carried out all the same")
     cut: Literal["before", "after", "middle"] | None = Field(
         None,
         description="the connection ends: before the request is carried out, after it, or within its answer",
@@ -157,8 +150,6 @@ class FaultRule(FaultPart):
             yield f"does nothing: it needs one of {', '.join(KINDS)}, or delay_ms"
         if len(kinds) > 1:
             yield f"has {' and '.join(kinds)}: one of them in a rule"
-        if self.done and self.error is None:
-            yield "done: only an error has it"
         if self.key is not None and self.key_prefix is not None:
             yield "has a key and a key_prefix: one of them in a rule"
         if self.to_s is not None and self.to_s <= self.from_s:

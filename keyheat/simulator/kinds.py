@@ -12,18 +12,7 @@ from typing import Any, Final
 
 from keyheat.model import limits
 from keyheat.scenario.sizes import ItemSize, UniformSize
-from keyheat.simulator.dryrun.requests import (
-    PATTERN,
-    KeyLaw,
-    LoadTest,
-    Prefix,
-    RequestKind,
-    Task,
-    UserClass,
-)
-from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
-from keyheat.simulator.masses import Masses, Within
-from keyheat.simulator.traffic.cost import (
+from keyheat.simulator.cost import (
     ENTRY_BYTES,
     QueryCost,
     entries,
@@ -38,19 +27,29 @@ from keyheat.simulator.traffic.cost import (
     replacing_units,
     write_sizes,
 )
-from keyheat.simulator.traffic.setting import TrafficSetting, cached
-from keyheat.simulator.traffic.written import Written
+from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
+from keyheat.simulator.loadtest import (
+    PATTERN,
+    KeyLaw,
+    LoadTest,
+    Prefix,
+    RequestKind,
+    Task,
+    UserClass,
+)
+from keyheat.simulator.masses import Masses, Within
+from keyheat.simulator.setting import TrafficSetting, Written, cached
 from keyheat.words import Direction
 
 READS: Final = ("get", "query")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TaskFlows:
     """What one execution of a task sends in this second, in the mean."""
 
     flows: Sequence[Flow]
-    weight: float = 1.0  # the share of the executions
+    weight: float  # the share of the executions
     spared: float = 0.0  # requests that a cache answers
 
     @property
@@ -82,7 +81,9 @@ class UserTasks:
             self._touched = Written(self._setting.keys)
         tasks = [task for each in self._sampled.tasks if (task := self._task(each)).flows]
         whole = fsum(task.weight for task in tasks)
-        return [replace(task, weight=task.weight / whole) for task in tasks if whole]
+        for task in tasks:
+            task.weight /= whole or 1.0
+        return tasks
 
     def _task(self, task: Task) -> TaskFlows:
         kinds = [kind for each in task.kinds if (kind := self._now(each)).times > 0]

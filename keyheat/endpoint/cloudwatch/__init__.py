@@ -1,1 +1,0 @@
-"""CloudWatch as a DynamoDB user meets it: the metrics of the tables, and Contributor Insights' reports."""

@@ -1,1 +1,0 @@
-"""What an endpoint begins with, keeps and is given back: tables, items, and the time."""
