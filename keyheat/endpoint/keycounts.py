@@ -13,9 +13,9 @@ from typing import Any, Literal
 from keyheat.endpoint.itemkeys import partition_end
 from keyheat.endpoint.schema import KeySchema
 from keyheat.heavyhitters import HeavyHitters
-from keyheat.model.splits import collection_of
 from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
 from keyheat.model.resources import Refusal
+from keyheat.model.splits import collection_of
 from keyheat.model.table import TableModel
 from keyheat.model.transactions import IndexWrite, Op
 from keyheat.words import Direction

@@ -18,11 +18,18 @@ from keyheat import terms
 from keyheat.analysis.advice.actions import ACTIONS
 from keyheat.analysis.found import DEPTH
 from keyheat.cli.main import MENU, cli
-from keyheat.runs.metrics import METRICS
 from keyheat.load.run.prometheus import LOAD_METRICS
-from keyheat.load.run.prometheus import LOAD_METRICS
-from keyheat.load.transport.answer import Answer
-from keyheat.load.transport.answer import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, IN_FLIGHT, KINDS, NO_UNITS, NOT_AN_ANSWER, Answer
+from keyheat.load.transport.answer import (
+    BAD_HTTP,
+    CREDENTIALS,
+    CUT_OFF,
+    DAMAGED,
+    IN_FLIGHT,
+    KINDS,
+    NO_UNITS,
+    NOT_AN_ANSWER,
+    Answer,
+)
 from keyheat.load.transport.retries import PolicyRetries, RetriedCall
 from keyheat.model.partitions import MOST_CELLS
 from keyheat.model.retries import policy_of
