@@ -20,7 +20,6 @@ from keyheat.load.run.consent import (
     is_interactive,
     over_budget,
 )
-from keyheat.load.tables.control import TableError
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import Prices
@@ -156,7 +155,8 @@ def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Sce
     """
     if guards.table is None:
         return scenario, 0
-    from keyheat.load.tables.existing import on_table  # here, since it needs boto3
+    from keyheat.load.tables.control import TableError  # here, since they need boto3
+    from keyheat.load.tables.existing import on_table
 
     try:
         return on_table(scenario, target, guards.table)

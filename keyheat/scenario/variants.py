@@ -17,9 +17,9 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any, Final
 
-from keyheat.bounds import MOST_KEY_PARTS, NotAccepted, parsed_toml
+from keyheat.bounds import MOST_KEY_PARTS, NotAccepted, parsed_toml, text_of
 from keyheat.runfiles import write_atomically
-from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, ScenarioError, parsed, scenario_from_dict
 from keyheat.scenario.spec.tasks import without_total_rate
 from keyheat.words import Direction
 
@@ -190,13 +190,7 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
         return scenario
     raw = without_total_rate(scenario.model_dump(mode="json", exclude_unset=True))
     raw.pop("expects", None)
-    mistakes = []
-    for setting in settings:
-        trial = deepcopy(raw)
-        if problem := _make(trial, setting):
-            mistakes.append(problem)
-        else:
-            raw = trial
+    raw, mistakes = _with_settings(raw, settings)
     try:
         changed = scenario_from_dict(raw, f"{source} with {', '.join(settings)}")
     except ScenarioError as error:
@@ -205,6 +199,37 @@ def overridden(scenario: Scenario, settings: Sequence[str], source: str) -> Scen
         raise ScenarioError(source, mistakes)
     changed._assumed = tuple(field for field in scenario.assumed if not _sets(settings, field))
     return changed
+
+
+def wrong_settings(file: Path, settings: Sequence[str]) -> list[str]:
+    """The mistakes that settings add to those of an invalid scenario's file."""
+    try:
+        raw = parsed(text_of(file), file)
+    except (OSError, NotAccepted, ScenarioError):
+        raw = {}
+    changed, mistakes = _with_settings(raw, settings)
+    before = _errors(raw)
+    return [*mistakes, *(error for error in _errors(changed) if error not in before)]
+
+
+def _errors(raw: dict[str, Any]) -> list[str]:
+    try:
+        scenario_from_dict(raw, "scenario")
+    except ScenarioError as error:
+        return error.errors
+    return []
+
+
+def _with_settings(raw: dict[str, Any], settings: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """A scenario's fields with those settings that can be made, and what is wrong with the others."""
+    mistakes = []
+    for setting in settings:
+        trial = deepcopy(raw)
+        if problem := _make(trial, setting):
+            mistakes.append(problem)
+        else:
+            raw = trial
+    return raw, mistakes
 
 
 def _sets(settings: Sequence[str], field: str) -> bool:

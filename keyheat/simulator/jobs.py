@@ -9,7 +9,7 @@ from pathlib import Path
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
 from keyheat.runs.claims import Claim, claim_new
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
-from keyheat.scenario.variants import overridden
+from keyheat.scenario.variants import overridden, wrong_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,11 @@ def find_scenario(name_or_path: str, settings: Sequence[str] = ()) -> tuple[Scen
     Raises `ValueError` with everything that is wrong with it.
     """
     path = scenario_file(name_or_path)
-    scenario = overridden(load_scenario(path), settings, str(path))
+    try:
+        stated = load_scenario(path)
+    except ScenarioError as error:
+        raise ScenarioError(error.source, [*error.errors, *wrong_settings(path, settings)]) from error
+    scenario = overridden(stated, settings, str(path))
     try:
         if not scenario.is_shipped(scenario.locustfile(path.parent)):
             from keyheat.simulator.dryrun import check_file

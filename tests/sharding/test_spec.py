@@ -42,7 +42,7 @@ def test_the_metadata_table_is_on_demand_and_has_one_item_per_key() -> None:
     scenario["companions"][0] |= {
         "billing_mode": "PROVISIONED", "provisioned": {"read": 1, "write": 1}, "sort_key": "sk",
     }  # fmt: skip
-    assert len(errors(scenario)) == 2
+    assert len(errors(scenario)) == 1
 
 
 def test_only_a_provisioned_table_is_given_more() -> None:

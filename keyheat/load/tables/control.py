@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.scaling import SERVICE, auto_scaling_of
+from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import capacities_to_aws
 from keyheat.runs.table_facts import AutoScaling
@@ -39,8 +40,6 @@ class TableRefused(TableError):
 
 
 def control_client(target: Target) -> Any:
-    from keyheat.load.transport.boto import make_client  # gevent: what only names a table needs none
-
     return make_client(target, attempts=ATTEMPTS)
 
 
@@ -118,8 +117,6 @@ def auto_scaling_at(target: Target, table: TableSpec) -> AutoScaling:
     """Read what auto scaling may do to a table; if that cannot be read, the result says why."""
     if table.billing_mode != "PROVISIONED":
         return AutoScaling()
-    from keyheat.load.transport.boto import make_client
-
     if not target.aws:
         return AutoScaling(why=f"Application Auto Scaling is asked in AWS only, and this is {target.url}")
     indexes = [index.name for index in table.indexes if not index.local]
