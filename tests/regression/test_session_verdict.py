@@ -94,6 +94,9 @@ def test_a_session_is_held_against_its_baseline(golden: Golden) -> None:
         "never accepted, of another machine": (unaccepted(elsewhere, first=True), less, {}),
         "another machine": (elsewhere, like, {}),
         "in pairs, both less than what was kept": (both, pairs(LESS, LESS), {"paired": True}),
+        "in pairs, never accepted, of another machine": (
+            unaccepted(elsewhere, first=True), pairs(LIKE, LESS), {"paired": True},
+        ),
         "in pairs, a run without its partner": (both, pairs(LIKE, LIKE[:2]), {"paired": True}),
     }  # fmt: skip
     text = ""
