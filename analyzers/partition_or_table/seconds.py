@@ -363,17 +363,18 @@ def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers
 
 
 def _proof(seconds: Sequence[ThrottledSecond], direction: Direction) -> str:
-    """Show the inequality of the heaviest second that has one."""
-    proved = [second for second in seconds if second.bound is not None]
+    """Show an inequality that holds in these seconds: what was left later, else that with the most units."""
+    proved = [(second.bound, second) for second in seconds if second.bound is not None]
     if not proved:
         return ""
-    second = max(proved, key=lambda second: second.throttles)
-    assert second.bound is not None
-    if second.constraint == "table":
-        return no_partition_words(second.bound, direction)
-    if second.bound.more > second.capacity:
-        return later_words(second.bound)
-    return not_given_words(second.bound, second.capacity, direction)
+    bound, heaviest = max(proved, key=lambda pair: pair[1].throttles)
+    if heaviest.constraint != "table" and bound.more > heaviest.capacity:
+        return later_words(bound)
+    given = [pair for pair in proved if pair[1].constraint == "table" or pair[0].more <= pair[1].capacity]
+    bound, most = max(given, key=lambda pair: pair[0].less)
+    if most.constraint == "table":
+        return no_partition_words(bound, direction)
+    return not_given_words(bound, most.capacity, direction)
 
 
 def of_limit(used: float, capacity: float, direction: Direction) -> str:
