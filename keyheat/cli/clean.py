@@ -237,7 +237,7 @@ def _tables_answer(result: "OrphanSearchResult", fates: Mapping[str, str]) -> An
         }
         for orphan in orphans
     )  # fmt: skip
-    found, deleted = some(len(result.removable), "expired table"), [*fates.values()].count("deleted")
+    expired, deleted = some(len(result.removable), "expired table"), [*fates.values()].count("deleted")
     problems = tuple(
         f"Not looked at: {', '.join(names[:NAMED])}"
         f"{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}: {why}"
@@ -245,7 +245,7 @@ def _tables_answer(result: "OrphanSearchResult", fates: Mapping[str, str]) -> An
     )
     return Answer(
         title="Tables of earlier runs",
-        sentence=f"{found} found, {deleted} deleted." if orphans else "No table is left behind.",
+        sentence=f"{expired} found, {deleted} deleted." if orphans else "No table is left behind.",
         tone="invalid" if problems or any("not deleted: " in fate for fate in fates.values()) else "none",
         tables=(Table(title="Tables", rows=rows),) if rows else (),
         notes=problems,

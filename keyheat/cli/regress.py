@@ -183,25 +183,25 @@ def _runs(
     plan: Sequence[PlannedRun], hows: Mapping[str, How], history: History, session: Session
 ) -> SessionRuns:
     """Make the runs in order, until one cannot start, or an interrupt; keep each one that has a diagnosis."""
-    made, count = SessionRuns(), len(plan)
+    runs, count = SessionRuns(), len(plan)
     try:
         for number, run in enumerate(plan, start=1):
             began_s, job = time.monotonic(), Job(run.scenario, run.write(), run.folder)
             code = make_run(job, hows[run.case.target], of_series=(number, count))
             if code in NOT_STARTED:
-                made.code = code
+                runs.code = code
                 break
-            summary = made.add(run, time.monotonic() - began_s, diagnosed=is_done(job))
+            summary = runs.add(run, time.monotonic() - began_s, diagnosed=is_done(job))
             if summary is not None:
                 url = run.folder.absolute().as_uri()
                 history.add(session, run.case.name, run.repetition, summary, url, run.side)
-            ended = made.runs[-1]
+            ended = runs.runs[-1]
             side = " (baseline)" if run.side == "before" else ""
             came = f"{ended.constraint}" if ended.valid else f"INVALID: {ended.problem}"
             bars.print(f"{number:>{len(str(count))}} of {count}  {ended.name}{side}: {came}")
     except KeyboardInterrupt:
-        made.code = INTERRUPTED
-    return made
+        runs.code = INTERRUPTED
+    return runs
 
 
 @contextmanager

@@ -54,8 +54,8 @@ def boto3_clients(
     session = _session(None if local else profile, region)
 
     def client(service: str) -> Any:
-        own = service != "dynamodb" and in_aws(_host(endpoint_url))  # each of AWS's has its own address
-        url = None if own else endpoint_url
+        is_aws = service != "dynamodb" and in_aws(_host(endpoint_url))  # each of AWS's has its own address
+        url = None if is_aws else endpoint_url
         service_client = session.client(service, endpoint_url=url, config=config, **keys)
         if local and open_minute and service == "cloudwatch":
             service_client.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)

@@ -219,8 +219,8 @@ def _even_keys(measured: MeasuredTraffic) -> int:
 
     An item that is overwritten moves within an index, which takes two units for each of the table.
     """
-    asked = measured.asked_per_s.items()
-    writes = {of.index: units for of, units in asked if of.direction is Direction.WRITE}
+    rates = measured.asked_per_s.items()
+    writes = {of.index: units for of, units in rates if of.direction is Direction.WRITE}
     of_table = writes.pop(None, 0.0)
     return NEW_KEYS if any(0 < units <= MOVED * of_table for units in writes.values()) else VALUES
 

@@ -159,14 +159,14 @@ class OpenLoop(Demand):
             self.schedule.begin(self._accounted_s - self.started_s)
             for name in (LATE, DROPPED):
                 self.record.count(name, 0)
-        nobody_was_free = self._waiting == 0
+        no_user_was_free = self._waiting == 0
         self._waiting += 1
         try:
             with self._turn:
-                self._drop(nobody_was_free)
+                self._drop(no_user_was_free)
                 while (wait_s := self._due_s() - self.clock()) > 0:
                     self._sleep(min(wait_s, LOOK_AGAIN_S))
-                    self._drop(nobody_was_free=False)
+                    self._drop(no_user_was_free=False)
                 intended_s = self._due_s()
                 self.record.health.arrivals += 1
                 return intended_s, self.schedule.take()
@@ -176,18 +176,18 @@ class OpenLoop(Demand):
     def close(self) -> None:
         """No further arrival is asked for, nor those that are due in this moment."""
         if self._accounted_s is not None and not self._closed:
-            self._drop(nobody_was_free=self._waiting == 0)
+            self._drop(no_user_was_free=self._waiting == 0)
             self._account(min(self.clock(), self._due_s()))
         self._closed = True
 
     def _demand(self, from_s: float, to_s: float) -> float:
         return self.schedule.demand(from_s, to_s)
 
-    def _drop(self, nobody_was_free: bool) -> None:
+    def _drop(self, no_user_was_free: bool) -> None:
         dropped = self.schedule.drop(self.clock() - self.started_s)
         if dropped:
             self.record.count(DROPPED, dropped)
-            if nobody_was_free:
+            if no_user_was_free:
                 self.record.health.no_user += dropped
 
     def _due_s(self) -> float:

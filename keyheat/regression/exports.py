@@ -124,8 +124,8 @@ def _test(suite: Element, name: str, result: tuple[str, str, str] | None, text: 
     """Add a test with its result: tag, kind and message; None if it passed."""
     test = SubElement(suite, "testcase", {"name": name, "classname": suite.attrib["name"], **more})
     tag, kind, message = result or ("system-out", "", "")
-    said: dict[str, str] = {"message": message, "type": kind} if result else {}
-    SubElement(test, tag, said).text = text
+    attributes: dict[str, str] = {"message": message, "type": kind} if result else {}
+    SubElement(test, tag, attributes).text = text
 
 
 def _runs(suite: Element, outcome: SessionOutcome, case: CaseMade) -> None:

@@ -180,12 +180,12 @@ class SessionRuns:
         if summary is not None:
             self.summaries.append((planned, summary))
         report = planned.folder / REPORT
-        made = RunMade(
+        run = RunMade(
             case=planned.case.name, repetition=planned.repetition + 1, side=planned.side,
             url=planned.folder.absolute().as_uri(), took_s=took_s, problem=_problem(planned, summary),
             report=report.absolute().as_uri() if report.exists() else None, **_numbers(summary),
         )  # fmt: skip
-        self.runs.append(made)
+        self.runs.append(run)
         return summary
 
     def of(self, side: Side) -> Runs:

@@ -142,9 +142,7 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
         raise SuiteError(str(path), errors) from error
     errors = []
     scenarios = [_scenario_of(case, path, number, errors) for number, case in enumerate(spec.cases)]
-    cases = tuple(
-        _case(case, spec, *found) for case, found in zip(spec.cases, scenarios, strict=True) if found
-    )
+    cases = tuple(_case(case, spec, *read) for case, read in zip(spec.cases, scenarios, strict=True) if read)
     errors += _check_fields(cases, spec) if len(cases) == len(scenarios) else []
     if errors:
         raise SuiteError(str(path), errors)

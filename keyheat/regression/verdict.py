@@ -42,7 +42,7 @@ def compared(
     before, after = results.of("before") if paired else kept, results.of("after")
     forbidding, suspects = differences(suite, before, after)
     tentative = baseline.tentative if baseline is not None else frozenset()
-    # What nobody has accepted yet is compared if it can be, and forbids nothing.
+    # A session that was not accepted yet is compared if it can be, and forbids nothing.
     unlike = set() if paired else {difference.case for difference in forbidding} & tentative
     suspects += tuple(difference for difference in forbidding if difference.case in unlike)
     forbidding = tuple(difference for difference in forbidding if difference.case not in unlike)

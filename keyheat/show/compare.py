@@ -107,10 +107,11 @@ def comparison_answer(runs: Sequence[ComparedRun], out_dir: Path) -> Answer:
     stated = [card for card in cards if card.remark]
     surprises = sum(card.surprise for card in stated)
     expected = "as their scenarios expect" if len(stated) > 1 else "as its scenario expects"
-    remark = f"{len(stated) - surprises} of {len(stated)} {expected}" if surprises else f"all {expected}"
+    remark = f"{len(stated) - surprises} of {len(stated)} {expected}"
     if silent := len(cards) - len(stated):
-        held = f"{len(stated) - surprises} of {len(stated)} {expected}"
-        remark = f"{held}; {silent} {'expects' if silent == 1 else 'expect'} nothing"
+        remark += f"; {silent} {'expects' if silent == 1 else 'expect'} nothing"
+    elif not surprises:
+        remark = f"all {expected}"
     return Answer(
         title=f"{some(len(runs), 'run')} side by side",
         label=f"{some(len(invalid), 'run')} not valid" if invalid else calm,

@@ -172,13 +172,13 @@ def _leading_key(facts: Facts) -> str:
     if key is None or not facts.throttles or key.throttles < ONE_SHARE * facts.throttles:
         return ""
     share = min(1.0, key.throttles / facts.throttles)
-    asked = ""
+    demand = ""
     if key.units_per_s > (1 + BEYOND) * facts.ceiling_per_s:
         admits = f"where a partition admits {whole(facts.ceiling_per_s)}"
-        asked = f", and asked for {_rate(facts, key.units_per_s)} {admits}"
+        demand = f", and asked for {_rate(facts, key.units_per_s)} {admits}"
     elif share < NEARLY_ALL:
         return ""
-    return f"; one key, {_named(key)}, has {percent(share)} of the throttles{asked}"
+    return f"; one key, {_named(key)}, has {percent(share)} of the throttles{demand}"
 
 
 def _rate(facts: Facts, per_s: float | None) -> str:

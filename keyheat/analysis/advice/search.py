@@ -126,8 +126,8 @@ class CureSearch:
         """Return the change that works: the cheapest if all have a price, else the preferred one."""
         context = self.with_steps(but=case.at)
         # Shards beside a table's capacity are for what its partitions refuse, which is a limit of its own.
-        own = (item for item in recommend(case) if case.at[0] != "table" or not item.shards)
-        options = [item for item in own if taken(context, case, [item]) is not None]
+        usable = (item for item in recommend(case) if case.at[0] != "table" or not item.shards)
+        options = [item for item in usable if taken(context, case, [item]) is not None]
         works = [trial for item in options if (trial := self.tried(case, item)) and trial.works]
         priced = all(trial.dollars is not None for trial in works)
         best = min(works, key=lambda trial: trial.rank if priced else trial.rank[-1:], default=None)
