@@ -23,7 +23,7 @@ from keyheat.show.charts import (
     shortened,
     time_axis,
 )
-from keyheat.show.rates import FAR_ABOVE
+from keyheat.show.rates import FAR_ABOVE, MOST_ROWS
 from keyheat.terms import DEMAND
 from keyheat.words import TABLE, WRITES_FIRST, Direction, Resource, index_of, key_name, label_of, whose
 
@@ -71,14 +71,29 @@ def key_heat_figure(keys: pd.DataFrame, direction: Direction, ceiling_per_s: flo
         xaxis=time_axis(rates.index[0], rates.index[-1] + step_s), yaxis=row_axis(names),
     )  # fmt: skip
     return Figure(
-        title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=chart
-    )
+        title=f"Where the heat was, {direction}s", summary=_key_sentences(rates, step_s, names), figure=chart,
+        table=_hottest_table(rates, names, direction),
+    )  # fmt: skip
 
 
-def _fitting(rates: pd.DataFrame) -> tuple[pd.DataFrame, float]:
-    """Return the rates in at most `MOST_COLUMNS` steps, and the length of a step in seconds."""
+def _hottest_table(rates: pd.DataFrame, names: list[str], direction: Direction) -> Table:
+    means, _step_s = _fitting(rates, MOST_ROWS)
+    say = saying(rates.index[0], rates.index[-1])
+    hottest = means.to_numpy().argmax(axis=1)
+    rows = tuple(
+        {
+            "from (UTC)": say(at_s), "key": shortened(names[position], 40),
+            f"{DEMAND}, {UNITS[direction]}/s": measured(most),
+        }
+        for at_s, position, most in zip(means.index, hottest, means.max(axis=1), strict=True)
+    )  # fmt: skip
+    return Table(title="Hottest key of each window", rows=rows, folded=True)
+
+
+def _fitting(rates: pd.DataFrame, most: int = MOST_COLUMNS) -> tuple[pd.DataFrame, float]:
+    """Return the rates in at most `most` steps, and the length of a step in seconds."""
     step_s = float(rates.index[1] - rates.index[0]) if len(rates) > 1 else 1.0
-    step_s *= -(-len(rates) // MOST_COLUMNS)
+    step_s *= -(-len(rates) // most)
     return coarser(rates, step_s), step_s
 
 
