@@ -19,7 +19,7 @@ from setuptools import Extension, find_packages, setup
 SHIPPED = ("analyzers", "configs", "deploy", "loadtests", "reports")
 FOLDERS = [f"analyzers.{name}" for name in find_packages("analyzers")]
 
-MODEL = ("admission", "bucket", "keyspace", "meter", "minutes", "nodes", "partitions", "resources",
+MODEL = ("admission", "bucket", "meter", "minutes", "nodes", "partitions", "resources",
          "splits", "table", "transactions", "units")  # fmt: skip
 ENDPOINT = ("dynamodb", "http", "itemkeys", "itemstore", "items/capacity", "items/single", "keycounts",
             "requests", "router", "schema", "service", "tables/catalog", "values")  # fmt: skip
