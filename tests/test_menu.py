@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,10 @@ def test_a_shell_is_offered(
     with pytest.raises(SystemExit):
         main([])
     assert capsys.readouterr().out.splitlines() == offered
+
+
+def test_a_time_may_have_a_zone_and_is_in_utc() -> None:
+    from keyheat.cli.options import a_time
+
+    typed = ("2026-11-28T13:17:00+01:00", "2026-11-28T12:17Z", "2026-11-28 12:17")
+    assert {a_time.convert(text, None, None) for text in typed} == {datetime(2026, 11, 28, 12, 17)}  # noqa: DTZ001

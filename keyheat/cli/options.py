@@ -41,9 +41,10 @@ class Time(click.DateTime):
     """A time of day, or of a date."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Return the time. Raises `click.BadParameter`."""
+        """Return the time in UTC, without a zone. Raises `click.BadParameter`."""
         try:
-            return super().convert(value, param, ctx)
+            moment: datetime = super().convert(value, param, ctx)
+            return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
         except click.BadParameter:
             accepted = "a time such as 07:36 or 2026-11-20T12:00:00Z; a length of time goes with --last"
             self.fail(f"{value!r} is not {accepted}", param, ctx)
@@ -51,7 +52,7 @@ class Time(click.DateTime):
 
 _DATED = "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"
 a_time = Time(
-    [*_DATED, *(f"{form}Z" for form in _DATED), *(form.replace("T", " ") for form in _DATED), "%H:%M"]
+    [*_DATED, *(f"{form}%z" for form in _DATED), *(form.replace("T", " ") for form in _DATED), "%H:%M"]
 )
 Verb = Callable[..., Any]
 
