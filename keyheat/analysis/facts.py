@@ -166,25 +166,6 @@ def facts_of(run: ReportRun) -> Facts:
     )
 
 
-def indexes_beyond(run: ReportRun, facts: Facts) -> Iterator[tuple[str, float, float]]:
-    """Each index with less capacity than the table's write demand takes of it, once the table lets that
-    through: its name, the units/s that it takes, and those that it has."""
-    demand_per_s = facts.asked_per_s or facts.at_least_per_s
-    if run.arranged is None or facts.resource != Resource(None, WRITE) or demand_per_s is None:
-        return
-    table = run.arranged.track(None, WRITE)
-    cells = table.consumed_cells(_spans(run, run.labels_of(facts.resource))) if table else []
-    written = sum((table.consumed or {})[cell] for cell in cells) if table else 0.0
-    for index in run.arranged.indexes(WRITE):
-        taken = sum((index.consumed or {}).get(cell, 0.0) for cell in cells)
-        has_per_s = index.provisioned.highest_at(cells[-1]) if cells else None
-        if not written or has_per_s is None or index.on_demand:
-            continue
-        takes_per_s = demand_per_s * taken / written
-        if takes_per_s > (1 + BEYOND) * has_per_s:
-            yield index.resource, takes_per_s, has_per_s
-
-
 def _keys_of(run: ReportRun, resource: Resource) -> Iterator[HotKey]:
     """The keys that were counted of a resource, in its direction.
 

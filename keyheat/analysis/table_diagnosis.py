@@ -1,6 +1,6 @@
 """A table that others load, diagnosed: collect, label, compare with earlier hours."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Final
 from keyheat.analysis.changes import Changes, changes
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.elsewhere import has_errors
-from keyheat.analysis.facts import facts_of
+from keyheat.analysis.facts import Facts, facts_of, throttled_spans
 from keyheat.analysis.report import ReportRun, evidence_alone
 from keyheat.evidence.collection import EarlierRequest, collect_table, fetch_earlier
 from keyheat.evidence.survey import user_errors
@@ -17,10 +17,10 @@ from keyheat.evidence.table import Target
 from keyheat.intake.scaling import SERVICE, auto_scaling_of
 from keyheat.plan.prices import Billing
 from keyheat.runs.client import NO_RECORDS, Records
-from keyheat.runs.formats import Diagnosis, Evidence, Window
+from keyheat.runs.formats import BEYOND, Diagnosis, Evidence, Window
 from keyheat.runs.plausibility import sound
 from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, TableFacts, region_of_arn
-from keyheat.words import BROKEN, DONE, INVALID, Resource, index_of
+from keyheat.words import BROKEN, DONE, INVALID, WRITE, Resource, index_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,3 +147,22 @@ def _resource_of(run: ReportRun) -> Resource | None:
     """What throttled most; None where nothing throttled."""
     verdict = run.diagnosis.verdict
     return Resource(index_of(verdict.resource), verdict.direction) if verdict.direction else None
+
+
+def indexes_beyond(run: ReportRun, facts: Facts) -> Iterator[tuple[str, float, float]]:
+    """Each index with less capacity than the table's write demand takes of it, once the table lets that
+    through: its name, the units/s that it takes, and those that it has."""
+    demand_per_s = facts.asked_per_s or facts.at_least_per_s
+    if run.arranged is None or facts.resource != Resource(None, WRITE) or demand_per_s is None:
+        return
+    table = run.arranged.track(None, WRITE)
+    cells = table.consumed_cells(throttled_spans(run.labels_of(facts.resource))) if table else []
+    written = sum((table.consumed or {})[cell] for cell in cells) if table else 0.0
+    for index in run.arranged.indexes(WRITE):
+        taken = sum((index.consumed or {}).get(cell, 0.0) for cell in cells)
+        has_per_s = index.provisioned.highest_at(cells[-1]) if cells else None
+        if not written or has_per_s is None or index.on_demand:
+            continue
+        takes_per_s = demand_per_s * taken / written
+        if takes_per_s > (1 + BEYOND) * has_per_s:
+            yield index.resource, takes_per_s, has_per_s

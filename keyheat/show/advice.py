@@ -69,9 +69,8 @@ def now_of(diagnosis: Diagnosis) -> Recommendation | None:
 
 def cures_now(diagnosis: Diagnosis) -> bool:
     """Whether what eases it tonight is the cure itself."""
-    cures = diagnosis.cure.steps if diagnosis.cure else filter(None, [first_cure(diagnosis)])
     now = now_of(diagnosis)
-    return now is not None and now.action in {option.action for option in cures}
+    return now is not None and now.action in {step.action for step in steps_to_cure(diagnosis)}
 
 
 def can_be_tried(diagnosis: Diagnosis) -> bool:
@@ -84,6 +83,14 @@ def can_be_tried(diagnosis: Diagnosis) -> bool:
 
 def _has_number(advice: Recommendation | CureStep) -> bool:
     return bool(advice.shards or advice.units or advice.action == "on_demand")
+
+
+def steps_to_cure(diagnosis: Diagnosis) -> Sequence[Recommendation | CureStep]:
+    """The steps of the simulated cure, else the first recommended one; none where nothing cures."""
+    if diagnosis.cure is not None:
+        return diagnosis.cure.steps
+    first = first_cure(diagnosis)
+    return () if first is None else (first,)
 
 
 def first_cure(diagnosis: Diagnosis) -> Recommendation | None:
@@ -317,9 +324,8 @@ def cost_fact(diagnosis: Diagnosis) -> Fact | None:
     value = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
     more = ", including requests that throttle today" if bill.by_request else ""
     beside = f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
-    cure = diagnosis.cure.steps if diagnosis.cure else tuple(filter(None, [first_cure(diagnosis)]))
     once = "pre-warming is charged once on top, and cannot be lowered afterwards"
-    warm = any(step.action == "pre_warm" for step in cure)
+    warm = any(step.action == "pre_warm" for step in steps_to_cure(diagnosis))
     return answer(value=value, beside=(beside, once) if warm else (beside,))
 
 

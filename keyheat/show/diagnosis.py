@@ -6,8 +6,8 @@ from datetime import datetime
 
 from keyheat.analysis.advice.commands import command_of, insights_command, needs_accesses, scaling_command
 from keyheat.analysis.advice.more_evidence import account_command, file_commands
-from keyheat.analysis.facts import Facts, facts_of, indexes_beyond
-from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
+from keyheat.analysis.facts import Facts, facts_of
+from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of, indexes_beyond
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.table import CREATED_LATER
 from keyheat.masking import typed
@@ -23,6 +23,7 @@ from keyheat.show.advice import (
     in_short,
     now_of,
     other_cures,
+    steps_to_cure,
 )  # fmt: skip
 from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.changes import changed_rows, changed_words, not_held
@@ -227,7 +228,7 @@ def _cure_command(diagnosed: DiagnosedTable) -> str | None:
     diagnosis = diagnosed.run.diagnosis
     if cure_of(diagnosis) is None or diagnosis.verdict.constraint == "none":
         return None
-    steps = diagnosis.cure.steps if diagnosis.cure else tuple(filter(None, [first_cure(diagnosis)]))
+    steps = steps_to_cure(diagnosis)
     command = None
     if len(steps) == 1 and _needs_scaling(diagnosed, steps[0].action):
         return scaling_command(diagnosed.table, diagnosed.options)
