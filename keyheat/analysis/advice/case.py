@@ -120,7 +120,7 @@ class AdviceCase:
 
     @property
     def has_key_beyond(self) -> bool:
-        """Whether one key has most of the throttles and asks for more than a partition, by other's counts."""
+        """Whether the key that Contributor Insights finds most throttled asks for more than a partition."""
         key = self.hottest
         pinned = key is not None and self.heat is not None and key.key == self.heat.pinned
         return pinned and key is not None and key.units_per_s > (1 + BEYOND) * self.ceiling

@@ -23,8 +23,7 @@ SCALED_LATE: Final = "auto-scaling-late"
 def table(case: AdviceCase) -> Iterator[Recommendation]:
     """The provisioned throughput is used up: more of it now, and what adapts it for good."""
     if not case.raised_since:
-        beyond = f" But one key alone asks for more than {case.sustained}, and has to be spread as well."
-        yield _raise_capacity(case, unless=beyond if case.has_key_beyond else "")
+        yield _raise_capacity(case, unless=_spread_as_well(case) if case.has_key_beyond else "")
     yield from _slow_scans(case)
     if case.has_key_beyond:
         yield from _cures_of_key(case)
@@ -54,6 +53,10 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
         f"({units(QUOTAS[case.direction], case.direction)} by default) limits the table then, and one "
         f"partition is still held to {case.sustained}.",
     )
+
+
+def _spread_as_well(case: AdviceCase) -> str:
+    return f" But one key alone asks for more than {case.sustained}, and has to be spread as well."
 
 
 def _cures_of_key(case: AdviceCase) -> Iterator[Recommendation]:
@@ -213,7 +216,7 @@ def _undetermined(case: AdviceCase) -> Iterator[Recommendation]:
         else:
             stays = f" Only a key that asks for more than {case.sustained} by itself stays throttled."
         if hot:
-            stays = f" But one key alone asks for more than {case.sustained}, and has to be spread as well."
+            stays = _spread_as_well(case)
         yield _raise_capacity(
             case, f" It helps if the provisioned throughput is the limit. {too}", unless=stays
         )
