@@ -367,13 +367,14 @@ def _proof(seconds: Sequence[ThrottledSecond], direction: Direction) -> str:
     proved = [(second.bound, second) for second in seconds if second.bound is not None]
     if not proved:
         return ""
+    if proved[0][1].constraint == "table":
+        most_units = max((bound for bound, _second in proved), key=lambda bound: bound.less)
+        return no_partition_words(most_units, direction)
     bound, heaviest = max(proved, key=lambda pair: pair[1].throttles)
-    if heaviest.constraint != "table" and bound.more > heaviest.capacity:
+    if bound.more > heaviest.capacity:
         return later_words(bound)
-    given = [pair for pair in proved if pair[1].constraint == "table" or pair[0].more <= pair[1].capacity]
+    given = (pair for pair in proved if pair[0].more <= pair[1].capacity)
     bound, most = max(given, key=lambda pair: pair[0].less)
-    if most.constraint == "table":
-        return no_partition_words(bound, direction)
     return not_given_words(bound, most.capacity, direction)
 
 
