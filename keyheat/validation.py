@@ -46,8 +46,6 @@ MORE: Final = "and_more"  # type of an error that represents `count` others
 Place = tuple[int | str, ...]
 """The way to a value in a file: names of fields, and numbers in lists."""
 PASSES: Final = 3  # of looking for further mistakes: a part's own, what two parts agree on, the file's
-DECIDING: Final = ("kind", "values", "operation", "loadtest", "billing_mode", "arrivals", "sdk")
-"""Fields on which it depends which others a part has."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -139,12 +137,16 @@ def _line(item: Any, patterns: Mapping[str, str], model: type[BaseModel] | None)
 
 
 def mistakes_of_the_rest(
-    model: type[BaseModel], raw: Mapping[str, Any], error: ValidationError, patterns: Mapping[str, str]
+    model: type[BaseModel],
+    raw: Mapping[str, Any],
+    error: ValidationError,
+    patterns: Mapping[str, str],
+    deciding: Collection[str],
 ) -> list[str]:
     """What else is wrong in a file: what its parts have to agree on is checked once each of them is right.
 
     The fields of the mistakes so far are left out meanwhile, and nothing is said of where they stood, nor of
-    a part whose kind is among them: what it lacks depends on its kind.
+    a part of which a `deciding` field is among them: on its value it depends which others the part has.
     """
     rest, gone, lines = deepcopy(dict(raw)), set[Place](), []
     for _ in range(PASSES):
@@ -160,14 +162,14 @@ def mistakes_of_the_rest(
         lines += [
             _line(item, patterns, model)
             for item in error.errors()
-            if item["type"] != "missing" and not _follows(_in_file(item["loc"]), gone)
+            if item["type"] != "missing" and not _follows(_in_file(item["loc"]), gone, deciding)
         ]
     return list(dict.fromkeys(lines))
 
 
-def _follows(place: Place, gone: Collection[Place]) -> bool:
+def _follows(place: Place, gone: Collection[Place], deciding: Collection[str]) -> bool:
     """Whether a mistake may only be there because other fields were left out."""
-    within = {each[:-1] if each[-1:] and each[-1] in DECIDING else each for each in gone}
+    within = {each[:-1] if each[-1:] and each[-1] in deciding else each for each in gone}
     around = {each[:-1] for each in gone}
     return place in around or any(place[: len(each)] == each for each in within)
 

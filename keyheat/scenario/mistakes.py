@@ -13,6 +13,7 @@ from keyheat.scenario.spec.keys import AttributeSpec, KeysSpec, ShardingSpec
 from keyheat.scenario.spec.part import Mistake
 from keyheat.scenario.spec.tables import ChangeSpec, TableSpec
 from keyheat.scenario.spec.tasks import MIXED, LoadSpec, TaskSpec
+from keyheat.validation import Place
 
 ON_DEMAND = "PAY_PER_REQUEST"
 NO_TASKS = "list [[tasks]], or set loadtest to a load test with its own tasks"
@@ -152,8 +153,6 @@ def broken_replay(loadtest: str, keys: KeysSpec, load: LoadSpec) -> Iterator[Mis
         yield "no meaning without arrivals = 'trace'", "keys", "speed"
 
 
-Place = tuple[str | int, ...]
-"""The way to a value: names of tables and fields, and numbers in arrays of tables."""
 HEAD: Final = re.compile(r"\s*(\[\[?)([^\]\n]+)\]\]?\s*(?:#.*)?")
 MOST_LINES: Final = 500  # of one value; a longer one is taken to have ended
 ENDS: Final = ("]", "}", '"""', "'''")

@@ -50,6 +50,8 @@ from keyheat.words import Constraint
 
 FORMAT = "keyheat.scenario/1"
 SUITE_FORMAT: Final = "keyheat.suite/1"
+DECIDING: Final = ("kind", "values", "operation", "loadtest", "billing_mode", "arrivals", "sdk")
+"""Fields on which it depends which others a part of a scenario has."""
 RECORDED: Final = "evidence"
 """The load test of a scenario whose demand is recorded: no file has it."""
 ASSUMED: Final = "ASSUMED"
@@ -284,7 +286,7 @@ def scenario_from_dict(raw: dict[str, Any], source: str) -> Scenario:
     try:
         return Scenario.model_validate(with_total_rate(raw))
     except ValidationError as error:
-        further = mistakes_of_the_rest(Scenario, with_total_rate(raw), error, IN_WORDS)
+        further = mistakes_of_the_rest(Scenario, with_total_rate(raw), error, IN_WORDS, DECIDING)
         raise ScenarioError(source, [*mistakes(error, IN_WORDS, Scenario), *further]) from error
 
 
