@@ -69,8 +69,8 @@ NEEDS: Final[Mapping[str, Sequence[str]]] = {
 """The extras that a verb needs, which is checked before it begins."""
 
 YOUNG_OBJECTS: Final = 30_000
-"""Objects between two passes of the garbage collector: at the default of 700, a tenth of a verb's time goes into
-looking again at modules and frames that stay."""
+"""Objects between two passes of the garbage collector: at the default of 700, a tenth of a verb's time goes
+into looking again at modules and frames that stay."""
 
 MODULE_OF: Final = {name: module for verbs in MENU.values() for name, (module, _line) in verbs.items()}
 

@@ -344,12 +344,11 @@ def _step(advice: Sequence[Recommendation]) -> Fact:
     """One action for one or several resources: why, simulated effect, and outcome."""
     expected = dict.fromkeys(f"Expected: {option.expected}" for option in advice)
     if len(advice) > 1:
-        each = (f"{_for_which(option)}: {option.why} {outlook(option)}".strip() for option in advice)
+        named = (in_short(option) if _has_number(option) else side_words(option) for option in advice)
+        each = (
+            f"{capital_first(name)}: {option.why} {outlook(option)}".strip()
+            for name, option in zip(named, advice, strict=True)
+        )
         return Fact(name=title_of(advice[0].action), value="", beside=(*each, *expected))
     simulated = filter(None, [outlook(advice[0])])
     return Fact(name=capital_first(in_short(advice[0])), value=advice[0].why, beside=(*simulated, *expected))
-
-
-def _for_which(option: Recommendation) -> str:
-    """An action with its number, which names its index; without a number, the side that it is for."""
-    return capital_first(in_short(option) if _has_number(option) else side_words(option))

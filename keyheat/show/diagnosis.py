@@ -279,21 +279,17 @@ def _notes(diagnosed: DiagnosedTable) -> Iterator[str]:
     for finding in diagnosis.findings:
         if finding.resource is None:  # what is found of a resource stands in the facts
             yield from finding.because
-    yield from _uncollected_indexes(diagnosed)
+    for track in diagnosed.run.arranged.tracks if diagnosed.run.arranged else ():
+        of_verdict = track.index and track.direction == diagnosis.verdict.direction
+        if of_verdict and track.consumed is None and track.events is None:
+            # CloudWatch was not asked about that index, which may have throttled as well.
+            yield f"{track.direction.title()}s of {whose(track.resource)}: not collected."
     yield from _beyond_the_evidence(diagnosed)
     if diagnosis.verdict.settled_by:
         yield diagnosis.verdict.settled_by
     for line in diagnosis.coverage.missing:
         if diagnosis.labels or line != f"{CONTRIBUTORS}: {OFF}":  # no key is to be named
             yield f"Missing: {line}"
-
-
-def _uncollected_indexes(diagnosed: DiagnosedTable) -> Iterator[str]:
-    """Described indexes that CloudWatch was not asked about, and that may have throttled as well."""
-    for track in diagnosed.run.arranged.tracks if diagnosed.run.arranged else ():
-        of_verdict = track.index and track.direction == diagnosed.run.diagnosis.verdict.direction
-        if of_verdict and track.consumed is None and track.events is None:
-            yield f"{track.direction.title()}s of {whose(track.resource)}: not collected."
 
 
 def _beyond_the_evidence(diagnosed: DiagnosedTable) -> Iterator[str]:
