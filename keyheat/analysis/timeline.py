@@ -173,6 +173,7 @@ def _track(
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
     units = units_per_request(evidence.series, direction, index) if counted else None
     whole = units_per_request(evidence.series, direction, index, transactions=True) if counted else None
+    switched = evidence.table.on_demand_since
     return EvidenceTrack(
         index=index,
         direction=direction,
@@ -194,6 +195,7 @@ def _track(
             cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
         },
         scale=evidence.scale,
+        on_demand_since_s=switched.timestamp() if switched and switched > evidence.window.start else None,
     )
 
 

@@ -58,6 +58,7 @@ class EvidenceTrack:
     throttled_request_units: Cells = field(default_factory=dict)
     """Units by cell of all throttled requests, where transactions, throttled as a whole, are among them."""
     scale: float = 1.0  # of a local table
+    on_demand_since_s: float | None = None  # if it was switched, epoch seconds
 
     @property
     def resource(self) -> str:
@@ -80,7 +81,9 @@ class EvidenceTrack:
         return "minute" if self.step_s == limits.MINUTE_S else f"period of {span(self.step_s)}"
 
     def on_demand_at(self, second: float) -> bool | None:
-        """Whether it was on-demand then; a switch of the mode shows in the published metrics."""
+        """Whether it was on-demand then; a switch is described, or shows in the published metrics."""
+        if self.on_demand_since_s is not None:
+            return second >= self.on_demand_since_s
         if self.on_demand and self.provisioned.starts_s:
             return not self.provisioned.published(second)
         if self.on_demand is False and self.provisioned.begins_late(second):

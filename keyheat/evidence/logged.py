@@ -16,7 +16,7 @@ from keyheat.numbers import some
 from keyheat.runfiles import MOST_ROWS, FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.client import Records
-from keyheat.runs.formats import ThrottleCount, Window
+from keyheat.runs.formats import NO_DIRECTION, ThrottleCount, Window
 from keyheat.words import Direction
 
 _ARN: Final = re.compile(
@@ -198,7 +198,7 @@ def _left_out(
         return TIMELESS
     if not window.start <= throttle.second < window.end:
         return f"outside {window.start:%F %R} to {window.end:%F %R} UTC"
-    return "read or write unknown, without reason and operation" if throttle.direction is None else None
+    return NO_DIRECTION if throttle.direction is None else None
 
 
 def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:

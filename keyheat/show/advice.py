@@ -291,6 +291,9 @@ def cure_fact(run: ReportRun) -> Fact:
     since = run.evidence.table.on_demand_since if run.evidence else None
     if verdict.constraint == "table" and since is not None:
         return answer(value=f"Nothing more: the table is on demand since {since:%F %R} UTC")
+    advised = {option.action for option in diagnosis.recommendations}
+    if verdict.constraint == "max_on_demand" and "raise_max_on_demand" not in advised:
+        return answer(value="Nothing more: the on-demand maximum was raised since, and that is enough")
     now = now_of(diagnosis)
     if verdict.settled_by and (now is None or now.action == "collect_evidence"):
         return answer(value="Get the evidence that settles it", beside=(verdict.settled_by,))
