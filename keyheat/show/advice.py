@@ -98,8 +98,13 @@ def first_cure(diagnosis: Diagnosis) -> Recommendation | None:
     advice = [
         option for option in diagnosis.recommendations if option.kind != "insufficient" and _may_cure(option)
     ]
-    numbered = filter(_has_number, in_order(advice, diagnosis))
-    return next(numbered, None) or next((option for option in advice if option.kind == "cure"), None)
+    of_limit = [option for option in advice if option.constraint in (None, diagnosis.verdict.constraint)]
+    for options in (of_limit, advice):
+        numbered = filter(_has_number, in_order(options, diagnosis))
+        lasting = (option for option in options if option.kind == "cure")
+        if first := next(numbered, None) or next(lasting, None):
+            return first
+    return None
 
 
 def other_cures(diagnosis: Diagnosis) -> str:
@@ -117,6 +122,11 @@ def cures_elsewhere(diagnosis: Diagnosis) -> Iterator[str]:
     first = first_cure(diagnosis)
     if diagnosis.cure is not None or first is None:
         return
+    if not diagnosis.labels:  # burst carries what exceeds each of these limits
+        numbered = filter(_has_number, reversed(diagnosis.recommendations))
+        of_limits = {_limit(option): option for option in numbered if option.kind != "insufficient"}
+        others = (option for limit, option in of_limits.items() if limit != _limit(first))
+        yield from (f"and for {side_words(option)}: {in_short(option)}" for option in others)
     if diagnosis.verdict.constraint == "table" and first.action in ("raise_capacity", "raise_minimum"):
         of_key = (option for option in _cures(diagnosis) if option.shards)
         yield from (f"and {in_short(option)}" for option in of_key if _limit(option) == _limit(first))
