@@ -62,9 +62,16 @@ def now_of(diagnosis: Diagnosis) -> Recommendation | None:
     """What eases it tonight, if anything does: also where the limit is not known, if it helps under each."""
     if not diagnosis.verdict.valid and diagnosis.verdict.constraint != "undetermined":
         return None
-    decided = diagnosis.verdict.constraint != "undetermined"
+    constraint = diagnosis.verdict.constraint
     easing = (option for option in diagnosis.recommendations if option.kind == "mitigation")
-    return next((option for option in easing if not (decided and option.action == "collect_evidence")), None)
+    if constraint != "undetermined":  # what little another limit throttles is not what eases this one
+        easing = (
+            each
+            for each in easing
+            if each.action != "collect_evidence"
+            and (not diagnosis.labels or each.constraint in (None, constraint))
+        )
+    return next(easing, None)
 
 
 def cures_now(diagnosis: Diagnosis) -> bool:
