@@ -53,12 +53,15 @@ def boto3_clients(
         region = os.environ.get("AWS_REGION") or _session(None).region_name or "us-east-1"
     session = _session(None if local else profile, region)
 
+    def ask_for_the_open_minute(request: Any, **_of: Any) -> None:
+        request.headers[OPEN_MINUTE] = "yes"
+
     def client(service: str) -> Any:
         is_aws = service != "dynamodb" and in_aws(_host(endpoint_url))  # each of AWS's has its own address
         url = None if is_aws else endpoint_url
         service_client = session.client(service, endpoint_url=url, config=config, **keys)
         if local and open_minute and service == "cloudwatch":
-            service_client.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)
+            service_client.meta.events.register("before-sign.cloudwatch", ask_for_the_open_minute)
         return guarded(mask_errors(service_client))
 
     return client
@@ -87,10 +90,6 @@ def region_names(profile: str | None) -> list[str]:
     session = _session(profile)
     partition = session.get_partition_for_region(session.region_name) if session.region_name else "aws"
     return list(session.get_available_regions("dynamodb", partition))
-
-
-def _ask_for_the_open_minute(request: Any, **_of: Any) -> None:
-    request.headers[OPEN_MINUTE] = "yes"
 
 
 def is_local(endpoint_url: str | None) -> bool:

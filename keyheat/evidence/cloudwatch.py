@@ -36,12 +36,8 @@ LOCAL_PACE: Final = PollPace(poll_s=1, limit_s=20)
 CLOUD_PACE: Final = PollPace(poll_s=15, limit_s=600)
 
 
-def silent(_what: str, _left_s: float) -> None:
-    """Report no progress."""
-
-
-def unannounced(_metrics: int) -> None:
-    """Announce nothing before metrics are requested."""
+def silent(*_progress: object) -> None:
+    """Report no progress, and announce nothing before metrics are requested."""
 
 
 TRIES: Final = 5  # failures in a row, throttling aside
@@ -58,7 +54,7 @@ class MetricSource:
     sleep: Sleep
     progress: Progress = field(default=silent)
     show_keys: bool = False
-    announce: Callable[[int], None] = field(default=unannounced)
+    announce: Callable[[int], None] = field(default=silent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Sources: CloudWatch, DescribeTable and the client's own records.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ from keyheat.evidence.cloudwatch import (
     fetch_published,
     newest,
 )
-from keyheat.evidence.contributors import ContributorsFound, read_contributors
+from keyheat.evidence.contributors import read_contributors
 from keyheat.evidence.series import MetricAnswers, series_of
 from keyheat.evidence.table import describe, observe, since_created, with_indexes
 from keyheat.model.limits import MINUTE_S
@@ -38,7 +38,6 @@ from keyheat.runs.metrics import SeriesKey, series_keys
 from keyheat.runs.partitions import estimated
 from keyheat.runs.plausibility import within
 from keyheat.runs.table_facts import IndexFacts, TableFacts
-from keyheat.validation import Mistakes
 from keyheat.words import Direction, has_capacity_model
 
 DAY: Final = timedelta(days=1)
@@ -98,13 +97,13 @@ def collect(
     return evidence.model_copy(update=update)
 
 
-def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) -> Evidence:
-    """Build evidence of a run from AWS CLI output for its queries. Raises `FileProblem`, `ValueError`."""
+def collect_from_files(run_dir: Path, answers: MetricAnswers, *, now_s: float) -> Evidence:
+    """Build evidence of a run from AWS CLI output for its queries. Raises `FileProblem`."""
     run = read_manifest(run_dir)
     window = run_window(run, now_s + run.clock_skew_s)
     records = _of_run(run_dir, run, window)
     table = with_indexes(run.table, _indexes_in(records))
-    evidence = from_cli_output(pages, table=table, window=window, records=records)
+    evidence = from_answers(answers, table=table, window=window, records=records)
     from_run = {
         "scale": run.scale, "endpoint": run.endpoint, "source": run.source,
         "partitions": estimated(run.table, run.scale),
@@ -125,7 +124,7 @@ def collect_table(
     progress: Progress = cloudwatch.silent,
     show_keys: bool = False,
     wait: bool = True,
-    announce: Callable[[int], None] = cloudwatch.unannounced,
+    announce: Callable[[int], None] = cloudwatch.silent,
     records: Records = NO_RECORDS,
 ) -> Evidence:
     """Collect evidence of any table over any window from AWS; `table` needs only a name.
@@ -156,19 +155,10 @@ def collect_table(
     return evidence.model_copy(update=update)
 
 
-def from_cli_output(
-    pages: Sequence[object], *, table: TableFacts, window: Window, records: Records = NO_RECORDS
+def from_answers(
+    answers: MetricAnswers, *, table: TableFacts, window: Window, records: Records = NO_RECORDS
 ) -> Evidence:
-    """Build evidence from the output of `aws cloudwatch get-metric-data` for the queries of `request_for`.
-
-    `pages` are the parsed files in any order: by default the CLI follows the pages itself.
-    Raises `ValueError` with every mistake as `message @ $.path`.
-    """
-    answers, mistakes = MetricAnswers(), Mistakes()
-    for number, page in enumerate(pages):
-        answers.add_page(page, mistakes, f"[{number}]" if len(pages) > 1 else "")
-    if mistakes:
-        raise ValueError(f"the answer of CloudWatch has {mistakes}")
+    """Build evidence from metrics in files; `answers_of` reads them."""
     series = series_of(answers.points, window)
     named = (entry.index for entry in series if entry.index is not None)
     return Evidence(
@@ -178,15 +168,8 @@ def from_cli_output(
         throttles=records.throttles,
         seconds=records.seconds,
         partitions=estimated(table),
-        missing=(*answers.problems(), *_cut_off_problem(pages), *records.missing),
+        missing=(*answers.notes, *answers.problems(), *answers.cut_off, *records.missing),
     )
-
-
-def _cut_off_problem(pages: Sequence[object]) -> tuple[str, ...]:
-    """Report a response that every page leaves unfinished, as after `--max-items`."""
-    tokens = [page.get("NextToken") for page in pages if isinstance(page, Mapping)]
-    problem = "CloudWatch: the response is cut off, it ends with a NextToken: leave out --max-items"
-    return (problem,) if tokens and all(tokens) else ()
 
 
 def _gather(
@@ -213,9 +196,9 @@ def _gather(
         last = max((row.second for row in records.throttles or ()), default=window.start)
         minute = last.replace(second=0) + timedelta(minutes=1)
         window = Window(start=window.start, end=max(window.end, minute))
-    insights = ContributorsFound(None)
+    contributors, unread = None, tuple[str, ...]()
     if there:  # its absence matters if no record names keys
-        insights = read_contributors(
+        contributors, unread = read_contributors(
             source.client_factory, facts, window, sleep=source.sleep, required=records.seconds is None,
             show_keys=source.show_keys,
         )  # fmt: skip
@@ -226,10 +209,10 @@ def _gather(
         series=series_of(answer.points, window),
         throttles=records.throttles,
         seconds=records.seconds,
-        contributors=insights.contributors,
+        contributors=contributors,
         partitions=partitions,
         scale=scale,
-        missing=(*described.missing, *answer.problems, *insights.missing, *problems, *records.missing),
+        missing=(*described.missing, *answer.problems, *unread, *problems, *records.missing),
     )
 
 

@@ -5,14 +5,14 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricDa
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import reduce
 from itertools import pairwise
 from math import gcd, isfinite
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import BeforeValidator, FailFast, Field, ValidationError
+from pydantic import BeforeValidator, FailFast, Field, ValidationError, ValidationInfo
 
 from keyheat.model.limits import MINUTE_S, SETTING_PERIOD_S
 from keyheat.runs import metrics
@@ -27,6 +27,7 @@ UNFINISHED: Final = ("PartialData", "InternalError")
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html"""
 KINDS: Final = {"missing": "missing", "list_type": "should be a list"}
 CLOSE: Final = 1e-6
+YEAR_2000_S, YEAR_2100_S = 946_684_800, 4_102_444_800
 _RATE: Final = re.compile(r"(?i)count/sec|/\s?s(ec(ond)?)?\b|per[ _-]?s(ec(ond)?)?\b|\brate\b")
 
 
@@ -34,16 +35,41 @@ class NoZone(ValueError):
     """A time without a time zone."""
 
 
-def _parse_time(at: Any) -> datetime:
-    """Parse a time from boto3, from text, or from the epoch seconds of older AWS CLIs."""
-    if isinstance(at, int | float) and not isinstance(at, bool):
-        return datetime.fromtimestamp(at, UTC)
-    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
-    if not isinstance(moment, datetime):
-        raise ValueError(f"{at!r} is not a timestamp")
-    if moment.tzinfo is None:
-        raise NoZone(f"timestamp {at} has no zone; give one, such as --zone UTC")
-    return moment.astimezone(UTC)
+def parse_time(at: Any, zone: tzinfo | None = None) -> datetime:
+    """Parse a time of boto3, of text, or of epoch seconds, milli-, micro- or nanoseconds to UTC.
+
+    A number is in whichever unit falls in this century; `zone` applies to text without a zone. Raises
+    `NoZone`, and `ValueError` for anything else.
+    """
+    wrong = f"{str(at)[:40]!r} is not a timestamp"
+    number = float(at) if isinstance(at, str) and re.fullmatch(r"\d{9,19}(?:\.\d+)?", at) else at
+    if isinstance(number, int | float) and not isinstance(number, bool):
+        for unit in (1, 1e3, 1e6, 1e9):
+            if YEAR_2000_S <= number / unit < YEAR_2100_S:
+                return datetime.fromtimestamp(number / unit, UTC)
+        raise ValueError(wrong)
+    try:
+        moment = _parse_text(at.strip()) if isinstance(at, str) else at
+        if not isinstance(moment, datetime):
+            raise ValueError(wrong)
+        if moment.tzinfo is None and zone is None:
+            raise NoZone(f"timestamp {str(at)[:40]} has no zone; give one, such as --zone UTC")
+        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+    except NoZone:
+        raise
+    except (ValueError, OverflowError) as error:
+        raise ValueError(wrong) from error
+
+
+def _parse_text(text: str) -> datetime:
+    if text[2:3] == "/":
+        return datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z")
+    iso = text.replace(",", ".").replace(" UTC", "Z").replace("/", "-")
+    return datetime.fromisoformat(iso.replace(" +", "+").replace(" -", "-"))
+
+
+def _parse_in_zone(at: Any, info: ValidationInfo) -> datetime:
+    return parse_time(at, (info.context or {}).get("zone"))
 
 
 def _parse_quantity(value: Any) -> float:
@@ -61,18 +87,24 @@ class _Result(LenientPart):
     """One series of a response."""
 
     label: str = Field(alias="Label")
-    times: Column[Annotated[datetime, BeforeValidator(_parse_time)]] = Field(alias="Timestamps")
+    times: Column[Annotated[datetime, BeforeValidator(_parse_in_zone)]] = Field(alias="Timestamps")
     values: Column[Annotated[float, BeforeValidator(_parse_quantity)]] = Field(alias="Values")
     status: str = Field(COMPLETE, alias="StatusCode")
 
 
 @dataclass(slots=True)
 class MetricAnswers:
-    """Merged pages of a response: points by series, and each series' status."""
+    """Merged pages of a response: points by series, and each series' status.
 
+    `zone` applies to times without one; `notes` are what a reader of files skipped or inferred.
+    """
+
+    zone: tzinfo | None = None
+    notes: tuple[str, ...] = ()
     points: Points = field(default_factory=dict)
     statuses: dict[SeriesKey, str] = field(default_factory=dict)
     messages: dict[str, None] = field(default_factory=dict)  # about the whole response, each once
+    _tokens: list[object] = field(default_factory=list)  # NextToken of each page
     _without_zone: bool = False  # already reported: if one time has no zone, none has
 
     def add_page(self, page: object, mistakes: Mistakes, where: str = "") -> None:
@@ -82,6 +114,7 @@ class MetricAnswers:
             message = "no list of MetricDataResults: this is not output of `aws cloudwatch get-metric-data`"
             mistakes.add(message, where)
             return
+        self._tokens.append(page.get("NextToken"))
         for number, result in enumerate(results):
             self._add(result, mistakes, f"{where}.MetricDataResults[{number}]")
         messages = page.get("Messages")
@@ -93,6 +126,23 @@ class MetricAnswers:
     def unfinished(self) -> bool:
         """Whether a retry may return more."""
         return bool(self.messages) or any(status in UNFINISHED for status in self.statuses.values())
+
+    @property
+    def window(self) -> Window | None:
+        """From the first point to the end of the last period; None without points.
+
+        Settings outlast their points, so they count only if there is nothing else.
+        """
+        points = {key: values for key, values in self.points.items() if values}
+        counted = {key: values for key, values in points.items() if key.metric not in metrics.SETTINGS}
+        ends = [max(values) + timedelta(seconds=key.period_s) for key, values in (counted or points).items()]
+        return Window(start=min(map(min, (counted or points).values())), end=max(ends)) if ends else None
+
+    @property
+    def cut_off(self) -> tuple[str, ...]:
+        """A response that every page leaves unfinished, as after `--max-items`."""
+        problem = "CloudWatch: the response is cut off, it ends with a NextToken: leave out --max-items"
+        return (problem,) if self._tokens and all(self._tokens) else ()
 
     def problems(self) -> tuple[str, ...]:
         """What CloudWatch could not answer, or only partly."""
@@ -108,7 +158,7 @@ class MetricAnswers:
     def _add(self, raw: Any, mistakes: Mistakes, where: str) -> None:
         """Add one result; a requested series without points stays as an empty one."""
         try:
-            result = _Result.model_validate(raw)
+            result = _Result.model_validate(raw, context={"zone": self.zone})
         except ValidationError as error:
             for item in error.errors(include_url=False):
                 no_zone = isinstance(item.get("ctx", {}).get("error"), NoZone)
@@ -133,16 +183,26 @@ class MetricAnswers:
                 mistakes.add(message, f"{where}.Values[{number}]")
 
 
+def answers_of(pages: Sequence[object], zone: tzinfo | None = None) -> MetricAnswers:
+    """Read the output of `aws cloudwatch get-metric-data` for the queries of `request_for`.
+
+    `pages` are the parsed files in any order: by default the CLI follows the pages itself.
+    Raises `ValueError` with every mistake as `message @ $.path`.
+    """
+    answers, mistakes = MetricAnswers(zone), Mistakes()
+    for number, page in enumerate(pages):
+        answers.add_page(page, mistakes, f"[{number}]" if len(pages) > 1 else "")
+    if mistakes:
+        raise ValueError(f"the answer of CloudWatch has {mistakes}")
+    return answers
+
+
 def series_of(points: Points, window: Window) -> tuple[Series, ...]:
     """Sort points and cut them to the window; a setting keeps one earlier point."""
     return tuple(
-        Series(
-            metric=key.metric, statistic=key.statistic, period_s=key.period_s, index=key.index,
-            operation=key.operation, dimension=key.dimension,
-            points=tuple(_within(key, sorted(values.items()), window)),
-        )
+        Series(**asdict(key), points=tuple(_within(key, sorted(values.items()), window)))
         for key, values in points.items()
-    )  # fmt: skip
+    )
 
 
 def _within(

@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 
 from keyheat.addresses import CLOCK, SCALE
 from keyheat.evidence.clients import NO_REGION, ClientFactory, boto3_clients, failure_of, is_local
+from keyheat.evidence.series import parse_time
 from keyheat.masking import masked
 from keyheat.model.limits import STREAM_RETENTION_S
 from keyheat.plan.quotas import Quotas, quotas_of, unknown_quotas
@@ -146,13 +147,8 @@ def _changed(description: Fields) -> datetime | None:
 
 
 def time_of(value: Any) -> datetime | None:
-    """Parse a time from boto3 or AWS CLI output (text or epoch seconds) to UTC."""
-    if value is None:
-        return None
-    if isinstance(value, int | float):
-        return datetime.fromtimestamp(value, UTC)
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    """Parse a time from boto3 or AWS CLI output; None without one."""
+    return None if value is None else parse_time(value, UTC)
 
 
 def account_quotas(client_factory: ClientFactory) -> Quotas:
@@ -228,7 +224,16 @@ def connect(
     factory = boto3_clients(region=region, profile=profile, endpoint_url=endpoint_url, local=local)
     try:
         client = factory("dynamodb")
-        answer = _answer(client, table)
+        region = str(client.meta.region_name)
+        answer = client.list_tables(Limit=1) if table is None else client.describe_table(TableName=table)
+    except ClientError as error:
+        answer, code = error.response, error.response["Error"]["Code"]
+        if code in NOT_AUTHENTICATED:
+            raise ValueError(
+                f"AWS refuses the credentials in {region} ({code}): sign in again, or add --profile"
+            ) from error
+        if code == NOT_FOUND and table is not None:
+            raise ValueError(f"no table {table!r} in {region}; {tables_like(client, table)}") from error
     except NoRegionError as error:
         raise ValueError(NO_REGION) from error
     except NoCredentialsError as error:
@@ -237,29 +242,12 @@ def connect(
         raise ValueError(f"DynamoDB does not answer: {masked(str(error))}") from error
     return Target(
         factory=factory,
-        region=str(client.meta.region_name),
+        region=str(region),
         now=_time_there(answer) or datetime.fromtimestamp(clock(), UTC),
         local=local,
         endpoint_url=endpoint_url,
-        answer=answer,
+        answer=dict(answer),
     )
-
-
-def _answer(client: Any, table: str | None) -> Mapping[str, Any]:
-    """One control plane response, or its error. Raises `ValueError`, `BotoCoreError`."""
-    region = client.meta.region_name
-    try:
-        answer = client.list_tables(Limit=1) if table is None else client.describe_table(TableName=table)
-    except ClientError as error:
-        code = error.response["Error"]["Code"]
-        if code in NOT_AUTHENTICATED:
-            raise ValueError(
-                f"AWS refuses the credentials in {region} ({code}): sign in again, or add --profile"
-            ) from error
-        if code == NOT_FOUND and table is not None:
-            raise ValueError(f"no table {table!r} in {region}; {tables_like(client, table)}") from error
-        answer = error.response
-    return dict(answer)
 
 
 def _time_there(answer: Mapping[str, Any]) -> datetime | None:

@@ -8,7 +8,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from keyheat.intake.properties import check_name, checked_properties
-from keyheat.intake.scaling import TRACKING, Scaling, Side, as_number, bounds_of, parse_policy, scaled_side
+from keyheat.intake.scaling import (
+    TRACKING,
+    Side,
+    as_number,
+    bounds_of,
+    parse_policy,
+    scaled_side,
+    scaled_sides,
+)
 from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
 from keyheat.words import enumerated
 
@@ -16,8 +24,6 @@ TABLE, GLOBAL, SIMPLE = "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable", "A
 SCALABLE, POLICY = (
     "AWS::ApplicationAutoScaling::ScalableTarget", "AWS::ApplicationAutoScaling::ScalingPolicy"
 )  # fmt: skip
-Scaled = tuple[str, ...]
-"""ResourceId and ScalableDimension of a scalable target, as in the template."""
 VARIABLE: Final = re.compile(r"\$\{([^!}][^}]*)\}")
 
 
@@ -160,25 +166,17 @@ KNOWN: Final = (
 FUNCTIONS: Final = frozenset({"Ref", "Condition", *(f"Fn::{name}" for name in KNOWN.split())})
 
 
-def is_template(raw: Mapping[str, Any]) -> bool:
-    """Whether this is a template: it has typed `Resources`."""
-    resources = raw.get("Resources")
-    return isinstance(resources, Mapping) and any(
-        isinstance(resource, Mapping) and "Type" in resource for resource in resources.values()
-    )
-
-
 def read_template(raw: Mapping[str, Any]) -> Source:
     """Read the tables of a template, with their scaling."""
     template, tables = Template(raw), list[SourceTable]()
     notes, others = list[str](), list[str]()
     targets = {name: template.resolved(properties, name) for name, properties in template.of_type(SCALABLE)}
     notes += [line for line in template.take_open() if line.partition(":")[0].endswith(NEEDED)]
-    policies = dict(_policies(template, targets, notes))
+    policies = list(_policies(template, targets, notes))
     notes += [
         f"{name}.ScheduledActions: not simulated"
         for name, target in targets.items()
-        if target.get("ScheduledActions") and scaled_side(*_scaled_key(target))
+        if target.get("ScheduledActions") and scaled_side(target)
     ]
     for name, resource in template.resources.items():
         kind = resource.get("Type") if isinstance(resource, Mapping) else None
@@ -190,7 +188,9 @@ def read_template(raw: Mapping[str, Any]) -> Source:
         else:
             try:
                 for table in _read_resource(template, name, resource, others):
-                    tables.append(table.scaled_by(*_scaling(table, targets, policies)))
+                    sides = dict(_own_scaling(table))
+                    sides |= scaled_sides(table.name, targets.values(), policies)
+                    tables.append(table.scaled_by(sides))
             except MALFORMED:
                 template.take_open()
                 others.append(f"{name}: malformed resource of type {kind}")
@@ -280,43 +280,26 @@ def _set_capacity(owner: dict[str, Any], replica: Mapping[str, Any]) -> None:
 ENDS: Final = ("Read", "Write")
 
 
-def _scaling(
-    table: SourceTable, targets: Mapping[str, Mapping[str, Any]], policies: Mapping[Scaled, dict[str, float]]
-) -> tuple[Scaling, Scaling]:
-    """Bounds and policies of a table's scaling, its own and its targets'."""
-    bounds: dict[Side, dict[str, float]] = {}
-    rules: dict[Side, dict[str, float]] = {}
+def _own_scaling(table: SourceTable) -> Iterator[tuple[Side, tuple[Any, Any]]]:
+    """Bounds and policies in a global table's own settings."""
     indexes = table.description["GlobalSecondaryIndexes"]
-    owners = [(None, table.description), *((index["IndexName"], index) for index in indexes)]
-    for index, owner in owners:
+    for index, owner in [(None, table.description), *((index["IndexName"], index) for index in indexes)]:
         for side, settings in (owner.get("Scaling") or {}).items():
-            bounds[index, side] = bounds_of(settings.get("MinCapacity"), settings.get("MaxCapacity"))
-            rules[index, side] = parse_policy(settings.get(TRACKING) or {})
-    for target in targets.values():
-        scaled = _scaled_key(target)
-        match scaled_side(*scaled):
-            case table.name, side_of_index if "MinCapacity" in target and "MaxCapacity" in target:
-                bounds[side_of_index] = bounds_of(target["MinCapacity"], target["MaxCapacity"])
-                rules |= {side_of_index: policies[scaled]} if scaled in policies else {}
-    return bounds, rules
-
-
-def _scaled_key(properties: Mapping[str, Any]) -> Scaled:
-    return str(properties.get("ResourceId")), str(properties.get("ScalableDimension"))
+            yield (index, side), (bounds_of(settings), parse_policy(settings.get(TRACKING) or {}))
 
 
 def _policies(
     template: Template, targets: Mapping[str, Mapping[str, Any]], notes: list[str]
-) -> Iterator[tuple[Scaled, dict[str, float]]]:
-    """Each target tracking policy, by the resource and dimension of itself or of its target."""
+) -> Iterator[dict[str, Any]]:
+    """Each policy with the resource and dimension of itself or of its target."""
     for name, properties in template.of_type(POLICY):
         target = properties.get("ScalingTargetId")
         named = targets.get(str(target.get("Ref"))) if isinstance(target, Mapping) else None
-        resolved = template.resolved(properties, name)
-        scaled = _scaled_key(resolved if named is None else named)
+        policy = template.resolved(properties, name)
+        scaled = policy if named is None else named
         if isinstance(target, str):  # of an existing target: resource, dimension and service
-            scaled = (*target.split("|"), "")[:2]
+            scaled = dict(zip(("ResourceId", "ScalableDimension"), target.split("|"), strict=False))
+        policy |= {key: scaled.get(key) for key in ("ResourceId", "ScalableDimension")}
         unknown = [line for line in template.take_open() if f".{TRACKING}." in line]
-        notes += unknown if scaled_side(*scaled) else []
-        if TRACKING in properties:
-            yield scaled, parse_policy(resolved.get(TRACKING) or {})
+        notes += unknown if scaled_side(policy) else []
+        yield policy | ({TRACKING: policy.get(TRACKING)} if TRACKING in properties else {})

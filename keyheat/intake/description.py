@@ -13,39 +13,34 @@ CAPACITY = ("provisioned", "max_on_demand", "warm")
 
 def table_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a `TableSpec` equal to the table; a run never deletes it."""
-    facts = table_facts(description).model_dump(mode="json")
-    types = types_of(description)
+    facts, types = table_facts(description).model_dump(mode="json"), types_of(description)
     of_index = {index["name"]: index for index in facts["indexes"]}
-    indexes = [
-        *((index, True) for index in description.get("LocalSecondaryIndexes") or ()),
-        *((index, False) for index in description.get("GlobalSecondaryIndexes") or ()),
-    ]
+    indexes = []
+    for kind in ("Local", "Global"):
+        for index in description.get(f"{kind}SecondaryIndexes") or ():
+            projection, name = index.get("Projection", {}), index["IndexName"]
+            projected = projection.get("ProjectionType", "ALL")
+            capacity = {} if kind == "Local" else _capacity(of_index[name], facts["billing_mode"])
+            indexes.append(
+                {
+                    "name": name, "local": kind == "Local", **_keys(index, types), "projection": projected,
+                    "include": projection.get("NonKeyAttributes", []) if projected == "INCLUDE" else [],
+                    **capacity,
+                }
+            )  # fmt: skip
+    regions = (
+        {"regions": [facts["region"], *facts["replicas"]]} if facts["region"] and facts["replicas"] else {}
+    )
     return {
         "name": description["TableName"],
         "billing_mode": facts["billing_mode"],
         **_keys(description, types),
         **_capacity(facts, facts["billing_mode"]),
-        "indexes": [
-            {
-                "name": index["IndexName"],
-                "local": local,
-                **_keys(index, types),
-                **_projection(index),
-                **({} if local else _capacity(of_index[index["IndexName"]], facts["billing_mode"])),
-            }
-            for index, local in indexes
-        ],
+        "indexes": indexes,
         "stream": stream_of(description),
-        **_regions(facts),
+        **regions,  # its own first
         "on_end": "keep",
     }
-
-
-def _regions(facts: Mapping[str, Any]) -> dict[str, list[str]]:
-    """All Regions of a global table, its own first."""
-    if not (facts["region"] and facts["replicas"]):
-        return {}
-    return {"regions": [facts["region"], *facts["replicas"]]}
 
 
 def types_of(description: Mapping[str, Any]) -> dict[str, str]:
@@ -83,15 +78,6 @@ def _capacity(facts: Mapping[str, Any], mode: str) -> dict[str, Any]:
     if mode == "PROVISIONED":
         capacities.pop("max_on_demand", None)
     return capacities
-
-
-def _projection(index: Mapping[str, Any]) -> dict[str, Any]:
-    projection = index.get("Projection", {})
-    kind = projection.get("ProjectionType", "ALL")
-    return {
-        "projection": kind,
-        "include": projection.get("NonKeyAttributes", []) if kind == "INCLUDE" else [],
-    }
 
 
 def stream_of(description: Mapping[str, Any]) -> str | None:

@@ -280,27 +280,18 @@ def _tasks(
     hours: Counts, rates: Counts, moment: datetime, period_s: float, days: float, indexes: Sequence[str]
 ) -> Iterator[TaskRate]:
     """Rates of each operation; queries are split over table and indexes by read units."""
-    for operation in TASKS:
-        peak = rates.at(moment, rates.of(operation)) / period_s
-        mean = hours.per_s(hours.of(operation), days)
-        shares = _read_shares(hours, indexes) if operation == "Query" else {None: 1.0}
-        if mean:
-            for index, share in shares.items():
-                yield TaskRate(operation, peak * share, mean * share, index)
-
-
-def _read_shares(hours: Counts, indexes: Sequence[str]) -> dict[str | None, float]:
-    """Share of the queries on the table and each index, by read units.
-
-    Subtracts the table's gets at the lowest price of a get. The table gets all queries if no units were
-    counted.
-    """
     units = {key[2]: hours.per_s([key], 1) for key in _of_resources(consumed(Direction.READ), indexes)}
-    if any(units[index] for index in indexes):
+    if any(units[index] for index in indexes):  # without the table's gets, at the lowest price of a get
         gets = hours.per_s(hours.of("GetItem"), 1)
         units[None] = max(0.0, units[None] - gets * EVENTUAL_READ_FACTOR)
     total = sum(units.values())
-    return {index: value / total for index, value in units.items() if value} if total else {None: 1.0}
+    queried = {index: value / total for index, value in units.items() if value} if total else {None: 1.0}
+    for operation in TASKS:
+        peak = rates.at(moment, rates.of(operation)) / period_s
+        mean = hours.per_s(hours.of(operation), days)
+        if mean:
+            for index, share in (queried if operation == "Query" else {None: 1.0}).items():
+                yield TaskRate(operation, peak * share, mean * share, index)
 
 
 def _asked_per_s(
@@ -347,32 +338,25 @@ def _not_sent(per_s: Mapping[str, float]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadTask:
-    """Reads of a scenario for one that was measured, and the lines of their task."""
-
-    times: float = 1.0
-    lines: tuple[str, ...] = ()
-    note: str = ""  # why there are more or fewer reads than were measured
-
-
 def read_of(
     task: TaskRate, per_s: float, units: float, item_bytes: int, *, sorts: bool, items: bool
-) -> ReadTask:
-    """Return the reads that take `units` for each that was measured: consistent ones, pages, or more of them.
+) -> tuple[float, str, list[str]]:
+    """Reads that take `units` for each that was measured: consistent ones, pages, or more of them.
 
-    `sorts`: what is read has a sort key; `items`: other tasks put items there.
+    Returns how many for each, why there are more or fewer, and the lines of their task. `sorts`: what is read
+    has a sort key; `items`: other tasks put items there.
     """
     note = f"  # {units:.3g} RCU consumed per read"
     if items and task.operation == "Query" and sorts:
         page_bytes = (units / EVENTUAL_READ_FACTOR - 0.5) * READ_UNIT_BYTES
-        return ReadTask(lines=(f"limit = {max(1, round(page_bytes / item_bytes))}{note}",))
+        return 1.0, "", [f"limit = {max(1, round(page_bytes / item_bytes))}{note}"]
     each = EVENTUAL_READ_FACTOR * (ceil(item_bytes / READ_UNIT_BYTES) if items else 1)
     consistent = task.index is None and units > CONSISTENT * each
     if consistent:
         each /= EVENTUAL_READ_FACTOR
-    lines = (f"consistent = true{note}",) if consistent else ()
+    lines = [f"consistent = true{note}"] if consistent else []
     if each == units or (items and units <= CONSISTENT * each):
-        return ReadTask(lines=lines)
+        return 1.0, "", lines
     why = "smaller items are read" if items else "no task puts items, so a read finds none"
-    return ReadTask(units / each, lines, f"{per_s:,.5g} reads/s of {units:.3g} RCU; {why}: {each:g} RCU")
+    why = f"{per_s:,.5g} reads/s of {units:.3g} RCU; {why}: {each:g} RCU"
+    return units / each, why, lines

@@ -35,10 +35,9 @@ def _open(names: str) -> dict[str, None]:
 
 _SCALED: Final[Shape] = {
     **dict.fromkeys(("MinCapacity", "MaxCapacity", "SeedCapacity"), int),
-    "TargetTrackingScalingPolicyConfiguration": {
-        **dict.fromkeys(("TargetValue", "ScaleInCooldown", "ScaleOutCooldown"), int),
-        "DisableScaleIn": None,
-    },
+    "TargetTrackingScalingPolicyConfiguration": _open(
+        "TargetValue ScaleInCooldown ScaleOutCooldown DisableScaleIn"
+    ),
 }
 _READS: Final[Shape] = {
     "ReadProvisionedThroughputSettings": {
@@ -54,26 +53,18 @@ _BOTH: Final[Shape] = {
     "WriteProvisionedThroughputSettings": {"WriteCapacityAutoScalingSettings": _SCALED},
     "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": int},
 }
+_OPEN: Final = _open(
+    "Arn KinesisStreamSpecification PointInTimeRecoverySpecification Region ReplicaStreamSpecification "
+    "DeletionProtectionEnabled DisassociationProtectionEnabled ImportSourceSpecification ResourcePolicy "
+    "SSESpecification StreamArn TableClass TableType Tags TimeToLiveSpecification"
+)
 _CLOUDFORMATION: Final[Shape] = {
     **_BOTH,
-    **_open(
-        "TableType Arn StreamArn ImportSourceSpecification KinesisStreamSpecification "
-        "PointInTimeRecoverySpecification TimeToLiveSpecification"
-    ),
+    **_OPEN,
     "PrimaryKey": _open("Name Type"),
     "StreamSpecification": _open("ResourcePolicy Tags"),
     "GlobalSecondaryIndexes": [_BOTH],
-    "Replicas": [
-        {
-            **_READS,
-            "GlobalSecondaryIndexes": [_READS],
-            **_open(
-                "Region TableClass DeletionProtectionEnabled DisassociationProtectionEnabled Tags "
-                "KinesisStreamSpecification PointInTimeRecoverySpecification ReplicaStreamSpecification "
-                "ResourcePolicy SSESpecification"
-            ),
-        }
-    ],
+    "Replicas": [{**_READS, **_OPEN, "GlobalSecondaryIndexes": [_READS]}],
 }
 
 

@@ -5,7 +5,7 @@ tables. On demand, the table's quota limits the throughput of the table with its
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import ceil
@@ -78,12 +78,6 @@ def _highest_pair(pairs: Iterable[CapacityPair | None]) -> Capacity:
     return reduce(highest, (pair.rates for pair in pairs if pair is not None), NO_THROUGHPUT)
 
 
-def pre_warmed(given: GivenCapacity, direction: Direction) -> float:
-    """Warm throughput per second beyond what the table has anyway, in units."""
-    there = max(given.at_start.of(direction) or 0.0, given.provisioned.of(direction) or 0.0)
-    return max(0.0, (given.warm.of(direction) or 0.0) - there)
-
-
 A_TABLE, ACCOUNT = "a table", "the account"
 RAISED: Final = "raise it in the Service Quotas console (dynamodb), or give the scenario less"
 
@@ -128,30 +122,25 @@ def _pair(answer: Mapping[str, Any], prefix: str) -> Capacity:
 def over_quota(scenario: Scenario, quotas: Quotas) -> tuple[str, ...]:
     """Sentences on what AWS would refuse to create; empty for unknown quotas.
 
-    Other tables of the account are not counted: AWS may refuse earlier.
+    A table's quota also limits maxima and warm throughput of each table or index. Other tables of the account
+    are not counted: AWS may refuse earlier.
     """
+    given, requests = capacities_of(scenario), list[tuple[str, Capacity, str]]()
+    for table in dict.fromkeys(resource.table for resource in given):
+        of_table = [resource for resource in given if resource.table == table]
+        indexes = " with its indexes" if len(of_table) > 1 else ""
+        requests.append((f"table {table}{indexes} needs", _together(of_table), A_TABLE))
+    requests.append(("the scenario's tables need", _together(given), ACCOUNT))
+    for resource in given:
+        requests.append((f"{resource.name} needs a maximum of", resource.max_on_demand, A_TABLE))
+        requests.append((f"{resource.name} needs warm throughput of", resource.warm, A_TABLE))
     return tuple(
         f"{subject} {units:,.0f} {direction.unit}/s, and the quota of {owner} is {quota:,.0f}: {RAISED}"
-        for subject, requested, owner in _requests(capacities_of(scenario))
+        for subject, requested, owner in requests
         for direction in WRITES_FIRST
         if (quota := (quotas.account if owner == ACCOUNT else quotas.table).of(direction)) is not None
         and (units := requested.of(direction) or 0.0) > quota
     )
-
-
-def _requests(given: Sequence[GivenCapacity]) -> Iterator[tuple[str, Capacity, str]]:
-    """Requested capacity: sentence start, units, and the owner of the quota.
-
-    A table's quota also limits maxima and warm throughput of each table or index.
-    """
-    for table in dict.fromkeys(resource.table for resource in given):
-        of_table = [resource for resource in given if resource.table == table]
-        indexes = " with its indexes" if len(of_table) > 1 else ""
-        yield f"table {table}{indexes} needs", _together(of_table), A_TABLE
-    yield "the scenario's tables need", _together(given), ACCOUNT
-    for resource in given:
-        yield f"{resource.name} needs a maximum of", resource.max_on_demand, A_TABLE
-        yield f"{resource.name} needs warm throughput of", resource.warm, A_TABLE
 
 
 def _together(given: Sequence[GivenCapacity]) -> Capacity:

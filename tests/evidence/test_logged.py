@@ -10,9 +10,9 @@ import pytest
 
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.evidence.cloudwatch import silent
-from keyheat.evidence.log_records import time_of
 from keyheat.evidence.logged import ThrottleLog, read_logs
 from keyheat.evidence.request import EvidenceRequest, evidence_for
+from keyheat.evidence.series import parse_time
 from keyheat.runs.formats import Window
 
 LOGS = Path(__file__).parent / "logs"
@@ -155,9 +155,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
     ],
 )  # fmt: skip
 def test_times_as_programs_print_them(text: object) -> None:
-    moment, zoned = time_of(text, None)
-    assert zoned
-    assert moment.replace(microsecond=0) == NOON
+    assert parse_time(text).replace(microsecond=0) == NOON
 
 
 @pytest.mark.parametrize(
