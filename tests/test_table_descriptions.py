@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
-from keyheat.intake.properties import checked_properties
+from keyheat.intake.description import checked_properties
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
 from keyheat.intake.tables import NotTaken, SourceTable

@@ -14,7 +14,7 @@ from keyheat.evidence.clients import boto3_clients, is_local
 from keyheat.evidence.collection import collect_table
 from keyheat.evidence.contributors import CONTRIBUTORS
 from keyheat.intake.description import table_of
-from keyheat.intake.measured import HotShare, MeasuredTraffic, incident_traffic, measure_traffic
+from keyheat.intake.measured import MeasuredTraffic, incident_traffic, measure_traffic
 from keyheat.intake.tables import Source, SourceTable, source_of_facts
 from keyheat.runs.formats import Verdict
 from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, TableFacts
@@ -47,7 +47,7 @@ def replayed_table(folder: Path) -> ReplayedTable:
     label, assumed = incident.heaviest, None
     arranged = _with_units_of_reads(incident.arranged, traffic.units_per_read)
     if label and (share := assumed_share(arranged, label)):
-        assumed = HotShare(index_of(label.resource), share)
+        assumed = index_of(label.resource), share
     hot = incident.hot_keys(load_thresholds().recommend.hot_share)
     return ReplayedTable(
         facts=as_it_was(incident.evidence.table, incident.arranged, traffic.peak_at.timestamp()),

@@ -189,15 +189,14 @@ def _gather(
     partitions, problems = observe(
         source.client_factory, described.answer or {}, facts, window, source.clock(), scale
     )
-    there = described.reached and described.exists
-    answer = (fetch_metrics if there else fetch_once)(source, facts, window)
+    answer = (fetch_metrics if described.there else fetch_once)(source, facts, window)
     if fetch_metrics is fetch_once:  # up to the client's last throttle, if that is not published yet
         window = newest(answer.points, window)
         last = max((row.second for row in records.throttles or ()), default=window.start)
         minute = last.replace(second=0) + timedelta(minutes=1)
         window = Window(start=window.start, end=max(window.end, minute))
     contributors, unread = None, tuple[str, ...]()
-    if there:  # its absence matters if no record names keys
+    if described.there:  # its absence matters if no record names keys
         contributors, unread = read_contributors(
             source.client_factory, facts, window, sleep=source.sleep, required=records.seconds is None,
             show_keys=source.show_keys,

@@ -84,8 +84,8 @@ class MetricReader:
                     all_series += self._of_statistics(path, points, str(rest.get("Label") or ""), request)
                 case {"MetricDataResults": list(results)}:
                     request = content if "MetricDataQueries" in content else _request_of(path, requests)
-                    labelled = self._of_request if request else self._of_own_labels
-                    kept = list(labelled(path, results, request))
+                    of_own = self._of_own_labels(path, results)
+                    kept = list(self._of_request(path, results, request) if request else of_own)
                     if kept or request or not results:
                         pages.append({**content, "MetricDataResults": kept})
                 case {"Table": {"TableName": _}} | {"TableName": _, "KeySchema": _}:
@@ -130,7 +130,7 @@ class MetricReader:
             self._notes[note] = None
         return key.statistic in statistics
 
-    def _of_own_labels(self, path: Path, results: Sequence[Any], _request: None) -> Iterator[Any]:
+    def _of_own_labels(self, path: Path, results: Sequence[Any]) -> Iterator[Any]:
         """Keep the series of this table in a GetMetricData response whose labels are ours.
 
         Raises `ValueError` if no label is: only the request tells what such an answer is about.

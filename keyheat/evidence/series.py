@@ -257,11 +257,10 @@ def convert_to_sums(all_series: Sequence[FileSeries]) -> Iterator[str]:
     for series in all_series:
         if series.unit is None or series.key.metric in (*metrics.SETTINGS, *metrics.DURATIONS):
             continue
-        parts = 2 if "CapacityUnits" in series.key.metric else 1
-        odd = next((value for _at, value in series.points if not _is_whole(value * parts)), None)
-        why = (
-            "" if odd is None else f"{odd:g} is not a sum of {'half units' if parts == 2 else 'whole events'}"
-        )
+        parts, whole = (2, "half units") if "CapacityUnits" in series.key.metric else (1, "whole events")
+        counts = ((value, value * parts) for _at, value in series.points)
+        odd = next((v for v, n in counts if abs(n - round(n)) > CLOSE * max(1.0, n)), None)
+        why = "" if odd is None else f"{odd:g} is not a sum of {whole}"
         rates = is_rate(series.unit)
         if why and series.unit and not rates:
             raise ValueError(f"{series.where}: {series.key.metric} has no sums per period: {why}")
@@ -271,7 +270,3 @@ def convert_to_sums(all_series: Sequence[FileSeries]) -> Iterator[str]:
             yield f"metrics: {series.key.metric} is read as rates per second: {why}"
         elif not series.unit:
             yield "metrics: values without a unit are read as sums per period"
-
-
-def _is_whole(number: float) -> bool:
-    return abs(number - round(number)) <= CLOSE * max(1.0, number)

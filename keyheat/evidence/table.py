@@ -40,20 +40,19 @@ KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard s
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Facts about a table; `reached`: the service responded, even with an error."""
+    """Facts about a table; `there`: the service responded, even with an error, and knows the table."""
 
     table: TableFacts
     account: AccountFacts | None
     missing: tuple[str, ...] = ()
-    reached: bool = True
+    there: bool = True
     answer: Fields | None = None  # of DescribeTable, if called
-    exists: bool = True  # False: the service does not know the table
     scale: float = 1.0  # of every limit there: other than 1 on a local endpoint
 
 
 def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Described:
     """Describe a table and its quotas; failures go to `missing`. Raises `ValueError` without a Region."""
-    facts, missing, answer, exists = given, list[str](), None, True
+    facts, missing, answer, there = given, list[str](), None, True
     try:
         client = factory("dynamodb")
         if given.billing_mode is None:
@@ -62,22 +61,22 @@ def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Descr
     except NoRegionError as error:
         raise ValueError(NO_REGION) from error
     except BotoCoreError as error:
-        return Described(given, None, (f"facts about the table: {error}",), reached=False)
+        return Described(given, None, (f"facts about the table: {error}",), there=False)
     except ClientError as error:
-        missing, exists = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
-        if not exists:
+        missing, there = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
+        if not there:
             missing.append(tables_like(client, given.name))
         if not given.indexes:
             missing.append("its indexes: none was named with --index, so none was queried")
     try:
         limits = client.describe_limits()
     except (BotoCoreError, ClientError) as error:
-        problems, reached = (*missing, f"the account's quotas: {error}"), failure_of(error) != "failed"
-        return Described(facts, None, problems, reached=reached, answer=answer, exists=exists)
+        problems = (*missing, f"the account's quotas: {error}")
+        return Described(facts, None, problems, there and failure_of(error) != "failed", answer)
     quotas, headers = quotas_of(limits).table, limits.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     account = AccountFacts(table_read=quotas.read, table_write=quotas.write)
     scale = float(headers.get(SCALE.lower(), 1.0))
-    return Described(facts, account, tuple(missing), answer=answer, exists=exists, scale=scale)
+    return Described(facts, account, tuple(missing), there, answer, scale)
 
 
 def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[TableFacts, list[str]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.intake.properties import check_name, checked_properties
+from keyheat.intake.description import check_name, checked_properties
 from keyheat.intake.scaling import (
     TRACKING,
     Side,

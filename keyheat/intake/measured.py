@@ -63,14 +63,6 @@ class TaskRate:
     index: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HotShare:
-    """The share of one key, of an index or the table, that would throttle as much as was measured."""
-
-    index: str | None
-    share: float
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredTraffic:
     """Traffic of a table over some days, with notes on gaps."""
@@ -85,7 +77,8 @@ class MeasuredTraffic:
     incident: bool = False  # of an evidence's window, not of the worst hour of some days
     hot_keys: tuple[HotKey, ...] = ()  # of the table and its indexes, named by Contributor Insights
     period_s: int = MINUTE_S  # of the peak
-    hot_share: HotShare | None = None  # assumed if a partition throttled and no key is named
+    hot_share: tuple[str | None, float] | None = None
+    """Share of one key of an index, or the table: assumed if a partition throttled and no key is named."""
     asked_per_s: Mapping[Resource, float] = field(default_factory=dict)  # units at the peak, also throttled
 
     @property

@@ -205,8 +205,8 @@ def _key_comments(keys: Iterable[HotKey]) -> Iterator[str]:
 
 
 def _assumed_share(demand: Demand, index: str | None) -> float | None:
-    assumed = demand.measured.hot_share if demand.measured else None
-    return assumed.share if assumed and assumed.index == index else None
+    of, share = (demand.measured.hot_share if demand.measured else None) or (None, None)
+    return share if of == index else None
 
 
 def _attributes(spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from keyheat.bounds import MOST_DEPTH, NotAccepted, parsed_json, text_of
 from keyheat.intake.cloudformation import MALFORMED, read_template
-from keyheat.intake.properties import check_name, checked_properties
+from keyheat.intake.description import check_name, checked_properties
 from keyheat.intake.scaling import SIDES, TRACKING, Side, bounds_of, parse_policy
 from keyheat.intake.tables import (
     NotTaken,

@@ -6,12 +6,11 @@ from difflib import get_close_matches
 from math import ceil
 from typing import Any, Final
 
-from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.intake.properties import find_faults, index_name, indexes_of
+from keyheat.intake.description import find_faults, index_name, indexes_of, mixed_types, table_of
 from keyheat.intake.scaling import Attributes, Scaling, Sides, match_scaling
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
 from keyheat.model.resources import capacities_to_aws
-from keyheat.runs.table_facts import AutoScaling, IndexFacts, KeyAttribute, TableFacts
+from keyheat.runs.table_facts import AutoScaling, IndexFacts, KeyAttribute, TableFacts, types_of
 from keyheat.scenario.spec.part import is_number
 
 

@@ -20,10 +20,8 @@ from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import (
     DEFAULT_QUOTAS,
     GivenCapacity,
-    HotKey,
     Quotas,
     capacities_of,
-    hot_key_of,
     over_quota,
 )
 from keyheat.plan.totals import (
@@ -204,8 +202,10 @@ def _account(
         table for (table, index), part in given.items() if index is None and part.on_demand_from_s is not None
     ]
     for table, direction in product(tables, WRITES_FIRST):
-        quota, total = quotas.table.of(direction), sent.together_per_s(table, direction)
-        if quota is not None and total is not None and total.max() > quota * scale * (1 + ROUNDING):
+        quota, sides = quotas.table.of(direction), sent.sides.items()
+        loads = [load.per_s for side, load in sides if (side.table, side.direction) == (table, direction)]
+        total = np.sum(loads, axis=0)
+        if quota is not None and loads and total.max() > quota * scale * (1 + ROUNDING):
             yield _limit(
                 "account", given[table, None], direction, asked_per_s=float(total.max()),
                 limit_per_s=quota * scale, from_s=float((total > quota * scale).argmax()),
@@ -218,7 +218,6 @@ class ScenarioPlan:
 
     scenario: Scenario
     target: LoadDemand  # in the unit of the scenario's load; of a trace, its requests
-    hot_key: HotKey | None  # by the scenario's numbers
     sent: LoadTotals | None  # None: the load is unknown
     bill: Bill
     quotas: Quotas
@@ -255,13 +254,15 @@ def plan_run(
     """
     limits_scale, load = scenario.local.scale if scale is None else scale, scenario.load
     sent = total_load(scenario, folder=folder, scale=limits_scale)
-    target = LoadDemand.of_shape(load.rate_shape(), load.duration_s)
+    shape = load.rate_shape()  # its peak includes rates between two breakpoints
+    total = shape.total(load.duration_s)
+    target = LoadDemand(mean_per_s=total / load.duration_s, peak_per_s=shape.highest_per_s, total=total)
     if load.arrivals == "trace" and sent is not None:
         target = LoadDemand.of_seconds(sent.requests_per_s, load.duration_s)
     foretold = () if sent is None else predict_throttles(scenario, sent, quotas=quotas, scale=limits_scale)
     goes_on = (GOES_ON,) if sent and repeats_first_hour(scenario) else ()
     return ScenarioPlan(
-        scenario=scenario, target=target, hot_key=hot_key_of(scenario, margin=margin), sent=sent,
+        scenario=scenario, target=target, sent=sent,
         bill=bill_of_run(
             scenario, prices, sent, metric_requests=metric_requests, existing=existing, clean_up=clean_up,
             table_bytes=table_bytes,

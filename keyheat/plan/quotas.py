@@ -149,33 +149,11 @@ def _together(given: Sequence[GivenCapacity]) -> Capacity:
     return Capacity(sum(pair.read or 0.0 for pair in pairs), sum(pair.write or 0.0 for pair in pairs))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HotKey:
-    """The most used key: its peak demand, in total and per shard."""
+def hottest_shard(scenario: Scenario) -> tuple[Direction, float] | None:
+    """Peak units per second of a shard of the most used key, for a load whose requests are unknown.
 
-    direction: Direction
-    share: float
-    units_per_s: float
-    shards: int
-    ceiling_per_s: float
-    needed: int  # by the formula
-    needed_with_margin: int
-
-    @property
-    def shard_units_per_s(self) -> float:
-        """Demand per shard of the key, if it uses its shards evenly."""
-        return self.units_per_s / self.shards
-
-    @property
-    def over_ceiling(self) -> bool:
-        """Whether each shard needs more than a whole partition."""
-        return self.shard_units_per_s > self.ceiling_per_s
-
-
-def hot_key_of(scenario: Scenario, *, margin: float = 1.0) -> HotKey | None:
-    """The most used key if every request writes an item, or reads one where the target is in read units.
-
-    `margin` multiplies the formula's number of shards. None for a trace, whose rows alone tell.
+    Every request writes an item, or reads one where the target is in read units. None for a trace, whose rows
+    alone tell.
     """
     if scenario.keys.kind == "replay":
         return None
@@ -183,20 +161,10 @@ def hot_key_of(scenario: Scenario, *, margin: float = 1.0) -> HotKey | None:
 
     masses, load = masses_of(scenario.keys.pattern()), scenario.load
     share = round(max(float(masses.shares.max(initial=0.0)), masses.even / masses.distinct), 12)
-    reads = load.target_unit == "RCU"
-    sustained = limits.PARTITION_READ_UNITS_PER_S if reads else limits.PARTITION_WRITE_UNITS_PER_S
     per_request = load.mean_write_units if load.target_unit == "requests" else 1.0
-    ceiling = sustained * scenario.local.scale
     units_per_s = load.rate_shape().highest_per_s * per_request * share
-    return HotKey(
-        direction=Direction.READ if reads else Direction.WRITE,
-        share=share,
-        units_per_s=units_per_s,
-        shards=scenario.keys.shards,
-        ceiling_per_s=ceiling,
-        needed=shards_needed(units_per_s, ceiling),
-        needed_with_margin=shards_needed(units_per_s, ceiling, margin),
-    )
+    reads = load.target_unit == "RCU"
+    return Direction.READ if reads else Direction.WRITE, units_per_s / scenario.keys.shards
 
 
 def shards_needed(units_per_s: float, ceiling_per_s: float, margin: float = 1.0) -> int:

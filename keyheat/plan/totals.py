@@ -13,12 +13,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
+from keyheat.model.resources import partition_ceiling
 from keyheat.model.table import TableModel
 from keyheat.scenario.scenario import Scenario, ScenarioError
-from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.variants import lasting, without_scaling
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer
@@ -43,12 +42,6 @@ class LoadDemand:
         total = float(per_s.sum())
         peak_per_s = max(float(per_s.max(initial=0.0)), total / duration_s)
         return cls(mean_per_s=total / duration_s, peak_per_s=peak_per_s, total=total)
-
-    @classmethod
-    def of_shape(cls, shape: LoadShape, duration_s: float) -> "LoadDemand":
-        """The demand of a shape. The peak includes rates between two breakpoints."""
-        total = shape.total(duration_s)
-        return cls(mean_per_s=total / duration_s, peak_per_s=shape.highest_per_s, total=total)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -133,23 +126,10 @@ class LoadTotals:
     sides: Mapping[ResourceSide, SideTotals]
     operations: tuple[OperationTotals, ...]
 
-    def together_per_s(self, table: str, direction: Direction) -> Floats | None:
-        """Units of a table with its indexes in each second; None without any."""
-        sides = [
-            totals.per_s
-            for side, totals in self.sides.items()
-            if (side.table, side.direction) == (table, direction)
-        ]
-        return np.sum(sides, axis=0) if sides else None
-
 
 LONGEST_S: Final = 43_200  # going through a longer load second by second takes too long
 FIRST_S: Final = 3_600.0  # stand for all of a longer load that does not change
 GOES_ON: Final = "Assumed: a load of more than 12 h repeats its first hour."
-CEILINGS: Final = {
-    Direction.READ: limits.PARTITION_READ_UNITS_PER_S,
-    Direction.WRITE: limits.PARTITION_WRITE_UNITS_PER_S,
-}
 
 
 def total_load(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0) -> LoadTotals | None:
@@ -276,7 +256,7 @@ class _Tally:
                 by_side.setdefault(demand.side, []).append(demand)
         for side, demands in by_side.items():
             if side not in self._sides:
-                ceiling = CEILINGS[side.direction] * self._scale
+                ceiling = partition_ceiling(side.direction, self._scale)
                 most = DEFAULT.partition_units(ceiling, index_writes=False)
                 most += DEFAULT.index_buffer_units * self._scale * side.buffered
                 self._sides[side] = _Side(np.zeros(len(self._requests_per_s)), ceiling, most)
