@@ -157,8 +157,8 @@ def _logged(
 ) -> "DiagnosedTable":
     """One table by a log, in the Region of its ARNs unless the options name another or an endpoint."""
     from keyheat.analysis.table_diagnosis import diagnosed_alone
-    from keyheat.evidence.collection import from_answers
-    from keyheat.evidence.series import MetricAnswers
+    from keyheat.evidence.collection import from_answer
+    from keyheat.evidence.series import MetricAnswer
     from keyheat.runs.table_facts import TableFacts
 
     region = how.account.region or (None if how.account.endpoint_url else log.region_of(table))
@@ -166,7 +166,7 @@ def _logged(
         target = how.reach(table, region)
     except ValueError as problem:
         records = log.records_of(table, region, logged)
-        alone = from_answers(MetricAnswers(), table=TableFacts(name=table), window=logged, records=records)
+        alone = from_answer(MetricAnswer({}), table=TableFacts(name=table), window=logged, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
         return diagnosed_alone(alone.model_copy(update={"missing": missing}), region, how.priced.billing)
     around = None if any(values_of(how.window).values()) else log.around(target.now)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from botocore.exceptions import (
@@ -15,6 +15,7 @@ from botocore.exceptions import (
 )
 
 from keyheat.addresses import OPEN_MINUTE, in_aws, on_this_machine
+from keyheat.evidence.series import Failure
 from keyheat.masking import mask_errors, mask_logs
 from keyheat.words import HURRIED
 
@@ -100,9 +101,6 @@ def is_local(endpoint_url: str | None) -> bool:
 def _host(endpoint_url: str | None) -> str:
     return urlsplit(endpoint_url or "").hostname or ""
 
-
-Failure = Literal["throttled", "failed", "refused"]
-"""`throttled`: slow down. `failed`: retry a few times. `refused`: a retry fails again."""
 
 THROTTLED: Final = frozenset({
     "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "SlowDown",

@@ -26,8 +26,8 @@ from keyheat.evidence.cloudwatch import (
     newest,
 )
 from keyheat.evidence.contributors import read_contributors
-from keyheat.evidence.series import MetricAnswers, series_of
-from keyheat.evidence.table import describe, observe, since_created, with_indexes
+from keyheat.evidence.series import MetricAnswer, series_of
+from keyheat.evidence.table import MINUTE, describe, observe, time_of, with_indexes
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs import metrics
@@ -90,25 +90,17 @@ def collect(
         source, run.table, window, _of_run(run_dir, run, window), run.scale,
         fetch_metrics=live if has_capacity_model(run.endpoint) else fetch_once,
     )  # fmt: skip
-    update = {
-        "endpoint": run.endpoint, "source": "local" if local else run.source,
-        "missing": (*_time_problems(run), *evidence.missing),
-    }  # fmt: skip
-    return evidence.model_copy(update=update)
+    return _as_run(run, evidence, source="local" if local else run.source)
 
 
-def collect_from_files(run_dir: Path, answers: MetricAnswers, *, now_s: float) -> Evidence:
+def collect_from_files(run_dir: Path, answer: MetricAnswer, *, now_s: float) -> Evidence:
     """Build evidence of a run from AWS CLI output for its queries. Raises `FileProblem`."""
     run = read_manifest(run_dir)
     window = run_window(run, now_s + run.clock_skew_s)
     records = _of_run(run_dir, run, window)
     table = with_indexes(run.table, _indexes_in(records))
-    evidence = from_answers(answers, table=table, window=window, records=records)
-    from_run = {
-        "scale": run.scale, "endpoint": run.endpoint, "source": run.source,
-        "partitions": estimated(run.table, run.scale),
-    }  # fmt: skip
-    return evidence.model_copy(update={**from_run, "missing": (*_time_problems(run), *evidence.missing)})
+    evidence = from_answer(answer, table=table, window=window, records=records)
+    return _as_run(run, evidence, scale=run.scale, partitions=estimated(run.table, run.scale))
 
 
 def collect_table(
@@ -149,17 +141,15 @@ def collect_table(
     if not wait:  # cut off the future: the minute of a logged throttle may not be over
         now = datetime.fromtimestamp(int(clock()) + 1, UTC)
         window = Window(start=window.start, end=min(window.end, now))
-    update = {
-        "up_to_now": up_to_now, "window": window, "source": "local" if local else evidence.source,
-    }  # fmt: skip
-    return evidence.model_copy(update=update)
+    source_name = "local" if local else evidence.source
+    return evidence.model_copy(update={"up_to_now": up_to_now, "window": window, "source": source_name})
 
 
-def from_answers(
-    answers: MetricAnswers, *, table: TableFacts, window: Window, records: Records = NO_RECORDS
+def from_answer(
+    answer: MetricAnswer, *, table: TableFacts, window: Window, records: Records = NO_RECORDS
 ) -> Evidence:
-    """Build evidence from metrics in files; `answers_of` reads them."""
-    series = series_of(answers.points, window)
+    """Build evidence from metrics in files; `answer_of` reads them."""
+    series = series_of(answer.points, window)
     named = (entry.index for entry in series if entry.index is not None)
     return Evidence(
         table=with_indexes(table, named),
@@ -168,7 +158,7 @@ def from_answers(
         throttles=records.throttles,
         seconds=records.seconds,
         partitions=estimated(table),
-        missing=(*answers.notes, *answers.problems(), *answers.cut_off, *records.missing),
+        missing=(*answer.problems, *records.missing),
     )
 
 
@@ -184,7 +174,9 @@ def _gather(
     """Collect all evidence; without a `scale`, that of the service holds."""
     described = describe(source.client_factory, table, window)
     scale = described.scale if scale is None else scale
-    window = since_created(described.answer or {}, window)
+    created = time_of((described.answer or {}).get("CreationDateTime"))
+    if created is not None and window.start < created < window.end - MINUTE:  # nothing is published before
+        window = Window(start=created.replace(second=0, microsecond=0), end=window.end)
     facts = with_indexes(described.table, _indexes_in(records))
     partitions, problems = observe(
         source.client_factory, described.answer or {}, facts, window, source.clock(), scale
@@ -201,18 +193,12 @@ def _gather(
             source.client_factory, facts, window, sleep=source.sleep, required=records.seconds is None,
             show_keys=source.show_keys,
         )  # fmt: skip
-    return Evidence(
-        table=facts,
-        account=described.account,
-        window=window,
-        series=series_of(answer.points, window),
-        throttles=records.throttles,
-        seconds=records.seconds,
-        contributors=contributors,
-        partitions=partitions,
-        scale=scale,
-        missing=(*described.missing, *answer.problems, *unread, *problems, *records.missing),
-    )
+    evidence = from_answer(answer, table=facts, window=window, records=records)
+    update = {
+        "account": described.account, "contributors": contributors, "partitions": partitions, "scale": scale,
+        "missing": (*described.missing, *answer.problems, *unread, *problems, *records.missing),
+    }  # fmt: skip
+    return evidence.model_copy(update=update)
 
 
 def _indexes_in(records: Records) -> Iterable[str]:
@@ -233,11 +219,11 @@ def _of_run(run_dir: Path, run: Manifest, window: Window) -> Records:
     return Records(throttles=throttles, seconds=seconds, missing=tuple(missing))
 
 
-def _time_problems(run: Manifest) -> tuple[str, ...]:
-    """Uncertainties about the run's time."""
-    return (
-        () if run.ended_at is not None else (f"the end of the run: in run.json its status is {run.status}",)
-    )
+def _as_run(run: Manifest, evidence: Evidence, **update: object) -> Evidence:
+    """Add what the manifest tells, and whether the run's end is uncertain."""
+    end = () if run.ended_at else (f"the end of the run: in run.json its status is {run.status}",)
+    of_run = {"endpoint": run.endpoint, "source": run.source, "missing": (*end, *evidence.missing)}
+    return evidence.model_copy(update=of_run | update)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Read existing metrics: AWS CLI output for any request, and CSV of any monitoring system.
 
-Each file becomes a page of GetMetricData whose labels name the series; `answers_of` checks them all.
+Each file becomes a page of GetMetricData whose labels name the series; `answer_of` checks them all.
 """
 
 import csv
@@ -18,9 +18,9 @@ from typing import Any, Final, TypeVar
 from keyheat import bounds
 from keyheat.evidence.series import (
     FileSeries,
-    MetricAnswers,
+    MetricAnswer,
     NoZone,
-    answers_of,
+    answer_of,
     convert_to_sums,
     infer_periods,
     is_rate,
@@ -65,14 +65,14 @@ class MetricReader:
     _notes: dict[str, None] = field(default_factory=dict)
     _others: Counter[str] = field(default_factory=Counter)  # series of other tables by name
 
-    def read(self, paths: Sequence[Path]) -> MetricAnswers:
+    def read(self, paths: Sequence[Path]) -> MetricAnswer:
         """Read the series in the files. Raises `ValueError` if a file does not match its format."""
         contents = {path: _content_of(path) for path in paths}
         requests = {path: content for path, content in contents.items() if _is_request(content)}
         if contents and requests.keys() == contents.keys():
             files = ", ".join(map(str, requests))
             raise ValueError(f"{files}: a request for metrics without its answer; add the answer's file")
-        all_series, pages = list[FileSeries](), list[object]()
+        all_series, pages = list[FileSeries](), dict[Path, object]()
         for path, content in contents.items():
             match content:
                 case _ if path in requests:
@@ -87,7 +87,7 @@ class MetricReader:
                     of_own = self._of_own_labels(path, results)
                     kept = list(self._of_request(path, results, request) if request else of_own)
                     if kept or request or not results:
-                        pages.append({**content, "MetricDataResults": kept})
+                        pages[path] = {**content, "MetricDataResults": kept}
                 case {"Table": {"TableName": _}} | {"TableName": _, "KeySchema": _}:
                     raise ValueError(f"{path} describes a table, and has no metrics; use --describe-json")
                 case _:
@@ -97,7 +97,7 @@ class MetricReader:
                     )
         return self._merge_files(all_series, pages)
 
-    def _merge_files(self, all_series: Iterable[FileSeries], pages: list[object]) -> MetricAnswers:
+    def _merge_files(self, all_series: Iterable[FileSeries], pages: dict[Path, object]) -> MetricAnswer:
         """Merge all files, with periods and sums. Raises `ValueError` if none is about the table."""
         merged: dict[tuple[SeriesKey, str | None], FileSeries] = {}
         for series in (each for each in all_series if self._is_read(each.key, each.where)):
@@ -115,9 +115,12 @@ class MetricReader:
         for series in read:
             times, values = zip(*series.points, strict=True) if series.points else ((), ())
             results.append({"Label": series.key.label, "Timestamps": [*times], "Values": [*values]})
-        answers = answers_of([*pages, {"MetricDataResults": results}] if results else pages, self.zone)
-        answers.notes = tuple(self._notes)
-        return answers
+        of_rows = [{"MetricDataResults": results}] if results else []
+        try:
+            answer = answer_of([*pages.values(), *of_rows], self.zone)
+        except ValueError as error:
+            raise ValueError(f"{', '.join(map(str, pages)) or 'metrics'}: {error}") from error
+        return replace(answer, problems=(*self._notes, *answer.problems))
 
     def _is_read(self, key: SeriesKey, where: str) -> bool:
         """Whether a series is used; notes a statistic that is useless."""

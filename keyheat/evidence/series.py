@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import reduce
 from itertools import pairwise
 from math import gcd, isfinite
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BeforeValidator, FailFast, Field, ValidationError, ValidationInfo
 
@@ -92,40 +92,25 @@ class _Result(LenientPart):
     status: str = Field(COMPLETE, alias="StatusCode")
 
 
-@dataclass(slots=True)
-class MetricAnswers:
-    """Merged pages of a response: points by series, and each series' status.
+Failure = Literal["throttled", "failed", "refused"]
+"""`throttled`: slow down. `failed`: retry a few times. `refused`: a retry fails again."""
 
-    `zone` applies to times without one; `notes` are what a reader of files skipped or inferred.
+
+@dataclass(frozen=True, slots=True)
+class MetricAnswer:
+    """Metrics from CloudWatch or from files, and what is missing or was inferred.
+
+    `failure` tells whether a retry helps; None: the response is complete.
     """
 
-    zone: tzinfo | None = None
-    notes: tuple[str, ...] = ()
-    points: Points = field(default_factory=dict)
-    statuses: dict[SeriesKey, str] = field(default_factory=dict)
-    messages: dict[str, None] = field(default_factory=dict)  # about the whole response, each once
-    _tokens: list[object] = field(default_factory=list)  # NextToken of each page
-    _without_zone: bool = False  # already reported: if one time has no zone, none has
-
-    def add_page(self, page: object, mistakes: Mistakes, where: str = "") -> None:
-        """Add one page; its errors go to `mistakes`, located below `where`."""
-        results = page.get("MetricDataResults") if isinstance(page, Mapping) else None
-        if not isinstance(page, Mapping) or not isinstance(results, list):
-            message = "no list of MetricDataResults: this is not output of `aws cloudwatch get-metric-data`"
-            mistakes.add(message, where)
-            return
-        self._tokens.append(page.get("NextToken"))
-        for number, result in enumerate(results):
-            self._add(result, mistakes, f"{where}.MetricDataResults[{number}]")
-        messages = page.get("Messages")
-        for message in messages if isinstance(messages, list) else ():
-            if isinstance(message, Mapping):
-                self.messages[f"CloudWatch: {message.get('Code')}: {message.get('Value')}"[:500]] = None
+    points: Points
+    problems: tuple[str, ...] = ()
+    failure: Failure | None = None
 
     @property
-    def unfinished(self) -> bool:
-        """Whether a retry may return more."""
-        return bool(self.messages) or any(status in UNFINISHED for status in self.statuses.values())
+    def count(self) -> int:
+        """Number of points."""
+        return sum(map(len, self.points.values()))
 
     @property
     def window(self) -> Window | None:
@@ -138,11 +123,35 @@ class MetricAnswers:
         ends = [max(values) + timedelta(seconds=key.period_s) for key, values in (counted or points).items()]
         return Window(start=min(map(min, (counted or points).values())), end=max(ends)) if ends else None
 
+
+@dataclass(slots=True)
+class MetricPages:
+    """Merged pages of a response: points and status of each series. `zone` applies to times without one."""
+
+    zone: tzinfo | None = None
+    points: Points = field(default_factory=dict)
+    statuses: dict[SeriesKey, str] = field(default_factory=dict)
+    messages: dict[str, None] = field(default_factory=dict)  # about the whole response, each once
+    _without_zone: bool = False  # already reported: if one time has no zone, none has
+
+    def add_page(self, page: object, mistakes: Mistakes, where: str = "") -> None:
+        """Add one page; its errors go to `mistakes`, located below `where`."""
+        results = page.get("MetricDataResults") if isinstance(page, Mapping) else None
+        if not isinstance(page, Mapping) or not isinstance(results, list):
+            message = "no list of MetricDataResults: this is not output of `aws cloudwatch get-metric-data`"
+            mistakes.add(message, where)
+            return
+        for number, result in enumerate(results):
+            self._add(result, mistakes, f"{where}.MetricDataResults[{number}]")
+        messages = page.get("Messages")
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, Mapping):
+                self.messages[f"CloudWatch: {message.get('Code')}: {message.get('Value')}"[:500]] = None
+
     @property
-    def cut_off(self) -> tuple[str, ...]:
-        """A response that every page leaves unfinished, as after `--max-items`."""
-        problem = "CloudWatch: the response is cut off, it ends with a NextToken: leave out --max-items"
-        return (problem,) if self._tokens and all(self._tokens) else ()
+    def unfinished(self) -> bool:
+        """Whether a retry may return more."""
+        return bool(self.messages) or any(status in UNFINISHED for status in self.statuses.values())
 
     def problems(self) -> tuple[str, ...]:
         """What CloudWatch could not answer, or only partly."""
@@ -183,18 +192,22 @@ class MetricAnswers:
                 mistakes.add(message, f"{where}.Values[{number}]")
 
 
-def answers_of(pages: Sequence[object], zone: tzinfo | None = None) -> MetricAnswers:
+def answer_of(pages: Sequence[object], zone: tzinfo | None = None) -> MetricAnswer:
     """Read the output of `aws cloudwatch get-metric-data` for the queries of `request_for`.
 
-    `pages` are the parsed files in any order: by default the CLI follows the pages itself.
-    Raises `ValueError` with every mistake as `message @ $.path`.
+    `pages` are the parsed files in any order: by default the CLI follows the pages itself, unless
+    `--max-items` cuts it off. Raises `ValueError` with every mistake as `message @ $.path`.
     """
-    answers, mistakes = MetricAnswers(zone), Mistakes()
+    merged, mistakes = MetricPages(zone), Mistakes()
     for number, page in enumerate(pages):
-        answers.add_page(page, mistakes, f"[{number}]" if len(pages) > 1 else "")
+        merged.add_page(page, mistakes, f"[{number}]" if len(pages) > 1 else "")
     if mistakes:
         raise ValueError(f"the answer of CloudWatch has {mistakes}")
-    return answers
+    problems = list(merged.problems())
+    if pages and all(isinstance(page, Mapping) and page.get("NextToken") for page in pages):
+        why = "it ends with a NextToken: leave out --max-items"
+        problems.append(f"CloudWatch: the response is cut off, {why}")
+    return MetricAnswer(merged.points, tuple(problems))
 
 
 def series_of(points: Points, window: Window) -> tuple[Series, ...]:

@@ -109,14 +109,6 @@ def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[
     return with_indexes(facts.model_copy(update=then), (index.name for index in given.indexes)), missing
 
 
-def since_created(described: Fields, window: Window) -> Window:
-    """Cut the window to the table's lifetime: nothing is published for the time before."""
-    created = time_of(described.get("CreationDateTime"))
-    if created is None or not window.start < created < window.end - MINUTE:
-        return window
-    return Window(start=created.replace(second=0, microsecond=0), end=window.end)
-
-
 def with_indexes(table: TableFacts, names: Iterable[str]) -> TableFacts:
     """Add named indexes to the table; only their names are known."""
     there = {index.name for index in table.indexes}

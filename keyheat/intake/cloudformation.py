@@ -47,20 +47,25 @@ class Template:
         self._mappings = raw.get("Mappings") or {}
         self.open: list[str] = []  # unresolved functions
 
-    def resolved(self, value: Any, path: str) -> Any:
-        """Resolve the functions in a value; record the path of an unresolved one."""
+    def resolved(self, value: Any, path: str | None = None) -> Any:
+        """Resolve the functions in a value; record the path of an unresolved one.
+
+        Without a path, raises `_Open` for it.
+        """
         if isinstance(value, Mapping):
             if len(value) == 1 and (name := next(iter(value))) in FUNCTIONS:
                 try:
                     return self._called(name, value[name])
                 except (*MALFORMED, _Open):
+                    if path is None:
+                        raise
                     self.open.append(f"{path}: {name} of {value[name]!s:.60} is unknown")
                     return None
-            resolved = {key: self.resolved(member, f"{path}.{key}") for key, member in value.items()}
-            return {key: member for key, member in resolved.items() if member is not None}
+            members = {key: self.resolved(member, path and f"{path}.{key}") for key, member in value.items()}
+            return {key: member for key, member in members.items() if member is not None}
         if isinstance(value, list):
-            listed = [self.resolved(item, f"{path}[{number}]") for number, item in enumerate(value)]
-            return [item for item in listed if item is not None]
+            items = [self.resolved(item, path and f"{path}[{number}]") for number, item in enumerate(value)]
+            return [item for item in items if item is not None]
         return value
 
     def take_open(self) -> list[str]:
@@ -107,21 +112,13 @@ class Template:
             case "Fn::Sub", _:
                 return self._substituted(argument)
             case "Fn::Join", [separator, parts]:
-                return str(separator).join(str(self._literal(item)) for item in self._literal(parts))
+                return str(separator).join(str(self.resolved(item)) for item in self.resolved(parts))
             case "Fn::If", [condition, yes, no]:
-                return self._literal(yes if self._holds(self._conditions.get(condition)) else no)
+                return self.resolved(yes if self._holds(self._conditions.get(condition)) else no)
             case "Fn::FindInMap", [name, first, second, *_]:
-                mapping = self._mappings[self._literal(name)]
-                return mapping[self._literal(first)][self._literal(second)]
+                mapping = self._mappings[self.resolved(name)]
+                return mapping[self.resolved(first)][self.resolved(second)]
         raise _Open
-
-    def _literal(self, value: Any) -> Any:
-        """Resolve a value completely. Raises `_Open`."""
-        if isinstance(value, Mapping) and len(value) == 1 and (name := next(iter(value))) in FUNCTIONS:
-            return self._called(name, value[name])
-        if isinstance(value, Mapping):
-            return {key: self._literal(member) for key, member in value.items()}
-        return [self._literal(item) for item in value] if isinstance(value, list) else value
 
     def _parameter(self, name: str) -> Any:
         if name == "AWS::NoValue":
@@ -133,14 +130,14 @@ class Template:
         resource = self.resources.get(name)
         if isinstance(resource, Mapping) and resource.get("Type") in (TABLE, GLOBAL, SIMPLE):
             named = (resource.get("Properties") or {}).get("TableName")
-            return name if named is None else self._literal(named)
+            return name if named is None else self.resolved(named)
         raise _Open
 
     def _substituted(self, argument: Any) -> str:
         text, given = argument if isinstance(argument, list) else (argument, {})
         return VARIABLE.sub(
             lambda match: str(
-                self._literal(given[match[1]]) if match[1] in given else self._parameter(match[1])
+                self.resolved(given[match[1]]) if match[1] in given else self._parameter(match[1])
             ),
             str(text),
         )
@@ -148,7 +145,7 @@ class Template:
     def _holds(self, condition: Any) -> bool:
         match condition:
             case {"Fn::Equals": [first, second]}:
-                return bool(self._literal(first) == self._literal(second))
+                return bool(self.resolved(first) == self.resolved(second))
             case {"Fn::Not": [operand]}:
                 return not self._holds(operand)
             case {"Fn::And": operands}:

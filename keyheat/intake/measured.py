@@ -4,13 +4,11 @@ From all hours, take the one with most throttles, else the busiest; from it, the
 throttled ones. Its rates become a scenario. For an incident, the evidence's window replaces the hour.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any, Final
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.tables import NotTaken
 from keyheat.model.limits import EVENTUAL_READ_FACTOR, READ_UNIT_BYTES
@@ -19,9 +17,7 @@ from keyheat.runs.metrics import (
     LATENCY,
     THROTTLED_REQUESTS,
     SeriesKey,
-    answer_pages,
     consumed,
-    queries,
     throttle_events,
 )  # fmt: skip
 from keyheat.words import Direction, Resource
@@ -50,6 +46,8 @@ SEVERAL: Final[Mapping[Direction, tuple[str, ...]]] = {
 CONSISTENT: Final = 1.5  # times the units of an eventually consistent read, above which a read is consistent
 Key = tuple[str, str | None, str | None]
 """A metric with its operation or index; of the table without either."""
+Fetch = Callable[[Sequence[SeriesKey], datetime, datetime], Any]
+"""Fetch series of the table from CloudWatch, as a `MetricAnswer`."""
 NOT_SENT: Final = ("Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction")
 
 
@@ -138,17 +136,17 @@ def _accepted_of(operations: Iterable[str]) -> list[Key]:
 
 
 def measure_traffic(
-    cloudwatch: Any, table: str, indexes: Sequence[str], *, days: int, now: datetime
+    fetch: Fetch, indexes: Sequence[str], *, days: int, now: datetime
 ) -> MeasuredTraffic | None:
     """Measure a table's traffic; None if CloudWatch counted no request.
 
-    Raises `NotTaken` if CloudWatch refuses the query.
+    Raises `NotTaken` if CloudWatch does not answer.
     """
     end = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     throttles: list[Key] = [(THROTTLED_REQUESTS, operation, None) for operation in (*TASKS, *NOT_SENT)]
     sent = [*_accepted_of((*TASKS, *NOT_SENT)), *throttles]
     keys = [*sent, *(key for side in Direction for key in _of_resources(consumed(side), indexes))]
-    hours = _fetch(cloudwatch, table, keys, end - timedelta(days=days), end, HOUR_S)
+    hours = _counts(fetch, keys, end - timedelta(days=days), end, HOUR_S)
     worst = hours.busiest(throttles, hours.moments(throttles))
     throttled = worst is not None and hours.at(worst, throttles) >= FEWEST_THROTTLES
     busiest = worst if throttled else hours.busiest(sent, hours.moments(sent))
@@ -156,7 +154,7 @@ def measure_traffic(
         return None
     first = min(at for key in sent for at in hours.points.get(key, ()))
     seen_days = (end - first).total_seconds() / DAY_S
-    minutes = _fetch(cloudwatch, table, keys, busiest, busiest + timedelta(hours=1), MINUTE_S)
+    minutes = _counts(fetch, keys, busiest, busiest + timedelta(hours=1), MINUTE_S)
     among = (throttled and minutes.moments(throttles)) or minutes.moments(sent)
     peak_at = minutes.busiest(sent, among)
     rates = minutes if peak_at is not None else hours  # CloudWatch keeps minutes for 15 days, hours longer
@@ -180,25 +178,18 @@ def measure_traffic(
     )
 
 
-def _fetch(
-    cloudwatch: Any, table: str, keys: Sequence[Key], start: datetime, end: datetime, period_s: int
-) -> Counts:
+def _counts(fetch: Fetch, keys: Sequence[Key], start: datetime, end: datetime, period_s: int) -> Counts:
     """Counts by period start; metrics without values are left out. Raises `NotTaken`."""
-    series = [
+    wanted = [
         SeriesKey(metric=name, statistic=_statistic(name), period_s=period_s, operation=of, index=index)
         for name, of, index in keys
     ]
-    points: dict[Key, dict[datetime, float]] = {}
-    try:
-        for page in answer_pages(cloudwatch, queries(table, series), start, end):
-            for result in page["MetricDataResults"]:
-                moments = (at.astimezone(UTC) for at in result["Timestamps"])
-                if values := dict(zip(moments, result["Values"], strict=True)):
-                    points.setdefault(keys[int(result["Id"][1:])], {}).update(values)
-    except (BotoCoreError, ClientError) as error:
-        needs = ". --from-metrics needs cloudwatch:GetMetricData" if isinstance(error, ClientError) else ""
-        raise NotTaken(f"CloudWatch: {error}{needs}") from error
-    return Counts(points)
+    answer = fetch(wanted, start, end)
+    if answer.failure:
+        needs = ". --from-metrics needs cloudwatch:GetMetricData" if answer.failure == "refused" else ""
+        raise NotTaken("; ".join(answer.problems) + needs)
+    points = answer.points.items()
+    return Counts({(key.metric, key.operation, key.index): values for key, values in points if values})
 
 
 def _statistic(name: str) -> str:

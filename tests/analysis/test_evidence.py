@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from keyheat.analysis.diagnosis import analyze_run
 from keyheat.evidence import collection
-from keyheat.evidence.series import answers_of
+from keyheat.evidence.series import answer_of
 from keyheat.runs import metrics
 from keyheat.runs.formats import Window, write_evidence
 from keyheat.runs.manifest import Manifest, run_window
@@ -127,7 +127,7 @@ BAD_OUTPUT: list[tuple[str, Any]] = [
 def test_what_the_cli_did_not_print_is_refused(message: str, content: Any) -> None:
     printed = {"MetricDataResults": content} if isinstance(content, list) else content
     with pytest.raises(ValueError, match=message):
-        answers_of([printed])
+        answer_of([printed])
 
 
 def test_labels_of_queries_say_which_series_they_are() -> None:
