@@ -15,7 +15,7 @@ from keyheat.runs.table_facts import mode_of, table_facts, types_of
 from keyheat.scenario.spec.part import IN_WORDS, MOST_UNITS, REGION, TABLE
 
 Shape = Any
-"""A mapping by properties, a list by its member; `int` for a number, a tuple of words, None for anything."""
+"""A mapping by properties, a list by its member; `int` for a number, None for anything."""
 
 MOST_NAME: Final = 255
 CAPACITY: Final = ("provisioned", "max_on_demand", "warm")
@@ -26,6 +26,7 @@ LOOKED_INTO: Final = frozenset({
     "BillingModeSummary", "StreamSpecification", "TableClassSummary",
 })  # fmt: skip
 """Properties whose own properties are read; any other may have any value."""
+NUMBERS: Final = ("long", "integer")
 
 
 def _open(names: str) -> dict[str, None]:
@@ -69,28 +70,30 @@ _CLOUDFORMATION: Final[Shape] = {
 
 
 @cache
-def table_shape() -> Shape:
-    """The properties of a table in DescribeTable, CreateTable and CloudFormation."""
+def _model() -> Any:
     from botocore.session import get_session  # here: a load reads descriptions and no templates
 
-    model = get_session().get_service_model("dynamodb")
+    return get_session().get_service_model("dynamodb")
+
+
+@cache
+def _table_shape() -> Shape:
+    """The properties of a table in DescribeTable, CreateTable and CloudFormation."""
     requested, described = (
-        _shape(model.shape_for(name)) for name in ("CreateTableInput", "TableDescription")
+        _shape(_model().shape_for(name)) for name in ("CreateTableInput", "TableDescription")
     )
     return _merged(_merged(described, requested), _CLOUDFORMATION)
 
 
 def _shape(shape: Any) -> Shape:
     if shape.type_name == "structure":
-        members = shape.members.items()
-        return {name: _shape(value) if _is_read(name, value) else None for name, value in members}
+        return {
+            name: _shape(member) if name in LOOKED_INTO or member.type_name in NUMBERS else None
+            for name, member in shape.members.items()
+        }
     if shape.type_name == "list":
         return [_shape(shape.member)]
-    return int if shape.type_name in ("long", "integer") else tuple(getattr(shape, "enum", ())) or None
-
-
-def _is_read(name: str, shape: Any) -> bool:
-    return name in LOOKED_INTO or shape.type_name not in ("structure", "list")
+    return int if shape.type_name in NUMBERS else None
 
 
 def _merged(first: Shape, second: Shape) -> Shape:
@@ -106,7 +109,7 @@ def _merged(first: Shape, second: Shape) -> Shape:
 def checked_properties(value: Any, path: str) -> tuple[Any, list[str], list[str]]:
     """A description with its numbers as numbers; its unknown properties; and what makes it malformed."""
     unknown, malformed = list[str](), list[str]()
-    return _checked(value, path, table_shape(), unknown, malformed), unknown, malformed
+    return _checked(value, path, _table_shape(), unknown, malformed), unknown, malformed
 
 
 def _checked(value: Any, path: str, shape: Shape, unknown: list[str], malformed: list[str]) -> Any:
@@ -221,9 +224,7 @@ def find_faults(description: Attributes) -> Iterator[str]:
             yield f"it is provisioned, without {' and '.join(missing)}"
     yield from _wrong_attributes(description, owners.values())
     if (view := stream_of(description)) is not None:
-        yield from _wrong_word(
-            "its StreamViewType", view, table_shape()["StreamSpecification"]["StreamViewType"]
-        )
+        yield from _wrong_word("its", "StreamViewType", view)
     regions = [replica.get("RegionName") for replica in description.get("Replicas") or ()]
     if regions and "TableArn" in description:
         regions.append("".join(str(description["TableArn"]).split(":")[3:4]))
@@ -238,9 +239,9 @@ def check_name(what: str, name: object) -> Iterator[str]:
         yield f"{what} is {name!r}; it must be {IN_WORDS[TABLE]}"
 
 
-def _wrong_word(what: str, word: object, words: Sequence[str]) -> Iterator[str]:
-    if word not in words:
-        yield f"{what} is {word!r}; it must be one of {', '.join(words)}"
+def _wrong_word(subject: str, name: str, word: object) -> Iterator[str]:
+    if word not in (words := _model().shape_for(name).enum):
+        yield f"{subject} {name} is {word!r}; it must be one of {', '.join(words)}"
 
 
 def _wrong_projection(subject: str, projection: Attributes) -> Iterator[str]:
@@ -249,8 +250,7 @@ def _wrong_projection(subject: str, projection: Attributes) -> Iterator[str]:
     elif kind == "INCLUDE" and not projection.get("NonKeyAttributes"):
         yield f"{subject} projection is INCLUDE, without NonKeyAttributes"
     else:
-        words = table_shape()["GlobalSecondaryIndexes"][0]["Projection"]["ProjectionType"]
-        yield from _wrong_word(f"{subject} ProjectionType", kind, words)
+        yield from _wrong_word(subject, "ProjectionType", kind)
 
 
 def _wrong_keys(subject: str, owner: Attributes) -> Iterator[str]:
@@ -259,7 +259,7 @@ def _wrong_keys(subject: str, owner: Attributes) -> Iterator[str]:
         yield f"{subject} keys (KeySchema) are missing or not a list"
         return
     for key in keys:
-        yield from _wrong_word(f"{subject} KeyType", key.get("KeyType"), ("HASH", "RANGE"))
+        yield from _wrong_word(subject, "KeyType", key.get("KeyType"))
     if keys[0].get("KeyType") == "RANGE":
         yield f"{subject} partition key must come first"
 

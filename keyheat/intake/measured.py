@@ -89,16 +89,6 @@ class MeasuredTraffic:
         """The hot keys of the table or an index."""
         return tuple(key for key in self.hot_keys if key.index == index)
 
-    @property
-    def peak_per_s(self) -> float:
-        """Requests per second in the busiest minute."""
-        return sum(task.per_s for task in self.tasks)
-
-    @property
-    def mean_per_s(self) -> float:
-        """Requests per second over all days."""
-        return sum(task.mean_per_s for task in self.tasks)
-
 
 @dataclass(frozen=True, slots=True)
 class Counts:

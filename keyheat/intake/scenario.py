@@ -87,13 +87,13 @@ def scenario_text(table: SourceTable, demand: Demand, source: str, schema: str |
 def _rate_comments(traffic: MeasuredTraffic) -> Iterator[str]:
     """Comments on the origin of the rates."""
     seen = span(traffic.days * DAY_S)
-    peak, mean = f"{traffic.peak_per_s:,.4g}", f"{traffic.mean_per_s:,.4g}"
+    peak, mean = sum(task.per_s for task in traffic.tasks), sum(task.mean_per_s for task in traffic.tasks)
     within = "the hour that throttled most" if traffic.throttled and not traffic.incident else seen
     busiest = "throttled " if traffic.throttled else ""
     busiest += "minute" if traffic.period_s == MINUTE_S else span(traffic.period_s)
     yield f"# By CloudWatch, the busiest {busiest} of {within} was {traffic.peak_at:%FT%RZ}:"
     throttled = ", including throttled ones" if traffic.throttled else ""
-    yield f"# {peak} requests/s, as below{throttled}; their mean over {seen} was {mean}."
+    yield f"# {peak:,.4g} requests/s, as below{throttled}; their mean over {seen} was {mean:,.4g}."
     yield from (f"# Not taken: {note}" for note in traffic.notes)
 
 
