@@ -41,24 +41,21 @@ def parse_time(at: Any, zone: tzinfo | None = None) -> datetime:
     A number is in whichever unit falls in this century; `zone` applies to text without a zone. Raises
     `NoZone`, and `ValueError` for anything else.
     """
-    wrong = f"{str(at)[:40]!r} is not a timestamp"
-    number = float(at) if isinstance(at, str) and re.fullmatch(r"\d{9,19}(?:\.\d+)?", at) else at
-    if isinstance(number, int | float) and not isinstance(number, bool):
-        for unit in (1, 1e3, 1e6, 1e9):
-            if YEAR_2000_S <= number / unit < YEAR_2100_S:
-                return datetime.fromtimestamp(number / unit, UTC)
-        raise ValueError(wrong)
+    if isinstance(at, str) and re.fullmatch(r"\d{9,19}(?:\.\d+)?", at):
+        at = float(at)
+    if isinstance(at, int | float) and not isinstance(at, bool):
+        for per_s in (1, 10**3, 10**6, 10**9):
+            if YEAR_2000_S * per_s <= at < YEAR_2100_S * per_s:
+                return datetime.fromtimestamp(at / per_s, UTC)
     try:
         moment = _parse_text(at.strip()) if isinstance(at, str) else at
-        if not isinstance(moment, datetime):
-            raise ValueError(wrong)
-        if moment.tzinfo is None and zone is None:
-            raise NoZone(f"timestamp {str(at)[:40]} has no zone; give one, such as --zone UTC")
-        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
-    except NoZone:
-        raise
-    except (ValueError, OverflowError) as error:
-        raise ValueError(wrong) from error
+        if isinstance(moment, datetime) and (moment.tzinfo or zone):
+            return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        moment = None
+    if isinstance(moment, datetime):
+        raise NoZone(f"timestamp {str(at)[:40]} has no zone; give one, such as --zone UTC")
+    raise ValueError(f"{str(at)[:40]!r} is not a timestamp")
 
 
 def _parse_text(text: str) -> datetime:
