@@ -265,6 +265,14 @@ def test_what_is_taken_and_what_is_named_as_not_taken(read: Read, golden: Golden
     golden(Path(__file__).parent / "golden" / "table-descriptions.txt", "".join(f"{line}\n" for line in said))
 
 
+def test_auto_scaling_is_of_the_table_that_it_names(read: Read) -> None:
+    both = scaled(PROVISIONED, POLICY)
+    both["Resources"]["Other"] = template({**PROVISIONED, "TableName": "other"})["Resources"]["T"]
+    assert [(table.name, bool(table.scaling)) for table in read(both).tables] == [
+        ("orders", True), ("other", False),
+    ]  # fmt: skip
+
+
 HUGE = {"ReadCapacityUnits": 99999999999999999999, "WriteCapacityUnits": 1e30}
 BY_P = {"GlobalSecondaryIndexes": [{**INDEX, "IndexName": "i"}]}
 WITHOUT_READS = {"WriteCapacityUnits": 20, "ReadCapacityUnit": 5}

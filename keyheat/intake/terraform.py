@@ -171,8 +171,9 @@ def _list_unread(resources: Sequence[Resource]) -> Iterator[str]:
     tables = {each.values.get("name") for each in resources if each.kind == TABLE}
     for each in resources:
         others = each.values.get("service_namespace") not in (None, "dynamodb")
-        bounds = bounds_of(each.scaling).values()
-        if each.kind == TARGET and not others and (None in bounds or not scaled_side(each.scaling)):
+        if each.kind == TARGET and not others:
+            if scaled_side(each.scaling) and None not in bounds_of(each.scaling).values():
+                continue
             yield f"{each.address}: its table or bounds are known only after apply; skipped"
         elif each.kind == SCHEDULE and not others:
             yield f"{each.address}: scheduled scaling is not simulated"
