@@ -80,13 +80,14 @@ def test_the_demand_of_a_trace_is_that_of_its_rows(tmp_path: Path) -> None:
         ({"kind": "uniform", "keys": 1_000_000}, 1e-6),
         ({"kind": "hot_key", "share": 0.0, "keys": 10}, 0.1),
         ({"kind": "hot_set", "share": 0.8, "hot_keys": 4}, 0.2),
+        ({"kind": "hot_key", "share": 0.8, "keys": 10, "shards": 4}, 0.2),
         ({"kind": "hot_set", "share": 0.1, "hot_keys": 100, "keys": 10}, 0.09),
         ({"kind": "zipf", "exponent": 1.0, "keys": 3}, 6 / 11),
         ({"kind": "date", "day_s": 5}, 1.0),
         ({"kind": "sequential"}, 0.0),
     ],
 )
-def test_the_share_of_the_hottest_key_is_known(keys: dict[str, Any], share: float) -> None:
+def test_the_share_of_a_shard_of_the_hottest_key_is_known(keys: dict[str, Any], share: float) -> None:
     scenario = a_scenario(keys=keys)
     peak_per_s = scenario.load.rate_shape().highest_per_s * scenario.load.mean_write_units
     assert hottest_shard(scenario) == (WRITE, pytest.approx(peak_per_s * share))
