@@ -273,6 +273,14 @@ def test_auto_scaling_is_of_the_table_that_it_names(read: Read) -> None:
     ]  # fmt: skip
 
 
+def test_a_name_of_which_a_part_is_unknown_is_not_made_up(read: Read) -> None:
+    unknown = {"Fn::Join": ["-", ["orders", {"Fn::GetAtt": ["Stage", "Name"]}]]}
+    (table,) = read(template({**PLAIN, "TableName": unknown})).tables
+    assert table.name == "T"
+    (note,) = table.notes
+    assert note.startswith("T.TableName: Fn::Join of")
+
+
 HUGE = {"ReadCapacityUnits": 99999999999999999999, "WriteCapacityUnits": 1e30}
 BY_P = {"GlobalSecondaryIndexes": [{**INDEX, "IndexName": "i"}]}
 WITHOUT_READS = {"WriteCapacityUnits": 20, "ReadCapacityUnit": 5}
