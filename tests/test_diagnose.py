@@ -249,7 +249,7 @@ def test_without_contributor_insights_the_command_that_turns_it_on_is_said_with_
     verb: Verb, app: ServiceApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     throttled_calls(monkeypatch, app, {})
-    monkeypatch.setattr("keyheat.evidence.contributors._rules_of", lambda _index, _described: [])
+    monkeypatch.setattr("keyheat.evidence.contributors.created_of", lambda _rule: None)
     said = diagnose(verb, "orders")
     assert said.says("Not known: Contributor Insights of the table is off")
     assert said.says("$0.50 a month for each rule")

@@ -3,10 +3,13 @@
 import tomllib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 from botocore.stub import Stubber
 
+from keyheat.evidence.cloudwatch import fetch
 from keyheat.intake.measured import measure_traffic
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import source_of
@@ -40,10 +43,14 @@ def now(app: ServiceApp) -> datetime:
     return datetime.fromtimestamp(app.clock(), UTC)
 
 
+def measured(cloudwatch: Any, now: datetime) -> Any:
+    return measure_traffic(partial(fetch, lambda _service: cloudwatch, "orders"), [], days=14, now=now)
+
+
 def test_the_busiest_minute_is_the_peak_and_the_scenario_says_where_its_rates_come_from(
     app: ServiceApp,
 ) -> None:
-    found = measure_traffic(app.cloudwatch, "orders", [], days=14, now=now(app))
+    found = measured(app.cloudwatch, now(app))
     assert found.peak_at == START + timedelta(minutes=17)
     tasks = {task.operation: (task.per_s, task.mean_per_s) for task in found.tasks}
     assert tasks == {
@@ -68,7 +75,7 @@ def test_the_hour_that_throttled_most_is_repeated_with_the_keys_that_it_names(ap
             model.minutes.throttled_request("PutItem", app.clock())
         model.resource(None).write.meter.accepted_many(60, 60 * 17.0, app.clock())
         app.clock.advance(60)
-    found = measure_traffic(app.cloudwatch, "orders", [], days=14, now=now(app))
+    found = measured(app.cloudwatch, now(app))
     assert (found.throttled, found.hour.start) == (True, START + timedelta(hours=2))
     hot = HotKey(key="hot", share=0.98, throttles=3_600, units_per_s=34.0, direction="write")
     table = source_of(app.ddb.describe_table(TableName="orders")["Table"]).tables[0]
@@ -84,7 +91,7 @@ def test_a_table_that_nobody_asked_has_no_rates() -> None:
     app = service_app_at()
     create(app, "orders")
     app.clock.advance(7_200)
-    assert measure_traffic(app.cloudwatch, "orders", [], days=14, now=now(app)) is None
+    assert measured(app.cloudwatch, now(app)) is None
 
 
 def test_who_may_not_ask_is_told_what_it_takes() -> None:
@@ -92,4 +99,4 @@ def test_who_may_not_ask_is_told_what_it_takes() -> None:
     with Stubber(cloudwatch) as stub:
         stub.add_client_error("get_metric_data", "AccessDenied", "no identity-based policy allows it")
         with pytest.raises(NotTaken, match="--from-metrics needs cloudwatch:GetMetricData"):
-            measure_traffic(cloudwatch, "orders", [], days=14, now=datetime(2026, 11, 23, tzinfo=UTC))
+            measured(cloudwatch, datetime(2026, 11, 23, tzinfo=UTC))

@@ -115,8 +115,7 @@ def test_cron_makes_a_baseline_finds_it_as_good_and_names_the_change_that_made_i
 def test_each_file_is_ours_with_one_line_changed_and_names_the_suite_from_where_it_is_run(
     written: Path, scenario: Path, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, kind in KINDS.items():
-        first, *others = kind.files
+    for name, (_from, (first, *others)) in KINDS.items():
         difference = ndiff(text_of(first).splitlines(), text_of(first, written).splitlines())
         assert [line[0] for line in difference if line[0] in "+-"] == ["-", "+"], name
         assert all(text_of(other) == text_of(other, written) for other in others)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
-from keyheat.intake.properties import checked_properties
+from keyheat.intake.description import checked_properties
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
 from keyheat.intake.tables import NotTaken, SourceTable
@@ -263,6 +263,22 @@ def test_what_is_taken_and_what_is_named_as_not_taken(read: Read, golden: Golden
         lines = [line for line in text_of(table).splitlines() if line not in plain]
         said += [f"== {name}", *found.notes, *found.others, *lines]
     golden(Path(__file__).parent / "golden" / "table-descriptions.txt", "".join(f"{line}\n" for line in said))
+
+
+def test_auto_scaling_is_of_the_table_that_it_names(read: Read) -> None:
+    both = scaled(PROVISIONED, POLICY)
+    both["Resources"]["Other"] = template({**PROVISIONED, "TableName": "other"})["Resources"]["T"]
+    assert [(table.name, bool(table.scaling)) for table in read(both).tables] == [
+        ("orders", True), ("other", False),
+    ]  # fmt: skip
+
+
+def test_a_name_of_which_a_part_is_unknown_is_not_made_up(read: Read) -> None:
+    unknown = {"Fn::Join": ["-", ["orders", {"Fn::GetAtt": ["Stage", "Name"]}]]}
+    (table,) = read(template({**PLAIN, "TableName": unknown})).tables
+    assert table.name == "T"
+    (note,) = table.notes
+    assert note.startswith("T.TableName: Fn::Join of")
 
 
 HUGE = {"ReadCapacityUnits": 99999999999999999999, "WriteCapacityUnits": 1e30}

@@ -12,7 +12,7 @@ from typing import Final
 
 from keyheat.analysis.thresholds import Failures
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
-from keyheat.evidence.settings import partition_ceiling
+from keyheat.model.resources import partition_ceiling
 from keyheat.numbers import percent, some
 from keyheat.numbers import span as duration
 from keyheat.runs.client import ClientFiles

@@ -15,7 +15,7 @@ from keyheat.analysis.report import ReportRun
 from keyheat.analysis.rules import WHOSE
 from keyheat.analysis.run_result import LEAST_WHOLE_S, busiest_per_s, whole_seconds
 from keyheat.analysis.verdict import LEAST_UNSTATED
-from keyheat.evidence.settings import partition_ceiling
+from keyheat.model.resources import partition_ceiling
 from keyheat.numbers import UNITS, rate
 from keyheat.runs.formats import (
     BEYOND,

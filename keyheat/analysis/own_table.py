@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from keyheat.analysis.heat import hot_keys_of, index_heats_of, insight_heats
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.evidence.clients import boto3_clients, is_local
+from keyheat.evidence.cloudwatch import fetch
 from keyheat.evidence.collection import collect_table
 from keyheat.evidence.contributors import CONTRIBUTORS
 from keyheat.intake.description import table_of
-from keyheat.intake.measured import HotShare, MeasuredTraffic, incident_traffic, measure_traffic
+from keyheat.intake.measured import MeasuredTraffic, incident_traffic, measure_traffic
 from keyheat.intake.tables import Source, SourceTable, source_of_facts
 from keyheat.runs.formats import Verdict
 from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, TableFacts
@@ -47,7 +49,7 @@ def replayed_table(folder: Path) -> ReplayedTable:
     label, assumed = incident.heaviest, None
     arranged = _with_units_of_reads(incident.arranged, traffic.units_per_read)
     if label and (share := assumed_share(arranged, label)):
-        assumed = HotShare(index_of(label.resource), share)
+        assumed = index_of(label.resource), share
     hot = incident.hot_keys(load_thresholds().recommend.hot_share)
     facts = as_it_was(incident.evidence.table, incident.arranged, traffic.peak_at.timestamp())
     unknown = [side for side in Direction if facts.provisioned and facts.provisioned.of(side) is None]
@@ -88,7 +90,8 @@ def measured_demand(
     """The demand that CloudWatch counted of a live table; None without any; and why something is assumed."""
     clients = boto3_clients(**account, local=is_local(account["endpoint_url"]), open_minute=True)
     indexes = [index["name"] for index in table_of(table.description)["indexes"] if not index["local"]]
-    traffic = measure_traffic(clients("cloudwatch"), table.name, indexes, days=days, now=datetime.now(UTC))
+    fetch_series = partial(fetch, clients, table.name)
+    traffic = measure_traffic(fetch_series, indexes, days=days, now=datetime.now(UTC))
     if traffic is None:
         return None, f"CloudWatch counts no request of {days} days: rates are assumed"
     evidence = collect_table(TableFacts(name=table.name), traffic.hour, **account, wait=False)

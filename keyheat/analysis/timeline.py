@@ -8,9 +8,9 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from keyheat.analysis.track import Cells, EvidenceTrack, with_writes_asked
-from keyheat.evidence.settings import LARGEST, QUOTAS, Steps, since_throttled, steps
+from keyheat.evidence.settings import LARGEST, Steps, since_throttled, steps
 from keyheat.model import limits
-from keyheat.model.resources import Cause, parse_reason
+from keyheat.model.resources import TABLE_QUOTA, Cause, parse_reason
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series
 from keyheat.runs.table_facts import AccountFacts, IndexFacts, TableFacts
@@ -46,7 +46,7 @@ class EvidenceTimeline:
 
     def quota_of(self, direction: Direction) -> float:
         """The account's quota for the table with its indexes, units/s; the default if unknown."""
-        return self.quota.of(direction) or QUOTAS[direction] * self.scale
+        return self.quota.of(direction) or (TABLE_QUOTA.of(direction) or 0.0) * self.scale
 
     def track(self, index: str | None, direction: Direction) -> EvidenceTrack | None:
         """The track of one resource and direction."""

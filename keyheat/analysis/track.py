@@ -10,9 +10,10 @@ from functools import cached_property
 from statistics import median
 from typing import Final
 
-from keyheat.evidence.settings import Steps, partition_ceiling
+from keyheat.evidence.settings import Steps
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
+from keyheat.model.resources import partition_ceiling
 from keyheat.numbers import span
 from keyheat.runs.formats import SecondCount
 from keyheat.words import READ, WRITE, Constraint, Direction, label_of

@@ -157,7 +157,8 @@ def _logged(
 ) -> "DiagnosedTable":
     """One table by a log, in the Region of its ARNs unless the options name another or an endpoint."""
     from keyheat.analysis.table_diagnosis import diagnosed_alone
-    from keyheat.evidence.collection import from_cli_output
+    from keyheat.evidence.collection import from_answer
+    from keyheat.evidence.series import MetricAnswer
     from keyheat.runs.table_facts import TableFacts
 
     region = how.account.region or (None if how.account.endpoint_url else log.region_of(table))
@@ -165,7 +166,7 @@ def _logged(
         target = how.reach(table, region)
     except ValueError as problem:
         records = log.records_of(table, region, logged)
-        alone = from_cli_output((), table=TableFacts(name=table), window=logged, records=records)
+        alone = from_answer(MetricAnswer({}), table=TableFacts(name=table), window=logged, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
         return diagnosed_alone(alone.model_copy(update={"missing": missing}), region, how.priced.billing)
     around = None if any(values_of(how.window).values()) else log.around(target.now)
@@ -236,14 +237,14 @@ def _regions(how: How) -> tuple[list["Target"], list[str]]:
 
 def _diagnosed(target: "Target", survey: "Survey", window: "Window", how: How) -> "Iterator[DiagnosedTable]":
     """The tables of a Region with throttles or errors, worst first, each as it is diagnosed."""
-    from keyheat.evidence.cloudwatch import unannounced
+    from keyheat.evidence.cloudwatch import silent
     from keyheat.evidence.collection import most_requested
 
     if tables := survey.troubled:
         metrics = sum(most_requested(table.indexes, window, target.now) for table in tables)
         announced(target, how.priced.billing)(metrics)
     for table in counted(tables, len(tables), "tables to diagnose", bars):
-        yield _live(table.name, window, target, how, announce=unannounced, first=table is tables[0])
+        yield _live(table.name, window, target, how, announce=silent, first=table is tables[0])
 
 
 def _region(

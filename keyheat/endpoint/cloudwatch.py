@@ -22,7 +22,6 @@ from keyheat.endpoint.keycounts import InsightRule
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import ACCOUNT, MetricKey, Regions, Series, Service, by_period
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS, MINUTE_S
-from keyheat.model.minutes import Datapoint
 
 TARGET: Final = b"GraniteServiceVersion20100801."
 CODES: Final = {"ValidationException": "ValidationError"}  # as CloudWatch calls it
@@ -118,21 +117,8 @@ def _values(stat: Request, series: Series) -> list[tuple[int, float]]:
     unit, points = series.get(_key(metric), ("Count", []))
     if metric.get("Namespace") != NAMESPACE or stat_unit not in (None, unit):
         return []
-    values = [(point.start_s, statistic(point, stat["Stat"])) for point in by_period(points, stat["Period"])]
+    values = [(point.start_s, point.statistic(stat["Stat"])) for point in by_period(points, stat["Period"])]
     return [(start_s, float(value)) for start_s, value in values if value is not None]
-
-
-def statistic(point: Datapoint, name: str) -> float | None:
-    """One statistic of a point; None for a percentile: single values are not kept."""
-    if name == "Average":
-        return point.sum / point.count if point.count else None
-    simple = {
-        "Sum": point.sum,
-        "SampleCount": point.count,
-        "Minimum": point.minimum,
-        "Maximum": point.maximum,
-    }
-    return simple.get(name)
 
 
 def _result(query: Request, values: list[tuple[int, float]]) -> Answer:
@@ -166,7 +152,7 @@ def get_metric_statistics(service: Service, request: Request, until_s: int) -> A
         points = []
     datapoints = [
         {"Timestamp": datetime.fromtimestamp(point.start_s, UTC), "Unit": unit}
-        | {name: statistic(point, name) for name in names}
+        | {name: point.statistic(name) for name in names}
         for point in by_period(points, period_s, start_s)
     ]
     return {"Label": request["MetricName"], "Datapoints": datapoints}

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from botocore.exceptions import (
@@ -15,6 +15,7 @@ from botocore.exceptions import (
 )
 
 from keyheat.addresses import OPEN_MINUTE, in_aws, on_this_machine
+from keyheat.evidence.series import Failure
 from keyheat.masking import mask_errors, mask_logs
 from keyheat.words import HURRIED
 
@@ -53,12 +54,15 @@ def boto3_clients(
         region = os.environ.get("AWS_REGION") or _session(None).region_name or "us-east-1"
     session = _session(None if local else profile, region)
 
+    def ask_for_the_open_minute(request: Any, **_of: Any) -> None:
+        request.headers[OPEN_MINUTE] = "yes"
+
     def client(service: str) -> Any:
         is_aws = service != "dynamodb" and in_aws(_host(endpoint_url))  # each of AWS's has its own address
         url = None if is_aws else endpoint_url
         service_client = session.client(service, endpoint_url=url, config=config, **keys)
         if local and open_minute and service == "cloudwatch":
-            service_client.meta.events.register("before-sign.cloudwatch", _ask_for_the_open_minute)
+            service_client.meta.events.register("before-sign.cloudwatch", ask_for_the_open_minute)
         return guarded(mask_errors(service_client))
 
     return client
@@ -89,10 +93,6 @@ def region_names(profile: str | None) -> list[str]:
     return list(session.get_available_regions("dynamodb", partition))
 
 
-def _ask_for_the_open_minute(request: Any, **_of: Any) -> None:
-    request.headers[OPEN_MINUTE] = "yes"
-
-
 def is_local(endpoint_url: str | None) -> bool:
     """Whether an endpoint is on this machine, where credentials are not needed."""
     return on_this_machine(_host(endpoint_url))
@@ -101,9 +101,6 @@ def is_local(endpoint_url: str | None) -> bool:
 def _host(endpoint_url: str | None) -> str:
     return urlsplit(endpoint_url or "").hostname or ""
 
-
-Failure = Literal["throttled", "failed", "refused"]
-"""`throttled`: slow down. `failed`: retry a few times. `refused`: a retry fails again."""
 
 THROTTLED: Final = frozenset({
     "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "SlowDown",

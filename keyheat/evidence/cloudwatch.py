@@ -8,8 +8,8 @@ from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.evidence.clients import ClientFactory, Failure, failure_of, is_hurried
-from keyheat.evidence.series import MetricAnswers, Points
+from keyheat.evidence.clients import ClientFactory, failure_of, is_hurried
+from keyheat.evidence.series import Failure, MetricAnswer, MetricPages, Points
 from keyheat.runs import metrics
 from keyheat.runs.formats import Window
 from keyheat.runs.metrics import SeriesKey, series_keys
@@ -36,12 +36,8 @@ LOCAL_PACE: Final = PollPace(poll_s=1, limit_s=20)
 CLOUD_PACE: Final = PollPace(poll_s=15, limit_s=600)
 
 
-def silent(_what: str, _left_s: float) -> None:
-    """Report no progress."""
-
-
-def unannounced(_metrics: int) -> None:
-    """Announce nothing before metrics are requested."""
+def silent(*_progress: object) -> None:
+    """Report no progress, and announce nothing before metrics are requested."""
 
 
 TRIES: Final = 5  # failures in a row, throttling aside
@@ -58,24 +54,7 @@ class MetricSource:
     sleep: Sleep
     progress: Progress = field(default=silent)
     show_keys: bool = False
-    announce: Callable[[int], None] = field(default=unannounced)
-
-
-@dataclass(frozen=True, slots=True)
-class MetricAnswer:
-    """CloudWatch's response to all queries, and its problems.
-
-    `failure` tells whether a retry helps; None: the response is complete.
-    """
-
-    points: Points
-    problems: tuple[str, ...] = ()
-    failure: Failure | None = None
-
-    @property
-    def count(self) -> int:
-        """Number of points."""
-        return sum(map(len, self.points.values()))
+    announce: Callable[[int], None] = field(default=silent)
 
 
 Fetch = Callable[[MetricSource, TableFacts, Window], MetricAnswer]
@@ -196,19 +175,19 @@ def fetch(
     factory: ClientFactory, table: str, keys: Sequence[SeriesKey], first: datetime, end: datetime
 ) -> MetricAnswer:
     """Fetch series of a table from `first` on; after a failure, the points so far."""
-    answers, mistakes = MetricAnswers(), Mistakes()
+    pages, mistakes = MetricPages(), Mistakes()
     problems, failure = list[str](), None
     try:
         client = factory("cloudwatch")
         for page in metrics.answer_pages(client, metrics.queries(table, keys), first, end):
-            answers.add_page(page, mistakes)
+            pages.add_page(page, mistakes)
     except (BotoCoreError, ClientError) as error:
         problems, failure = [f"CloudWatch: {error}"], failure_of(error)
     if mistakes:
         problems.append(f"CloudWatch: {mistakes}")
-    if mistakes or answers.unfinished:
+    if mistakes or pages.unfinished:
         failure = failure or "failed"
-    return MetricAnswer(answers.points, (*problems, *answers.problems()), failure)
+    return MetricAnswer(pages.points, (*problems, *pages.problems()), failure)
 
 
 def most_metrics(indexes: Sequence[str] = (), *, pace: PollPace = CLOUD_PACE) -> int:

@@ -4,7 +4,7 @@ Sources: CloudWatch, DescribeTable and the client's own records.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,9 +25,9 @@ from keyheat.evidence.cloudwatch import (
     fetch_published,
     newest,
 )
-from keyheat.evidence.contributors import ContributorsFound, read_contributors
-from keyheat.evidence.series import MetricAnswers, series_of
-from keyheat.evidence.table import describe, observe, since_created, with_indexes
+from keyheat.evidence.contributors import read_contributors
+from keyheat.evidence.series import MetricAnswer, series_of
+from keyheat.evidence.table import MINUTE, describe, observe, time_of, with_indexes
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs import metrics
@@ -38,7 +38,6 @@ from keyheat.runs.metrics import SeriesKey, series_keys
 from keyheat.runs.partitions import estimated
 from keyheat.runs.plausibility import within
 from keyheat.runs.table_facts import IndexFacts, TableFacts
-from keyheat.validation import Mistakes
 from keyheat.words import Direction, has_capacity_model
 
 DAY: Final = timedelta(days=1)
@@ -91,25 +90,17 @@ def collect(
         source, run.table, window, _of_run(run_dir, run, window), run.scale,
         fetch_metrics=live if has_capacity_model(run.endpoint) else fetch_once,
     )  # fmt: skip
-    update = {
-        "endpoint": run.endpoint, "source": "local" if local else run.source,
-        "missing": (*_time_problems(run), *evidence.missing),
-    }  # fmt: skip
-    return evidence.model_copy(update=update)
+    return _as_run(run, evidence, source="local" if local else run.source)
 
 
-def collect_from_cli(run_dir: Path, pages: Sequence[object], *, now_s: float) -> Evidence:
-    """Build evidence of a run from AWS CLI output for its queries. Raises `FileProblem`, `ValueError`."""
+def collect_from_files(run_dir: Path, answer: MetricAnswer, *, now_s: float) -> Evidence:
+    """Build evidence of a run from AWS CLI output for its queries. Raises `FileProblem`."""
     run = read_manifest(run_dir)
     window = run_window(run, now_s + run.clock_skew_s)
     records = _of_run(run_dir, run, window)
     table = with_indexes(run.table, _indexes_in(records))
-    evidence = from_cli_output(pages, table=table, window=window, records=records)
-    from_run = {
-        "scale": run.scale, "endpoint": run.endpoint, "source": run.source,
-        "partitions": estimated(run.table, run.scale),
-    }  # fmt: skip
-    return evidence.model_copy(update={**from_run, "missing": (*_time_problems(run), *evidence.missing)})
+    evidence = from_answer(answer, table=table, window=window, records=records)
+    return _as_run(run, evidence, scale=run.scale, partitions=estimated(run.table, run.scale))
 
 
 def collect_table(
@@ -125,7 +116,7 @@ def collect_table(
     progress: Progress = cloudwatch.silent,
     show_keys: bool = False,
     wait: bool = True,
-    announce: Callable[[int], None] = cloudwatch.unannounced,
+    announce: Callable[[int], None] = cloudwatch.silent,
     records: Records = NO_RECORDS,
 ) -> Evidence:
     """Collect evidence of any table over any window from AWS; `table` needs only a name.
@@ -150,26 +141,15 @@ def collect_table(
     if not wait:  # cut off the future: the minute of a logged throttle may not be over
         now = datetime.fromtimestamp(int(clock()) + 1, UTC)
         window = Window(start=window.start, end=min(window.end, now))
-    update = {
-        "up_to_now": up_to_now, "window": window, "source": "local" if local else evidence.source,
-    }  # fmt: skip
-    return evidence.model_copy(update=update)
+    source_name = "local" if local else evidence.source
+    return evidence.model_copy(update={"up_to_now": up_to_now, "window": window, "source": source_name})
 
 
-def from_cli_output(
-    pages: Sequence[object], *, table: TableFacts, window: Window, records: Records = NO_RECORDS
+def from_answer(
+    answer: MetricAnswer, *, table: TableFacts, window: Window, records: Records = NO_RECORDS
 ) -> Evidence:
-    """Build evidence from the output of `aws cloudwatch get-metric-data` for the queries of `request_for`.
-
-    `pages` are the parsed files in any order: by default the CLI follows the pages itself.
-    Raises `ValueError` with every mistake as `message @ $.path`.
-    """
-    answers, mistakes = MetricAnswers(), Mistakes()
-    for number, page in enumerate(pages):
-        answers.add_page(page, mistakes, f"[{number}]" if len(pages) > 1 else "")
-    if mistakes:
-        raise ValueError(f"the answer of CloudWatch has {mistakes}")
-    series = series_of(answers.points, window)
+    """Build evidence from metrics in files; `answer_of` reads them."""
+    series = series_of(answer.points, window)
     named = (entry.index for entry in series if entry.index is not None)
     return Evidence(
         table=with_indexes(table, named),
@@ -178,15 +158,8 @@ def from_cli_output(
         throttles=records.throttles,
         seconds=records.seconds,
         partitions=estimated(table),
-        missing=(*answers.problems(), *_cut_off_problem(pages), *records.missing),
+        missing=(*answer.problems, *records.missing),
     )
-
-
-def _cut_off_problem(pages: Sequence[object]) -> tuple[str, ...]:
-    """Report a response that every page leaves unfinished, as after `--max-items`."""
-    tokens = [page.get("NextToken") for page in pages if isinstance(page, Mapping)]
-    problem = "CloudWatch: the response is cut off, it ends with a NextToken: leave out --max-items"
-    return (problem,) if tokens and all(tokens) else ()
 
 
 def _gather(
@@ -201,36 +174,31 @@ def _gather(
     """Collect all evidence; without a `scale`, that of the service holds."""
     described = describe(source.client_factory, table, window)
     scale = described.scale if scale is None else scale
-    window = since_created(described.answer or {}, window)
+    created = time_of((described.answer or {}).get("CreationDateTime"))
+    if created is not None and window.start < created < window.end - MINUTE:  # nothing is published before
+        window = Window(start=created.replace(second=0, microsecond=0), end=window.end)
     facts = with_indexes(described.table, _indexes_in(records))
     partitions, problems = observe(
         source.client_factory, described.answer or {}, facts, window, source.clock(), scale
     )
-    there = described.reached and described.exists
-    answer = (fetch_metrics if there else fetch_once)(source, facts, window)
+    answer = (fetch_metrics if described.there else fetch_once)(source, facts, window)
     if fetch_metrics is fetch_once:  # up to the client's last throttle, if that is not published yet
         window = newest(answer.points, window)
         last = max((row.second for row in records.throttles or ()), default=window.start)
         minute = last.replace(second=0) + timedelta(minutes=1)
         window = Window(start=window.start, end=max(window.end, minute))
-    insights = ContributorsFound(None)
-    if there:  # its absence matters if no record names keys
-        insights = read_contributors(
+    contributors, unread = None, tuple[str, ...]()
+    if described.there:  # its absence matters if no record names keys
+        contributors, unread = read_contributors(
             source.client_factory, facts, window, sleep=source.sleep, required=records.seconds is None,
             show_keys=source.show_keys,
         )  # fmt: skip
-    return Evidence(
-        table=facts,
-        account=described.account,
-        window=window,
-        series=series_of(answer.points, window),
-        throttles=records.throttles,
-        seconds=records.seconds,
-        contributors=insights.contributors,
-        partitions=partitions,
-        scale=scale,
-        missing=(*described.missing, *answer.problems, *insights.missing, *problems, *records.missing),
-    )
+    evidence = from_answer(answer, table=facts, window=window, records=records)
+    update = {
+        "account": described.account, "contributors": contributors, "partitions": partitions, "scale": scale,
+        "missing": (*described.missing, *answer.problems, *unread, *problems, *records.missing),
+    }  # fmt: skip
+    return evidence.model_copy(update=update)
 
 
 def _indexes_in(records: Records) -> Iterable[str]:
@@ -251,11 +219,11 @@ def _of_run(run_dir: Path, run: Manifest, window: Window) -> Records:
     return Records(throttles=throttles, seconds=seconds, missing=tuple(missing))
 
 
-def _time_problems(run: Manifest) -> tuple[str, ...]:
-    """Uncertainties about the run's time."""
-    return (
-        () if run.ended_at is not None else (f"the end of the run: in run.json its status is {run.status}",)
-    )
+def _as_run(run: Manifest, evidence: Evidence, **update: object) -> Evidence:
+    """Add what the manifest tells, and whether the run's end is uncertain."""
+    end = () if run.ended_at else (f"the end of the run: in run.json its status is {run.status}",)
+    of_run = {"endpoint": run.endpoint, "source": run.source, "missing": (*end, *evidence.missing)}
+    return evidence.model_copy(update=of_run | update)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

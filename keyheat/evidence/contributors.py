@@ -6,10 +6,9 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsi
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -24,80 +23,46 @@ PAGE: Final = timedelta(days=1)  # per request: 1,440 minutes
 HOUR_S: Final = 3_600
 # By partition key only: PKC counts accesses, PKT throttles. Rules by item (SKC, SKT) tell less of partitions.
 RULE: Final = re.compile(r"DynamoDBContributorInsights-PK([CT])-.*-(\d+)")
-COUNTS: Final[dict[str, Literal["accessed", "throttled"]]] = {"C": "accessed", "T": "throttled"}
 LATE: Final = timedelta(minutes=2)  # a rule this much newer than the window's start still covers it
-
-
-@dataclass(frozen=True, slots=True)
-class ContributorsFound:
-    """Reports of Contributor Insights; None if it is off everywhere or the call failed."""
-
-    contributors: tuple[Contributors, ...] | None
-    missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ContributorsRule:
-    """One rule of the table, or of an index."""
-
-    name: str
-    index: str | None
-    counts: Literal["accessed", "throttled"]
-    created: datetime
 
 
 def read_contributors(
     factory: Callable[[str], Any], table: TableFacts, window: Window, *, sleep: Callable[[float], None],
     required: bool, show_keys: bool = False,
-) -> ContributorsFound:  # fmt: skip
-    """Read the rules by partition key, and their reports over the window, within the request quota.
+) -> tuple[tuple[Contributors, ...] | None, tuple[str, ...]]:  # fmt: skip
+    """Read the reports by partition key over the window, within the request quota, and what is missing.
 
-    Failures go to `missing` and raise nothing. `required`: report that Contributor Insights is off, because
-    nothing else names keys.
+    The reports are None if Contributor Insights is off everywhere or the call failed. `required`: report that
+    it is off, because nothing else names keys.
     """
-    rules, reports, problems = list[ContributorsRule](), list[Contributors](), list[str]()
+    rules, reports, problems = list[tuple[str, str | None]](), list[Contributors](), list[str]()
     try:
         client = factory("dynamodb")
         for index in (None, *(index.name for index in table.indexes)):
             named = {"IndexName": index} if index else {}
-            rules += _rules_of(index, client.describe_contributor_insights(TableName=table.name, **named))
-        problems += [] if rules or not required else [OFF]
+            described = client.describe_contributor_insights(TableName=table.name, **named)
+            rules += [(rule, index) for rule in described.get("ContributorInsightsRuleList", ())]
+        problems += [] if any(created_of(rule) for rule, _index in rules) or not required else [OFF]
     except (BotoCoreError, ClientError) as error:
         problems += [str(error)] if required else []
-    for rule in rules:
-        if rule.created >= window.end:
-            problems.append(f"rule {rule.name} is newer than the window")
+    for rule, index in rules:
+        if (created := created_of(rule)) is None:
+            continue
+        if created >= window.end:
+            problems.append(f"rule {rule} is newer than the window")
             continue
         try:
-            reports.append(_read_rule(factory("cloudwatch"), rule, window, sleep, show_keys=show_keys))
+            report = _read_rule(factory("cloudwatch"), rule, index, window, sleep, show_keys=show_keys)
         except (BotoCoreError, ClientError) as error:
-            problems.append(f"rule {rule.name}: {error}")
+            problems.append(f"rule {rule}: {error}")
             continue
-        if rule.created > window.start + LATE:
-            problems.append(
-                f"rule {rule.name} counts since {rule.created:%FT%TZ} on; earlier shares are taken from it"
-            )
-        if rule.counts == "accessed" and not reports[-1].keys:
-            problems.append(f"rule {rule.name} counted nothing in the window")
+        reports.append(report)
+        if created > window.start + LATE:
+            problems.append(f"rule {rule} counts since {created:%FT%TZ} on; earlier shares are taken from it")
+        if report.counts == "accessed" and not report.keys:
+            problems.append(f"rule {rule} counted nothing in the window")
     missing = tuple(dict.fromkeys(f"{CONTRIBUTORS}: {problem}" for problem in problems))
-    return ContributorsFound(tuple(reports) or None, missing)
-
-
-def _read_rule(
-    client: Any, rule: ContributorsRule, window: Window, sleep: Callable[[float], None], *, show_keys: bool
-) -> Contributors:
-    pages, start = list[Any](), window.start
-    period_s = MINUTE_S if window.end - window.start <= PAGE else HOUR_S
-    while start < window.end:
-        end = min(start + PAGE, window.end)
-        sleep(1 / INSIGHT_REPORTS_PER_S)
-        report = client.get_insight_rule_report(
-            RuleName=rule.name, StartTime=start, EndTime=end, Period=period_s,
-            MaxContributorCount=INSIGHT_CONTRIBUTORS, OrderBy="Sum",
-        )  # fmt: skip
-        pages.append(report)
-        start = end
-    return _merge(rule, pages, period_s, show_keys=show_keys)
+    return tuple(reports) or None, missing
 
 
 def created_of(rule: str) -> datetime | None:
@@ -106,25 +71,32 @@ def created_of(rule: str) -> datetime | None:
     return datetime.fromtimestamp(int(match[2]) / 1000, UTC) if match else None
 
 
-def _rules_of(index: str | None, described: Mapping[str, Any]) -> Iterator[ContributorsRule]:
-    for name in described.get("ContributorInsightsRuleList", ()):
-        if (match := RULE.fullmatch(name)) and (created := created_of(name)):
-            yield ContributorsRule(name, index, COUNTS[match[1]], created)
-
-
-def _merge(rule: ContributorsRule, pages: list[Any], period_s: int, *, show_keys: bool) -> Contributors:
-    """Merge the pages into one report, adding up each key's values."""
-    points = defaultdict[str, list[tuple[datetime, float]]](list)
-    values = Counter[str]()
-    for contributor in (contributor for page in pages for contributor in page["Contributors"]):
-        key = contributor["Keys"][0]
-        values[key] += contributor["ApproximateAggregateValue"]
-        new = ((point["Timestamp"], point["ApproximateValue"]) for point in contributor["Datapoints"])
-        points[key] += sorted(new)
+def _read_rule(
+    client: Any, rule: str, index: str | None, window: Window, sleep: Callable[[float], None], *,
+    show_keys: bool,
+) -> Contributors:  # fmt: skip
+    """Read the report of a rule page by page, adding up each key's values."""
+    period_s = MINUTE_S if window.end - window.start <= PAGE else HOUR_S
+    points, values = defaultdict[str, list[tuple[datetime, float]]](list), Counter[str]()
+    total, start = 0.0, window.start
+    while start < window.end:
+        end = min(start + PAGE, window.end)
+        sleep(1 / INSIGHT_REPORTS_PER_S)
+        report = client.get_insight_rule_report(
+            RuleName=rule, StartTime=start, EndTime=end, Period=period_s,
+            MaxContributorCount=INSIGHT_CONTRIBUTORS, OrderBy="Sum",
+        )  # fmt: skip
+        total += report["AggregateValue"]
+        for contributor in report["Contributors"]:
+            key = contributor["Keys"][0]
+            values[key] += contributor["ApproximateAggregateValue"]
+            new = ((point["Timestamp"], point["ApproximateValue"]) for point in contributor["Datapoints"])
+            points[key] += sorted(new)
+        start = end
     ranked = sorted(values, key=lambda key: (-values[key], key))[:INSIGHT_CONTRIBUTORS]
     return Contributors(
-        rule=rule.name, index=rule.index, counts=rule.counts, period_s=period_s,
-        total=sum(page["AggregateValue"] for page in pages),
+        rule=rule, index=index, period_s=period_s, total=total,
+        counts="accessed" if "-PKC-" in rule else "throttled",
         keys=tuple(
             Contributor(
                 key=digest_of(key), shown=key if show_keys else None, value=values[key],

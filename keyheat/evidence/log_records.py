@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyheat import bounds
+from keyheat.evidence.series import NoZone, parse_time
 from keyheat.inputs import NotRead, encoding_of, lines_of, open_file
 from keyheat.runfiles import FileProblem
 
@@ -30,7 +31,6 @@ MOST_RECORD_LINES: Final = 500
 TOGETHER: Final = timedelta(seconds=1)
 """Longest gap between lines of one record if a collector stamps each line."""
 GZIP: Final = b"\x1f\x8b"
-YEAR_2000_S, YEAR_2100_S = 946_684_800, 4_102_444_800
 
 _TIME: Final = (
     r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
@@ -56,10 +56,13 @@ class LogRecord:
 
     def second(self) -> datetime | None:
         """The time of the entry; None without one. Raises `ValueError` for a time without a zone."""
-        at, zoned = time_of(self.stated, self.zone)
-        if not zoned:
-            raise ValueError("its times have no zone; give one, such as --zone UTC or --zone Europe/Berlin")
-        return at.replace(microsecond=0) if at else None
+        try:
+            return parse_time(self.stated, self.zone).replace(microsecond=0)
+        except NoZone as error:
+            zones = "give one, such as --zone UTC or --zone Europe/Berlin"
+            raise ValueError(f"its times have no zone; {zones}") from error
+        except ValueError:
+            return None
 
 
 def log_records(path: Path, zone: tzinfo | None) -> Iterator[LogRecord]:
@@ -189,8 +192,11 @@ class _Grouped:
     def _near(self, before: object, stated: object) -> bool:
         if stated is None or stated == before:
             return True
-        times = [time_of(value, self.zone or UTC)[0] for value in (before, stated)]
-        return None not in times and abs(times[1] - times[0]) <= TOGETHER  # type: ignore[operator]
+        try:
+            first, second = (parse_time(value, self.zone or UTC) for value in (before, stated))
+        except ValueError:
+            return False
+        return abs(second - first) <= TOGETHER
 
     def rest(self) -> Iterator[LogRecord]:
         """Records still open at the end."""
@@ -208,30 +214,3 @@ def _fields(line: str) -> Mapping[str, Any]:
 def _first_time(fields: Mapping[str, Any]) -> object:
     lowered = {str(name).lower(): value for name, value in fields.items()}
     return next((lowered[name] for name in _TIME_KEYS if lowered.get(name) is not None), None)
-
-
-def time_of(value: object, zone: tzinfo | None) -> tuple[datetime | None, bool]:
-    """Parse a logged time to UTC (None if invalid), and whether its zone is known.
-
-    Numbers are epoch seconds, milli-, micro- or nanoseconds: whichever falls in this century.
-    """
-    if isinstance(value, str) and re.fullmatch(r"\d{9,19}(?:\.\d+)?", value):
-        value = float(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        for _ in range(4):
-            if YEAR_2000_S <= value < YEAR_2100_S:
-                return datetime.fromtimestamp(value, UTC), True
-            value /= 1000
-    if not isinstance(value, str):
-        return None, True
-    text = value.strip().replace(",", ".").replace(" UTC", "Z")
-    try:
-        if text[2:3] == "/":
-            moment = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z")
-        else:
-            moment = datetime.fromisoformat(text.replace("/", "-").replace(" +", "+").replace(" -", "-"))
-        if moment.tzinfo is None and zone is None:
-            return None, False
-        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC), True
-    except (ValueError, OverflowError):
-        return None, True

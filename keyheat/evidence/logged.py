@@ -230,9 +230,8 @@ def parse_throttle(record: LogRecord) -> LoggedThrottle | None:
     names = (next(filter(None, match.groups())).lower() for match in _OPERATION.finditer(text))
     operation = next((_OPERATIONS[name] for name in names if name in _OPERATIONS), None)
     if (match := _REASON.search(text)) is not None:
-        direction = Direction(match["direction"].lower())
-        named = _names(_resource(text, match))
-        return LoggedThrottle(record.second(), operation, direction, match["reason"], *named)
+        direction, arn = Direction(match["direction"].lower()), _resource(text, match)
+        return LoggedThrottle(record.second(), operation, direction, match["reason"], **_names(arn))
     if not _CODE.search(text) or not (_DYNAMODB.search(text) or operation):
         return None
     if operation is None and "allowed throughput" in text:  # from the control plane
@@ -240,8 +239,8 @@ def parse_throttle(record: LogRecord) -> LoggedThrottle | None:
     arn = _ARN.search(text)
     table_field = _TABLE.search(text) if arn is None else None
     return LoggedThrottle(
-        record.second(), operation, metrics.direction_of(operation, None), None, *_names(arn),
-        table_field[1] if table_field else None,
+        record.second(), operation, metrics.direction_of(operation, None), **_names(arn),
+        table_field=table_field[1] if table_field else None,
     )  # fmt: skip
 
 
@@ -255,6 +254,6 @@ def _resource(text: str, reason: re.Match[str]) -> re.Match[str] | None:
     return next(iter(every.values())) if len(every) == 1 else None
 
 
-def _names(resource: re.Match[str] | None) -> tuple[str | None, str | None, str | None]:
+def _names(resource: re.Match[str] | None) -> dict[str, str | None]:
     """Region, table and index of an ARN."""
-    return (resource["region"], resource["table"], resource["index"]) if resource else (None, None, None)
+    return resource.groupdict() if resource else {}

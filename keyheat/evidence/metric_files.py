@@ -1,64 +1,56 @@
 """Read existing metrics: AWS CLI output for any request, and CSV of any monitoring system.
 
-Each file becomes a page of GetMetricData whose labels name the series; one reader checks them all.
+Each file becomes a page of GetMetricData whose labels name the series; `answer_of` checks them all.
 """
 
+import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
 from math import inf
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from keyheat.evidence.log_records import time_of
-from keyheat.evidence.metric_sources import cells_of, content_of, is_request, is_time, request_of
+from keyheat import bounds
 from keyheat.evidence.series import (
     FileSeries,
-    MetricAnswers,
+    MetricAnswer,
     NoZone,
+    answer_of,
     convert_to_sums,
     infer_periods,
     is_rate,
+    parse_time,
 )
+from keyheat.runfiles import FileProblem, bytes_of, parsed_json
 from keyheat.runs import metrics
-from keyheat.runs.formats import Window
 from keyheat.runs.metrics import SeriesKey, split_label
 from keyheat.runs.table_facts import TableFacts
-from keyheat.validation import Mistakes, listed
+from keyheat.validation import listed
 
 Read = TypeVar("Read")
 STATISTICS: Final = ("SampleCount", "Average", "Sum", "Minimum", "Maximum")
+MOST_CSV_BYTES: Final = 64 << 20
+COLUMNS: Final[Mapping[str, str]] = {
+    "time": "time", "timestamp": "time", "date": "time", "datetime": "time", "metric": "metric",
+    "metric_name": "metric", "metricname": "metric", "name": "metric", "resource": "resource",
+    "index": "resource", "value": "value", "statistic": "statistic", "stat": "statistic", "unit": "unit",
+    "period": "period", "period_s": "period",
+}  # fmt: skip
+UNUSED: Final = (
+    "id", "account", "account id", "account label", "region", "namespace", "period", "unit", "color",
+)  # fmt: skip
+"""Header lines of a CSV that do not name a column's series."""
 _ARN: Final = re.compile(r"arn:aws[\w-]*:dynamodb:[^:]*:[^:]*:table/")
 _FILLING: Final = re.compile(
     r"(?i)AWS/DynamoDB|TableName|GlobalSecondaryIndexName|Operation(?=[=: ])|\bindex=|\btable\b|"
     r"Count(/Second)?|per[ _-]?second|\b\d[\dTZ]*\b|[\s,;:=|()\[\]{}\"'/.•-]+"
 )
 """Text that may surround the names of a metric, a statistic and their owner."""
-
-
-@dataclass(frozen=True, slots=True)
-class MetricFiles:
-    """Files as pages of GetMetricData, with notes on what was skipped or inferred."""
-
-    pages: tuple[object, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def window(self) -> Window | None:
-        """From the first point to the end of the last period; None without points.
-
-        Settings outlast their points, so they count only if there is nothing else.
-        """
-        answers = MetricAnswers()
-        for page in self.pages:
-            answers.add_page(page, Mistakes())  # reported when the pages are read
-        points = {key: values for key, values in answers.points.items() if values}
-        counted = {key: values for key, values in points.items() if key.metric not in metrics.SETTINGS}
-        ends = [max(values) + timedelta(seconds=key.period_s) for key, values in (counted or points).items()]
-        return Window(start=min(map(min, (counted or points).values())), end=max(ends)) if ends else None
 
 
 @dataclass(slots=True)
@@ -73,14 +65,14 @@ class MetricReader:
     _notes: dict[str, None] = field(default_factory=dict)
     _others: Counter[str] = field(default_factory=Counter)  # series of other tables by name
 
-    def read(self, paths: Sequence[Path]) -> MetricFiles:
+    def read(self, paths: Sequence[Path]) -> MetricAnswer:
         """Read the series in the files. Raises `ValueError` if a file does not match its format."""
-        contents = {path: content_of(path) for path in paths}
-        requests = {path: content for path, content in contents.items() if is_request(content)}
+        contents = {path: _content_of(path) for path in paths}
+        requests = {path: content for path, content in contents.items() if _is_request(content)}
         if contents and requests.keys() == contents.keys():
             files = ", ".join(map(str, requests))
             raise ValueError(f"{files}: a request for metrics without its answer; add the answer's file")
-        all_series, pages = list[FileSeries](), list[object]()
+        all_series, pages = list[FileSeries](), dict[Path, object]()
         for path, content in contents.items():
             match content:
                 case _ if path in requests:
@@ -88,14 +80,14 @@ class MetricReader:
                 case [[*_], *_] as rows:
                     all_series += self._of_csv(path, rows)
                 case {"Datapoints": [*points], **rest}:
-                    request = request_of(path, requests)
+                    request = _request_of(path, requests)
                     all_series += self._of_statistics(path, points, str(rest.get("Label") or ""), request)
                 case {"MetricDataResults": list(results)}:
-                    request = content if "MetricDataQueries" in content else request_of(path, requests)
-                    labelled = self._of_request if request else self._of_own_labels
-                    kept = [self._zoned(path, result) for result in labelled(path, results, request)]
+                    request = content if "MetricDataQueries" in content else _request_of(path, requests)
+                    of_own = self._of_own_labels(path, results)
+                    kept = list(self._of_request(path, results, request) if request else of_own)
                     if kept or request or not results:
-                        pages.append({**content, "MetricDataResults": kept})
+                        pages[path] = {**content, "MetricDataResults": kept}
                 case {"Table": {"TableName": _}} | {"TableName": _, "KeySchema": _}:
                     raise ValueError(f"{path} describes a table, and has no metrics; use --describe-json")
                 case _:
@@ -105,7 +97,7 @@ class MetricReader:
                     )
         return self._merge_files(all_series, pages)
 
-    def _merge_files(self, all_series: Iterable[FileSeries], pages: list[object]) -> MetricFiles:
+    def _merge_files(self, all_series: Iterable[FileSeries], pages: dict[Path, object]) -> MetricAnswer:
         """Merge all files, with periods and sums. Raises `ValueError` if none is about the table."""
         merged: dict[tuple[SeriesKey, str | None], FileSeries] = {}
         for series in (each for each in all_series if self._is_read(each.key, each.where)):
@@ -119,23 +111,16 @@ class MetricReader:
         self._notes |= dict.fromkeys((*infer_periods(read), *convert_to_sums(read)))
         if others:
             self._notes[f"metrics of other tables, by their number of series: {others}"] = None
-        results = [
-            {
-                "Label": series.key.label,
-                "Timestamps": [at for at, _value in series.points],
-                "Values": [value for _at, value in series.points],
-            }
-            for series in read
-        ]
-        more = [{"MetricDataResults": results}] if results else []
-        return MetricFiles((*pages, *more), tuple(self._notes))
-
-    def _zoned(self, path: Path, result: Any) -> Any:
-        """Set --zone on times without a zone in a result of GetMetricData."""
-        times = result.get("Timestamps") if isinstance(result, Mapping) else None
-        if not isinstance(times, list):
-            return result
-        return {**result, "Timestamps": [self._moment(time, str(path)) or time for time in times]}
+        results = []
+        for series in read:
+            times, values = zip(*series.points, strict=True) if series.points else ((), ())
+            results.append({"Label": series.key.label, "Timestamps": [*times], "Values": [*values]})
+        of_rows = [{"MetricDataResults": results}] if results else []
+        try:
+            answer = answer_of([*pages.values(), *of_rows], self.zone)
+        except ValueError as error:
+            raise ValueError(f"{', '.join(map(str, pages)) or 'metrics'}: {error}") from error
+        return replace(answer, problems=(*self._notes, *answer.problems))
 
     def _is_read(self, key: SeriesKey, where: str) -> bool:
         """Whether a series is used; notes a statistic that is useless."""
@@ -148,7 +133,7 @@ class MetricReader:
             self._notes[note] = None
         return key.statistic in statistics
 
-    def _of_own_labels(self, path: Path, results: Sequence[Any], _request: None) -> Iterator[Any]:
+    def _of_own_labels(self, path: Path, results: Sequence[Any]) -> Iterator[Any]:
         """Keep the series of this table in a GetMetricData response whose labels are ours.
 
         Raises `ValueError` if no label is: only the request tells what such an answer is about.
@@ -208,12 +193,12 @@ class MetricReader:
                 yield FileSeries(str(path), replace(key, statistic=statistic), read, unit=rate)
 
     def _of_csv(self, path: Path, rows: list[list[str]]) -> Iterable[FileSeries]:
-        first = next((number for number, row in enumerate(rows) if any(map(is_time, row))), None)
+        first = next((number for number, row in enumerate(rows) if any(map(_is_time, row))), None)
         if first is None:
             raise ValueError(f"{path}: no cell is a time such as 2026-11-20T12:00:00Z")
         by_kind: dict[tuple[str, ...], FileSeries | None] = {}
         mistakes: dict[str, str] = {}  # a missing zone once: it is missing from every time
-        for row in cells_of(rows[:first], rows[first:]):
+        for row in _cells_of(rows[:first], rows[first:]):
             where = f"{path}, {row.get('metric') or 'value'} at {row.get('time')}"
             kind = tuple(row.get(name, "") for name in ("metric", "resource", "statistic", "period", "unit"))
             if kind not in by_kind:
@@ -313,17 +298,15 @@ class MetricReader:
             index=index, operation=operation, dimension=further,
         )  # fmt: skip
 
-    def _moment(self, time: object, where: str) -> datetime | None:
-        moment, zoned = time_of(time, self.zone)
-        if not zoned:
-            raise NoZone(f"{where}: time {str(time)[:40]} has no zone; give one, such as --zone UTC")
-        return moment
-
     def _time(self, time: object, where: str) -> datetime:
-        moment = self._moment(time, where)
-        if moment is None:
-            raise ValueError(f"{where}: {str(time)[:40]!r} is not a time such as 2026-11-20T12:00:00Z")
-        return moment
+        try:
+            return parse_time(time, self.zone)
+        except NoZone as error:
+            zone = f"time {str(time)[:40]} has no zone; give one, such as --zone UTC"
+            raise NoZone(f"{where}: {zone}") from error
+        except ValueError:
+            wrong = f"{str(time)[:40]!r} is not a time such as 2026-11-20T12:00:00Z"
+            raise ValueError(f"{where}: {wrong}") from None
 
 
 def _tried(mistakes: dict[str, str], read: Callable[..., Read | None], *given: object) -> Read | None:
@@ -351,3 +334,66 @@ def _metric_in(text: str) -> str | None:
 
 def _word(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", re.IGNORECASE)
+
+
+def _content_of(path: Path) -> Any:
+    """Parse JSON, or the rows of CSV."""
+    hint = "; the AWS CLI prints JSON with --output json" if path.suffix.lower() == ".json" else ""
+    try:
+        body = bounds.unmarked(bytes_of(path, MOST_CSV_BYTES)) if not hint else b"{"
+        if body.lstrip()[:1] in (b"{", b"["):
+            return parsed_json(path)
+        text = body.decode("utf-8", "replace")
+        between = max(",;\t", key=text.count)
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=between) if any(map(str.strip, row))]
+    except FileProblem as problem:
+        raise ValueError(f"{problem}{hint}") from problem
+    except csv.Error as error:
+        raise ValueError(f"{path} is not CSV: {error}") from error
+    if not rows:
+        raise ValueError(f"{path} is empty")
+    return rows
+
+
+def _is_request(content: Any) -> bool:
+    """Whether a file is a request for metrics, not a response."""
+    if isinstance(content, list):
+        return bool(content) and isinstance(content[0], Mapping) and "MetricStat" in content[0]
+    if not isinstance(content, Mapping) or "MetricDataResults" in content:
+        return False
+    return bool({"MetricDataQueries", "MetricName"} & set(content))
+
+
+def _request_of(path: Path, requests: Mapping[Path, Any]) -> Any:
+    """A response file's request: `NAME-request.json`, else the only one given."""
+    beside = path.with_name(f"{path.stem}-request.json")
+    if beside in requests or not beside.is_file():
+        only = next(iter(requests.values())) if len(requests) == 1 else None
+        return requests.get(beside, only)
+    return _content_of(beside)
+
+
+def _cells_of(heads: list[list[str]], data: list[list[str]]) -> Iterator[dict[str, str]]:
+    """Yield each value of a CSV with attributes from its row or column headers."""
+    names = [COLUMNS.get(cell.strip().lower().replace(" ", "_"), "") for cell in heads[-1]] if heads else []
+    if {"time", "value"} <= set(names) and ("metric" in names or len(names) == 2):
+        for cells in data:
+            yield {name: cell.strip() for name, cell in zip(names, cells, strict=False) if name}
+        return
+    at = next(column for column, cell in enumerate(data[0]) if _is_time(cell))
+    for column in (column for column in range(len(data[0])) if column != at):
+        above = [
+            (row[at].strip().lower(), row[column].strip()) for row in heads if max(at, column) < len(row)
+        ]
+        stated = {name: cell for name, cell in above if name in ("period", "unit")}
+        metric = " ".join(cell for name, cell in above if name not in UNUSED)
+        for row in data:
+            if max(at, column) < len(row):
+                yield {"time": row[at], "metric": metric, "value": row[column].strip(), **stated}
+
+
+def _is_time(cell: str) -> bool:
+    try:
+        return bool(parse_time(cell, UTC))
+    except ValueError:
+        return False

@@ -7,7 +7,8 @@ from pathlib import Path
 from keyheat.evidence import collection
 from keyheat.evidence.cloudwatch import Clock, Progress
 from keyheat.evidence.logged import ThrottleLog, read_logs
-from keyheat.evidence.metric_files import MetricFiles, MetricReader
+from keyheat.evidence.metric_files import MetricReader
+from keyheat.evidence.series import MetricAnswer
 from keyheat.evidence.table import facts_during, with_indexes
 from keyheat.numbers import some
 from keyheat.runfiles import FileProblem, parsed_json
@@ -59,8 +60,8 @@ def evidence_for(request: EvidenceRequest, *, clock: Clock, progress: Progress) 
     if request.folder is not None:
         require("report", RUN_FILES)
         if request.metrics:
-            pages = _metrics(request, read_manifest(request.folder).table).pages
-            return collection.collect_from_cli(request.folder, pages, now_s=clock())
+            answer = _metrics(request, read_manifest(request.folder).table)
+            return collection.collect_from_files(request.folder, answer, now_s=clock())
         return collection.collect(
             request.folder, endpoint_url=request.endpoint_url, clock=clock, progress=progress,
             show_keys=request.show_keys,
@@ -116,11 +117,11 @@ def _of_files(
     if log is not None and table.arn is None:
         table = table.model_copy(update={"region": region or log.region_of(table.name)})
     records = log.records_of(table.name, region, window) if log else NO_RECORDS
-    evidence = collection.from_cli_output(files.pages, table=table, window=window, records=records)
-    return evidence.model_copy(update={"missing": (*missing, *files.notes, *evidence.missing)})
+    evidence = collection.from_answer(files, table=table, window=window, records=records)
+    return evidence.model_copy(update={"missing": (*missing, *evidence.missing)})
 
 
-def _metrics(request: EvidenceRequest, table: TableFacts) -> MetricFiles:
+def _metrics(request: EvidenceRequest, table: TableFacts) -> MetricAnswer:
     return MetricReader(table=table, zone=request.zone, named=dict(request.named)).read(request.metrics)
 
 

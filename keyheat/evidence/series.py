@@ -5,14 +5,14 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricDa
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import reduce
 from itertools import pairwise
 from math import gcd, isfinite
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BeforeValidator, FailFast, Field, ValidationError
+from pydantic import BeforeValidator, FailFast, Field, ValidationError, ValidationInfo
 
 from keyheat.model.limits import MINUTE_S, SETTING_PERIOD_S
 from keyheat.runs import metrics
@@ -27,6 +27,7 @@ UNFINISHED: Final = ("PartialData", "InternalError")
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html"""
 KINDS: Final = {"missing": "missing", "list_type": "should be a list"}
 CLOSE: Final = 1e-6
+YEAR_2000_S, YEAR_2100_S = 946_684_800, 4_102_444_800
 _RATE: Final = re.compile(r"(?i)count/sec|/\s?s(ec(ond)?)?\b|per[ _-]?s(ec(ond)?)?\b|\brate\b")
 
 
@@ -34,16 +35,38 @@ class NoZone(ValueError):
     """A time without a time zone."""
 
 
-def _parse_time(at: Any) -> datetime:
-    """Parse a time from boto3, from text, or from the epoch seconds of older AWS CLIs."""
+def parse_time(at: Any, zone: tzinfo | None = None) -> datetime:
+    """Parse a time of boto3, of text, or of epoch seconds, milli-, micro- or nanoseconds to UTC.
+
+    A number is in whichever unit falls in this century; `zone` applies to text without a zone. Raises
+    `NoZone`, and `ValueError` for anything else.
+    """
+    if isinstance(at, str) and re.fullmatch(r"\d{9,19}(?:\.\d+)?", at):
+        at = float(at)
     if isinstance(at, int | float) and not isinstance(at, bool):
-        return datetime.fromtimestamp(at, UTC)
-    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
-    if not isinstance(moment, datetime):
-        raise ValueError(f"{at!r} is not a timestamp")
-    if moment.tzinfo is None:
-        raise NoZone(f"timestamp {at} has no zone; give one, such as --zone UTC")
-    return moment.astimezone(UTC)
+        for per_s in (1, 10**3, 10**6, 10**9):
+            if YEAR_2000_S * per_s <= at < YEAR_2100_S * per_s:
+                return datetime.fromtimestamp(at / per_s, UTC)
+    try:
+        moment = _parse_text(at.strip()) if isinstance(at, str) else at
+        if isinstance(moment, datetime) and (moment.tzinfo or zone):
+            return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        moment = None
+    if isinstance(moment, datetime):
+        raise NoZone(f"timestamp {str(at)[:40]} has no zone; give one, such as --zone UTC")
+    raise ValueError(f"{str(at)[:40]!r} is not a timestamp")
+
+
+def _parse_text(text: str) -> datetime:
+    if text[2:3] == "/":
+        return datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z")
+    iso = text.replace(",", ".").replace(" UTC", "Z").replace("/", "-")
+    return datetime.fromisoformat(iso.replace(" +", "+").replace(" -", "-"))
+
+
+def _parse_in_zone(at: Any, info: ValidationInfo) -> datetime:
+    return parse_time(at, (info.context or {}).get("zone"))
 
 
 def _parse_quantity(value: Any) -> float:
@@ -61,15 +84,48 @@ class _Result(LenientPart):
     """One series of a response."""
 
     label: str = Field(alias="Label")
-    times: Column[Annotated[datetime, BeforeValidator(_parse_time)]] = Field(alias="Timestamps")
+    times: Column[Annotated[datetime, BeforeValidator(_parse_in_zone)]] = Field(alias="Timestamps")
     values: Column[Annotated[float, BeforeValidator(_parse_quantity)]] = Field(alias="Values")
     status: str = Field(COMPLETE, alias="StatusCode")
 
 
-@dataclass(slots=True)
-class MetricAnswers:
-    """Merged pages of a response: points by series, and each series' status."""
+Failure = Literal["throttled", "failed", "refused"]
+"""`throttled`: slow down. `failed`: retry a few times. `refused`: a retry fails again."""
 
+
+@dataclass(frozen=True, slots=True)
+class MetricAnswer:
+    """Metrics from CloudWatch or from files, and what is missing or was inferred.
+
+    `failure` tells whether a retry helps; None: the response is complete.
+    """
+
+    points: Points
+    problems: tuple[str, ...] = ()
+    failure: Failure | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of points."""
+        return sum(map(len, self.points.values()))
+
+    @property
+    def window(self) -> Window | None:
+        """From the first point to the end of the last period; None without points.
+
+        Settings outlast their points, so they count only if there is nothing else.
+        """
+        points = {key: values for key, values in self.points.items() if values}
+        counted = {key: values for key, values in points.items() if key.metric not in metrics.SETTINGS}
+        ends = [max(values) + timedelta(seconds=key.period_s) for key, values in (counted or points).items()]
+        return Window(start=min(map(min, (counted or points).values())), end=max(ends)) if ends else None
+
+
+@dataclass(slots=True)
+class MetricPages:
+    """Merged pages of a response: points and status of each series. `zone` applies to times without one."""
+
+    zone: tzinfo | None = None
     points: Points = field(default_factory=dict)
     statuses: dict[SeriesKey, str] = field(default_factory=dict)
     messages: dict[str, None] = field(default_factory=dict)  # about the whole response, each once
@@ -108,7 +164,7 @@ class MetricAnswers:
     def _add(self, raw: Any, mistakes: Mistakes, where: str) -> None:
         """Add one result; a requested series without points stays as an empty one."""
         try:
-            result = _Result.model_validate(raw)
+            result = _Result.model_validate(raw, context={"zone": self.zone})
         except ValidationError as error:
             for item in error.errors(include_url=False):
                 no_zone = isinstance(item.get("ctx", {}).get("error"), NoZone)
@@ -133,16 +189,30 @@ class MetricAnswers:
                 mistakes.add(message, f"{where}.Values[{number}]")
 
 
+def answer_of(pages: Sequence[object], zone: tzinfo | None = None) -> MetricAnswer:
+    """Read the output of `aws cloudwatch get-metric-data` for the queries of `request_for`.
+
+    `pages` are the parsed files in any order: by default the CLI follows the pages itself, unless
+    `--max-items` cuts it off. Raises `ValueError` with every mistake as `message @ $.path`.
+    """
+    merged, mistakes = MetricPages(zone), Mistakes()
+    for number, page in enumerate(pages):
+        merged.add_page(page, mistakes, f"[{number}]" if len(pages) > 1 else "")
+    if mistakes:
+        raise ValueError(f"the answer of CloudWatch has {mistakes}")
+    problems = list(merged.problems())
+    if pages and all(isinstance(page, Mapping) and page.get("NextToken") for page in pages):
+        why = "it ends with a NextToken: leave out --max-items"
+        problems.append(f"CloudWatch: the response is cut off, {why}")
+    return MetricAnswer(merged.points, tuple(problems))
+
+
 def series_of(points: Points, window: Window) -> tuple[Series, ...]:
     """Sort points and cut them to the window; a setting keeps one earlier point."""
     return tuple(
-        Series(
-            metric=key.metric, statistic=key.statistic, period_s=key.period_s, index=key.index,
-            operation=key.operation, dimension=key.dimension,
-            points=tuple(_within(key, sorted(values.items()), window)),
-        )
+        Series(**asdict(key), points=tuple(_within(key, sorted(values.items()), window)))
         for key, values in points.items()
-    )  # fmt: skip
+    )
 
 
 def _within(
@@ -197,11 +267,10 @@ def convert_to_sums(all_series: Sequence[FileSeries]) -> Iterator[str]:
     for series in all_series:
         if series.unit is None or series.key.metric in (*metrics.SETTINGS, *metrics.DURATIONS):
             continue
-        parts = 2 if "CapacityUnits" in series.key.metric else 1
-        odd = next((value for _at, value in series.points if not _is_whole(value * parts)), None)
-        why = (
-            "" if odd is None else f"{odd:g} is not a sum of {'half units' if parts == 2 else 'whole events'}"
-        )
+        parts, whole = (2, "half units") if "CapacityUnits" in series.key.metric else (1, "whole events")
+        counts = ((value, value * parts) for _at, value in series.points)
+        odd = next((v for v, n in counts if abs(n - round(n)) > CLOSE * max(1.0, n)), None)
+        why = "" if odd is None else f"{odd:g} is not a sum of {whole}"
         rates = is_rate(series.unit)
         if why and series.unit and not rates:
             raise ValueError(f"{series.where}: {series.key.metric} has no sums per period: {why}")
@@ -211,7 +280,3 @@ def convert_to_sums(all_series: Sequence[FileSeries]) -> Iterator[str]:
             yield f"metrics: {series.key.metric} is read as rates per second: {why}"
         elif not series.unit:
             yield "metrics: values without a unit are read as sums per period"
-
-
-def _is_whole(number: float) -> bool:
-    return abs(number - round(number)) <= CLOSE * max(1.0, number)

@@ -8,7 +8,6 @@ from typing import Final
 
 from keyheat.model import limits
 from keyheat.runs.formats import Series
-from keyheat.words import READ, WRITE, Direction
 
 LARGEST: Final = 10.0**15  # bounds external values so that sums do not overflow
 OLDEST_SETTING_S: Final = 12 * 3_600  # longest time to carry a setting forward
@@ -46,15 +45,12 @@ class Steps:
         possible = self, *self.readings
         rates = [rate for each in possible if (rate := each.at(second)) is not None]
         if self.sampled:
-            rates += [rate for each in possible if (rate := each._soon(second)) is not None]
+            for each in possible:
+                following = bisect_right(each.starts_s, second)
+                next_s = each.starts_s[following : following + 1]
+                if next_s and next_s[0] - second <= limits.SETTING_PERIOD_S:
+                    rates.append(each.values[following])
         return max(rates, default=None)
-
-    def _soon(self, second: float) -> float | None:
-        """The next value, where it is published within the five minutes after an epoch second."""
-        following = bisect_right(self.starts_s, second)
-        if following == len(self.starts_s) or self.starts_s[following] - second > limits.SETTING_PERIOD_S:
-            return None
-        return self.values[following]
 
     def published(self, second: float) -> bool:
         """Whether a value was published for the five minutes around an epoch second."""
@@ -191,19 +187,3 @@ def _late_and_early(
         late.append(low if rising else high)
         early.append(high if rising else low)
     return tuple(late), tuple(early)
-
-
-_CEILINGS: Final[dict[Direction, int]] = {
-    READ: limits.PARTITION_READ_UNITS_PER_S,
-    WRITE: limits.PARTITION_WRITE_UNITS_PER_S,
-}
-QUOTAS: Final[dict[Direction, int]] = {
-    READ: limits.TABLE_READ_UNITS_PER_S,
-    WRITE: limits.TABLE_WRITE_UNITS_PER_S,
-}
-"""An account's default quota for one table with its indexes, in units per second."""
-
-
-def partition_ceiling(direction: Direction, scale: float = 1.0) -> float:
-    """Units per second of one partition, times the scale of a local table."""
-    return _CEILINGS[direction] * scale

@@ -94,18 +94,10 @@ def _points(model: TableModel, table: TableFacts, start_s: float, end_s: float) 
     keys = series_keys([index.name for index in table.indexes], replicas=table.replicas)
     return {
         key: {
-            datetime.fromtimestamp(point.start_s, UTC): _statistic(point, key.statistic)
+            datetime.fromtimestamp(point.start_s, UTC): point.statistic(key.statistic) or 0.0
             for point in published.get(
                 (key.metric, key.period_s, key.index, key.operation, key.dimension), ()
             )
         }
         for key in keys
     }
-
-
-def _statistic(point: Datapoint, name: str) -> float:
-    statistics = {
-        "Sum": point.sum, "SampleCount": float(point.count), "Average": point.sum / point.count,
-        "Minimum": point.minimum, "Maximum": point.maximum,
-    }  # fmt: skip
-    return statistics[name]

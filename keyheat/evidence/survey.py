@@ -79,7 +79,7 @@ def survey(target: Target, window: Window, *, announce: Callable[[int], None]) -
     be listed.
     """
     failed = Failed(list)
-    tables = _describe_tables(target, _names(target, failed), failed)
+    tables = _describe_tables(target, failed)
     period_s = _period_s(window, target.now)
     series = [
         (table.name, SeriesKey(metric=events, statistic="Sum", period_s=period_s, index=index))
@@ -121,11 +121,11 @@ def user_errors(target: Target, window: Window) -> float | None:
     return float(sum(sum(result["Values"]) for result in results))
 
 
-def _names(target: Target, failed: Failed) -> list[str]:
-    """Names of all tables, page by page."""
-    names: list[str] = []
+def _describe_tables(target: Target, failed: Failed) -> list[SurveyedTable]:
+    """All tables, page by page, with the indexes from DescribeTable."""
+    client, names = target.factory("dynamodb"), list[str]()
     try:
-        for page in target.factory("dynamodb").get_paginator("list_tables").paginate():
+        for page in client.get_paginator("list_tables").paginate():
             names += page["TableNames"]
     except (BotoCoreError, ClientError) as error:
         if not names:
@@ -134,12 +134,6 @@ def _names(target: Target, failed: Failed) -> list[str]:
                 "Allow dynamodb:ListTables, or name a table: keyheat diagnose TABLE"
             ) from error
         failed[f"not listed: {masked(str(error))}"].append(f"the tables after {names[-1]}")
-    return list(dict.fromkeys(names))
-
-
-def _describe_tables(target: Target, names: Sequence[str], failed: Failed) -> list[SurveyedTable]:
-    """The tables with the indexes from DescribeTable."""
-    client = target.factory("dynamodb")
 
     def describe(name: str) -> SurveyedTable:
         try:
@@ -151,7 +145,7 @@ def _describe_tables(target: Target, names: Sequence[str], failed: Failed) -> li
         return SurveyedTable(name, indexes, created=time_of(table.get("CreationDateTime")))
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(describe, names))
+        return list(pool.map(describe, dict.fromkeys(names)))
 
 
 def _code(error: BotoCoreError | ClientError) -> str:

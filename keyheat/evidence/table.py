@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 
 from keyheat.addresses import CLOCK, SCALE
 from keyheat.evidence.clients import NO_REGION, ClientFactory, boto3_clients, failure_of, is_local
+from keyheat.evidence.series import parse_time
 from keyheat.masking import masked
 from keyheat.model.limits import STREAM_RETENTION_S
 from keyheat.plan.quotas import Quotas, quotas_of, unknown_quotas
@@ -39,20 +40,19 @@ KEPT: Final = timedelta(seconds=STREAM_RETENTION_S)  # how long a closed shard s
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Facts about a table; `reached`: the service responded, even with an error."""
+    """Facts about a table; `there`: the service responded, even with an error, and knows the table."""
 
     table: TableFacts
     account: AccountFacts | None
     missing: tuple[str, ...] = ()
-    reached: bool = True
+    there: bool = True
     answer: Fields | None = None  # of DescribeTable, if called
-    exists: bool = True  # False: the service does not know the table
     scale: float = 1.0  # of every limit there: other than 1 on a local endpoint
 
 
 def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Described:
     """Describe a table and its quotas; failures go to `missing`. Raises `ValueError` without a Region."""
-    facts, missing, answer, exists = given, list[str](), None, True
+    facts, missing, answer, there = given, list[str](), None, True
     try:
         client = factory("dynamodb")
         if given.billing_mode is None:
@@ -61,22 +61,22 @@ def describe(factory: ClientFactory, given: TableFacts, window: Window) -> Descr
     except NoRegionError as error:
         raise ValueError(NO_REGION) from error
     except BotoCoreError as error:
-        return Described(given, None, (f"facts about the table: {error}",), reached=False)
+        return Described(given, None, (f"facts about the table: {error}",), there=False)
     except ClientError as error:
-        missing, exists = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
-        if not exists:
+        missing, there = [f"facts about the table: {error}"], error.response["Error"]["Code"] != NOT_FOUND
+        if not there:
             missing.append(tables_like(client, given.name))
         if not given.indexes:
             missing.append("its indexes: none was named with --index, so none was queried")
     try:
         limits = client.describe_limits()
     except (BotoCoreError, ClientError) as error:
-        problems, reached = (*missing, f"the account's quotas: {error}"), failure_of(error) != "failed"
-        return Described(facts, None, problems, reached=reached, answer=answer, exists=exists)
+        problems = (*missing, f"the account's quotas: {error}")
+        return Described(facts, None, problems, there and failure_of(error) != "failed", answer)
     quotas, headers = quotas_of(limits).table, limits.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     account = AccountFacts(table_read=quotas.read, table_write=quotas.write)
     scale = float(headers.get(SCALE.lower(), 1.0))
-    return Described(facts, account, tuple(missing), answer=answer, exists=exists, scale=scale)
+    return Described(facts, account, tuple(missing), there, answer, scale)
 
 
 def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[TableFacts, list[str]]:
@@ -109,14 +109,6 @@ def facts_during(described: Fields, window: Window, given: TableFacts) -> tuple[
     return with_indexes(facts.model_copy(update=then), (index.name for index in given.indexes)), missing
 
 
-def since_created(described: Fields, window: Window) -> Window:
-    """Cut the window to the table's lifetime: nothing is published for the time before."""
-    created = time_of(described.get("CreationDateTime"))
-    if created is None or not window.start < created < window.end - MINUTE:
-        return window
-    return Window(start=created.replace(second=0, microsecond=0), end=window.end)
-
-
 def with_indexes(table: TableFacts, names: Iterable[str]) -> TableFacts:
     """Add named indexes to the table; only their names are known."""
     there = {index.name for index in table.indexes}
@@ -146,13 +138,8 @@ def _changed(description: Fields) -> datetime | None:
 
 
 def time_of(value: Any) -> datetime | None:
-    """Parse a time from boto3 or AWS CLI output (text or epoch seconds) to UTC."""
-    if value is None:
-        return None
-    if isinstance(value, int | float):
-        return datetime.fromtimestamp(value, UTC)
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    """Parse a time from boto3 or AWS CLI output; None without one."""
+    return None if value is None else parse_time(value, UTC)
 
 
 def account_quotas(client_factory: ClientFactory) -> Quotas:
@@ -228,7 +215,16 @@ def connect(
     factory = boto3_clients(region=region, profile=profile, endpoint_url=endpoint_url, local=local)
     try:
         client = factory("dynamodb")
-        answer = _answer(client, table)
+        region = str(client.meta.region_name)
+        answer = client.list_tables(Limit=1) if table is None else client.describe_table(TableName=table)
+    except ClientError as error:
+        answer, code = error.response, error.response["Error"]["Code"]
+        if code in NOT_AUTHENTICATED:
+            raise ValueError(
+                f"AWS refuses the credentials in {region} ({code}): sign in again, or add --profile"
+            ) from error
+        if code == NOT_FOUND and table is not None:
+            raise ValueError(f"no table {table!r} in {region}; {tables_like(client, table)}") from error
     except NoRegionError as error:
         raise ValueError(NO_REGION) from error
     except NoCredentialsError as error:
@@ -237,29 +233,12 @@ def connect(
         raise ValueError(f"DynamoDB does not answer: {masked(str(error))}") from error
     return Target(
         factory=factory,
-        region=str(client.meta.region_name),
+        region=str(region),
         now=_time_there(answer) or datetime.fromtimestamp(clock(), UTC),
         local=local,
         endpoint_url=endpoint_url,
-        answer=answer,
+        answer=dict(answer),
     )
-
-
-def _answer(client: Any, table: str | None) -> Mapping[str, Any]:
-    """One control plane response, or its error. Raises `ValueError`, `BotoCoreError`."""
-    region = client.meta.region_name
-    try:
-        answer = client.list_tables(Limit=1) if table is None else client.describe_table(TableName=table)
-    except ClientError as error:
-        code = error.response["Error"]["Code"]
-        if code in NOT_AUTHENTICATED:
-            raise ValueError(
-                f"AWS refuses the credentials in {region} ({code}): sign in again, or add --profile"
-            ) from error
-        if code == NOT_FOUND and table is not None:
-            raise ValueError(f"no table {table!r} in {region}; {tables_like(client, table)}") from error
-        answer = error.response
-    return dict(answer)
 
 
 def _time_there(answer: Mapping[str, Any]) -> datetime | None:

@@ -7,8 +7,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from keyheat.intake.properties import check_name, checked_properties
-from keyheat.intake.scaling import TRACKING, Scaling, Side, as_number, bounds_of, parse_policy, scaled_side
+from keyheat.intake.description import check_name, checked_properties
+from keyheat.intake.scaling import (
+    TRACKING,
+    Side,
+    as_number,
+    bounds_of,
+    parse_policy,
+    scaled_side,
+    scaled_sides,
+)
 from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
 from keyheat.words import enumerated
 
@@ -16,8 +24,6 @@ TABLE, GLOBAL, SIMPLE = "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable", "A
 SCALABLE, POLICY = (
     "AWS::ApplicationAutoScaling::ScalableTarget", "AWS::ApplicationAutoScaling::ScalingPolicy"
 )  # fmt: skip
-Scaled = tuple[str, ...]
-"""ResourceId and ScalableDimension of a scalable target, as in the template."""
 VARIABLE: Final = re.compile(r"\$\{([^!}][^}]*)\}")
 
 
@@ -41,20 +47,25 @@ class Template:
         self._mappings = raw.get("Mappings") or {}
         self.open: list[str] = []  # unresolved functions
 
-    def resolved(self, value: Any, path: str) -> Any:
-        """Resolve the functions in a value; record the path of an unresolved one."""
+    def resolved(self, value: Any, path: str | None = None) -> Any:
+        """Resolve the functions in a value; record the path of an unresolved one.
+
+        Without a path, raises `_Open` for it.
+        """
         if isinstance(value, Mapping):
             if len(value) == 1 and (name := next(iter(value))) in FUNCTIONS:
                 try:
                     return self._called(name, value[name])
                 except (*MALFORMED, _Open):
+                    if path is None:
+                        raise
                     self.open.append(f"{path}: {name} of {value[name]!s:.60} is unknown")
                     return None
-            resolved = {key: self.resolved(member, f"{path}.{key}") for key, member in value.items()}
-            return {key: member for key, member in resolved.items() if member is not None}
+            members = {key: self.resolved(member, path and f"{path}.{key}") for key, member in value.items()}
+            return {key: member for key, member in members.items() if member is not None}
         if isinstance(value, list):
-            listed = [self.resolved(item, f"{path}[{number}]") for number, item in enumerate(value)]
-            return [item for item in listed if item is not None]
+            items = [self.resolved(item, path and f"{path}[{number}]") for number, item in enumerate(value)]
+            return [item for item in items if item is not None]
         return value
 
     def take_open(self) -> list[str]:
@@ -101,21 +112,13 @@ class Template:
             case "Fn::Sub", _:
                 return self._substituted(argument)
             case "Fn::Join", [separator, parts]:
-                return str(separator).join(str(self._literal(item)) for item in self._literal(parts))
+                return str(separator).join(str(self.resolved(item)) for item in self.resolved(parts))
             case "Fn::If", [condition, yes, no]:
-                return self._literal(yes if self._holds(self._conditions.get(condition)) else no)
+                return self.resolved(yes if self._holds(self._conditions.get(condition)) else no)
             case "Fn::FindInMap", [name, first, second, *_]:
-                mapping = self._mappings[self._literal(name)]
-                return mapping[self._literal(first)][self._literal(second)]
+                mapping = self._mappings[self.resolved(name)]
+                return mapping[self.resolved(first)][self.resolved(second)]
         raise _Open
-
-    def _literal(self, value: Any) -> Any:
-        """Resolve a value completely. Raises `_Open`."""
-        if isinstance(value, Mapping) and len(value) == 1 and (name := next(iter(value))) in FUNCTIONS:
-            return self._called(name, value[name])
-        if isinstance(value, Mapping):
-            return {key: self._literal(member) for key, member in value.items()}
-        return [self._literal(item) for item in value] if isinstance(value, list) else value
 
     def _parameter(self, name: str) -> Any:
         if name == "AWS::NoValue":
@@ -127,14 +130,14 @@ class Template:
         resource = self.resources.get(name)
         if isinstance(resource, Mapping) and resource.get("Type") in (TABLE, GLOBAL, SIMPLE):
             named = (resource.get("Properties") or {}).get("TableName")
-            return name if named is None else self._literal(named)
+            return name if named is None else self.resolved(named)
         raise _Open
 
     def _substituted(self, argument: Any) -> str:
         text, given = argument if isinstance(argument, list) else (argument, {})
         return VARIABLE.sub(
             lambda match: str(
-                self._literal(given[match[1]]) if match[1] in given else self._parameter(match[1])
+                self.resolved(given[match[1]]) if match[1] in given else self._parameter(match[1])
             ),
             str(text),
         )
@@ -142,7 +145,7 @@ class Template:
     def _holds(self, condition: Any) -> bool:
         match condition:
             case {"Fn::Equals": [first, second]}:
-                return bool(self._literal(first) == self._literal(second))
+                return bool(self.resolved(first) == self.resolved(second))
             case {"Fn::Not": [operand]}:
                 return not self._holds(operand)
             case {"Fn::And": operands}:
@@ -160,25 +163,17 @@ KNOWN: Final = (
 FUNCTIONS: Final = frozenset({"Ref", "Condition", *(f"Fn::{name}" for name in KNOWN.split())})
 
 
-def is_template(raw: Mapping[str, Any]) -> bool:
-    """Whether this is a template: it has typed `Resources`."""
-    resources = raw.get("Resources")
-    return isinstance(resources, Mapping) and any(
-        isinstance(resource, Mapping) and "Type" in resource for resource in resources.values()
-    )
-
-
 def read_template(raw: Mapping[str, Any]) -> Source:
     """Read the tables of a template, with their scaling."""
     template, tables = Template(raw), list[SourceTable]()
     notes, others = list[str](), list[str]()
     targets = {name: template.resolved(properties, name) for name, properties in template.of_type(SCALABLE)}
     notes += [line for line in template.take_open() if line.partition(":")[0].endswith(NEEDED)]
-    policies = dict(_policies(template, targets, notes))
+    policies = list(_policies(template, targets, notes))
     notes += [
         f"{name}.ScheduledActions: not simulated"
         for name, target in targets.items()
-        if target.get("ScheduledActions") and scaled_side(*_scaled_key(target))
+        if target.get("ScheduledActions") and scaled_side(target)
     ]
     for name, resource in template.resources.items():
         kind = resource.get("Type") if isinstance(resource, Mapping) else None
@@ -190,7 +185,9 @@ def read_template(raw: Mapping[str, Any]) -> Source:
         else:
             try:
                 for table in _read_resource(template, name, resource, others):
-                    tables.append(table.scaled_by(*_scaling(table, targets, policies)))
+                    sides = dict(_own_scaling(table))
+                    sides |= scaled_sides(table.name, targets.values(), policies)
+                    tables.append(table.scaled_by(sides))
             except MALFORMED:
                 template.take_open()
                 others.append(f"{name}: malformed resource of type {kind}")
@@ -280,43 +277,26 @@ def _set_capacity(owner: dict[str, Any], replica: Mapping[str, Any]) -> None:
 ENDS: Final = ("Read", "Write")
 
 
-def _scaling(
-    table: SourceTable, targets: Mapping[str, Mapping[str, Any]], policies: Mapping[Scaled, dict[str, float]]
-) -> tuple[Scaling, Scaling]:
-    """Bounds and policies of a table's scaling, its own and its targets'."""
-    bounds: dict[Side, dict[str, float]] = {}
-    rules: dict[Side, dict[str, float]] = {}
+def _own_scaling(table: SourceTable) -> Iterator[tuple[Side, tuple[Any, Any]]]:
+    """Bounds and policies in a global table's own settings."""
     indexes = table.description["GlobalSecondaryIndexes"]
-    owners = [(None, table.description), *((index["IndexName"], index) for index in indexes)]
-    for index, owner in owners:
+    for index, owner in [(None, table.description), *((index["IndexName"], index) for index in indexes)]:
         for side, settings in (owner.get("Scaling") or {}).items():
-            bounds[index, side] = bounds_of(settings.get("MinCapacity"), settings.get("MaxCapacity"))
-            rules[index, side] = parse_policy(settings.get(TRACKING) or {})
-    for target in targets.values():
-        scaled = _scaled_key(target)
-        match scaled_side(*scaled):
-            case table.name, side_of_index if "MinCapacity" in target and "MaxCapacity" in target:
-                bounds[side_of_index] = bounds_of(target["MinCapacity"], target["MaxCapacity"])
-                rules |= {side_of_index: policies[scaled]} if scaled in policies else {}
-    return bounds, rules
-
-
-def _scaled_key(properties: Mapping[str, Any]) -> Scaled:
-    return str(properties.get("ResourceId")), str(properties.get("ScalableDimension"))
+            yield (index, side), (bounds_of(settings), parse_policy(settings.get(TRACKING) or {}))
 
 
 def _policies(
     template: Template, targets: Mapping[str, Mapping[str, Any]], notes: list[str]
-) -> Iterator[tuple[Scaled, dict[str, float]]]:
-    """Each target tracking policy, by the resource and dimension of itself or of its target."""
+) -> Iterator[dict[str, Any]]:
+    """Each policy with the resource and dimension of itself or of its target."""
     for name, properties in template.of_type(POLICY):
         target = properties.get("ScalingTargetId")
         named = targets.get(str(target.get("Ref"))) if isinstance(target, Mapping) else None
-        resolved = template.resolved(properties, name)
-        scaled = _scaled_key(resolved if named is None else named)
+        policy = template.resolved(properties, name)
+        scaled = policy if named is None else named
         if isinstance(target, str):  # of an existing target: resource, dimension and service
-            scaled = (*target.split("|"), "")[:2]
+            scaled = dict(zip(("ResourceId", "ScalableDimension"), target.split("|"), strict=False))
+        policy |= {key: scaled.get(key) for key in ("ResourceId", "ScalableDimension")}
         unknown = [line for line in template.take_open() if f".{TRACKING}." in line]
-        notes += unknown if scaled_side(*scaled) else []
-        if TRACKING in properties:
-            yield scaled, parse_policy(resolved.get(TRACKING) or {})
+        notes += unknown if scaled_side(policy) else []
+        yield policy | ({TRACKING: policy.get(TRACKING)} if TRACKING in properties else {})

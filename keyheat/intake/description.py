@@ -1,58 +1,167 @@
-"""Convert a table's DescribeTable response to scenario fields.
+"""Check a table's description by botocore's service model, and convert it to scenario fields.
 
-Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html ; CloudFormation's
+further properties: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/AWS_DynamoDB.html
 """
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, Final, TypeGuard
 
-from keyheat.runs.table_facts import table_facts
+from keyheat.intake.scaling import SIDES, Attributes, as_number, is_units
+from keyheat.runs.table_facts import mode_of, table_facts, types_of
+from keyheat.scenario.spec.part import IN_WORDS, MOST_UNITS, REGION, TABLE
 
-CAPACITY = ("provisioned", "max_on_demand", "warm")
+Shape = Any
+"""A mapping by properties, a list by its member; `int` for a number, None for anything."""
+
+MOST_NAME: Final = 255
+CAPACITY: Final = ("provisioned", "max_on_demand", "warm")
+THROUGHPUT: Final = ("ProvisionedThroughput", "OnDemandThroughput", "WarmThroughput")
+LOOKED_INTO: Final = frozenset({
+    *THROUGHPUT, "ProvisionedThroughputOverride", "OnDemandThroughputOverride", "AttributeDefinitions",
+    "KeySchema", "Projection", "GlobalSecondaryIndexes", "LocalSecondaryIndexes", "Replicas",
+    "BillingModeSummary", "StreamSpecification", "TableClassSummary",
+})  # fmt: skip
+"""Properties whose own properties are read; any other may have any value."""
+NUMBERS: Final = ("long", "integer")
+
+
+def _open(names: str) -> dict[str, None]:
+    """Properties with any value."""
+    return dict.fromkeys(names.split())
+
+
+_SCALED: Final[Shape] = {
+    **dict.fromkeys(("MinCapacity", "MaxCapacity", "SeedCapacity"), int),
+    "TargetTrackingScalingPolicyConfiguration": _open(
+        "TargetValue ScaleInCooldown ScaleOutCooldown DisableScaleIn"
+    ),
+}
+_READS: Final[Shape] = {
+    "ReadProvisionedThroughputSettings": {
+        "ReadCapacityUnits": int,
+        "ReadCapacityAutoScalingSettings": _SCALED,
+    },
+    "ReadOnDemandThroughputSettings": {"MaxReadRequestUnits": int},
+    "ContributorInsightsSpecification": None,
+}
+"""Of a global table in CloudFormation: reads per replica, writes for all replicas."""
+_BOTH: Final[Shape] = {
+    **_READS,
+    "WriteProvisionedThroughputSettings": {"WriteCapacityAutoScalingSettings": _SCALED},
+    "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": int},
+}
+_OPEN: Final = _open(
+    "Arn KinesisStreamSpecification PointInTimeRecoverySpecification Region ReplicaStreamSpecification "
+    "DeletionProtectionEnabled DisassociationProtectionEnabled ImportSourceSpecification ResourcePolicy "
+    "SSESpecification StreamArn TableClass TableType Tags TimeToLiveSpecification"
+)
+_CLOUDFORMATION: Final[Shape] = {
+    **_BOTH,
+    **_OPEN,
+    "PrimaryKey": _open("Name Type"),
+    "StreamSpecification": _open("ResourcePolicy Tags"),
+    "GlobalSecondaryIndexes": [_BOTH],
+    "Replicas": [{**_READS, **_OPEN, "GlobalSecondaryIndexes": [_READS]}],
+}
+
+
+@cache
+def _model() -> Any:
+    from botocore.session import get_session  # here: a load reads descriptions and no templates
+
+    return get_session().get_service_model("dynamodb")
+
+
+@cache
+def _table_shape() -> Shape:
+    """The properties of a table in DescribeTable, CreateTable and CloudFormation."""
+    requested, described = (
+        _shape(_model().shape_for(name)) for name in ("CreateTableInput", "TableDescription")
+    )
+    return _merged(_merged(described, requested), _CLOUDFORMATION)
+
+
+def _shape(shape: Any) -> Shape:
+    if shape.type_name == "structure":
+        return {
+            name: _shape(member) if name in LOOKED_INTO or member.type_name in NUMBERS else None
+            for name, member in shape.members.items()
+        }
+    if shape.type_name == "list":
+        return [_shape(shape.member)]
+    return int if shape.type_name in NUMBERS else None
+
+
+def _merged(first: Shape, second: Shape) -> Shape:
+    """Properties of either shape; a property of both is merged."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        more = {name: _merged(first[name], shape) for name, shape in second.items() if name in first}
+        return {**first, **second, **more}
+    if isinstance(first, list) and isinstance(second, list):
+        return [_merged(first[0], second[0])]
+    return first
+
+
+def checked_properties(value: Any, path: str) -> tuple[Any, list[str], list[str]]:
+    """A description with its numbers as numbers; its unknown properties; and what makes it malformed."""
+    unknown, malformed = list[str](), list[str]()
+    return _checked(value, path, _table_shape(), unknown, malformed), unknown, malformed
+
+
+def _checked(value: Any, path: str, shape: Shape, unknown: list[str], malformed: list[str]) -> Any:
+    if shape is int:
+        return as_number(value)
+    if isinstance(shape, Mapping) and isinstance(value, Mapping):
+        for name in (name for name in value if name not in shape):
+            near = get_close_matches(str(name), shape, n=1)
+            unknown.append(f"{path}.{name} is unknown" + (f": did you mean {near[0]}?" if near else ""))
+        return {
+            name: None
+            if part is None
+            else _checked(part, f"{path}.{name}", shape.get(name), unknown, malformed)
+            for name, part in value.items()
+        }
+    if isinstance(shape, list) and isinstance(value, list | tuple):
+        parts = (part if part is not None else {} for part in value)
+        return [_checked(p, f"{path}[{n}]", shape[0], unknown, malformed) for n, p in enumerate(parts)]
+    if isinstance(shape, Mapping | list):
+        malformed.append(f"{path} is not a {'list' if isinstance(shape, list) else 'mapping of properties'}")
+    return value
 
 
 def table_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a `TableSpec` equal to the table; a run never deletes it."""
-    facts = table_facts(description).model_dump(mode="json")
-    types = types_of(description)
+    facts, types = table_facts(description).model_dump(mode="json"), types_of(description)
     of_index = {index["name"]: index for index in facts["indexes"]}
-    indexes = [
-        *((index, True) for index in description.get("LocalSecondaryIndexes") or ()),
-        *((index, False) for index in description.get("GlobalSecondaryIndexes") or ()),
-    ]
+    indexes = []
+    for kind in ("Local", "Global"):
+        for index in description.get(f"{kind}SecondaryIndexes") or ():
+            projection, name = index.get("Projection", {}), index["IndexName"]
+            projected = projection.get("ProjectionType", "ALL")
+            capacity = {} if kind == "Local" else _capacity(of_index[name], facts["billing_mode"])
+            indexes.append(
+                {
+                    "name": name, "local": kind == "Local", **_keys(index, types), "projection": projected,
+                    "include": projection.get("NonKeyAttributes", []) if projected == "INCLUDE" else [],
+                    **capacity,
+                }
+            )  # fmt: skip
+    regions = (
+        {"regions": [facts["region"], *facts["replicas"]]} if facts["region"] and facts["replicas"] else {}
+    )
     return {
         "name": description["TableName"],
         "billing_mode": facts["billing_mode"],
         **_keys(description, types),
         **_capacity(facts, facts["billing_mode"]),
-        "indexes": [
-            {
-                "name": index["IndexName"],
-                "local": local,
-                **_keys(index, types),
-                **_projection(index),
-                **({} if local else _capacity(of_index[index["IndexName"]], facts["billing_mode"])),
-            }
-            for index, local in indexes
-        ],
+        "indexes": indexes,
         "stream": stream_of(description),
-        **_regions(facts),
+        **regions,  # its own first
         "on_end": "keep",
-    }
-
-
-def _regions(facts: Mapping[str, Any]) -> dict[str, list[str]]:
-    """All Regions of a global table, its own first."""
-    if not (facts["region"] and facts["replicas"]):
-        return {}
-    return {"regions": [facts["region"], *facts["replicas"]]}
-
-
-def types_of(description: Mapping[str, Any]) -> dict[str, str]:
-    """Types of the key attributes of a table and its indexes."""
-    return {
-        definition["AttributeName"]: definition["AttributeType"]
-        for definition in description["AttributeDefinitions"]
     }
 
 
@@ -85,16 +194,112 @@ def _capacity(facts: Mapping[str, Any], mode: str) -> dict[str, Any]:
     return capacities
 
 
-def _projection(index: Mapping[str, Any]) -> dict[str, Any]:
-    projection = index.get("Projection", {})
-    kind = projection.get("ProjectionType", "ALL")
-    return {
-        "projection": kind,
-        "include": projection.get("NonKeyAttributes", []) if kind == "INCLUDE" else [],
-    }
-
-
 def stream_of(description: Mapping[str, Any]) -> str | None:
     """The view type of a table's stream; None without a stream."""
     stream = description.get("StreamSpecification") or {}
     return stream.get("StreamViewType") if stream.get("StreamEnabled") else None
+
+
+def find_faults(description: Attributes) -> Iterator[str]:
+    """Explain what makes a description unusable: required properties that are missing or wrong."""
+    if source := description.get("GlobalTableSourceArn"):
+        yield f"it is a replica, with the keys and the capacity of {source}: describe its source table"
+        return
+    indexes, mode = indexes_of(description), mode_of(description)
+    owners = {"its": description, **{f"its index {index_name(index)}'s": index for index in indexes}}
+    if not re.fullmatch(r"[\w.-]{1,255}", str(description.get("TableName")), re.ASCII):
+        yield from check_name("its TableName", description.get("TableName"))
+    for subject, owner in owners.items():
+        yield from _wrong_keys(subject, owner)
+        yield from _wrong_units(subject, owner, 1 if mode == "PROVISIONED" else 0)
+    for index in indexes:
+        yield from check_name("the IndexName of one of its indexes", index.get("IndexName"))
+        yield from _wrong_projection(f"its index {index_name(index)}'s", index.get("Projection") or {})
+    if mode not in ("PROVISIONED", "PAY_PER_REQUEST"):
+        yield f"its billing mode is {mode!r}; it must be PROVISIONED or PAY_PER_REQUEST"
+    elif mode == "PROVISIONED":
+        units = description.get("ProvisionedThroughput") or {}
+        missing = [name for name in SIDES if units.get(name) is None]
+        if missing:
+            yield f"it is provisioned, without {' and '.join(missing)}"
+    yield from _wrong_attributes(description, owners.values())
+    if (view := stream_of(description)) is not None:
+        yield from _wrong_word("its", "StreamViewType", view)
+    regions = [replica.get("RegionName") for replica in description.get("Replicas") or ()]
+    if regions and "TableArn" in description:
+        regions.append("".join(str(description["TableArn"]).split(":")[3:4]))
+    for region in regions:
+        if not re.fullmatch(REGION, str(region)):
+            yield f"one of its Regions is {region!r}; it must be {IN_WORDS[REGION]}"
+
+
+def check_name(what: str, name: object) -> Iterator[str]:
+    """Check a table name against DynamoDB's rules, except the length of a placeholder."""
+    if not (isinstance(name, str) and re.fullmatch(TABLE, name)):
+        yield f"{what} is {name!r}; it must be {IN_WORDS[TABLE]}"
+
+
+def _wrong_word(subject: str, name: str, word: object) -> Iterator[str]:
+    if word not in (words := _model().shape_for(name).enum):
+        yield f"{subject} {name} is {word!r}; it must be one of {', '.join(words)}"
+
+
+def _wrong_projection(subject: str, projection: Attributes) -> Iterator[str]:
+    if (kind := projection.get("ProjectionType")) is None:
+        yield f"{subject} ProjectionType is missing"
+    elif kind == "INCLUDE" and not projection.get("NonKeyAttributes"):
+        yield f"{subject} projection is INCLUDE, without NonKeyAttributes"
+    else:
+        yield from _wrong_word(subject, "ProjectionType", kind)
+
+
+def _wrong_keys(subject: str, owner: Attributes) -> Iterator[str]:
+    keys = owner.get("KeySchema")
+    if not _is_rows(keys):
+        yield f"{subject} keys (KeySchema) are missing or not a list"
+        return
+    for key in keys:
+        yield from _wrong_word(subject, "KeyType", key.get("KeyType"))
+    if keys[0].get("KeyType") == "RANGE":
+        yield f"{subject} partition key must come first"
+
+
+def _wrong_units(subject: str, owner: Attributes, provisioned: int) -> Iterator[str]:
+    """Find values that are not capacity units; -1 means no limit, and 0 not provisioned."""
+    for block in THROUGHPUT:
+        for name, value in (owner.get(block) or {}).items():
+            least = provisioned if block == "ProvisionedThroughput" else -1
+            if "Units" in name and value is not None and not is_units(value, least):
+                yield f"{subject} {name} is {value!r}; it must be 1 to {MOST_UNITS:,}"
+
+
+def _wrong_attributes(description: Attributes, owners: Iterable[Attributes]) -> Iterator[str]:
+    """Find key attributes without a valid name or type."""
+    definitions = description.get("AttributeDefinitions")
+    types = {
+        definition.get("AttributeName"): definition.get("AttributeType")
+        for definition in (definitions if _is_rows(definitions) else ())
+    }
+    keys = [key for owner in owners if _is_rows(owner.get("KeySchema")) for key in owner["KeySchema"]]
+    for name in dict.fromkeys(key.get("AttributeName") for key in keys):
+        if not (isinstance(name, str) and 0 < len(name.encode(errors="replace")) <= MOST_NAME):
+            yield f"a key attribute's name is {str(name)[:80]!r}; it must have 1 to {MOST_NAME} bytes"
+        elif types.get(name) not in ("S", "N", "B"):
+            problem = f"is {types[name]!r}; it must be S, N or B" if name in types else "is missing"
+            yield f"the type of its key attribute {name} {problem}"
+
+
+def indexes_of(description: Attributes) -> Sequence[Attributes]:
+    """Global and local indexes."""
+    kinds = (description.get(f"{kind}SecondaryIndexes") for kind in ("Global", "Local"))
+    return [index for indexes in kinds if _is_rows(indexes) for index in indexes]
+
+
+def index_name(index: Attributes) -> str:
+    """The index's name, or a placeholder."""
+    return str(index.get("IndexName") or "(no name)")
+
+
+def _is_rows(value: Any) -> TypeGuard[Sequence[Attributes]]:
+    """Whether a value is a non-empty list of mappings."""
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(row, Mapping) for row in value)

@@ -4,13 +4,11 @@ From all hours, take the one with most throttles, else the busiest; from it, the
 throttled ones. Its rates become a scenario. For an incident, the evidence's window replaces the hour.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any, Final
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.tables import NotTaken
 from keyheat.model.limits import EVENTUAL_READ_FACTOR, READ_UNIT_BYTES
@@ -19,9 +17,7 @@ from keyheat.runs.metrics import (
     LATENCY,
     THROTTLED_REQUESTS,
     SeriesKey,
-    answer_pages,
     consumed,
-    queries,
     throttle_events,
 )  # fmt: skip
 from keyheat.words import Direction, Resource
@@ -50,6 +46,8 @@ SEVERAL: Final[Mapping[Direction, tuple[str, ...]]] = {
 CONSISTENT: Final = 1.5  # times the units of an eventually consistent read, above which a read is consistent
 Key = tuple[str, str | None, str | None]
 """A metric with its operation or index; of the table without either."""
+Fetch = Callable[[Sequence[SeriesKey], datetime, datetime], Any]
+"""Fetch series of the table from CloudWatch, as a `MetricAnswer`."""
 NOT_SENT: Final = ("Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction")
 
 
@@ -61,14 +59,6 @@ class TaskRate:
     per_s: float
     mean_per_s: float
     index: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HotShare:
-    """The share of one key, of an index or the table, that would throttle as much as was measured."""
-
-    index: str | None
-    share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +75,8 @@ class MeasuredTraffic:
     incident: bool = False  # of an evidence's window, not of the worst hour of some days
     hot_keys: tuple[HotKey, ...] = ()  # of the table and its indexes, named by Contributor Insights
     period_s: int = MINUTE_S  # of the peak
-    hot_share: HotShare | None = None  # assumed if a partition throttled and no key is named
+    hot_share: tuple[str | None, float] | None = None
+    """Share of one key of an index, or the table: assumed if a partition throttled and no key is named."""
     asked_per_s: Mapping[Resource, float] = field(default_factory=dict)  # units at the peak, also throttled
 
     @property
@@ -97,16 +88,6 @@ class MeasuredTraffic:
     def keys_of(self, index: str | None) -> tuple[HotKey, ...]:
         """The hot keys of the table or an index."""
         return tuple(key for key in self.hot_keys if key.index == index)
-
-    @property
-    def peak_per_s(self) -> float:
-        """Requests per second in the busiest minute."""
-        return sum(task.per_s for task in self.tasks)
-
-    @property
-    def mean_per_s(self) -> float:
-        """Requests per second over all days."""
-        return sum(task.mean_per_s for task in self.tasks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +126,17 @@ def _accepted_of(operations: Iterable[str]) -> list[Key]:
 
 
 def measure_traffic(
-    cloudwatch: Any, table: str, indexes: Sequence[str], *, days: int, now: datetime
+    fetch: Fetch, indexes: Sequence[str], *, days: int, now: datetime
 ) -> MeasuredTraffic | None:
     """Measure a table's traffic; None if CloudWatch counted no request.
 
-    Raises `NotTaken` if CloudWatch refuses the query.
+    Raises `NotTaken` if CloudWatch does not answer.
     """
     end = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     throttles: list[Key] = [(THROTTLED_REQUESTS, operation, None) for operation in (*TASKS, *NOT_SENT)]
     sent = [*_accepted_of((*TASKS, *NOT_SENT)), *throttles]
     keys = [*sent, *(key for side in Direction for key in _of_resources(consumed(side), indexes))]
-    hours = _fetch(cloudwatch, table, keys, end - timedelta(days=days), end, HOUR_S)
+    hours = _counts(fetch, keys, end - timedelta(days=days), end, HOUR_S)
     worst = hours.busiest(throttles, hours.moments(throttles))
     throttled = worst is not None and hours.at(worst, throttles) >= FEWEST_THROTTLES
     busiest = worst if throttled else hours.busiest(sent, hours.moments(sent))
@@ -163,7 +144,7 @@ def measure_traffic(
         return None
     first = min(at for key in sent for at in hours.points.get(key, ()))
     seen_days = (end - first).total_seconds() / DAY_S
-    minutes = _fetch(cloudwatch, table, keys, busiest, busiest + timedelta(hours=1), MINUTE_S)
+    minutes = _counts(fetch, keys, busiest, busiest + timedelta(hours=1), MINUTE_S)
     among = (throttled and minutes.moments(throttles)) or minutes.moments(sent)
     peak_at = minutes.busiest(sent, among)
     rates = minutes if peak_at is not None else hours  # CloudWatch keeps minutes for 15 days, hours longer
@@ -187,25 +168,18 @@ def measure_traffic(
     )
 
 
-def _fetch(
-    cloudwatch: Any, table: str, keys: Sequence[Key], start: datetime, end: datetime, period_s: int
-) -> Counts:
+def _counts(fetch: Fetch, keys: Sequence[Key], start: datetime, end: datetime, period_s: int) -> Counts:
     """Counts by period start; metrics without values are left out. Raises `NotTaken`."""
-    series = [
+    wanted = [
         SeriesKey(metric=name, statistic=_statistic(name), period_s=period_s, operation=of, index=index)
         for name, of, index in keys
     ]
-    points: dict[Key, dict[datetime, float]] = {}
-    try:
-        for page in answer_pages(cloudwatch, queries(table, series), start, end):
-            for result in page["MetricDataResults"]:
-                moments = (at.astimezone(UTC) for at in result["Timestamps"])
-                if values := dict(zip(moments, result["Values"], strict=True)):
-                    points.setdefault(keys[int(result["Id"][1:])], {}).update(values)
-    except (BotoCoreError, ClientError) as error:
-        needs = ". --from-metrics needs cloudwatch:GetMetricData" if isinstance(error, ClientError) else ""
-        raise NotTaken(f"CloudWatch: {error}{needs}") from error
-    return Counts(points)
+    answer = fetch(wanted, start, end)
+    if answer.failure:
+        needs = ". --from-metrics needs cloudwatch:GetMetricData" if answer.failure == "refused" else ""
+        raise NotTaken("; ".join(answer.problems) + needs)
+    points = answer.points.items()
+    return Counts({(key.metric, key.operation, key.index): values for key, values in points if values})
 
 
 def _statistic(name: str) -> str:
@@ -280,27 +254,18 @@ def _tasks(
     hours: Counts, rates: Counts, moment: datetime, period_s: float, days: float, indexes: Sequence[str]
 ) -> Iterator[TaskRate]:
     """Rates of each operation; queries are split over table and indexes by read units."""
-    for operation in TASKS:
-        peak = rates.at(moment, rates.of(operation)) / period_s
-        mean = hours.per_s(hours.of(operation), days)
-        shares = _read_shares(hours, indexes) if operation == "Query" else {None: 1.0}
-        if mean:
-            for index, share in shares.items():
-                yield TaskRate(operation, peak * share, mean * share, index)
-
-
-def _read_shares(hours: Counts, indexes: Sequence[str]) -> dict[str | None, float]:
-    """Share of the queries on the table and each index, by read units.
-
-    Subtracts the table's gets at the lowest price of a get. The table gets all queries if no units were
-    counted.
-    """
     units = {key[2]: hours.per_s([key], 1) for key in _of_resources(consumed(Direction.READ), indexes)}
-    if any(units[index] for index in indexes):
+    if any(units[index] for index in indexes):  # without the table's gets, at the lowest price of a get
         gets = hours.per_s(hours.of("GetItem"), 1)
         units[None] = max(0.0, units[None] - gets * EVENTUAL_READ_FACTOR)
     total = sum(units.values())
-    return {index: value / total for index, value in units.items() if value} if total else {None: 1.0}
+    queried = {index: value / total for index, value in units.items() if value} if total else {None: 1.0}
+    for operation in TASKS:
+        peak = rates.at(moment, rates.of(operation)) / period_s
+        mean = hours.per_s(hours.of(operation), days)
+        if mean:
+            for index, share in (queried if operation == "Query" else {None: 1.0}).items():
+                yield TaskRate(operation, peak * share, mean * share, index)
 
 
 def _asked_per_s(
@@ -347,32 +312,25 @@ def _not_sent(per_s: Mapping[str, float]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadTask:
-    """Reads of a scenario for one that was measured, and the lines of their task."""
-
-    times: float = 1.0
-    lines: tuple[str, ...] = ()
-    note: str = ""  # why there are more or fewer reads than were measured
-
-
 def read_of(
     task: TaskRate, per_s: float, units: float, item_bytes: int, *, sorts: bool, items: bool
-) -> ReadTask:
-    """Return the reads that take `units` for each that was measured: consistent ones, pages, or more of them.
+) -> tuple[float, str, list[str]]:
+    """Reads that take `units` for each that was measured: consistent ones, pages, or more of them.
 
-    `sorts`: what is read has a sort key; `items`: other tasks put items there.
+    Returns how many for each, why there are more or fewer, and the lines of their task. `sorts`: what is read
+    has a sort key; `items`: other tasks put items there.
     """
     note = f"  # {units:.3g} RCU consumed per read"
     if items and task.operation == "Query" and sorts:
         page_bytes = (units / EVENTUAL_READ_FACTOR - 0.5) * READ_UNIT_BYTES
-        return ReadTask(lines=(f"limit = {max(1, round(page_bytes / item_bytes))}{note}",))
+        return 1.0, "", [f"limit = {max(1, round(page_bytes / item_bytes))}{note}"]
     each = EVENTUAL_READ_FACTOR * (ceil(item_bytes / READ_UNIT_BYTES) if items else 1)
     consistent = task.index is None and units > CONSISTENT * each
     if consistent:
         each /= EVENTUAL_READ_FACTOR
-    lines = (f"consistent = true{note}",) if consistent else ()
+    lines = [f"consistent = true{note}"] if consistent else []
     if each == units or (items and units <= CONSISTENT * each):
-        return ReadTask(lines=lines)
+        return 1.0, "", lines
     why = "smaller items are read" if items else "no task puts items, so a read finds none"
-    return ReadTask(units / each, lines, f"{per_s:,.5g} reads/s of {units:.3g} RCU; {why}: {each:g} RCU")
+    why = f"{per_s:,.5g} reads/s of {units:.3g} RCU; {why}: {each:g} RCU"
+    return units / each, why, lines

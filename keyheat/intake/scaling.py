@@ -4,7 +4,7 @@ https://docs.aws.amazon.com/autoscaling/application/userguide/services-that-can-
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from keyheat.masking import masked
 from keyheat.model.limits import SCALING_TARGETS
 from keyheat.runs.table_facts import AutoScaling, ScalingRange, mode_of
 from keyheat.scenario.spec.part import MOST_UNITS, is_number
+from keyheat.words import Direction
 
 Attributes = Mapping[str, Any]
 """A table in DescribeTable's properties, the common form of all formats."""
@@ -19,6 +20,8 @@ Side = tuple[str | None, str]
 """An index, or None for the table; and `read` or `write`."""
 Scaling = Mapping[Side, Mapping[str, Any]]
 """Auto scaling of each side: min, max and, if known, target and cooldowns."""
+Sides = Mapping[Side, tuple[Mapping[str, Any], Mapping[str, Any] | None]]
+"""Bounds of each side, and its policy; None without one."""
 SIDES: Final[Mapping[str, str]] = {"ReadCapacityUnits": "read", "WriteCapacityUnits": "write"}
 SCALED: Final = re.compile(r"table/([^/]+)(?:/index/(.+))?")
 """ResourceId of a scalable target: a table or one of its indexes."""
@@ -43,26 +46,42 @@ def parse_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def scaled_side(resource: object, dimension: object) -> tuple[str, Side] | None:
-    """The table and side of a scalable target; None if it is for something else."""
-    named = SCALED.fullmatch(str(resource))
-    side = SIDES.get(str(dimension).rpartition(":")[2])
+def scaled_side(target: Mapping[str, Any]) -> tuple[str, Side] | None:
+    """The table and side of a scalable target, or of a policy; None if it is for something else."""
+    named = SCALED.fullmatch(str(target.get("ResourceId")))
+    side = SIDES.get(str(target.get("ScalableDimension")).rpartition(":")[2])
     return (named[1], (named[2], side)) if named and side else None
 
 
-def bounds_of(least: object, most: object) -> dict[str, Any]:
+def bounds_of(target: Mapping[str, Any]) -> dict[str, Any]:
     """The bounds of a target."""
-    return {"min": as_number(least), "max": as_number(most)}
+    return {"min": as_number(target.get("MinCapacity")), "max": as_number(target.get("MaxCapacity"))}
 
 
-def match_scaling(description: Attributes, bounds: Scaling, policies: Scaling) -> tuple[Scaling, list[str]]:
-    """Match a table's targets with their policies; also return notes on unusable ones."""
+def scaled_sides(
+    table: object, targets: Iterable[Mapping[str, Any]], policies: Iterable[Mapping[str, Any]]
+) -> Sides:
+    """Bounds and policy of each scaled side of a table.
+
+    Targets and policies are as Application Auto Scaling describes them; targets of unknown bounds are left
+    out.
+    """
+    steered = {scaled_side(each): parse_policy(each[TRACKING] or {}) for each in policies if TRACKING in each}
+    return {
+        scaled[1]: (bounds, steered.get(scaled))
+        for target in targets
+        if (scaled := scaled_side(target)) and scaled[0] == table
+        if None not in (bounds := bounds_of(target)).values()
+    }
+
+
+def match_scaling(description: Attributes, sides: Sides) -> tuple[Scaling, list[str]]:
+    """The usable scaling of a table, and notes on what is unusable."""
     owners = {index.get("IndexName"): index for index in description.get("GlobalSecondaryIndexes") or ()}
     owners[None] = description
     taken, notes = dict[Side, Mapping[str, Any]](), list[str]()
-    for (index, side), limits in bounds.items():
-        policy, owner = policies.get((index, side)), owners.get(index)
-        what = f"index {index}" if index else "the table"
+    for (index, side), (limits, policy) in sides.items():
+        owner, what = owners.get(index), f"index {index}" if index else "the table"
         why = _why_unusable(description, owner, limits, policy)
         if policy is None or owner is None or why:
             notes.append(f"auto scaling of {side}s of {what}: {why}")
@@ -127,37 +146,31 @@ def auto_scaling_of(connect: Callable[[], Any], table: str, indexes: Sequence[st
     """
     from botocore.exceptions import BotoCoreError, ClientError  # here: a template needs no SDK
 
+    resources = [f"table/{table}", *(f"table/{table}/index/{index}" for index in indexes)]
+    batches = [resources[start : start + AT_ONCE] for start in range(0, len(resources), AT_ONCE)]
     try:
         with closing(connect()) as client:
-            return AutoScaling(scaled=tuple(_ranges(client, table, indexes)))
+
+            def pages(operation: str, items: str, **request: Any) -> Iterator[Mapping[str, Any]]:
+                for page in client.get_paginator(operation).paginate(ServiceNamespace="dynamodb", **request):
+                    yield from page[items]
+
+            targets = [
+                target
+                for batch in batches
+                for target in pages("describe_scalable_targets", "ScalableTargets", ResourceIds=batch)
+            ]
+            policies = [
+                policy
+                for resource in dict.fromkeys(target["ResourceId"] for target in targets)
+                for policy in pages("describe_scaling_policies", "ScalingPolicies", ResourceId=resource)
+            ]
     except ClientError as error:
         return AutoScaling(why=f"{error.response['Error']['Code']} for {error.operation_name}")
     except BotoCoreError as error:
         return AutoScaling(why=f"Application Auto Scaling did not answer: {masked(str(error))}")
-
-
-def _ranges(client: Any, table: str, indexes: Sequence[str]) -> Iterator[ScalingRange]:
-    """Every registered side, with its policy."""
-    resources = [f"table/{table}", *(f"table/{table}/index/{index}" for index in indexes)]
-    batches = (resources[start : start + AT_ONCE] for start in range(0, len(resources), AT_ONCE))
-    targets = [
-        target
-        for batch in batches
-        for target in _pages(client, "describe_scalable_targets", "ScalableTargets", ResourceIds=batch)
-    ]
-    policies: dict[tuple[str, str], Mapping[str, Any]] = {
-        (policy["ResourceId"], policy["ScalableDimension"]): parse_policy(policy.get(TRACKING) or {})
-        for resource in dict.fromkeys(target["ResourceId"] for target in targets)
-        for policy in _pages(client, "describe_scaling_policies", "ScalingPolicies", ResourceId=resource)
-    }
-    for target in targets:
-        named = target["ResourceId"], target["ScalableDimension"]
-        if (scaled := scaled_side(*named)) is not None:
-            index, side = scaled[1]
-            least, most = target["MinCapacity"], target["MaxCapacity"]
-            yield ScalingRange(index=index, side=side, min=least, max=most, **policies.get(named, {}))
-
-
-def _pages(client: Any, operation: str, items: str, **request: Any) -> Iterator[Mapping[str, Any]]:
-    for page in client.get_paginator(operation).paginate(ServiceNamespace="dynamodb", **request):
-        yield from page[items]
+    sides = scaled_sides(table, targets, policies).items()
+    scaled = (
+        ScalingRange(index=i, side=Direction(side), **of[0], **(of[1] or {})) for (i, side), of in sides
+    )
+    return AutoScaling(scaled=tuple(scaled))

@@ -11,18 +11,9 @@ from click import FloatRange, IntRange
 
 from keyheat.flags import option
 from keyheat.intake.description import table_of
-from keyheat.intake.measured import (
-    DAY_S,
-    MINUTE_S,
-    PUTS,
-    SINGLE,
-    TASKS,
-    MeasuredTraffic,
-    ReadTask,
-    read_of,
-)  # fmt: skip
+from keyheat.intake.measured import DAY_S, MINUTE_S, PUTS, SINGLE, TASKS, MeasuredTraffic, read_of
 from keyheat.intake.scaling import clamp
-from keyheat.intake.tables import SourceTable
+from keyheat.intake.tables import SourceTable, mean_item_bytes
 from keyheat.model import limits
 from keyheat.numbers import percent, span
 from keyheat.runs.formats import HotKey
@@ -66,50 +57,43 @@ def scenario_text(table: SourceTable, demand: Demand, source: str, schema: str |
 
     `schema` refers to its JSON Schema for every reader; `source` is the table's origin.
     """
-    return "\n".join(_lines(table, demand, source, schema)) + "\n"
-
-
-def _lines(table: SourceTable, demand: Demand, source: str, schema: str | None) -> Iterator[str]:
     spec = table_of(table.description)
-    if schema:
-        yield f"#:schema {schema}"
-    yield f"# The table {table.name}, from {source}."
-    yield f"# Lines marked {ASSUMED} are guesses: put your own numbers there."
-    yield from (f"# Note: {remark}" for remark in table.remarks)
-    yield from (f"# Not taken: {note}" for note in table.notes)
-    yield from _rate_comments(demand.measured if demand.by_metrics else None)
-    yield f'format = "{FORMAT}"'
-    yield f"name = {_quoted(name_from(table.name))}"
-    yield f"question = {_quoted(f'Does {table.name} hold its load?')}"
-    yield ""
-    yield "[table]"
-    own_name = f"keyheat-{table.name}"[:255]
-    yield f"name = {_quoted(own_name)}  # a run creates its own table"
-    yield from _owner(spec, table.scaling, None)
-    if spec["stream"]:
-        yield f"stream = {_quoted(spec['stream'])}"
-    yield from _regions(spec, table)
-    yield from _scaled(table.scaling, None, "table")
-    for index in spec["indexes"]:
-        yield from _index(index, table, spec.get("provisioned"))
-    yield from _keys(demand)
-    yield from _attributes(spec, demand)
-    yield from _load(table, spec, demand)
-    yield from _tasks(table, spec, demand)
+    lines = [
+        *([f"#:schema {schema}"] if schema else ()),
+        f"# The table {table.name}, from {source}.",
+        f"# Lines marked {ASSUMED} are guesses: put your own numbers there.",
+        *(f"# Note: {remark}" for remark in table.remarks),
+        *(f"# Not taken: {note}" for note in table.notes),
+        *(_rate_comments(demand.measured) if demand.measured and demand.by_metrics else ()),
+        f'format = "{FORMAT}"',
+        f"name = {_quoted(name_from(table.name))}",
+        f"question = {_quoted(f'Does {table.name} hold its load?')}",
+        "",
+        "[table]",
+        f"name = {_quoted(f'keyheat-{table.name}'[:255])}  # a run creates its own table",
+        *_owner(spec, table.scaling, None),
+        *([f"stream = {_quoted(spec['stream'])}"] if spec["stream"] else ()),
+        *_regions(spec, table),
+        *_scaled(table.scaling, None, "table"),
+        *(line for index in spec["indexes"] for line in _index(index, table, spec.get("provisioned"))),
+        *_keys(demand),
+        *_attributes(spec, demand),
+        *_load(table, spec, demand),
+        *_tasks(table, spec, demand),
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def _rate_comments(traffic: MeasuredTraffic | None) -> Iterator[str]:
+def _rate_comments(traffic: MeasuredTraffic) -> Iterator[str]:
     """Comments on the origin of the rates."""
-    if traffic is None:
-        return
     seen = span(traffic.days * DAY_S)
-    peak, mean = f"{traffic.peak_per_s:,.4g}", f"{traffic.mean_per_s:,.4g}"
+    peak, mean = sum(task.per_s for task in traffic.tasks), sum(task.mean_per_s for task in traffic.tasks)
     within = "the hour that throttled most" if traffic.throttled and not traffic.incident else seen
     busiest = "throttled " if traffic.throttled else ""
     busiest += "minute" if traffic.period_s == MINUTE_S else span(traffic.period_s)
     yield f"# By CloudWatch, the busiest {busiest} of {within} was {traffic.peak_at:%FT%RZ}:"
     throttled = ", including throttled ones" if traffic.throttled else ""
-    yield f"# {peak} requests/s, as below{throttled}; their mean over {seen} was {mean}."
+    yield f"# {peak:,.4g} requests/s, as below{throttled}; their mean over {seen} was {mean:,.4g}."
     yield from (f"# Not taken: {note}" for note in traffic.notes)
 
 
@@ -127,7 +111,13 @@ def _owner(spec: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | Non
     if spec.get("provisioned"):
         unsaid = " and ".join(spec.get("unsaid", ()))
         mark = f"  # {ASSUMED}: {unsaid} as for the table" if unsaid else ""
-        yield f"provisioned = {_pair(_within(spec['provisioned'], scaling, index))}{mark}"
+        units = {
+            side: clamp(units, bounds)
+            if units is not None and (bounds := scaling.get((index, side)))
+            else units
+            for side, units in spec["provisioned"].items()
+        }
+        yield f"provisioned = {_pair(units)}{mark}"
     yield from (f"{field} = {_pair(spec[field])}" for field in ("max_on_demand", "warm") if spec.get(field))
 
 
@@ -140,15 +130,6 @@ def _regions(spec: Mapping[str, Any], table: SourceTable) -> Iterator[str]:
         home = next(region for region in HOMES if region not in others)
         listed = ", ".join(map(_quoted, (home, *others)))
         yield f"regions = [{listed}]  # {ASSUMED}: the load is in {home}; the others are replicas"
-
-
-def _within(pair: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | None) -> dict[str, Any]:
-    """Provisioned capacity, clamped to the bounds of its scaling."""
-    bounds = {side: scaling.get((index, side)) for side in pair}
-    return {
-        side: clamp(units, of_side) if (of_side := bounds[side]) and units is not None else units
-        for side, units in pair.items()
-    }
 
 
 def _pair(pair: Mapping[str, Any]) -> str:
@@ -207,22 +188,16 @@ def _keys(demand: Demand) -> Iterator[str]:
         yield keys
     elif demand.measured and demand.measured.throttled:
         yield f'kind = "uniform"     # {ASSUMED}: no key of the table is named as hot'
-        yield keys if demand.keys else f"keys = {_even_keys(demand.measured):_}  # {ASSUMED}"
+        # An overwritten item moves within an index: two units for each of the table, a new one takes one.
+        rates = demand.measured.asked_per_s.items()
+        writes = {of.index: units for of, units in rates if of.direction is Direction.WRITE}
+        of_table = writes.pop(None, 0.0)
+        new = any(0 < units <= MOVED * of_table for units in writes.values())
+        yield keys if demand.keys else f"keys = {NEW_KEYS if new else VALUES:_}  # {ASSUMED}"
     else:
         yield f'kind = "zipf"        # {ASSUMED}: few keys get most requests; or "uniform", "hot_key" ...'
         yield keys
         yield f"exponent = 0.8       # {ASSUMED}"
-
-
-def _even_keys(measured: MeasuredTraffic) -> int:
-    """How many keys to assume where none is hot: many where an index shows that most items were new.
-
-    An item that is overwritten moves within an index, which takes two units for each of the table.
-    """
-    rates = measured.asked_per_s.items()
-    writes = {of.index: units for of, units in rates if of.direction is Direction.WRITE}
-    of_table = writes.pop(None, 0.0)
-    return NEW_KEYS if any(0 < units <= MOVED * of_table for units in writes.values()) else VALUES
 
 
 def _key_comments(keys: Iterable[HotKey]) -> Iterator[str]:
@@ -230,8 +205,8 @@ def _key_comments(keys: Iterable[HotKey]) -> Iterator[str]:
 
 
 def _assumed_share(demand: Demand, index: str | None) -> float | None:
-    assumed = demand.measured.hot_share if demand.measured else None
-    return assumed.share if assumed and assumed.index == index else None
+    of, share = (demand.measured.hot_share if demand.measured else None) or (None, None)
+    return share if of == index else None
 
 
 def _attributes(spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
@@ -267,21 +242,17 @@ def _load(table: SourceTable, spec: Mapping[str, Any], demand: Demand) -> Iterat
     yield "users = 50"
     measured = demand.measured if demand.by_metrics else None
     if measured is not None and measured.throttled:
-        yield f"duration_s = {_spending_s(spec, measured)}  # long enough to spend burst capacity"
+        owners, spent_s = {None: spec, **{index["name"]: index for index in spec["indexes"]}}, 0.0
+        for of, asked_per_s in measured.asked_per_s.items():
+            has = (owners.get(of.index, {}).get("provisioned") or {}).get(of.direction)
+            if has and asked_per_s > has:
+                spent_s = max(spent_s, limits.BURST_S * has / (asked_per_s - has))
+        longer_s = ceil(1.25 * spent_s / MINUTE_S) * MINUTE_S
+        duration_s = min(LONGEST_S, max(SHORTEST_S, longer_s))
+        yield f"duration_s = {duration_s}  # long enough to spend burst capacity"
     else:
         yield "duration_s = 60"
     yield f"item_bytes = {size:_}{comment}"
-
-
-def _spending_s(spec: Mapping[str, Any], measured: MeasuredTraffic) -> int:
-    """Seconds in which the demand has spent the burst capacity of what it exceeds, and a quarter more."""
-    owners = {None: spec, **{index["name"]: index for index in spec["indexes"]}}
-    spent_s = [0.0]
-    for of, asked_per_s in measured.asked_per_s.items():
-        has = (owners.get(of.index, {}).get("provisioned") or {}).get(of.direction)
-        if has and asked_per_s > has:
-            spent_s.append(limits.BURST_S * has / (asked_per_s - has))
-    return min(LONGEST_S, max(SHORTEST_S, ceil(1.25 * max(spent_s) / MINUTE_S) * MINUTE_S))
 
 
 def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
@@ -292,8 +263,8 @@ def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
     if measured and (units := measured.units_per_write):
         size = max(1, round((units - 0.5) * limits.WRITE_UNIT_BYTES))
         return size, f"  # {units:.3g} WCU consumed per write"
-    if table.item_bytes:
-        return table.item_bytes, "  # the table's mean, from DescribeTable"
+    if mean := mean_item_bytes(table.description):
+        return mean, "  # the table's mean, from DescribeTable"
     if measured and demand.by_metrics and not _puts_items(measured):
         return ITEM_BYTES, "  # no task puts items"
     if measured and (units := measured.units_per_read) and units > 2 * limits.EVENTUAL_READ_FACTOR:
@@ -305,7 +276,8 @@ def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
 
 def _tasks(table: SourceTable, spec: Mapping[str, Any], demand: Demand) -> Iterator[str]:
     if demand.measured is not None and demand.by_metrics:
-        yield from _measured_tasks(spec, demand.measured, _item_bytes(table, demand)[0])
+        item_bytes, _comment = _item_bytes(table, demand)
+        yield from _measured_tasks(spec, demand.measured, item_bytes)
         return
     writes, reads = demand.writes_per_s, demand.reads_per_s
     yield from _task("put", writes if writes is not None else WRITES_PER_S, _mark(writes))
@@ -324,16 +296,18 @@ def _puts_items(traffic: MeasuredTraffic) -> bool:
 def _measured_tasks(spec: Mapping[str, Any], traffic: MeasuredTraffic, item_bytes: int) -> Iterator[str]:
     items = _puts_items(traffic)
     for task in traffic.tasks:
-        per_s, read = max(task.per_s or task.mean_per_s, LEAST_PER_S), ReadTask()
+        per_s, more = max(task.per_s or task.mean_per_s, LEAST_PER_S), list[str]()
+        if task.index:
+            more.append(f"index = {_quoted(task.index)}")
+        times, note = 1.0, ""
         if task.operation in SINGLE[Direction.READ] and traffic.units_per_read:
             sorts = task.index is not None or bool(spec.get("sort_key"))
             read = read_of(task, per_s, traffic.units_per_read, item_bytes, sorts=sorts, items=items)
-        more = [f"index = {_quoted(task.index)}"] if task.index else []
+            times, note = read[:2]
+            more += read[2]
         mean = f"{task.mean_per_s:.3g}" if task.mean_per_s < 1_000 else f"{task.mean_per_s:,.0f}"
         comment = f"mean: {mean}/s" if task.per_s else "the mean: none was sent in that minute"
-        yield from _task(
-            TASKS[task.operation], per_s * read.times, read.note or comment, (*more, *read.lines)
-        )
+        yield from _task(TASKS[task.operation], per_s * times, note or comment, more)
 
 
 def _task(operation: str, per_s: float, comment: str, more: Sequence[str] = ()) -> Iterator[str]:

@@ -9,11 +9,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyheat.bounds import MOST_DEPTH, NotAccepted, parsed_json, text_of
-from keyheat.intake.cloudformation import MALFORMED, is_template, read_template
-from keyheat.intake.properties import check_name, checked_properties
+from keyheat.intake.cloudformation import MALFORMED, read_template
+from keyheat.intake.description import check_name, checked_properties
 from keyheat.intake.scaling import SIDES, TRACKING, Side, bounds_of, parse_policy
-from keyheat.intake.tables import NotTaken, Source, SourceTable, accept_table, as_description, printable_line
-from keyheat.intake.terraform import is_terraform, read_terraform
+from keyheat.intake.tables import (
+    NotTaken,
+    Source,
+    SourceTable,
+    accept_table,
+    as_description,
+    attributes_of,
+    printable_line,
+)
+from keyheat.intake.terraform import read_terraform
 from keyheat.validation import table_in
 
 OF_A_TABLE: Final = {"KeySchema", "GlobalTableSourceArn"}
@@ -70,16 +78,18 @@ def source_of(description: Mapping[str, Any]) -> Source:
 
 
 def _detect(raw: Mapping[str, Any]) -> Source | None:
-    table = table_in(raw)
+    table, resources = table_in(raw), raw.get("Resources")
     if (
         isinstance(table, Mapping)
         and "TableName" in table
         and (table is not raw or OF_A_TABLE & table.keys())
     ):
         return source_of(table)
-    if is_template(raw):
+    if isinstance(resources, Mapping) and any(
+        isinstance(resource, Mapping) and "Type" in resource for resource in resources.values()
+    ):
         return read_template(raw)
-    if is_terraform(raw):
+    if "terraform_version" in raw and ("planned_values" in raw or "values" in raw):
         return read_terraform(raw)
     return read_model(raw) if isinstance(raw.get("DataModel"), list) else None
 
@@ -152,50 +162,45 @@ def read_model(raw: Mapping[str, Any]) -> Source:
     for model in raw["DataModel"]:
         settings = model.get("ProvisionedCapacitySettings") or {}
         stated, units = settings.get("ProvisionedThroughput") or {}, dict[str, Any]()
-        bounds, policies = dict[Side, dict[str, Any]](), dict[Side, dict[str, Any]]()
+        sides = dict[Side, tuple[Any, Any]]()
         for name, side in SIDES.items():
             scaled = settings.get(f"AutoScaling{side.title()}") or {}
             target = scaled.get("ScalableTargetRequest") or {}
-            units[name] = stated.get(name) or target.get("MinCapacity")
-            if target:
-                bounds[None, side] = bounds_of(target.get("MinCapacity"), target.get("MaxCapacity"))
+            if count := stated.get(name) or target.get("MinCapacity"):
+                units[name] = count
             request = scaled.get("ScalingPolicyRequest") or {}
-            if tracking := scaled.get("ScalingPolicyConfiguration") or request.get(TRACKING):
-                policies[None, side] = parse_policy(tracking)
-        provisioned = model.get("BillingMode") == "PROVISIONED"
-        description = _describe_model(model, {name: count for name, count in units.items() if count})
+            tracking = scaled.get("ScalingPolicyConfiguration") or request.get(TRACKING)
+            if target:
+                sides[None, side] = bounds_of(target), parse_policy(tracking) if tracking else None
+        provisioned, types = model.get("BillingMode") == "PROVISIONED", dict[str, str]()
+        indexes = [
+            {
+                "IndexName": index["IndexName"],
+                "KeySchema": _keys(index, types),
+                "Projection": index.get("Projection") or {"ProjectionType": "ALL"},
+            }
+            for index in model.get("GlobalSecondaryIndexes") or ()
+        ]
+        description = as_description(
+            {
+                "TableName": model.get("TableName"),
+                "BillingMode": "PROVISIONED" if provisioned else "PAY_PER_REQUEST",
+                "KeySchema": _keys(model, types),
+                "ProvisionedThroughput": units if provisioned else None,
+                "GlobalSecondaryIndexes": indexes,
+                "AttributeDefinitions": attributes_of(types),
+            }
+        )
         for table in accept_table(str(model.get("TableName")), description, notes):
-            tables.append(table.scaled_by(bounds, policies) if provisioned else table)
+            tables.append(table.scaled_by(sides) if provisioned else table)
     return Source("a model of NoSQL Workbench", tuple(tables), others=tuple(notes))
 
 
-def _describe_model(model: Mapping[str, Any], units: Mapping[str, Any]) -> dict[str, Any]:
-    provisioned, types = model.get("BillingMode") == "PROVISIONED", dict[str, str]()
-
-    def keys(owner: Mapping[str, Any]) -> list[dict[str, str]]:
-        named = owner.get("KeyAttributes") or {}
-        types.update({key["AttributeName"]: key["AttributeType"] for key in named.values()})
-        kinds = (("PartitionKey", "HASH"), ("SortKey", "RANGE"))
-        return [
-            {"AttributeName": named[key]["AttributeName"], "KeyType": k} for key, k in kinds if key in named
-        ]
-
-    return as_description(
-        {
-            "TableName": model.get("TableName"),
-            "BillingMode": "PROVISIONED" if provisioned else "PAY_PER_REQUEST",
-            "KeySchema": keys(model),
-            "ProvisionedThroughput": units if provisioned else None,
-            "GlobalSecondaryIndexes": [
-                {
-                    "IndexName": index["IndexName"],
-                    "KeySchema": keys(index),
-                    "Projection": index.get("Projection") or {"ProjectionType": "ALL"},
-                }
-                for index in model.get("GlobalSecondaryIndexes") or ()
-            ],
-            "AttributeDefinitions": [
-                {"AttributeName": n, "AttributeType": kind} for n, kind in types.items()
-            ],
-        }
-    )
+def _keys(owner: Mapping[str, Any], types: dict[str, str]) -> list[dict[str, str]]:
+    """The KeySchema of a table or index; adds the types of its attributes."""
+    named = owner.get("KeyAttributes") or {}
+    types |= {key["AttributeName"]: key["AttributeType"] for key in named.values()}
+    kinds = (("PartitionKey", "HASH"), ("SortKey", "RANGE"))
+    return [
+        {"AttributeName": named[key]["AttributeName"], "KeyType": kind} for key, kind in kinds if key in named
+    ]

@@ -8,9 +8,8 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from keyheat.inputs import begins_with
 from keyheat.shipped import shipped
@@ -83,24 +82,20 @@ PLAIN: Final = re.compile(r"[\w ./@+,=-]+")
 """A path that needs no escapes in cron, systemd, YAML and a shell, once quoted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """One way to run a suite on a schedule: its files, the first of which names the suite."""
-
-    files: tuple[str, ...]
-    seen_from: Literal["machine", "repository", "image"]
-    """Start of the suite's path; in an image, the suite's folder is the working directory."""
-
-
-SCHEDULES: Final[Mapping[str, Schedule]] = {
-    "github": Schedule(("github-actions.yml",), "repository"),
-    "cron": Schedule(("keyheat.cron",), "machine"),
-    "systemd": Schedule(
-        ("keyheat-regress.service", "keyheat-regress.timer", "keyheat-regress-failed.service"), "machine"
+SCHEDULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "github": ("repository", ("github-actions.yml",)),
+    "cron": ("machine", ("keyheat.cron",)),
+    "systemd": (
+        "machine",
+        ("keyheat-regress.service", "keyheat-regress.timer", "keyheat-regress-failed.service"),
     ),
-    "kubernetes": Schedule(("kubernetes-cronjob.yaml", "Dockerfile"), "image"),
-    "eventbridge": Schedule(("eventbridge-ecs.yaml", "Dockerfile", "kept.py"), "image"),
+    "kubernetes": ("image", ("kubernetes-cronjob.yaml", "Dockerfile")),
+    "eventbridge": ("image", ("eventbridge-ecs.yaml", "Dockerfile", "kept.py")),
 }
+"""Where each one's path to the suite starts, and its files, the first of which names the suite.
+
+In an image, the suite's folder is the working directory.
+"""
 
 
 def repository_of(folder: Path) -> Path:
@@ -113,16 +108,16 @@ def schedule_files(kind: str, suite: Path, repository: Path) -> dict[Path, str]:
 
     Raises `ValueError` for a path that they cannot express.
     """
-    schedule, whole = SCHEDULES[kind], suite.resolve()
+    (seen_from, names), whole = SCHEDULES[kind], suite.resolve()
     starts = {"machine": Path(whole.anchor), "repository": repository, "image": whole.parent}
-    start = starts[schedule.seen_from]
+    start = starts[seen_from]
     if not whole.is_relative_to(start):
         raise ValueError(f"{suite} is outside of the repository {start}, but GitHub has only the repository")
-    seen = (whole if schedule.seen_from == "machine" else whole.relative_to(start)).as_posix()
+    seen = (whole if seen_from == "machine" else whole.relative_to(start)).as_posix()
     if not PLAIN.fullmatch(seen):
         raise ValueError(f"{seen} has special characters for a schedule; rename it")
     files: dict[Path, str] = {}
-    for name in schedule.files:
+    for name in names:
         path = repository / WORKFLOW if kind == "github" else suite.parent / FOLDER / name
         text = (shipped("deploy") / "schedules" / name).read_text(encoding="utf-8")
         files[path] = VARIABLE.sub(lambda match: match[1] + seen, text, count=1)

@@ -6,12 +6,11 @@ from difflib import get_close_matches
 from math import ceil
 from typing import Any, Final
 
-from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.intake.properties import find_faults, index_name, indexes_of
-from keyheat.intake.scaling import Attributes, Scaling, match_scaling
+from keyheat.intake.description import find_faults, index_name, indexes_of, mixed_types, table_of
+from keyheat.intake.scaling import Attributes, Scaling, Sides, match_scaling
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
 from keyheat.model.resources import capacities_to_aws
-from keyheat.runs.table_facts import AutoScaling, IndexFacts, KeyAttribute, TableFacts
+from keyheat.runs.table_facts import AutoScaling, IndexFacts, KeyAttribute, TableFacts, types_of
 from keyheat.scenario.spec.part import is_number
 
 
@@ -34,25 +33,20 @@ class SourceTable:
         """The table's name."""
         return str(self.description["TableName"])
 
-    @property
-    def item_bytes(self) -> int | None:
-        """Mean item size; None if unknown."""
-        return mean_item_bytes(self.description)
-
-    def scaled_by(self, bounds: Scaling, policies: Scaling) -> "SourceTable":
+    def scaled_by(self, sides: Sides) -> "SourceTable":
         """Add the scaling of targets with a policy, and notes on the others."""
-        scaling, problems = match_scaling(self.description, bounds, policies)
+        scaling, problems = match_scaling(self.description, sides)
         return replace(self, scaling=scaling, notes=(*self.notes, *problems))
 
     def with_auto_scaling(self, scaling: AutoScaling) -> "SourceTable":
         """Add auto scaling as AWS described it, or a note why it is unknown."""
         if scaling.why is not None:
             return replace(self, notes=(*self.notes, f"its auto scaling, which is unknown: {scaling.why}"))
-        fields = {
-            (side.index, str(side.side)): side.model_dump(exclude={"index", "side"}, exclude_none=True)
-            for side in scaling.scaled
-        }
-        return self.scaled_by(fields, {side: known for side, known in fields.items() if "target" in known})
+        sides = {}
+        for side in scaling.scaled:
+            fields = side.model_dump(exclude={"index", "side"}, exclude_none=True)
+            sides[side.index, str(side.side)] = fields, fields if "target" in fields else None
+        return self.scaled_by(sides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +85,11 @@ def as_description(requested: Attributes) -> dict[str, Any]:
     }
 
 
+def attributes_of(types: Mapping[str, str]) -> list[dict[str, str]]:
+    """AttributeDefinitions of these types by name."""
+    return [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()]
+
+
 def accept_table(
     address: str, description: Mapping[str, Any], notes: list[str], problems: Iterable[str] = ()
 ) -> Iterator[SourceTable]:
@@ -100,11 +99,18 @@ def accept_table(
         notes += dict.fromkeys((*map(printable_line, wrong), *unique))
         return
     table_of(description)  # raises for a malformed table
+    statuses = {"its TableStatus": description.get("TableStatus")}
+    for index in indexes_of(description):
+        statuses[f"the IndexStatus of {index_name(index)}"] = index.get("IndexStatus")
     yield SourceTable(
         description=description,
         address=address,
         notes=tuple(dict.fromkeys((*unique, *map(printable_line, list_omissions(description))))),
-        remarks=tuple(map(printable_line, list_statuses(description))),
+        remarks=tuple(
+            printable_line(f"{what} is {status}")
+            for what, status in statuses.items()
+            if status not in (None, "ACTIVE")
+        ),
     )
 
 
@@ -133,11 +139,20 @@ def source_of_facts(facts: TableFacts) -> SourceTable:
         "BillingMode": facts.billing_mode,
         **table,
         "GlobalSecondaryIndexes": indexes,
-        "AttributeDefinitions": [{"AttributeName": n, "AttributeType": kind} for n, kind in types.items()],
+        "AttributeDefinitions": attributes_of(types),
     }
     notes: list[str] = []
     for source in accept_table(facts.name, as_description(description), notes):
-        return replace(source, remarks=tuple(_assumptions(facts)))
+        remarks = []
+        if not (facts.keys and all(index.keys for index in facts.indexes)):
+            remarks.append(
+                "names of key attributes are assumed, and that indexes project everything; for the facts: "
+                f"aws dynamodb describe-table --table-name {facts.name} > table.json; "
+                "keyheat init table.json --from-diagnosis DIR"
+            )
+        if facts.has_lsi:
+            remarks.append("local indexes are left out; their units are part of the item size")
+        return replace(source, remarks=tuple(remarks))
     raise NotTaken("; ".join(notes))
 
 
@@ -151,18 +166,6 @@ def _describe_owner(
         "KeySchema": [{"AttributeName": key.name, "KeyType": key.role} for key in keys],
         **capacities_to_aws(owner),
     }
-
-
-def _assumptions(facts: TableFacts) -> Iterator[str]:
-    """Assumptions about keys and indexes that the evidence lacks, and how to avoid them."""
-    if not (facts.keys and all(index.keys for index in facts.indexes)):
-        yield (
-            "names of key attributes are assumed, and that indexes project everything; for the facts: "
-            f"aws dynamodb describe-table --table-name {facts.name} > table.json; "
-            "keyheat init table.json --from-diagnosis DIR"
-        )
-    if facts.has_lsi:
-        yield "local indexes are left out; their units are part of the item size"
 
 
 def printable_line(text: str) -> str:
@@ -181,24 +184,27 @@ def list_omissions(description: Attributes) -> Iterator[str]:
         if mixed_types(index, types):
             yield f"index {index['IndexName']}: its key attributes differ in type; the first type is used"
     yield from _size(description)
-    yield from (text for field, text in UNUSED.items() if _is_enabled(description.get(field)))
+    for field_name, text in UNUSED.items():
+        value = description.get(field_name)
+        switches = value.items() if isinstance(value, Mapping) else ()
+        off = (str(switch).lower() == "false" for name, switch in switches if name.endswith("Enabled"))
+        if value and not any(off):
+            yield text
     summary = description.get("TableClassSummary") or {}
     if (table_class := description.get("TableClass") or summary.get("TableClass")) not in (None, "STANDARD"):
         yield f"its class {table_class}, whose units cost more: prices are for the standard class"
     if description.get("MultiRegionConsistency") == "STRONG":
         yield "its strong consistency between Regions: simulated as eventual consistency"
+    here = {index.get("IndexName"): index for index in indexes_of(description)}
     for replica in description.get("Replicas") or ():
-        yield from _list_other_reads(replica, description)
-
-
-def list_statuses(description: Attributes) -> Iterator[str]:
-    """Status of a table or index that is not active."""
-    statuses = {"its TableStatus": description.get("TableStatus")}
-    statuses |= {
-        f"the IndexStatus of {index_name(index)}": index.get("IndexStatus")
-        for index in indexes_of(description)
-    }
-    yield from (f"{what} is {status}" for what, status in statuses.items() if status not in (None, "ACTIVE"))
+        pairs = [(replica, description)]
+        for index in replica.get("GlobalSecondaryIndexes") or ():
+            pairs.append((index, here.get(index.get("IndexName"), {})))
+        if any((there := _reads_of(remote)) and there != _reads_of(local) for remote, local in pairs):
+            yield (
+                f"the read capacity of Region {replica['RegionName']}, which differs: "
+                "the scenario's table has the same capacity in all Regions"
+            )
 
 
 def mean_item_bytes(description: Attributes) -> int | None:
@@ -221,27 +227,6 @@ def _size(description: Attributes) -> Iterator[str]:
         yield (
             f"its size, {size / 1e9:,.0f} GB: it has at least {least:,} partitions, but the scenario's table "
             "only those that its capacity needs, so keys share partitions more often"
-        )
-
-
-def _is_enabled(value: object) -> bool:
-    """Whether a property is set and not disabled."""
-    switches = value.items() if isinstance(value, Mapping) else ()
-    off = any(name.endswith("Enabled") and str(switch).lower() == "false" for name, switch in switches)
-    return bool(value) and not off
-
-
-def _list_other_reads(replica: Attributes, description: Attributes) -> Iterator[str]:
-    """Read capacity of another Region that differs from this one's."""
-    here = {index.get("IndexName"): index for index in indexes_of(description)}
-    pairs = [(replica, description)]
-    pairs += [
-        (index, here.get(index.get("IndexName"), {})) for index in replica.get("GlobalSecondaryIndexes") or ()
-    ]
-    if any((there := _reads_of(remote)) and there != _reads_of(local) for remote, local in pairs):
-        yield (
-            f"the read capacity of Region {replica['RegionName']}, which differs: "
-            "the scenario's table has the same capacity in all Regions"
         )
 
 

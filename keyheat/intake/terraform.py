@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from keyheat.intake.scaling import Side, bounds_of, parse_policy, scaled_side
-from keyheat.intake.tables import Source, SourceTable, accept_table, as_description
+from keyheat.intake.scaling import TRACKING, bounds_of, scaled_side, scaled_sides
+from keyheat.intake.tables import Source, SourceTable, accept_table, as_description, attributes_of
 from keyheat.runs.table_facts import region_of_arn
 
 TABLE, INDEX, REPLICA, TARGET, POLICY, SCHEDULE = (
@@ -49,20 +49,20 @@ class Resource:
         return self.values.get("region") or region_of_arn(self.values.get("arn") or "")
 
     @property
-    def scaled(self) -> tuple[str, Side] | None:
-        """The table and side that a target or a policy scales."""
-        return scaled_side(self.values.get("resource_id"), self.values.get("scalable_dimension"))
+    def scaling(self) -> dict[str, Any]:
+        """A scalable target or a policy as Application Auto Scaling describes it."""
+        tracking = [
+            {_camel(name): value for name, value in block.items()}
+            for block in self.values.get("target_tracking_scaling_policy_configuration") or ()
+        ]
+        fields = {_camel(name): value for name, value in self.values.items()}
+        return fields | {TRACKING: tracking[0]} if tracking else fields
 
     def copies(self, table: "Resource") -> bool:
         """Whether a replica copies a table, by its name or, before apply, by reference."""
         if (arn := self.values.get("global_table_arn")) is not None:
             return bool(arn.rpartition("/")[2] == table.values.get("name"))
         return table.plain in self.refers.get("global_table_arn", ())
-
-
-def is_terraform(raw: Mapping[str, Any]) -> bool:
-    """Whether this is output of `terraform show -json`."""
-    return "terraform_version" in raw and ("planned_values" in raw or "values" in raw)
 
 
 def read_terraform(raw: Mapping[str, Any]) -> Source:
@@ -81,7 +81,9 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
         if each.kind.startswith("aws_dynamodb_")
         and each.kind not in (TABLE, INDEX, REPLICA, "aws_dynamodb_table_item")
     ]
-    bounds, policies = _targets(resources), _policies(resources)
+    targets, policies = (
+        [each.scaling for each in resources if each.kind == kind] for kind in (TARGET, POLICY)
+    )
     replicas = [each for each in resources if each.kind == REPLICA]
     copied: set[str] = set()
     for resource in (each for each in resources if each.kind == TABLE):
@@ -102,7 +104,7 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
             if copy.region is None
         ]
         for table in accept_table(resource.address, _table(resource, copies, alone), others, lost):
-            of_table = table.scaled_by(bounds.get(table.name, {}), policies.get(table.name, {}))
+            of_table = table.scaled_by(scaled_sides(table.name, targets, policies))
             actions = changes.get(resource.address, ([], ()))[0]
             anew = f"{resource.address}: the plan deletes this table and creates it again, without its items"
             replaced = [anew] if len(actions) > 1 and "delete" in actions else []
@@ -169,7 +171,9 @@ def _list_unread(resources: Sequence[Resource]) -> Iterator[str]:
     tables = {each.values.get("name") for each in resources if each.kind == TABLE}
     for each in resources:
         others = each.values.get("service_namespace") not in (None, "dynamodb")
-        if each.kind == TARGET and not others and not _targets([each]):
+        if each.kind == TARGET and not others:
+            if scaled_side(each.scaling) and None not in bounds_of(each.scaling).values():
+                continue
             yield f"{each.address}: its table or bounds are known only after apply; skipped"
         elif each.kind == SCHEDULE and not others:
             yield f"{each.address}: scheduled scaling is not simulated"
@@ -197,9 +201,7 @@ def _table(table: Resource, copies: Sequence[Resource], alone: Sequence[Resource
             "TableName": values.get("name") or table.name,
             "BillingMode": values.get("billing_mode") or "PROVISIONED",
             "TableClass": values.get("table_class"),
-            "AttributeDefinitions": [
-                {"AttributeName": name, "AttributeType": kind} for name, kind in types.items()
-            ],
+            "AttributeDefinitions": attributes_of(types),
             **_owner(values),
             "GlobalSecondaryIndexes": [_index(index) for index in indexes.values()],
             "LocalSecondaryIndexes": [
@@ -246,24 +248,3 @@ def _owner(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _camel(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
-
-
-def _policies(resources: Sequence[Resource]) -> dict[str, dict[Side, dict[str, Any]]]:
-    """Target tracking policies by table and side."""
-    policies: dict[str, dict[Side, dict[str, Any]]] = {}
-    for each in resources:
-        for tracking in each.values.get("target_tracking_scaling_policy_configuration") or ():
-            if each.kind == POLICY and (scaled := each.scaled):
-                fields = {_camel(name): value for name, value in tracking.items()}
-                policies.setdefault(scaled[0], {})[scaled[1]] = parse_policy(fields)
-    return policies
-
-
-def _targets(resources: Sequence[Resource]) -> dict[str, dict[Side, dict[str, Any]]]:
-    """Bounds of the scalable targets with known bounds, by table and side."""
-    targets: dict[str, dict[Side, dict[str, Any]]] = {}
-    for each in resources:
-        bounds = each.values.get("min_capacity"), each.values.get("max_capacity")
-        if each.kind == TARGET and (scaled := each.scaled) and None not in bounds:
-            targets.setdefault(scaled[0], {})[scaled[1]] = bounds_of(*bounds)
-    return targets

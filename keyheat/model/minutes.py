@@ -29,6 +29,15 @@ class Datapoint:
     minimum: float
     maximum: float
 
+    def statistic(self, name: str) -> float | None:
+        """One statistic by CloudWatch's name; None for a percentile: single values are not kept."""
+        if name == "Average":
+            return self.sum / self.count if self.count else None
+        simple = {
+            "Sum": self.sum, "SampleCount": self.count, "Minimum": self.minimum, "Maximum": self.maximum,
+        }  # fmt: skip
+        return simple.get(name)
+
 
 @dataclass(frozen=True, slots=True)
 class MetricSeries:

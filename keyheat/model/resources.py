@@ -109,6 +109,12 @@ ON_DEMAND_START = Capacity(limits.ON_DEMAND_START_READ, limits.ON_DEMAND_START_W
 TABLE_QUOTA = Capacity(limits.TABLE_READ_UNITS_PER_S, limits.TABLE_WRITE_UNITS_PER_S)
 
 
+def partition_ceiling(direction: Direction, scale: float = 1.0) -> float:
+    """Units per second of one partition, times the scale of a local table."""
+    reads = direction is Direction.READ
+    return (limits.PARTITION_READ_UNITS_PER_S if reads else limits.PARTITION_WRITE_UNITS_PER_S) * scale
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexCapacity:
     """The capacity of one global secondary index, units per second; local indexes have none of their own."""

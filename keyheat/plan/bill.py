@@ -18,7 +18,7 @@ from keyheat.model.resources import highest
 from keyheat.model.table import TableModel
 from keyheat.numbers import some
 from keyheat.plan.prices import HOUR_S, MILLION, MONTH_S, Billing, Prices
-from keyheat.plan.quotas import GivenCapacity, capacities_of, pre_warmed
+from keyheat.plan.quotas import GivenCapacity, capacities_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.capacity import capacity_of
@@ -90,7 +90,7 @@ def bill_of_run(
     not the run's cost; `clean_up` deletes the items that the run wrote, and scans `table_bytes` to find them.
     """
     given, hours = capacities_of(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
-    paid = _created_for(given, existing=existing)
+    paid = [resource for resource in given if not (existing and resource.table == given[0].table)]
     provisioned = _highest_of(paid, scenario)
     units = _units(scenario, sent)
     lines = [
@@ -98,8 +98,12 @@ def bill_of_run(
         *_consumed(given, prices, units),
         *_replication(scenario.table, provisioned, given, prices, units, hours),
         *pre_warming(paid, prices),
-        *_stream_reads(scenario, prices),
     ]
+    if scenario.table.stream is not None:  # a consumer polls every shard at the highest rate
+        shards = TableModel(capacity_of(scenario.table), now_s=0.0).partition_count()
+        reads = shards * STREAM_READS_PER_S * (scenario.load.duration_s + MINUTE_S)
+        per_read = prices.streams.read_per_million / MILLION if prices.streams else None
+        lines.append(Line("GetRecords of the table's stream", reads, "requests", per_read))
     if metric_requests:
         per_metric = prices.cloudwatch.metrics_per_thousand / THOUSAND if prices.cloudwatch else None
         lines.append(Line("CloudWatch GetMetricData", metric_requests, "metrics", per_metric))
@@ -141,11 +145,6 @@ def _sum_of(units: "Mapping[ResourceSide, float]", direction: Direction, table: 
         for side, value in units.items()
         if side.direction is direction and (table is None or side.table == table)
     )
-
-
-def _created_for(given: Sequence[GivenCapacity], *, existing: bool) -> list[GivenCapacity]:
-    """Tables that the run pays for: companions, and the judged table unless it existed before."""
-    return [resource for resource in given if not (existing and resource.table == given[0].table)]
 
 
 def _highest_of(paid: Sequence[GivenCapacity], scenario: Scenario) -> list[GivenCapacity]:
@@ -234,20 +233,11 @@ def pre_warming(given: Sequence[GivenCapacity], prices: Prices) -> Iterator[Line
     """
     for resource in given:
         for direction in WRITES_FIRST:
-            if more := pre_warmed(resource, direction):
-                units = f"{resource.warm.of(direction):,.0f} {direction.unit}/s"
-                each = prices.warm.each(direction) if prices.warm else None
-                yield Line(f"pre-warming to {units}, {resource.name}", more, f"{direction.unit}/s once", each)
-
-
-def _stream_reads(scenario: Scenario, prices: Prices) -> Iterator[Line]:
-    """Charge a stream consumer's GetRecords: every shard at the highest polling rate."""
-    if scenario.table.stream is None:
-        return
-    shards = TableModel(capacity_of(scenario.table), now_s=0.0).partition_count()
-    reads = shards * STREAM_READS_PER_S * (scenario.load.duration_s + MINUTE_S)
-    each = prices.streams.read_per_million / MILLION if prices.streams else None
-    yield Line("GetRecords of the table's stream", reads, "requests", each)
+            there = (resource.at_start.of(direction) or 0.0, resource.provisioned.of(direction) or 0.0)
+            each = prices.warm.each(direction) if prices.warm else None
+            if (warm := resource.warm.of(direction) or 0.0) > max(there):
+                what = f"pre-warming to {warm:,.0f} {direction.unit}/s, {resource.name}"
+                yield Line(what, warm - max(there), f"{direction.unit}/s once", each)
 
 
 def hours_begun(seconds: float) -> int:
@@ -272,10 +262,12 @@ class Tariff:
     def of(cls, scenario: Scenario, prices: Prices, *, existing: bool = False) -> "Tariff":
         """Build the tariff of a scenario's tables; an `existing` table's capacity is free of charge."""
         given = capacities_of(scenario)
-        paid = _highest_of(_created_for(given, existing=existing), scenario)
+        paid = [resource for resource in given if not (existing and resource.table == given[0].table)]
         by_unit = any(resource.on_demand_from_s is not None for resource in given)
         return cls(
-            per_hour=fsum(prices.provisioned.hourly(resource.provisioned) for resource in paid),
+            per_hour=fsum(
+                prices.provisioned.hourly(each.provisioned) for each in _highest_of(paid, scenario)
+            ),
             per_write_unit=prices.on_demand.each(Direction.WRITE) * scenario.table.copies if by_unit else 0.0,
             per_read_unit=prices.on_demand.each(Direction.READ) if by_unit else 0.0,
         )

@@ -20,10 +20,8 @@ from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import (
     DEFAULT_QUOTAS,
     GivenCapacity,
-    HotKey,
     Quotas,
     capacities_of,
-    hot_key_of,
     over_quota,
 )
 from keyheat.plan.totals import (
@@ -133,7 +131,9 @@ def _capacity(
         since = _last_change(limits)
         asked_per_s, limit = float(demand[since:].mean()), float(limits[-1])
         if not later:
-            asked_per_s, limit = _mean_until_below(demand[second:], limits[second:]), float(limits[second])
+            rests = np.flatnonzero(demand[second:] <= limits[second:])
+            until = second + int(rests[0]) if len(rests) else None
+            asked_per_s, limit = float(demand[second:until].mean()), float(limits[second])
         yield _limit(
             "table", given[side.table, side.index], side.direction, from_s=from_s, later=later,
             asked_per_s=asked_per_s, limit_per_s=limit,
@@ -153,12 +153,6 @@ def provisioned_per_s(scenario: Scenario, side: ResourceSide, seconds: int) -> F
         given = capacity.parts[side.index].provisioned
         rates[ceil(at_s) :] = (given.of(side.direction) if given else None) or np.inf
     return rates if (rates < np.inf).any() else None
-
-
-def _mean_until_below(demand: Floats, rates: Floats) -> float:
-    """Mean demand from the start until it first falls to the rate."""
-    rests = np.flatnonzero(demand <= rates)
-    return float(demand[: rests[0] if len(rests) else None].mean())
 
 
 def _last_change(rates: Floats) -> int:
@@ -208,15 +202,14 @@ def _account(
         table for (table, index), part in given.items() if index is None and part.on_demand_from_s is not None
     ]
     for table, direction in product(tables, WRITES_FIRST):
-        quota, total = quotas.table.of(direction), sent.together_per_s(table, direction)
-        if given[table, None].on_demand_from_s is None or quota is None or total is None:
-            continue
-        if total.max() <= quota * scale * (1 + ROUNDING):
-            continue
-        yield _limit(
-            "account", given[table, None], direction, asked_per_s=float(total.max()),
-            limit_per_s=quota * scale, from_s=float((total > quota * scale).argmax()),
-        )  # fmt: skip
+        quota, sides = quotas.table.of(direction), sent.sides.items()
+        loads = [load.per_s for side, load in sides if (side.table, side.direction) == (table, direction)]
+        total = np.sum(loads, axis=0)
+        if quota is not None and loads and total.max() > quota * scale * (1 + ROUNDING):
+            yield _limit(
+                "account", given[table, None], direction, asked_per_s=float(total.max()),
+                limit_per_s=quota * scale, from_s=float((total > quota * scale).argmax()),
+            )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,8 +217,7 @@ class ScenarioPlan:
     """Everything predicted about a scenario's run."""
 
     scenario: Scenario
-    target: LoadDemand  # in the unit of the scenario's load
-    hot_key: HotKey | None  # by the scenario's numbers
+    target: LoadDemand  # in the unit of the scenario's load; of a trace, its requests
     sent: LoadTotals | None  # None: the load is unknown
     bill: Bill
     quotas: Quotas
@@ -260,43 +252,25 @@ def plan_run(
 
     `scale` multiplies the target's limits; default: the scenario's `local.scale`. Raises `TraceError`.
     """
-    limits_scale = scenario.local.scale if scale is None else scale
+    limits_scale, load = scenario.local.scale if scale is None else scale, scenario.load
     sent = total_load(scenario, folder=folder, scale=limits_scale)
+    shape = load.rate_shape()  # its peak includes rates between two breakpoints
+    total = shape.total(load.duration_s)
+    target = LoadDemand(mean_per_s=total / load.duration_s, peak_per_s=shape.highest_per_s, total=total)
+    if load.arrivals == "trace" and sent is not None:
+        target = LoadDemand.of_seconds(sent.requests_per_s, load.duration_s)
+    foretold = () if sent is None else predict_throttles(scenario, sent, quotas=quotas, scale=limits_scale)
+    goes_on = (GOES_ON,) if sent and repeats_first_hour(scenario) else ()
     return ScenarioPlan(
-        scenario=scenario,
-        target=_target(scenario, sent),
-        hot_key=hot_key_of(scenario, margin=margin),
-        sent=sent,
+        scenario=scenario, target=target, sent=sent,
         bill=bill_of_run(
-            scenario,
-            prices,
-            sent,
-            metric_requests=metric_requests,
-            existing=existing,
-            clean_up=clean_up,
+            scenario, prices, sent, metric_requests=metric_requests, existing=existing, clean_up=clean_up,
             table_bytes=table_bytes,
         ),
-        quotas=quotas,
-        over_quota=() if existing else over_quota(scenario, quotas),
-        foretold=predict_throttles(scenario, sent, quotas=quotas, scale=limits_scale)
-        if sent is not None
-        else (),
-        margin=margin,
-        scale=limits_scale,
-        region=region,
-        assumed=(
-            *assumptions_of(scenario, folder),
-            *((GOES_ON,) if repeats_first_hour(scenario) and sent else ()),
-        ),
-    )
-
-
-def _target(scenario: Scenario, sent: LoadTotals | None) -> LoadDemand:
-    """The demand that the scenario states; of a trace, its requests."""
-    duration_s = scenario.load.duration_s
-    if scenario.load.arrivals == "trace" and sent is not None:
-        return LoadDemand.of_seconds(sent.requests_per_s, duration_s)
-    return LoadDemand.of_shape(scenario.load.rate_shape(), duration_s)
+        quotas=quotas, over_quota=() if existing else over_quota(scenario, quotas), foretold=foretold,
+        margin=margin, scale=limits_scale, region=region,
+        assumed=(*assumptions_of(scenario, folder), *goes_on),
+    )  # fmt: skip
 
 
 def differences_of_replay(

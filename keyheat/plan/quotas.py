@@ -5,7 +5,7 @@ tables. On demand, the table's quota limits the throughput of the table with its
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import ceil
@@ -78,12 +78,6 @@ def _highest_pair(pairs: Iterable[CapacityPair | None]) -> Capacity:
     return reduce(highest, (pair.rates for pair in pairs if pair is not None), NO_THROUGHPUT)
 
 
-def pre_warmed(given: GivenCapacity, direction: Direction) -> float:
-    """Warm throughput per second beyond what the table has anyway, in units."""
-    there = max(given.at_start.of(direction) or 0.0, given.provisioned.of(direction) or 0.0)
-    return max(0.0, (given.warm.of(direction) or 0.0) - there)
-
-
 A_TABLE, ACCOUNT = "a table", "the account"
 RAISED: Final = "raise it in the Service Quotas console (dynamodb), or give the scenario less"
 
@@ -128,30 +122,25 @@ def _pair(answer: Mapping[str, Any], prefix: str) -> Capacity:
 def over_quota(scenario: Scenario, quotas: Quotas) -> tuple[str, ...]:
     """Sentences on what AWS would refuse to create; empty for unknown quotas.
 
-    Other tables of the account are not counted: AWS may refuse earlier.
+    A table's quota also limits maxima and warm throughput of each table or index. Other tables of the account
+    are not counted: AWS may refuse earlier.
     """
+    given, requests = capacities_of(scenario), list[tuple[str, Capacity, str]]()
+    for table in dict.fromkeys(resource.table for resource in given):
+        of_table = [resource for resource in given if resource.table == table]
+        indexes = " with its indexes" if len(of_table) > 1 else ""
+        requests.append((f"table {table}{indexes} needs", _together(of_table), A_TABLE))
+    requests.append(("the scenario's tables need", _together(given), ACCOUNT))
+    for resource in given:
+        requests.append((f"{resource.name} needs a maximum of", resource.max_on_demand, A_TABLE))
+        requests.append((f"{resource.name} needs warm throughput of", resource.warm, A_TABLE))
     return tuple(
         f"{subject} {units:,.0f} {direction.unit}/s, and the quota of {owner} is {quota:,.0f}: {RAISED}"
-        for subject, requested, owner in _requests(capacities_of(scenario))
+        for subject, requested, owner in requests
         for direction in WRITES_FIRST
         if (quota := (quotas.account if owner == ACCOUNT else quotas.table).of(direction)) is not None
         and (units := requested.of(direction) or 0.0) > quota
     )
-
-
-def _requests(given: Sequence[GivenCapacity]) -> Iterator[tuple[str, Capacity, str]]:
-    """Requested capacity: sentence start, units, and the owner of the quota.
-
-    A table's quota also limits maxima and warm throughput of each table or index.
-    """
-    for table in dict.fromkeys(resource.table for resource in given):
-        of_table = [resource for resource in given if resource.table == table]
-        indexes = " with its indexes" if len(of_table) > 1 else ""
-        yield f"table {table}{indexes} needs", _together(of_table), A_TABLE
-    yield "the scenario's tables need", _together(given), ACCOUNT
-    for resource in given:
-        yield f"{resource.name} needs a maximum of", resource.max_on_demand, A_TABLE
-        yield f"{resource.name} needs warm throughput of", resource.warm, A_TABLE
 
 
 def _together(given: Sequence[GivenCapacity]) -> Capacity:
@@ -160,33 +149,11 @@ def _together(given: Sequence[GivenCapacity]) -> Capacity:
     return Capacity(sum(pair.read or 0.0 for pair in pairs), sum(pair.write or 0.0 for pair in pairs))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HotKey:
-    """The most used key: its peak demand, in total and per shard."""
+def hottest_shard(scenario: Scenario) -> tuple[Direction, float] | None:
+    """Peak units per second of a shard of the most used key, for a load whose requests are unknown.
 
-    direction: Direction
-    share: float
-    units_per_s: float
-    shards: int
-    ceiling_per_s: float
-    needed: int  # by the formula
-    needed_with_margin: int
-
-    @property
-    def shard_units_per_s(self) -> float:
-        """Demand per shard of the key, if it uses its shards evenly."""
-        return self.units_per_s / self.shards
-
-    @property
-    def over_ceiling(self) -> bool:
-        """Whether each shard needs more than a whole partition."""
-        return self.shard_units_per_s > self.ceiling_per_s
-
-
-def hot_key_of(scenario: Scenario, *, margin: float = 1.0) -> HotKey | None:
-    """The most used key if every request writes an item, or reads one where the target is in read units.
-
-    `margin` multiplies the formula's number of shards. None for a trace, whose rows alone tell.
+    Every request writes an item, or reads one where the target is in read units. None for a trace, whose rows
+    alone tell.
     """
     if scenario.keys.kind == "replay":
         return None
@@ -194,20 +161,10 @@ def hot_key_of(scenario: Scenario, *, margin: float = 1.0) -> HotKey | None:
 
     masses, load = masses_of(scenario.keys.pattern()), scenario.load
     share = round(max(float(masses.shares.max(initial=0.0)), masses.even / masses.distinct), 12)
-    reads = load.target_unit == "RCU"
-    sustained = limits.PARTITION_READ_UNITS_PER_S if reads else limits.PARTITION_WRITE_UNITS_PER_S
     per_request = load.mean_write_units if load.target_unit == "requests" else 1.0
-    ceiling = sustained * scenario.local.scale
     units_per_s = load.rate_shape().highest_per_s * per_request * share
-    return HotKey(
-        direction=Direction.READ if reads else Direction.WRITE,
-        share=share,
-        units_per_s=units_per_s,
-        shards=scenario.keys.shards,
-        ceiling_per_s=ceiling,
-        needed=shards_needed(units_per_s, ceiling),
-        needed_with_margin=shards_needed(units_per_s, ceiling, margin),
-    )
+    reads = load.target_unit == "RCU"
+    return Direction.READ if reads else Direction.WRITE, units_per_s / scenario.keys.shards
 
 
 def shards_needed(units_per_s: float, ceiling_per_s: float, margin: float = 1.0) -> int:

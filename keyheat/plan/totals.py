@@ -13,12 +13,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
+from keyheat.model.resources import partition_ceiling
 from keyheat.model.table import TableModel
 from keyheat.scenario.scenario import Scenario, ScenarioError
-from keyheat.scenario.shape import LoadShape
 from keyheat.scenario.variants import lasting, without_scaling
 from keyheat.simulator.capacity import CapacityTimeline, capacity_of
 from keyheat.simulator.flow import Flow, FlowAnswer
@@ -43,12 +42,6 @@ class LoadDemand:
         total = float(per_s.sum())
         peak_per_s = max(float(per_s.max(initial=0.0)), total / duration_s)
         return cls(mean_per_s=total / duration_s, peak_per_s=peak_per_s, total=total)
-
-    @classmethod
-    def of_shape(cls, shape: LoadShape, duration_s: float) -> "LoadDemand":
-        """The demand of a shape. The peak includes rates between two breakpoints."""
-        total = shape.total(duration_s)
-        return cls(mean_per_s=total / duration_s, peak_per_s=shape.highest_per_s, total=total)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -133,23 +126,10 @@ class LoadTotals:
     sides: Mapping[ResourceSide, SideTotals]
     operations: tuple[OperationTotals, ...]
 
-    def together_per_s(self, table: str, direction: Direction) -> Floats | None:
-        """Units of a table with its indexes in each second; None without any."""
-        sides = [
-            totals.per_s
-            for side, totals in self.sides.items()
-            if (side.table, side.direction) == (table, direction)
-        ]
-        return np.sum(sides, axis=0) if sides else None
-
 
 LONGEST_S: Final = 43_200  # going through a longer load second by second takes too long
 FIRST_S: Final = 3_600.0  # stand for all of a longer load that does not change
 GOES_ON: Final = "Assumed: a load of more than 12 h repeats its first hour."
-CEILINGS: Final = {
-    Direction.READ: limits.PARTITION_READ_UNITS_PER_S,
-    Direction.WRITE: limits.PARTITION_WRITE_UNITS_PER_S,
-}
 
 
 def total_load(scenario: Scenario, *, folder: Path = Path(), scale: float = 1.0) -> LoadTotals | None:
@@ -204,123 +184,93 @@ class _Demand:
 
 
 @dataclass(slots=True)
-class _Excess:
-    """Demand of one side's partitions beyond their ceiling, less what they earned since."""
+class _Side:
+    """Running totals of one side, and the demand of its partitions beyond their ceiling."""
 
-    per_s: float  # the ceiling, in units
+    per_s: Floats
+    ceiling: float  # of a partition, in units per second
     most: float  # units beyond it that a partition can serve, or a write buffer take
-    units: Floats = field(default_factory=lambda: np.zeros(1))  # per partition
+    hottest: HottestPartition | None = None
+    beyond: Floats = field(default_factory=lambda: np.zeros(1))  # units of each partition
     spent_s: int | None = None
 
-    def add(self, second: int, units: Floats) -> None:
-        """Add one second's demand per partition; both halves of a split inherit the largest excess."""
-        if len(units) != len(self.units):
-            self.units = np.full(len(units), self.units.max())
-        self.units = np.maximum(self.units + units - self.per_s, 0.0)
-        if self.spent_s is None and self.units.max() > self.most * (1 + 1e-9):
-            self.spent_s = second
-
-    def full_s(self, seconds: int) -> float | None:
-        """Second at which no more is served; past the end in a longer load; None: never."""
-        if self.spent_s is not None:
-            return self.spent_s
-        units = float(self.units.max())
-        return seconds * self.most / units if units > 1e-6 else None
-
-
-@dataclass(slots=True)
-class _Tally:
-    """Running totals of a run."""
-
-    scenario: Scenario
-    scale: float
-    _requests_per_s: Floats = field(init=False)
-    _per_s: dict[ResourceSide, Floats] = field(default_factory=dict)
-    _hottest: dict[ResourceSide, HottestPartition] = field(default_factory=dict)
-    _excess: dict[ResourceSide, "_Excess"] = field(default_factory=dict)
-    _tables: dict[str, TableShares] = field(default_factory=dict)
-    _timeline: CapacityTimeline = field(init=False)
-    _operations: dict[tuple[str, str, str | None, Direction], Floats] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for number, table in enumerate((self.scenario.table, *self.scenario.companions)):
-            seed = self.scenario.seed + number
-            self._tables[table.name] = TableShares(TableModel(capacity_of(table), now_s=0.0, seed=seed))
-        self._requests_per_s = np.zeros(ceil(self.scenario.load.duration_s))
-        self._timeline = CapacityTimeline(
-            without_scaling(self.scenario), started_s=0.0, seed=self.scenario.seed
-        )
-
-    def add(self, second: int, flows: Sequence[Flow]) -> None:
-        """Count one second."""
-        self._timeline(self._tables[self.scenario.table.name].model, second)
-        by_side: dict[ResourceSide, list[_Demand]] = {}
-        for flow in flows:
-            self._requests_per_s[second] += self._count(flow)
-            for demand in self._demands(flow):
-                by_side.setdefault(demand.side, []).append(demand)
-        for side, demands in by_side.items():
-            self._add_side(second, side, demands)
-
-    def _demands(self, flow: Flow) -> Iterator[_Demand]:
-        table, items = flow.table or self.scenario.table.name, flow.requests * flow.items
-        if not items:
-            return
-        weight = EVENTUAL_READ_WEIGHT if flow.eventual else 1.0
-        yield _Demand(ResourceSide(table, flow.index, flow.direction), flow.keys, items * flow.units, weight)
-        for entry in flow.index_writes:
-            side = ResourceSide(table, entry.index, Direction.WRITE)
-            yield _Demand(side, entry.keys, items * entry.units, 1.0)
-
-    def _count(self, flow: Flow) -> float:
-        """Count the flow's operation; its requests."""
-        name = flow.operation, flow.table or self.scenario.table.name, flow.index, flow.direction
-        items = flow.requests * flow.items
-        requests = 0.0 if flow.within else flow.requests
-        counted = self._operations.setdefault(name, np.zeros(3))
-        counted += requests, items, items * flow.units
-        return requests
-
-    def _add_side(self, second: int, side: ResourceSide, demands: Sequence[_Demand]) -> None:
-        per_s = self._per_s.get(side)
-        if per_s is None:
-            per_s = self._per_s[side] = np.zeros(ceil(self.scenario.load.duration_s))
-        per_s[second] += sum(demand.units for demand in demands)
-        shares = self._tables[side.table].shares(side.index)
+    def add(self, second: int, demands: Sequence[_Demand], shares: PartitionShares) -> None:
+        """Add one second's demand; both halves of a split inherit the largest excess."""
         count = len(shares.boundaries) + 1
         units, weighed = np.zeros(count), np.zeros(count)
         for demand in demands:
             on_each = shares.of(demand.keys) * demand.units
             units += on_each
             weighed += on_each * demand.weight
-        busiest = int(weighed.argmax())
-        ceiling = CEILINGS[side.direction] * self.scale
-        if side not in self._excess:
-            most = DEFAULT.partition_units(ceiling, index_writes=False)
-            most += DEFAULT.index_buffer_units * self.scale * side.buffered
-            self._excess[side] = _Excess(ceiling, most)
-        self._excess[side].add(second, weighed)
-        hottest = self._hottest.get(side)
-        if weighed[busiest] > 0 and (
-            hottest is None or weighed[busiest] / ceiling > hottest.share * (1 + 1e-9)
-        ):
-            self._hottest[side] = HottestPartition(
+        self.per_s[second] += sum(demand.units for demand in demands)
+        if count != len(self.beyond):
+            self.beyond = np.full(count, self.beyond.max())
+        self.beyond = np.maximum(self.beyond + weighed - self.ceiling, 0.0)
+        if self.spent_s is None and self.beyond.max() > self.most * (1 + 1e-9):
+            self.spent_s = second
+        busiest, hottest = int(weighed.argmax()), self.hottest
+        share = weighed[busiest] / self.ceiling
+        if share > 0 and (hottest is None or share > hottest.share * (1 + 1e-9)):
+            self.hottest = HottestPartition(
                 partitions=count,
                 at_s=second,
                 asked_per_s=float(units[busiest]),
-                ceiling_per_s=float(units[busiest] / weighed[busiest] * ceiling),
+                ceiling_per_s=float(units[busiest] / weighed[busiest] * self.ceiling),
                 key_per_s=_hottest_key_units(shares, demands, busiest),
             )
 
+    def full_s(self) -> float | None:
+        """Second at which no more is served; past the end in a longer load; None: never."""
+        if self.spent_s is not None:
+            return self.spent_s
+        units = float(self.beyond.max())
+        return len(self.per_s) * self.most / units if units > 1e-6 else None
+
+
+class _Tally:
+    """Running totals of a run."""
+
+    def __init__(self, scenario: Scenario, scale: float) -> None:
+        self._scenario, self._scale = scenario, scale
+        self._requests_per_s = np.zeros(ceil(scenario.load.duration_s))
+        self._sides: dict[ResourceSide, _Side] = {}
+        self._operations: dict[tuple[str, str, str | None, Direction], Floats] = {}
+        self._tables = {
+            table.name: TableShares(TableModel(capacity_of(table), now_s=0.0, seed=scenario.seed + number))
+            for number, table in enumerate((scenario.table, *scenario.companions))
+        }
+        self._timeline = CapacityTimeline(without_scaling(scenario), started_s=0.0, seed=scenario.seed)
+
+    def add(self, second: int, flows: Sequence[Flow]) -> None:
+        """Count one second."""
+        self._timeline(self._tables[self._scenario.table.name].model, second)
+        by_side: dict[ResourceSide, list[_Demand]] = {}
+        for flow in flows:
+            table, items = flow.table or self._scenario.table.name, flow.requests * flow.items
+            name = flow.operation, table, flow.index, flow.direction
+            requests = 0.0 if flow.within else flow.requests
+            self._requests_per_s[second] += requests
+            counted = self._operations.setdefault(name, np.zeros(3))
+            counted += requests, items, items * flow.units
+            for demand in _demands(flow, table, items):
+                by_side.setdefault(demand.side, []).append(demand)
+        for side, demands in by_side.items():
+            if side not in self._sides:
+                ceiling = partition_ceiling(side.direction, self._scale)
+                most = DEFAULT.partition_units(ceiling, index_writes=False)
+                most += DEFAULT.index_buffer_units * self._scale * side.buffered
+                self._sides[side] = _Side(np.zeros(len(self._requests_per_s)), ceiling, most)
+            self._sides[side].add(second, demands, self._tables[side.table].shares(side.index))
+
     def expected(self, duration_s: float) -> LoadTotals:
         """The totals of a load that goes on for `duration_s` as in all seconds so far."""
-        times, seconds = duration_s / self.scenario.load.duration_s, ceil(duration_s)
+        times, seconds = duration_s / self._scenario.load.duration_s, ceil(duration_s)
         sides = {
             side: SideTotals(
-                side=side, per_s=np.resize(self._per_s[side], seconds), hottest=self._hottest.get(side),
-                full_from_s=self._excess[side].full_s(len(self._per_s[side])),
+                side=side, per_s=np.resize(self._sides[side].per_s, seconds),
+                hottest=self._sides[side].hottest, full_from_s=self._sides[side].full_s(),
             )
-            for side in sorted(self._per_s, key=lambda side: _sort_key(self.scenario, side))
+            for side in sorted(self._sides, key=lambda side: _sort_key(self._scenario, side))
         }  # fmt: skip
         operations = tuple(
             OperationTotals(*name, *(float(number) for number in counted * times))
@@ -333,6 +283,16 @@ class _Tally:
             sides=sides,
             operations=operations,
         )
+
+
+def _demands(flow: Flow, table: str, items: float) -> Iterator[_Demand]:
+    if not items:
+        return
+    weight = EVENTUAL_READ_WEIGHT if flow.eventual else 1.0
+    yield _Demand(ResourceSide(table, flow.index, flow.direction), flow.keys, items * flow.units, weight)
+    for entry in flow.index_writes:
+        side = ResourceSide(table, entry.index, Direction.WRITE)
+        yield _Demand(side, entry.keys, items * entry.units, 1.0)
 
 
 def _sort_key(scenario: Scenario, side: ResourceSide) -> tuple[bool, str, str, bool]:

@@ -101,11 +101,7 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
 
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
     """
-    mode = mode_of(described)
-    types = {
-        attribute["AttributeName"]: attribute["AttributeType"]
-        for attribute in described.get("AttributeDefinitions", ())
-    }
+    mode, types = mode_of(described), types_of(described)
     return TableFacts(
         name=described["TableName"],
         arn=masked(described.get("TableArn", "")) or None,
@@ -127,6 +123,12 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
             for index in described.get("GlobalSecondaryIndexes", ())
         ),
     )
+
+
+def types_of(described: Mapping[str, Any]) -> dict[str, str]:
+    """Types of the key attributes of a table and its indexes."""
+    attributes = described.get("AttributeDefinitions", ())
+    return {attribute["AttributeName"]: attribute["AttributeType"] for attribute in attributes}
 
 
 def _capacities(owner: Mapping[str, Any], mode: BillingMode) -> dict[str, Capacity | None]:

@@ -214,7 +214,7 @@ def _limit(given: GivenCapacity, direction: Direction, scale: float) -> str:
 
 
 def _data(plan: ScenarioPlan, warnings: list[str]) -> dict[str, Any]:
-    """The plan for programs; `hot_key` is by the scenario's numbers alone."""
+    """The plan for programs."""
     load, sent = plan.scenario.load, plan.sent
     sides = () if sent is None else sent.sides.items()
     of_sides = [
@@ -223,7 +223,7 @@ def _data(plan: ScenarioPlan, warnings: list[str]) -> dict[str, Any]:
     ]
     return {
         "scenario": plan.scenario.name, "duration_s": load.duration_s, "unit": load.target_unit,
-        "target": plan.target, "hot_key": plan.hot_key,
+        "target": plan.target,
         "sent": None if sent is None else {"operations": sent.operations, "sides": of_sides},
         "foretold": plan.foretold, "dollars": plan.bill.dollars, "bill": plan.bill,
         "quotas": plan.quotas, "over_quota": plan.over_quota, "scale": plan.scale, "region": plan.region,

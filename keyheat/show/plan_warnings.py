@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator
 
+from keyheat.model.resources import partition_ceiling
 from keyheat.numbers import UNITS, rate, span, whole
 from keyheat.plan.plan import ScenarioPlan, ThrottleForecast
+from keyheat.plan.quotas import hottest_shard
 from keyheat.plan.totals import LONGEST_S, HottestPartition
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.variants import scaled_fields, without_options
@@ -123,14 +125,15 @@ def _guessed(plan: ScenarioPlan) -> Iterator[str]:
     if plan.scenario.load.duration_s > LONGEST_S:
         why = f"A load of more than {span(LONGEST_S)} is not simulated"
     yield f"{why}: the plan assumes that each one writes an item and moves its index entries."
-    key = plan.hot_key
-    if key is not None and key.over_ceiling:
-        unit = key.direction.unit
-        each = "the hottest key" if key.shards == 1 else "each shard of the hottest key"
-        yield (
-            f"At the peak {each} takes {rate(key.shard_units_per_s, unit)}, and one partition "
-            f"sustains {whole(key.ceiling_per_s)}: expect throttles with the constraint partition."
-        )
+    if (shard := hottest_shard(plan.scenario)) is not None:
+        direction, units_per_s = shard
+        ceiling_per_s = partition_ceiling(direction, plan.scenario.local.scale)
+        each = "the hottest key" if plan.scenario.keys.shards == 1 else "each shard of the hottest key"
+        if units_per_s > ceiling_per_s:
+            yield (
+                f"At the peak {each} takes {rate(units_per_s, direction.unit)}, and one partition "
+                f"sustains {whole(ceiling_per_s)}: expect throttles with the constraint partition."
+            )
 
 
 def _money(plan: ScenarioPlan) -> Iterator[str]:

@@ -13,8 +13,8 @@ import pandas as pd
 from keyheat.analysis.facts import Facts, ceiling_of, consumed_of, facts_of
 from keyheat.analysis.report import ReportRun, load_run
 from keyheat.analysis.rules import RULES
-from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
+from keyheat.model.resources import partition_ceiling
 from keyheat.numbers import NOTHING, percent, saying, some, whole
 from keyheat.runfiles import REPORT
 from keyheat.runs.formats import PartitionFacts

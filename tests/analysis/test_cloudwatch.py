@@ -10,12 +10,12 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsE
 from keyheat.evidence.clients import failure_of
 from keyheat.evidence.cloudwatch import (
     CLOUD_PACE,
-    MetricAnswer,
     MetricSource,
     PollPace,
     fetch_published,
     most_metrics,
 )
+from keyheat.evidence.series import MetricAnswer
 from keyheat.runs import metrics
 from keyheat.runs.formats import Window
 from keyheat.runs.table_facts import TableFacts

@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 
 from keyheat.analysis.diagnosis import analyze_run
 from keyheat.evidence import collection
+from keyheat.evidence.series import answer_of
 from keyheat.runs import metrics
 from keyheat.runs.formats import Window, write_evidence
 from keyheat.runs.manifest import Manifest, run_window
@@ -125,9 +126,8 @@ BAD_OUTPUT: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("message", "content"), BAD_OUTPUT)
 def test_what_the_cli_did_not_print_is_refused(message: str, content: Any) -> None:
     printed = {"MetricDataResults": content} if isinstance(content, list) else content
-    window = Window(start="2026-01-01T00:00:00Z", end="2026-01-01T01:00:00Z")
     with pytest.raises(ValueError, match=message):
-        collection.from_cli_output([printed], table=TableFacts(name="t"), window=window)
+        answer_of([printed])
 
 
 def test_labels_of_queries_say_which_series_they_are() -> None:

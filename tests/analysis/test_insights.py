@@ -13,7 +13,7 @@ from keyheat.analysis.facts import facts_of
 from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
 from keyheat.analysis.report import evidence_alone
 from keyheat.analysis.timeline import timeline, units_per_request
-from keyheat.evidence.contributors import ContributorsFound, read_contributors
+from keyheat.evidence.contributors import read_contributors
 from keyheat.runs import metrics
 from keyheat.runs.formats import Contributor, Contributors, Evidence, Series, Window
 from keyheat.runs.table_facts import IndexFacts, TableFacts
@@ -47,7 +47,7 @@ def put(app: ServiceApp, *keys: str, after_s: float) -> None:
     app.clock.advance(after_s)
 
 
-def read(factory: Callable[[str], Any], window: Window = FIRST, **more: Any) -> ContributorsFound:
+def read(factory: Callable[[str], Any], window: Window = FIRST, **more: Any) -> Any:
     asked = {"sleep": lambda _seconds: None, "required": True} | more
     return read_contributors(factory, TABLE, window, **asked)
 
@@ -56,9 +56,8 @@ def test_a_rules_keys_become_digests_and_are_shown_where_asked() -> None:
     app = counting()
     put(app, "ann", "ann", "ann", "bob", after_s=60)
     put(app, "ann", "ann", after_s=60)
-    found = read(app.client)
-    assert found.missing == ()
-    accessed, throttled = found.contributors
+    (accessed, throttled), missing = read(app.client)
+    assert missing == ()
     assert (accessed.counts, accessed.total, accessed.period_s) == ("accessed", 18.0, 60)
     assert accessed.keys == (
         Contributor(key=digest_of("ann"), value=15.0, points=((BEGAN, 9.0), (BEGAN + MINUTE, 6.0))),
@@ -66,7 +65,7 @@ def test_a_rules_keys_become_digests_and_are_shown_where_asked() -> None:
     )
     assert (throttled.counts, throttled.keys) == ("throttled", ())
     assert "ann" not in accessed.model_dump_json()
-    assert read(app.client, show_keys=True).contributors[0].keys[0].shown == "ann"
+    assert read(app.client, show_keys=True)[0][0].keys[0].shown == "ann"
 
 
 def test_a_long_window_is_asked_for_day_by_day_and_by_the_hour() -> None:
@@ -74,7 +73,7 @@ def test_a_long_window_is_asked_for_day_by_day_and_by_the_hour() -> None:
     put(app, "ann", after_s=7_200)
     put(app, "bob", "bob", "bob", "ann", after_s=60)
     window = Window(start=BEGAN - DAY + hour, end=BEGAN + DAY + 2 * hour)  # the first day ends in between
-    accessed, _throttled = read(app.client, window, sleep=slept.append).contributors
+    (accessed, _throttled), _missing = read(app.client, window, sleep=slept.append)
     assert len(slept) == 2 * 3, "three days of two rules"
     assert (accessed.total, accessed.period_s) == (15.0, 3_600)
     assert [key.value for key in accessed.keys] == [9.0, 6.0]
@@ -97,10 +96,10 @@ def test_what_is_not_permitted_is_said(operation: str, words: str) -> None:
         )
         return client
 
-    found = read(factory)
-    assert found.contributors is None
-    assert words in found.missing[0]
-    assert "not yours" in found.missing[0]
+    contributors, (problem, *_others) = read(factory)
+    assert contributors is None
+    assert words in problem
+    assert "not yours" in problem
 
 
 def counted(counts: Any, values: dict[str, float], total: float | None = None) -> Contributors:

@@ -10,9 +10,9 @@ import pytest
 
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.evidence.cloudwatch import silent
-from keyheat.evidence.log_records import time_of
 from keyheat.evidence.logged import ThrottleLog, read_logs
 from keyheat.evidence.request import EvidenceRequest, evidence_for
+from keyheat.evidence.series import parse_time
 from keyheat.runs.formats import Window
 
 LOGS = Path(__file__).parent / "logs"
@@ -61,22 +61,15 @@ def line(at: str, reason: str = KEY_RANGE, table: str = "orders", region: str = 
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_a_log_shows_which_limit_of_which_table_and_index(name: str) -> None:
-    counts = log_of(name).counts
-    named: Counter[object] = Counter()
-    unnamed: Counter[object] = Counter()
-    for throttle, count in counts.items():
+def test_a_log_shows_which_limit_of_which_table_and_index_and_nothing_else_of_it_is_kept(name: str) -> None:
+    log = log_of(name)
+    named, unnamed = Counter[object](), Counter[object]()
+    for throttle, count in log.counts.items():
         if throttle.table is not None:
             named[throttle.table, throttle.index, throttle.reason] += count
         else:
             unnamed[throttle.operation, throttle.direction] += count
-    assert named == NAMED[name]
-    assert unnamed == UNNAMED.get(name, {})
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_nothing_of_a_log_is_kept_but_times_names_and_reasons(name: str) -> None:
-    log = log_of(name)
+    assert (named, unnamed) == (NAMED[name], UNNAMED.get(name, {}))
     kept = f"{log.counts} {log.tables} {log.records_of('prod-orders', None, ALWAYS)}"
     assert not [secret for secret in SECRETS if secret in kept]
 
@@ -155,9 +148,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
     ],
 )  # fmt: skip
 def test_times_as_programs_print_them(text: object) -> None:
-    moment, zoned = time_of(text, None)
-    assert zoned
-    assert moment.replace(microsecond=0) == NOON
+    assert parse_time(text).replace(microsecond=0) == NOON
 
 
 @pytest.mark.parametrize(

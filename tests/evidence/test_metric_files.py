@@ -222,12 +222,16 @@ def test_a_description_that_is_none(content: str, message: str, write: Write) ->
 
 
 def test_answers_to_our_queries_that_name_no_table_are_of_the_one_that_is_meant(write: Write) -> None:
+    """And times that name no zone are of the one that is said."""
     results = [
-        {"Label": f"{metric}/Sum/60/table", "Timestamps": [at(0), at(1)], "Values": [60, 120]}
+        {"Label": f"{metric}/Sum/60/table", "Timestamps": ["2026-11-20T12:00:00"], "Values": [60]}
         for metric in (WRITES, THROTTLES)
     ]
-    found = evidence(write("answer.json", {"MetricDataResults": results}))
-    assert len(found.series) == 2
+    answer = write("answer.json", {"MetricDataResults": results})
+    with pytest.raises(ValueError, match=r"(?s)answer\.json: .* has 1 error\n.* has no zone; give one"):
+        evidence(answer)
+    found = evidence(answer, zone=UTC)
+    assert [series.points for series in found.series] == [((NOON, 60.0),)] * 2
     assert "metrics whose labels name no table are read as of orders" in found.missing
 
 

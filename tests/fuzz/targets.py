@@ -5,8 +5,9 @@ from pathlib import Path
 
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.thresholds import load_thresholds
-from keyheat.evidence.collection import from_cli_output
+from keyheat.evidence.collection import from_answer
 from keyheat.evidence.request import facts_from_file
+from keyheat.evidence.series import answer_of
 from keyheat.runfiles import FileProblem, parsed_json
 from keyheat.runs.formats import Diagnosis, Evidence, Window
 from keyheat.runs.plausibility import read_evidence, sound
@@ -34,7 +35,7 @@ def read_as_answer(path: Path) -> Evidence | None:
     """Either one clear list of mistakes, or evidence."""
     try:
         content = parsed_json(path)
-        evidence = sound(from_cli_output([content], table=TableFacts(name="orders"), window=WINDOW))
+        evidence = sound(from_answer(answer_of([content]), table=TableFacts(name="orders"), window=WINDOW))
     except (FileProblem, ValueError) as problem:
         check_message(problem)
         return None

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.plan.bill import Bill, Line, Tariff, bill_of_run, hours_begun
+from keyheat.plan.bill import Bill, Line, Tariff, bill_of_run
 from keyheat.plan.prices import Prices, WarmPrices, load_prices
 from keyheat.plan.totals import total_load
 from keyheat.scenario.scenario import Scenario
@@ -23,11 +23,6 @@ def line(bill: Bill, words: str) -> Line:
     """The one line that has these words in it."""
     (found,) = [one for one in bill.lines if words in one.what]
     return found
-
-
-@pytest.mark.parametrize(("seconds", "hours"), [(0, 1), (3_600, 1), (3_601, 2), (7_200, 2)])
-def test_hours_that_have_begun_count_whole(seconds: float, hours: int) -> None:
-    assert hours_begun(seconds) == hours
 
 
 @pytest.mark.parametrize(
@@ -111,22 +106,15 @@ def test_what_dynamic_sharding_may_ask_for_is_paid_for() -> None:
     assert line(billed("dynamic-sharding", sent=None), "WCU/s provisioned").quantity < 40_000
 
 
-def test_cleaning_up_costs_what_writing_did() -> None:
-    deleted = line(billed(shipped_on_demand("country-index"), existing=True, clean_up=True), "deleting")
-    assert deleted.quantity == pytest.approx(2 * 147_000)
-    assert billed("hotkey", existing=True, clean_up=True).dollars == 0  # out of what it has provisioned
-
-
-def test_cleaning_up_reads_the_whole_table() -> None:
-    there = shipped_on_demand("country-index")
-    terabytes = 10e12
+def test_cleaning_up_costs_what_writing_did_and_reads_the_whole_table() -> None:
+    there, terabytes = shipped_on_demand("country-index"), 10e12
     bill = billed(there, existing=True, clean_up=True, table_bytes=terabytes)
+    assert line(bill, "deleting").quantity == pytest.approx(2 * 147_000)
     looked = line(bill, "looking for it")
-    assert looked.quantity == pytest.approx(terabytes / 8_192)
-    assert looked.dollars == pytest.approx(152.59, abs=0.01)
+    assert (looked.quantity, looked.dollars) == (terabytes / 8_192, pytest.approx(152.59, abs=0.01))
     assert billed(there, existing=True, table_bytes=terabytes).lines == billed(there, existing=True).lines
     provisioned = billed("hotkey", existing=True, clean_up=True, table_bytes=terabytes)
-    assert provisioned.dollars == 0
+    assert provisioned.dollars == 0  # out of what it has provisioned
 
 
 @pytest.mark.parametrize("name", BILLED)
@@ -145,5 +133,5 @@ def test_the_meter_runs_with_the_units_and_with_every_hour() -> None:
     tariff = Tariff.of(shipped_on_demand("hotkey"), load_prices())
     assert tariff.dollars(1e6, 2e6, 60) == pytest.approx(0.625 + 0.25)
     tariff = Tariff.of(a_shipped("hotkey"), load_prices())
-    assert tariff.dollars(1e6, 2e6, 60) == pytest.approx(2.665)
-    assert tariff.dollars(1e6, 2e6, 3_601) == pytest.approx(2 * 2.665)
+    for seconds, hours in ((0, 1), (60, 1), (3_600, 1), (3_601, 2)):
+        assert tariff.dollars(1e6, 2e6, seconds) == pytest.approx(hours * 2.665)

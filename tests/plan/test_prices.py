@@ -23,13 +23,6 @@ def test_a_list_of_capacity_alone_is_still_one(tmp_path: Path) -> None:
     assert (prices.warm, prices.streams, prices.cloudwatch, prices.contributor_insights) == (None,) * 4
 
 
-def test_whoever_knows_what_pre_warming_costs_puts_it_in(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(DEFAULT.read_text() + "\n[warm]\nwrite_once = 0.002\nread_once = 0.0004\n")
-    warm = load_prices(path).warm
-    assert (warm.write_once, warm.read_once) == (0.002, 0.0004)
-
-
 WRONG = {
     "no date": ("as_of = 2026-08-13", "", "missing @ $.as_of"),
     "another version": ("prices/1", "prices/2", "$.format"),

@@ -19,9 +19,8 @@ from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Recommend, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.analysis.track import EvidenceTrack
-from keyheat.evidence.settings import partition_ceiling
 from keyheat.model.behaviour import DEFAULT
-from keyheat.model.resources import CAUSE_OF_CONSTRAINT
+from keyheat.model.resources import CAUSE_OF_CONSTRAINT, partition_ceiling
 from keyheat.numbers import percent, span, units
 from keyheat.plan.quotas import shards_needed
 from keyheat.runs.formats import BEYOND, HotKey, Label, Recommendation

@@ -7,8 +7,8 @@ from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.demand import SCAN_UNITS
 from keyheat.analysis.advice.hot_partition import hot_partition
 from keyheat.analysis.rules import AT_CEILING, WHOSE
-from keyheat.evidence.settings import QUOTAS
 from keyheat.model.limits import MINUTE_S
+from keyheat.model.resources import TABLE_QUOTA
 from keyheat.numbers import percent, some, units, whole
 from keyheat.runs.formats import Recommendation
 from keyheat.words import Constraint
@@ -50,8 +50,8 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
         "on_demand",
         why=f"If demand is unpredictable, on-demand mode needs no capacity planning.{with_it}",
         expected="Only the account's quota "
-        f"({units(QUOTAS[case.direction], case.direction)} by default) limits the table then, and one "
-        f"partition is still held to {case.sustained}.",
+        f"({units(TABLE_QUOTA.of(case.direction) or 0, case.direction)} by default) limits the table then, "
+        f"and one partition is still held to {case.sustained}.",
     )
 
 

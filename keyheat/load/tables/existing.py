@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from keyheat.intake.description import mixed_types, table_of, types_of
+from keyheat.intake.description import mixed_types, table_of
 from keyheat.load.options import Guards, InputError
 from keyheat.load.run.plan import LoadPlan, any_needs, does_not_fit, indexes_of, unsuited
 from keyheat.load.tables.control import TableError, TableRefused, all_active, auto_scaling_at, creation
@@ -24,6 +24,7 @@ from keyheat.load.tables.ownership import (
 )
 from keyheat.load.transport.target import Target
 from keyheat.load.users.items import COUNTER, FILLER, RUN_ATTRIBUTE
+from keyheat.runs.table_facts import types_of
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 
