@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import gevent
 import orjson
 from flask import Blueprint, Response, request, send_file, send_from_directory
+from prometheus_client import Metric
 
 from keyheat.addresses import SANDBOX, Hosts, on_this_machine
 from keyheat.load.record.rows import ATTEMPTS
@@ -26,7 +27,6 @@ from keyheat.load.run.prometheus import load_metrics
 from keyheat.load.run.view import LiveView, Sentence, of_requests
 from keyheat.load.run.workers import Gatherer, short_name
 from keyheat.masking import masked
-from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT
 
 if TYPE_CHECKING:
