@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.tables.control import TableError
+from keyheat.load.options import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.limits import MINUTE_S, SIGNATURE_CLOCK_S

@@ -16,8 +16,8 @@ from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.clock import AFTER_S, SteadyClock, align, measure_ahead_s
+from keyheat.load.options import TableError
 from keyheat.load.run.preflight import preflight
-from keyheat.load.tables.control import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs.manifest import Manifest

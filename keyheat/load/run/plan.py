@@ -116,7 +116,7 @@ def check_options(options: Namespace, *, locustfiles: list[str], users: Sequence
     if scenario is not None and scenario.table.regions and not options.table and target and not target.local:
         errors.append(f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions")
     if errors or scenario is None or path is None:
-        raise InputError(errors)
+        raise InputError(*errors)
     return LoadPlan(
         scenario=scenario,
         scenario_path=path,
@@ -207,10 +207,8 @@ def run_folder(plan: LoadPlan, now: datetime) -> Claim:
 def _scenario_path(options: Namespace, locustfiles: list[str]) -> Path:
     if not options.scenario and len(locustfiles) != 1:
         raise InputError(
-            [
-                f"{len(locustfiles)} load tests are named: choose one with -f FILE, or add --scenario "
-                "SCENARIO for all of them together"
-            ]
+            f"{len(locustfiles)} load tests are named: choose one with -f FILE, or add --scenario "
+            "SCENARIO for all of them together"
         )
     if options.scenario:
         return scenario_file(options.scenario)
@@ -250,10 +248,10 @@ def _target(options: Namespace) -> Target | None:
 def _check_folder(out: Path | None) -> None:
     """A run never overwrites another one, and finds out before the load that it cannot write."""
     if out is not None and out.exists() and not out.is_dir():
-        raise InputError([f"--out {out} is not a folder"])
+        raise InputError(f"--out {out} is not a folder")
     if out is not None and out.is_dir() and os.access(out, os.R_OK) and any(out.iterdir()):
-        raise InputError([f"--out {out} is not empty: it may hold another run"])
+        raise InputError(f"--out {out} is not empty: it may hold another run")
     folder = out or OUT.absolute()
     nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise InputError([f"cannot write to {nearest}, where the run's files go"])
+        raise InputError(f"cannot write to {nearest}, where the run's files go")

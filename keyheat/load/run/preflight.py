@@ -15,17 +15,8 @@ from gevent.socket import wait_read
 
 from keyheat.load.clock import service_ahead_s
 from keyheat.load.options import InputError
-from keyheat.load.run.consent import (
-    DECLINED,
-    NEEDS_YES,
-    Undertaking,
-    agrees,
-    announced,
-    is_interactive,
-    over_budget,
-)
+from keyheat.load.run.consent import Undertaking, consent, is_interactive
 from keyheat.load.run.plan import LoadPlan
-from keyheat.load.tables.control import TableRefused
 from keyheat.load.tables.existing import adapted, check_tables, marked_if_foreign
 from keyheat.load.tables.ownership import look_at_tables
 from keyheat.load.terminal import tell
@@ -51,7 +42,7 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
     target, existing = plan.target, plan.guards.table
     if target is None:
         if existing is not None:
-            raise InputError([NO_PLACE.format(table=existing)])
+            raise InputError(NO_PLACE.format(table=existing))
         return plan
     name = existing or plan.scenario.table.name
     service_ahead_s(target, name, time)
@@ -73,23 +64,22 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
     target = plan.target
     if target is None or target.local:
         return plan
-    bill = planned_bill(plan)
-    # Without a duration, those caps that it exceeds even if nothing is sent.
-    least = bill if plan.duration_s is not None else planned_bill(plan, sent=NOTHING_SENT)
-    if reasons := list(over_budget(plan.budget, least, plan.duration_s or 0.0)):
-        raise TableRefused(*reasons)
-    if plan.guards.yes:
-        return plan
-    if not is_interactive(stdin):
-        raise TableRefused(NEEDS_YES)
     person = stdin or sys.stdin
-    undertaking = Undertaking(
-        scenario=plan.scenario, target=target, bill=bill, budget=plan.budget, duration_s=plan.duration_s,
-        guards=plan.guards,
+
+    def ask(question: str) -> str:
+        """Ask on a terminal. Waiting is left to gevent, so that Ctrl-C is heard meanwhile."""
+        tell(question, end="")
+        wait_read(person.fileno())
+        if not (line := person.readline()):
+            raise EOFError
+        return line
+
+    run = Undertaking(
+        scenario=plan.scenario, target=target, bill=planned_bill(plan), budget=plan.budget,
+        duration_s=plan.duration_s, guards=plan.guards,
+        least=planned_bill(plan, sent=NOTHING_SENT) if plan.duration_s is None else None,
     )  # fmt: skip
-    tell(announced([undertaking]))
-    if not agrees(lambda question: _answer(question, person)):
-        raise TableRefused(DECLINED)
+    consent([run], yes=plan.guards.yes, ask=ask if is_interactive(stdin) else None, show=tell)
     return plan
 
 
@@ -106,13 +96,3 @@ def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
         clean_up=plan.guards.clean_up,
         table_bytes=plan.table_bytes,
     )
-
-
-def _answer(question: str, stdin: TextIO) -> str:
-    """Ask on a terminal. Waiting is left to gevent, so that Ctrl-C is heard meanwhile."""
-    tell(question, end="")
-    wait_read(stdin.fileno())
-    line = stdin.readline()
-    if not line:
-        raise EOFError
-    return line

@@ -194,9 +194,7 @@ def serve_metrics(
         server.start()
     except OSError as error:
         raise InputError(
-            [
-                f"--prometheus-port {port}: cannot listen on {host}:{port} "
-                f"({error.strerror or error}): name another port, or end what has it"
-            ]
+            f"--prometheus-port {port}: cannot listen on {host}:{port} "
+            f"({error.strerror or error}): name another port, or end what has it"
         ) from error
     say(f"metrics for Prometheus: http://{host}:{server.server_port}{PATH}")

@@ -23,7 +23,7 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.answers import WORD_AFTER_S
 from keyheat.endpoint.process import EndpointError
-from keyheat.load.options import InputError
+from keyheat.load.options import InputError, TableError, TableRefused
 from keyheat.load.run.kill_switch import KillSwitch, tell_to_quit
 from keyheat.load.run.page import Live, keep_out, serve
 from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
@@ -32,7 +32,6 @@ from keyheat.load.run.prometheus import serve_metrics
 from keyheat.load.run.run import LoadRun
 from keyheat.load.run.watch import Spending, caps_of
 from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
-from keyheat.load.tables.control import TableError, TableRefused
 from keyheat.load.terminal import HUNG_UP, PARENT, RunProgress, is_handled, tell
 from keyheat.load.transport.boto import CALLS
 from keyheat.load.transport.target import TargetError
@@ -130,8 +129,8 @@ def _plan_or_exit(environment: Any, live: Live) -> LoadPlan:
     except KeyboardInterrupt:
         tell("keyheat: interrupted; nothing was started")
         sys.exit(INTERRUPTED)
-    except (InputError, TableError) as error:
-        for line in getattr(error, "errors", [str(error)]):
+    except InputError as error:
+        for line in error.errors:
             tell(f"keyheat: {masked(line)}")
         sys.exit(REFUSED if isinstance(error, TableRefused) else WRONG_USE)
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.scaling import SERVICE, auto_scaling_of
+from keyheat.load.options import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import capacities_to_aws
@@ -25,18 +26,6 @@ ATTEMPTS = 4  # of each request: none of them does more when it is sent twice
 DENIED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
 WORD_AFTER_S, WORD_EVERY_S = 3.0, 5.0
 LOOKS, LOOK_S = 5, 2.0
-
-
-class TableError(Exception):
-    """A table cannot be made, described or loaded; every reason is a line of its own."""
-
-    def __init__(self, *errors: str) -> None:
-        super().__init__("\n".join(errors))
-        self.errors = list(errors)
-
-
-class TableRefused(TableError):
-    """A table could be loaded, and must not be; the text names the option that allows it."""
 
 
 def control_client(target: Target) -> Any:

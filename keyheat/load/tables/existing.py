@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Any
 
 from keyheat.intake.description import mixed_types, table_of, types_of
-from keyheat.load.options import Guards, InputError
+from keyheat.load.options import Guards, InputError, TableError, TableRefused
 from keyheat.load.run.plan import LoadPlan, any_needs, does_not_fit, indexes_of, unsuited
-from keyheat.load.tables.control import TableError, TableRefused, all_active, auto_scaling_at, creation
+from keyheat.load.tables.control import all_active, auto_scaling_at, creation
 from keyheat.load.tables.ownership import (
     Standing,
     Unread,
@@ -185,7 +185,7 @@ def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> Load
     """
     assert plan.target is not None, "a table that was seen is somewhere"
     if seen is None:
-        raise InputError([_not_there(plan.target, str(plan.guards.table))])
+        raise InputError(_not_there(plan.target, str(plan.guards.table)))
     scenario, there = plan.scenario, TableSpec.model_validate(table_of(seen.description))
     errors = [*unloadable(seen.description), *not_spared(users, scenario)]
     errors += lacking(users, scenario.table, there)
@@ -197,7 +197,7 @@ def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> Load
         errors += (words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario))
         errors += does_not_fit(scenario, plan.scenario_path.parent, run_id=ANY_RUN if seen.foreign else None)
     if errors:
-        raise InputError([f"--table {plan.guards.table}: {words}" for words in dict.fromkeys(errors)])
+        raise InputError(*(f"--table {plan.guards.table}: {words}" for words in dict.fromkeys(errors)))
     return replace(
         plan,
         scenario=scenario,
@@ -228,7 +228,7 @@ def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, 
         errors += not_spared(users, plan.scenario)
         errors += does_not_fit(plan.scenario, plan.scenario_path.parent, run_id=ANY_RUN)
     if errors:
-        raise InputError([f"{plan.scenario_shown}: {words}" for words in dict.fromkeys(errors)])
+        raise InputError(*(f"{plan.scenario_shown}: {words}" for words in dict.fromkeys(errors)))
     return replace(plan, marked=marked, table_bytes=table_bytes)
 
 

@@ -16,13 +16,11 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.options import Guards
+from keyheat.load.options import Guards, TableError, TableRefused
 from keyheat.load.tables.control import (
     LOOK_S,
     Connect,
-    TableError,
     TablePatience,
-    TableRefused,
     control_client,
     create,
     describe_table,

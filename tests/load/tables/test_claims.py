@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.tables.control import TableRefused
+from keyheat.load.options import TableRefused
 from keyheat.load.tables.ownership import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in
 from keyheat.load.transport.target import target_at
 from tests.load.tables.conftest import HOUR_S, Account, ours, refuses, run_of
