@@ -119,15 +119,6 @@ class Load:
         """Return what is missing of its record: nothing."""
         return []
 
-    def look_back(self) -> None:
-        """Take the last looks; one that fails makes the record say what is not known."""
-        for look in self.last_looks:
-            try:
-                with CALLS.waiting(self.order.url):
-                    look()
-            except (Abandoned, LookFailed) as failure:
-                self.record.health.problems.append(str(failure))
-
     def watch(self, after: Callable[[], None] = lambda: None) -> None:
         """Watch the event loop, and do the work of every second, and then `after`, until `end`."""
         self._watching = [gevent.spawn(watch_lag, self), gevent.spawn(beat, self, after)]
@@ -135,7 +126,12 @@ class Load:
     def end(self) -> Record:
         """Take the last looks and return the whole record; no request is in flight any more."""
         gevent.killall(self._watching)
-        self.look_back()
+        for look in self.last_looks:
+            try:
+                with CALLS.waiting(self.order.url):
+                    look()
+            except (Abandoned, LookFailed) as failure:  # the record says what is not known
+                self.record.health.problems.append(str(failure))
         fold(self)
         self.statistics.tell()
         self.transport.close()
@@ -254,7 +250,7 @@ def beat(load: Load, after: Callable[[], None]) -> None:
     next_s = beat_s + BEAT_S
     while True:
         gevent.sleep(max(0.0, next_s - perf_counter()))
-        next_s = next_beat_s(next_s, perf_counter())
+        next_s = max(next_s + BEAT_S, perf_counter() + LEAST_BEAT_S)  # beats are not made up for
         health = load.record.health
         load.cpu_percent = process.cpu_percent()
         health.cpu_percent_max = max(health.cpu_percent_max, load.cpu_percent)
@@ -267,11 +263,6 @@ def beat(load: Load, after: Callable[[], None]) -> None:
         fold(load, before_s=load.clock() - WINDOW_SETTLES_S)
         load.statistics.tell()
         after()
-
-
-def next_beat_s(due_s: float, now_s: float) -> float:
-    """When the beat after the one that was due then and begins now is due: beats are not made up for."""
-    return max(due_s + BEAT_S, now_s + LEAST_BEAT_S)
 
 
 def starved_until_now_s() -> float | None:

@@ -56,7 +56,7 @@ class Live:
         self._shown, self._stopped_s, self._refusal, self._folder = (run, view), None, None, run.path
         run.at_end = self.end
         self._look()
-        self._looking = gevent.spawn(self._look_on)
+        self._looking = gevent.spawn(self._follow)
 
     def refuse(self, why: str) -> None:
         """A run did not begin: say why, above what there was before it, until one begins or ends."""
@@ -90,7 +90,7 @@ class Live:
         path = self._folder / REPORT if self._folder else None
         return path if path is not None and path.exists() else None
 
-    def _look_on(self) -> None:
+    def _follow(self) -> None:
         while True:
             gevent.sleep(LOOK_S)
             self._look()

@@ -34,6 +34,7 @@ from keyheat.runs.table_facts import AutoScaling
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.spec.tables import IN_WORDS, TableSpec
+from keyheat.scenario.spec.tasks import LoadSpec
 from keyheat.scenario.trace import check_trace
 from keyheat.scenario.variants import overridden, scaled_fields, without_options
 from keyheat.words import Endpoint
@@ -184,14 +185,12 @@ def indexes_of(users: Iterable[Any]) -> Iterable[str]:
     return dict.fromkeys(name for user in users for name in getattr(user, "needs_indexes", ()))
 
 
-def take_numbers(options: Namespace, scenario: Scenario) -> None:
+def take_numbers(options: Namespace, load: LoadSpec) -> None:
     """Fill in users, spawn rate and duration from the scenario where the command line does not say them."""
-    if options.num_users is None:
-        options.num_users = scenario.load.users
-    if options.spawn_rate is None:
-        options.spawn_rate = scenario.load.spawn_rate
-    if options.run_time is None:
-        options.run_time = scenario.load.duration_s
+    stated = {"num_users": load.users, "spawn_rate": load.spawn_rate, "run_time": load.duration_s}
+    for name, value in stated.items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
 
 
 def run_folder(plan: LoadPlan, now: datetime) -> Claim:

@@ -37,7 +37,7 @@ from keyheat.load.transport.target import Target, target_at
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import CannotWrite, FileProblem, time_of
 from keyheat.runs.folder import RunFolder, totals_of, versions
-from keyheat.runs.manifest import GeneratorHealth, Stop
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.runs.parquet import do_without_pandas, write_table
 from keyheat.runs.table_facts import table_facts
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE, has_capacity_model
@@ -77,19 +77,7 @@ class LoadRun:
         """Prepare what the run stands on, and give the order to load."""
         plan = self.plan
         try:
-            self.progress.phase(
-                "preparing", f"keyheat: preparing table {plan.scenario.table.name}", run_id=self.run_id
-            )
-            self.path = self._stack.enter_context(run_folder(plan, datetime.now(UTC))).folder
-            for note in plan.auto_scaling.in_words() if plan.auto_scaling else ():
-                self.progress.say(f"note: table {plan.scenario.table.name}: {note}")
-            self.target = plan.target or self._start_endpoint()
-            description = self._make_tables()
-            self._begin_files(self.path, description, len(environment.runner.clients) if distributed else 1)
-            if not plan.guards.no_align and not self.target.local:  # a minute of CloudWatch's
-                align(clock=self.clock, sleep=gevent.sleep, tell=self._aligning)
-                self.started_s = self.clock()
-                self.folder.note({"started_at": time_of(self.started_s)})
+            self._prepare(len(environment.runner.clients) if distributed else 1)
             self._begin_load(environment, distributed)
         except BaseException:
             self.state = "undoing"
@@ -110,26 +98,45 @@ class LoadRun:
         """Return what has not been put back as it was, with the command that does it."""
         return self.tables.left_behind() if self.tables else []
 
-    def _start_endpoint(self) -> Target:
-        local = self.plan.scenario.local
-        stated = {"--update-s": local.update_s, "--transaction-s": local.transaction_s}
-        more = [word for flag, value in stated.items() if value is not None for word in (flag, repr(value))]
-        endpoint = EndpointProcess.start(scale=local.scale, seed=self.plan.scenario.seed, more=tuple(more))
-        self._stack.callback(endpoint.stop)
-        return target_at(endpoint.url)
-
-    def _make_tables(self) -> dict[str, Any]:
-        """Make what is not there, to be left as the scenario says; describes the scenario's own table."""
+    def _prepare(self, processes: int) -> None:
+        """Enter what the run stands on: folder, endpoint, tables, files."""
+        plan, scenario, say, stack = self.plan, self.plan.scenario, self.progress.say, self._stack
+        self.progress.phase(
+            "preparing", f"keyheat: preparing table {scenario.table.name}", run_id=self.run_id
+        )
+        self.path = stack.enter_context(run_folder(plan, datetime.now(UTC))).folder
+        for note in plan.auto_scaling.in_words() if plan.auto_scaling else ():
+            say(f"note: table {scenario.table.name}: {note}")
+        target = plan.target
+        if target is None:
+            local = scenario.local
+            stated = {"--update-s": local.update_s, "--transaction-s": local.transaction_s}
+            more = [
+                word for flag, value in stated.items() if value is not None for word in (flag, repr(value))
+            ]
+            endpoint = EndpointProcess.start(scale=local.scale, seed=scenario.seed, more=tuple(more))
+            stack.callback(endpoint.stop)
+            target = target_at(endpoint.url)
+        self.target = target
         tables = self.tables = RunTables(
-            target=self.target, run_id=self.run_id, guards=self.plan.guards, lasts_s=self.duration_s or 0.0,
-            alone=self.plan.target is None, say=self.progress.say, phase=self.progress.phase,
+            target=target, run_id=self.run_id, guards=plan.guards, lasts_s=self.duration_s or 0.0,
+            alone=plan.target is None, say=say, phase=self.progress.phase,
         )  # fmt: skip
-        self._stack.callback(tables.leave)
-        self._stack.callback(gevent.spawn(tables.keep_up).kill)
-        description = tables.prepare(self.plan.scenario.table)
-        for companion in self.plan.scenario.companions:
-            tables.prepare(companion)
-        return description
+        stack.callback(tables.leave)
+        stack.callback(gevent.spawn(tables.keep_up).kill)
+        description, *_companions = [tables.prepare(spec) for spec in (scenario.table, *scenario.companions)]
+        self._begin_files(self.path, description, processes)
+        if not plan.guards.no_align and not target.local:  # a minute of CloudWatch's
+
+            def tell(left_s: float) -> None:
+                words = (
+                    f"keyheat: the load begins with the next minute, in {left_s:.0f} s (--no-align: at once)"
+                )
+                self.progress.phase("aligning", words, left_s=round(left_s, 1))
+
+            align(clock=self.clock, sleep=gevent.sleep, tell=tell)
+            self.started_s = self.clock()
+            self.folder.note({"started_at": time_of(self.started_s)})
 
     def _begin_files(self, path: Path, description: dict[str, Any], processes: int) -> None:
         ahead_s = service_ahead_s(self.target, description["TableName"], time)
@@ -177,10 +184,6 @@ class LoadRun:
             **existing_fields(plan),
         }
 
-    def _aligning(self, left_s: float) -> None:
-        words = f"keyheat: the load begins with the next minute, in {left_s:.0f} s (--no-align: at once)"
-        self.progress.phase("aligning", words, left_s=round(left_s, 1))
-
     def _begin_load(self, environment: Any, distributed: bool) -> None:
         plan, scenario, caps = self.plan, self.plan.scenario, self.spending.left()
         order = Order(
@@ -201,21 +204,22 @@ class LoadRun:
         else:
             self.sender = start_load(order, environment, clock=self.clock)
             self.sender.watch()
+
+        def stop_early() -> None:
+            """Stop the load at once, wherever it is sent, and then end the run."""
+            self.sender.stop()
+            self.end_load()
+
         self.watch = LoadWatch(
             caps,
             self.sender,
-            self._stop_early,
+            stop_early,
             rules=Rules(scenario.abort_on) if scenario.abort_on is not None else None,
             duration_s=self.duration_s,
         )
         if isinstance(self.sender, Gatherer):
             self.sender.used_up = self.watch.used_up
         self._greenlets += map(gevent.spawn, [*follow, self.watch.follow])
-
-    def _stop_early(self) -> None:
-        """Stop the load at once, wherever it is sent, and then end the run."""
-        self.sender.stop()
-        self.end_load()
 
     @property
     def record(self) -> Record:
@@ -245,7 +249,8 @@ class LoadRun:
             # Workers stop a little later than the master.
             ended_s = min(self.clock(), max(stopped_s, self.record.seconds.last() + 1))
             stop = self.watch.outcome(ended_s)
-            self.note_spent(ended_s, stop)
+            elapsed_s = ended_s - self.started_s
+            self.spending.note(self.run_id, self.record.consumed, elapsed_s, stop)
             if stop is not None:
                 self.progress.say(stop.words)
                 self.folder.manifest["stopped_by"] = stop.to_json()
@@ -273,10 +278,6 @@ class LoadRun:
         self.leave()
         return self.stages.analyze() or collected
 
-    def note_spent(self, at_s: float, stopped: Stop | None = None) -> None:
-        """What it has used up by now is no other run's any more."""
-        self.spending.note(self.run_id, self.record.consumed, at_s - self.started_s, stopped)
-
     def verdict(self, *, attempts: int) -> GeneratorHealth:
         """Return whether the generator was the limit, from what it noted until now."""
         return verdict_on(
@@ -300,22 +301,18 @@ class LoadRun:
         verdict = self.verdict(attempts=attempts).model_dump(mode="json")
         folder.end(files, {"status": "interrupted", "generator": verdict, **totals})
         # From here on the endpoint is asked again: if it hangs, and we are killed, the files are whole.
-        self._see_company()
+        assert self.tables is not None, "it has begun"
+        others, unknown = self.tables.company()
+        health.missing += unknown
+        if others:
+            folder.manifest["shared_with"] = others
+            who = ", ".join(f"run {other['run']} of {other['owner']}" for other in others)
+            self.progress.say(f"this run was not alone: {who} loaded the same table meanwhile")
         if folder.manifest["target"] == LOCAL:
             self.see_faults(self.target)
             self._write_partitions(ended_s)
         verdict = self.verdict(attempts=attempts).model_dump(mode="json")
         folder.note({"status": status, "generator": verdict})
-
-    def _see_company(self) -> None:
-        """Have the manifest say which runs were on the tables, too, and `health` what is not known of it."""
-        assert self.tables is not None, "it has begun"
-        others, unknown = self.tables.company()
-        self.record.health.missing += unknown
-        if others:
-            self.folder.manifest["shared_with"] = others
-            who = ", ".join(f"run {other['run']} of {other['owner']}" for other in others)
-            self.progress.say(f"this run was not alone: {who} loaded the same table meanwhile")
 
     def see_faults(self, target: Target) -> None:
         """Note which rules of faults struck meanwhile: the table did not do what they did."""

@@ -138,8 +138,27 @@ class LiveView:
         recent = add_seconds({}, record.seconds, window)
         now = {name: of_requests(recent, what) / RECENT_S for name, what in OUTCOMES.items()}
         throttles = sum((self.recently.get(second, Counter()) for second in window), Counter[Refuser]())
-        capacity = self._capacity(consumed_in(recent), consumed_in(totals))
-        sentence = self._sentence(throttles, capacity, state, end, idle=not any(now.values()))
+        consumed_now, consumed = consumed_in(recent), consumed_in(totals)
+        capacity = [  # of the table and its indexes as far as they were used
+            {
+                "index": resource.index, "direction": resource.direction, "unit": resource.direction.unit,
+                "limit": limit, "limit_is": limit_is,
+                "consumed_per_s": consumed_now.get(resource, 0.0) / RECENT_S, "consumed": consumed[resource],
+            }
+            for resource, limit, limit_is in self.limits()
+            if resource in consumed
+        ]  # fmt: skip
+        total = Counter[Refuser]()
+        for (_operation, refuser), number in self.throttles.items():
+            total[refuser] += number
+        sentence = self._sentence(throttles, total, capacity, state, end, idle=not any(now.values()))
+        if verdict is not None and verdict.bound:  # the generator's own fault comes first
+            if verdict.fell_behind and sentence.about in KNOWN_LIMITS:
+                fault = "The load generator is the limit: the load asked for throttles at least this much."
+                sentence = Sentence(f"{fault} {sentence.text}", sentence.about)
+            else:
+                fault = "The load generator is the limit, and what follows says little of the table."
+                sentence = Sentence(f"{fault} {sentence.text}", "invalid")
         return {
             "state": state,
             "run": {
@@ -150,14 +169,26 @@ class LiveView:
                 "duration_s": self.duration_s,
                 "elapsed_s": max(0.0, end - self.started_s),
             },
-            "sentence": with_fault(sentence, verdict)._asdict(),
+            "sentence": sentence._asdict(),
             "now": now,
             "errors": {
                 "total": int(of_requests(totals, ERRORS)),
                 "by_kind": dict(record.errors_by_kind.most_common(5)),
             },
             "capacity": capacity,
-            "throttles": self._throttles(throttles),
+            "throttles": {
+                "total": total.total(),
+                "per_s": throttles.total() / RECENT_S,
+                "rows": [
+                    {
+                        "constraint": refuser.constraint,
+                        **asdict(refuser),
+                        "total": number,
+                        "per_s": throttles[refuser] / RECENT_S,
+                    }
+                    for refuser, number in total.most_common()
+                ],
+            },
             "keys": {
                 "by_units": self._hottest("top_consumed", "consumed_units"),
                 "by_throttles": self._hottest("top_throttled", "throttles"),
@@ -170,18 +201,6 @@ class LiveView:
             },
         }
 
-    def _capacity(self, now: dict[Resource, float], consumed: dict[Resource, float]) -> list[dict[str, Any]]:
-        """The table and its indexes as far as they were used: units per second, and of how many."""
-        return [
-            {
-                "index": resource.index, "direction": resource.direction, "unit": resource.direction.unit,
-                "limit": limit, "limit_is": limit_is, "consumed_per_s": now.get(resource, 0.0) / RECENT_S,
-                "consumed": consumed[resource],
-            }
-            for resource, limit, limit_is in self.limits()
-            if resource in consumed
-        ]  # fmt: skip
-
     def limits(self) -> Iterator[tuple[Resource, float | None, str | None]]:
         """Units per second of each resource at the run's scale, and what sets them; None: no limit."""
         table = self.manifest["table"]
@@ -193,21 +212,6 @@ class LiveView:
                     break
             else:
                 yield resource, None, None
-
-    def _throttles(self, recent: Counter[Refuser]) -> dict[str, Any]:
-        total = self._by_refuser()
-        rows = [
-            {"constraint": refuser.constraint, **asdict(refuser), "total": number,
-             "per_s": recent[refuser] / RECENT_S}
-            for refuser, number in total.most_common()
-        ]  # fmt: skip
-        return {"total": total.total(), "per_s": recent.total() / RECENT_S, "rows": rows}
-
-    def _by_refuser(self) -> Counter[Refuser]:
-        total: Counter[Refuser] = Counter()
-        for (_operation, refuser), number in self.throttles.items():
-            total[refuser] += number
-        return total
 
     def _hottest(self, top: str, by: str) -> list[dict[str, Any]]:
         """The hottest keys of table and indexes, most first; `top` names a method of the sketch."""
@@ -229,13 +233,13 @@ class LiveView:
     def _sentence(
         self,
         recent: Counter[Refuser],
+        total: Counter[Refuser],
         capacity: Sequence[Mapping[str, Any]],
         state: str,
         end: int,
         *,
         idle: bool,
     ) -> Sentence:
-        total = self._by_refuser()
         if not has_capacity_model(self.manifest.get("endpoint")) and not total:
             words = "This endpoint has no capacity model: nothing is ever throttled there."
             return Sentence(words, "invalid")
@@ -294,14 +298,3 @@ class LiveView:
             total = sum(throttles.values())
         key = max(throttles, key=lambda name: throttles[name], default="")
         return key, throttles[key] / total if total else 0.0
-
-
-def with_fault(sentence: Sentence, verdict: GeneratorHealth | None) -> Sentence:
-    """The sentence, after the generator's own fault if it has one."""
-    if verdict is None or not verdict.bound:
-        return sentence
-    if verdict.fell_behind and sentence.about in KNOWN_LIMITS:
-        fault = "The load generator is the limit: the load asked for throttles at least this much."
-        return Sentence(f"{fault} {sentence.text}", sentence.about)
-    fault = "The load generator is the limit, and what follows says little of the table."
-    return Sentence(f"{fault} {sentence.text}", "invalid")

@@ -35,9 +35,6 @@ class Spent(NamedTuple):
     minutes: float = 0.0
 
 
-RULES: Final[dict[str, Rule]] = {"units": "max_units", "dollars": "max_dollars", "minutes": "max_minutes"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
     """What one run may use up in all. None: as much as it needs."""
@@ -57,9 +54,11 @@ class Caps:
 
     def stops(self, consumed: ConsumedUnits, elapsed_s: float) -> Iterator[Stop]:
         """Yield every cap with what a run has used of it after `elapsed_s` of load."""
-        for name, seen in self.used(consumed, elapsed_s)._asdict().items():
-            if (limit := getattr(self, name)) is not None:
-                yield Stop(rule=RULES[name], limit=limit, seen=seen, at_s=elapsed_s)
+        rules: tuple[Rule, ...] = ("max_units", "max_dollars", "max_minutes")
+        limits = (self.units, self.dollars, self.minutes)
+        for rule, limit, seen in zip(rules, limits, self.used(consumed, elapsed_s), strict=True):
+            if limit is not None:
+                yield Stop(rule=rule, limit=limit, seen=seen, at_s=elapsed_s)
 
     def exceeded(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop | None:
         """The first cap that `consumed` would exceed after `elapsed_s` of load."""
@@ -215,7 +214,14 @@ class LoadWatch:
     def look(self, now_s: float) -> float | None:
         """Judge what is known, and stop the run if it has to be; returns the seconds until the next look."""
         if not self._closed and self.stopped is None:
-            self._end(self._exceeded(now_s) or self._broken(now_s), now_s)
+            consumed = self.consumed() if self.consumed else replace(self.seen.record.consumed)  # a copy
+            next_s = now_s + LOOK_S
+            more, self._last = consumed.plus(self._last, times=-1.0), consumed
+            if self.duration_s is not None and next_s > self.started_s + self.duration_s:
+                next_s, more = now_s, ConsumedUnits()  # it ends by itself before that
+            # The cap that is exceeded by the next look if consumption goes on as since the last one.
+            stop = self.caps.exceeded(consumed.plus(more), next_s - self.started_s)
+            self._end(stop or self._broken(now_s), now_s)
         return None if self._closed or self.stopped is not None else LOOK_S
 
     def used_up(self) -> None:
@@ -240,15 +246,6 @@ class LoadWatch:
         caps = self.caps.stops(self.seen.record.consumed, ended_s - self.started_s)
         seen = {cap.rule: cap.seen for cap in caps}
         return replace(self.stopped, seen=seen.get(self.stopped.rule, self.stopped.seen))
-
-    def _exceeded(self, now_s: float) -> Stop | None:
-        """The cap that is exceeded by the next look if consumption goes on as since the last one."""
-        consumed = self.consumed() if self.consumed else replace(self.seen.record.consumed)  # a copy
-        next_s = now_s + LOOK_S
-        more, self._last = consumed.plus(self._last, times=-1.0), consumed
-        if self.duration_s is not None and next_s > self.started_s + self.duration_s:
-            next_s, more = now_s, ConsumedUnits()  # it ends by itself before that
-        return self.caps.exceeded(consumed.plus(more), next_s - self.started_s)
 
     def _broken(self, now_s: float) -> Stop | None:
         """The rule that is broken, looked at once in each second and over a whole window only."""

@@ -82,8 +82,15 @@ class Worker:
             raise gevent.GreenletExit from error  # users cannot be started
         self._load = load
         load.watch(self._report)
+
+        def lost_master() -> None:
+            if self.loading:
+                tell("keyheat: this worker hears nothing of its master: it sends no more")
+                self.stop()
+                gevent.spawn(self._runner.quit)
+
         heard_s = lambda: self._runner.last_heartbeat_timestamp  # noqa: E731
-        self._greenlets = [gevent.spawn(watch_master, heard_s, self._lost_master)]
+        self._greenlets = [gevent.spawn(watch_master, heard_s, lost_master)]
         if order.caps is not None:
             watch = LoadWatch(Caps.from_wire(order.caps), load, self._used_up, consumed=self.consumed_by_all)
             self._greenlets.append(gevent.spawn(watch.follow))
@@ -103,12 +110,6 @@ class Worker:
         """This worker has used up its part of the budget: it sends no more, and the master ends the run."""
         self.stop()
         self._report(used_up=True)
-
-    def _lost_master(self) -> None:
-        if self.loading:
-            tell("keyheat: this worker hears nothing of its master: it sends no more")
-            self.stop()
-            gevent.spawn(self._runner.quit)
 
     def end(self) -> None:
         """The test has stopped and no request is in flight: send what is left."""
@@ -243,7 +244,11 @@ class Gatherer:
         """Stop the workers, wait until the last piece of each has come, and name what is missing."""
         self.halting = True
         seen, waited_s, told_s = -1, 0.0, -inf
-        while self._awaited(waited_s, silence_s):
+        while any(  # a piece may still come
+            not arrived.whole
+            and waited_s < (min(silence_s, GONE_SILENCE_S) if self._gone(name) else silence_s)
+            for name, arrived in self.workers.items()
+        ):
             if self.clock() - told_s > TELL_EVERY_S:
                 self.stop()
                 told_s = self.clock()
@@ -267,14 +272,6 @@ class Gatherer:
             if not arrived.whole:
                 runner.send_message(HALT, (self.order.run_id, runner.environment.stop_timeout), worker)
 
-    def _awaited(self, waited_s: float, silence_s: float) -> bool:
-        """Return whether a piece may still come, after `waited_s` in which none did."""
-        return any(
-            not arrived.whole
-            and waited_s < (min(silence_s, GONE_SILENCE_S) if self._gone(name) else silence_s)
-            for name, arrived in self.workers.items()
-        )
-
     def _gone(self, client_id: str) -> bool:
         node = self.environment.runner.clients.get(client_id)
         return node is None or node.state == MISSING
@@ -286,8 +283,6 @@ class Gatherer:
         )
 
     def _missing(self, workers: Iterable[str]) -> list[str]:
-        words = (
-            self.workers[name].missing_words(name, users=self.order.users, started_s=self.started_s)
-            for name in workers
-        )
+        users, started_s = self.order.users, self.started_s
+        words = (self.workers[name].missing_words(name, users=users, started_s=started_s) for name in workers)
         return [line for line in words if line]
