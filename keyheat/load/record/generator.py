@@ -159,8 +159,11 @@ class _Judge:
             yield f"the process stood still for {stood_still_s:,.1f} s"
 
     def facts(self) -> Iterator[str]:
-        if not self._late:
-            yield self._sent() + self._why_less()
+        if not self._late:  # what kept the rest back was not the generator
+            why = f", {NO_LIMIT}" if round(self.held_back_per_s) else ""
+            if self._behind:
+                why = f": users waited for {f'their client, {NO_LIMIT}' if self._held_back else 'answers'}"
+            yield self._sent() + why
         yield f"busiest process at {self._health.cpu_percent_max:.0f} % of a core"
         if self.starved_share is not None:
             yield f"{CPU_WAIT} {self.starved_share:.0%} of the time"
@@ -170,13 +173,6 @@ class _Judge:
         unit, held_per_s = self._load.target_unit, round(self.held_back_per_s)
         held_back = f", {held_per_s:,} held back by the client's own rate" if held_per_s else ""
         return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s of {DEMAND}{held_back}"
-
-    def _why_less(self) -> str:
-        """Say what kept the rest back, if the generator did not."""
-        if self._behind:
-            who = f"their client, {NO_LIMIT}" if self._held_back else "answers"
-            return f": users waited for {who}"
-        return f", {NO_LIMIT}" if round(self.held_back_per_s) else ""
 
     def _lacked_users(self) -> str:
         """Say how many users the highest rate takes, by what these sent while all were under way.

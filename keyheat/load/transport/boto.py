@@ -18,7 +18,6 @@ from botocore import xform_name
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
-from botocore.session import Session
 from gevent import Greenlet, Timeout, getcurrent, kill
 
 from keyheat.answers import guarded
@@ -113,27 +112,23 @@ def make_client(
         proxies={} if target.local else None,
     )
     session = sdk()
-    elsewhere = service != "dynamodb" and target.aws
+    elsewhere, keys = service != "dynamodb" and target.aws, {}
+    if target.local:  # elsewhere botocore finds them and refreshes them itself
+        local = credentials_for(target, session)()
+        keys = {
+            "aws_access_key_id": local.access_key,
+            "aws_secret_access_key": local.secret_key,
+            "aws_session_token": local.token,
+        }
     client = session.create_client(
         service,
         endpoint_url=None if elsewhere else target.url,
         region_name=target.region,
         config=config,
         verify=(ca_bundle() if target.tls else None) or True,
-        **_local_keys(target, session),
+        **keys,
     )
     return guarded(mask_errors(client), tells=tells, around=CALLS.waiting)
-
-
-def _local_keys(target: Target, session: Session) -> dict[str, str | None]:
-    if not target.local:
-        return {}  # botocore finds them and refreshes them itself
-    keys = credentials_for(target, session)()
-    return {
-        "aws_access_key_id": keys.access_key,
-        "aws_secret_access_key": keys.secret_key,
-        "aws_session_token": keys.token,
-    }
 
 
 class Boto3Transport:
@@ -188,9 +183,7 @@ class _Parsers:
         return parsed
 
 
-def _keep_raw_body(
-    response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_more: Any
-) -> None:
+def _keep_raw_body(response_dict: Any, customized_response_dict: Any, **_more: Any) -> None:
     customized_response_dict[RAW] = response_dict["body"]
 
 
