@@ -67,11 +67,9 @@ class Sketch:
         return self._top(self.units, k)
 
     def top_throttled(self, k: int) -> list[KeyTotals]:
-        """The `k` keys that were throttled most, most first."""
         return self._top(self.throttles, k)
 
     def top_consumed(self, k: int) -> list[KeyTotals]:
-        """The `k` keys that got most, most first."""
         return self._top(self.consumed, k)
 
     def _top(self, by: HeavyHitters[str], k: int) -> list[KeyTotals]:

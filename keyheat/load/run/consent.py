@@ -71,7 +71,6 @@ class Undertaking:
     least: "Bill | None" = None  # what it costs even if nothing is sent, where it may be stopped at any time
 
     def lines(self) -> Iterator[str]:
-        """Yield what is done, and what it costs, a line each."""
         existing, bill = self.guards.table, self.bill
         table = existing or self.scenario.table.name
         lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"

@@ -79,7 +79,6 @@ class Stages:
         return self.run("collect", "--endpoint-url", endpoint_url, *keys, "--run", str(self.folder))
 
     def analyze(self) -> int:
-        """Analyze the run and write its report; returns the exit code."""
         report = self.folder / REPORT
         self.progress.phase("analyzing", "keyheat: analyzing, and writing the report")
         code = self.run("analyze", "--report", str(self.folder))

@@ -129,8 +129,6 @@ class _Shown:
 
 
 class _Passing:
-    """Signals that we get, sent to every child, also those that come before it is there."""
-
     def __init__(self) -> None:
         self.came: list[signal.Signals] = []
         self._children: list[subprocess.Popen[str]] = []

@@ -116,7 +116,6 @@ class Load:
         gevent.sleep(duration_s)
 
     def missing_now(self) -> list[str]:
-        """Return what is missing of its record: nothing."""
         return []
 
     def watch(self, after: Callable[[], None] = lambda: None) -> None:
@@ -138,7 +137,6 @@ class Load:
         return self.record
 
     def note_failure(self, failure: str, sent_s: float) -> None:
-        """No whole answer came to a request that was sent then."""
         health = self.record.health
         health.unanswered += failure in (TIMEOUT, IN_FLIGHT)
         health.unanswered_s += max(0.0, min(self.clock(), self.stopped_s) - sent_s)
@@ -157,7 +155,6 @@ class Load:
 
 
 def empty_record(order: Order) -> Record:
-    """A record of nothing yet, which names keys as the order says."""
     indexes = [index.name for index in order.scenario.table.indexes]
     names = (name for side in Direction for name in (side, *(heat_of(side, index) for index in indexes)))
     return Record(heat={str(name): KeyHeat(show_keys=order.show_keys) for name in names})

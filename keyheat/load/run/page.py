@@ -77,12 +77,10 @@ class Live:
         self._shown = self._looking = self._refusal = None
 
     def content(self) -> dict[str, Any]:
-        """Return what the page shows."""
         more = {} if self._refusal is None else {"sentence": self._refusal._asdict()}
         return {**self._content, **more, "report": self.report is not None}
 
     def metrics(self) -> tuple[Metric, ...]:
-        """Return what is exported now; none before the first run."""
         return self._metrics if self._shown is None else load_metrics(self._shown[1], self._content)
 
     @property

@@ -163,7 +163,6 @@ def _unloadable(scenario: Scenario, users: Sequence[Any], existing: str | None) 
 
 
 def any_needs(users: Iterable[Any], name: str) -> bool:
-    """Return whether one of the users has something, such as `needs_sort_key`."""
     return any(getattr(user, name, False) for user in users)
 
 

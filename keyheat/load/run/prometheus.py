@@ -156,7 +156,6 @@ def _requests(view: LiveView) -> Points:
 
 
 def _keys(seen: Mapping[str, Any]) -> Points:
-    """The keys that consumed most and those throttled most, of the table and of its indexes."""
     rows = (*seen["by_units"], *seen["by_throttles"])
     for row in {(row["key"], row["index"], row["direction"]): row for row in rows}.values():
         labels = {"key": row["key"], **_resource(row["index"], row["direction"])}

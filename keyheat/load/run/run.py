@@ -74,7 +74,6 @@ class LoadRun:
     _stack: ExitStack = field(default_factory=ExitStack)  # left as soon as the metrics are collected
 
     def begin(self, environment: Any, *, distributed: bool) -> None:
-        """Prepare what the run stands on, and give the order to load."""
         plan = self.plan
         try:
             self._prepare(len(environment.runner.clients) if distributed else 1)
@@ -279,7 +278,6 @@ class LoadRun:
         return self.stages.analyze() or collected
 
     def verdict(self, *, attempts: int) -> GeneratorHealth:
-        """Return whether the generator was the limit, from what it noted until now."""
         return verdict_on(
             self.record.health, load=self.plan.scenario.load, users=self.users,
             processes=self.folder.manifest["processes"], attempts=attempts,

@@ -213,7 +213,6 @@ class LocustSession:
         return None if self._run.state == "loading" else NOT_OVER
 
     def on_stopping(self, environment: Any, **_more: Any) -> None:
-        """A test is being stopped: no further request is sent."""
         self._stopped = True
         limit_s = environment.stop_timeout
         words = f"keyheat: {WAITING} the answers to requests that are under way, {limit_s:g} s at most"
@@ -293,7 +292,6 @@ class LocustSession:
             environment.process_exit_code = 0
 
     def left_behind(self) -> list[str]:
-        """Return what is not put back yet, with the command that does it."""
         return [] if self._run is None else self._run.left_behind()
 
     def folder(self) -> Path | None:

@@ -80,7 +80,6 @@ class TableTimeline:
             self._look()
 
     def _look(self) -> dict[str, Any] | None:
-        """Describe the table, and note what is in force; None if there is no answer now."""
         name = self.scenario.table.name
         try:
             description: dict[str, Any] = self.client.describe_table(TableName=name)["Table"]

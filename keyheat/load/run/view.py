@@ -131,7 +131,6 @@ class LiveView:
         state: str,
         end: int,
     ) -> dict[str, Any]:
-        """Everything that the page shows, up to the epoch second `end`, which is not over yet."""
         self.read_on()
         run, record, totals = self.manifest, self.record, self.totals()
         window = range(end - RECENT_S, end)

@@ -277,7 +277,6 @@ class Gatherer:
         return node is None or node.state == MISSING
 
     def missing_now(self) -> list[str]:
-        """Return what is missing already, while the run goes on."""
         return self._missing(
             name for name, arrived in self.workers.items() if arrived.left_early or self._gone(name)
         )

@@ -152,7 +152,6 @@ def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
 
 
 def _key(index: IndexSpec) -> str:
-    """The key of an index, with the types of its attributes."""
     pairs = [
         *((name, index.partition_key_type) for name in index.partition_keys),
         *((name, index.sort_key_type) for name in index.sort_keys),
@@ -242,7 +241,6 @@ def _not_there(target: Target, name: str) -> str:
 
 
 def existing_fields(plan: LoadPlan) -> dict[str, Any]:
-    """What `run.json` says of a table that was there."""
     scaling = {"auto_scaling": plan.auto_scaling.model_dump(mode="json")} if plan.auto_scaling else {}
     marked = {"items_marked": True} if plan.marked else {}
     return {**({"existing": True} if plan.guards.table else {}), **scaling, **marked}

@@ -74,7 +74,6 @@ class RunTable:
 
     @property
     def claim_words(self) -> str:
-        """What the table still says of this run."""
         return (
             f"table {self.spec.name} stays claimed by this run until {as_text(self.claim.until)} (its tag "
             f"{self.claim.key}); other runs are refused until then"
@@ -166,7 +165,6 @@ class RunTables:
         return [] if self.target.local else [table for table in self._tables.values() if table.created]
 
     def _claimed(self) -> list[RunTable]:
-        """The tables that say, or may say, that this run loads them."""
         return [table for table in self._tables.values() if table.arn is not None]
 
     @property
@@ -233,7 +231,6 @@ class RunTables:
         return self._stay(client, table, tags)
 
     def _stay(self, client: Any, table: RunTable, tags: Mapping[str, str]) -> None:
-        """Load the table, unless another run was there first."""
         others = live_in(tags, self._now(), but=self.run_id)
         first = next((claim for claim in others if claim.before(table.claim)), None)
         if first is not None and not self.guards.share:

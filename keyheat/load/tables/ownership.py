@@ -44,7 +44,6 @@ NOT_IN_A_VALUE = re.compile(r"[^\w .:/=+@-]")
 
 
 def tags_for(run_id: str, *, owner: str, expires: datetime) -> list[dict[str, str]]:
-    """The tags of a table that a run makes, as CreateTable takes them."""
     values = {RUN: run_id, OWNER: as_value(owner), EXPIRES: as_text(expires)}
     return [{"Key": key, "Value": value} for key, value in values.items()]
 
@@ -61,7 +60,6 @@ def tags_with(client: Any, arn: str, key: str) -> dict[str, str] | None:
 
 
 def moment_of(text: str) -> datetime:
-    """Parse a tag's time, in UTC. Raises `ValueError`."""
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is not None:
@@ -241,7 +239,6 @@ class Claim:
         return LIVE + self.run
 
     def tag(self) -> dict[str, str]:
-        """Its tag, as CreateTable and TagResource take it."""
         value = f"{as_text(self.since)}/{as_text(self.until)} {self.owner}"
         return {"Key": self.key, "Value": as_value(value)}
 

@@ -106,7 +106,6 @@ class Answer:
         return tuple(Reason(_text(entry["reason"]), _text(entry.get("resource"))) for entry in reasons)
 
     def content(self) -> dict[str, Any]:
-        """The body as JSON; empty where it is not a JSON object."""
         return self.json or {}
 
 

@@ -58,7 +58,6 @@ class Calls:
                 kill(greenlet, _Cut())
 
     def is_silent(self, url: str) -> bool:
-        """Return whether the host of `url` left a call unanswered since the interruption."""
         return urlsplit(url).netloc in self._silent
 
     @contextmanager

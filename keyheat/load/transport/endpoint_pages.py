@@ -83,7 +83,6 @@ def faults_of(target: Target) -> Counter[str]:
 
 
 def _read_page(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
-    """Return what a page of an endpoint of ours says. Raises `PageUnavailable`."""
     try:
         return read(json.loads(page_of(target, f"/_keyheat/{page}", TOLD_WITHIN_S)))
     except (OSError, HTTPException) as problem:

@@ -172,7 +172,6 @@ class Idle:
         self._waiting: deque[tuple[Any, float]] = deque()
 
     def add(self, connection: Any, now_s: float) -> None:
-        """Let a connection wait that was used until now."""
         self._waiting.append((connection, now_s))
 
     def take(self, now_s: float) -> tuple[Any, float] | None:
@@ -185,7 +184,6 @@ class Idle:
         return self._waiting.popleft()
 
     def emptied(self) -> Iterator[Any]:
-        """Every connection that waits; none does afterwards."""
         while self._waiting:
             yield self._waiting.popleft()[0]
 
