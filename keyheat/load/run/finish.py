@@ -18,8 +18,8 @@ from keyheat.heavyhitters import HeavyHitters
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import write_log
 from keyheat.load.record.sketch import KeyHeat, hottest
+from keyheat.load.run.launch import RunProgress
 from keyheat.load.run.plan import LoadPlan
-from keyheat.load.terminal import RunProgress
 from keyheat.load.transport.boto import CALLS
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
 from keyheat.runs.folder import TOP_KEYS, RunFiles, hot_keys

@@ -26,7 +26,7 @@ import psutil
 import zmq
 from gevent import monkey
 
-from keyheat.load.terminal import HUNG_UP, PASSED_ON, STDERR, is_handled, release_output
+from keyheat.load.run.launch import HUNG_UP, PASSED_ON, STDERR, is_handled, release_output
 from keyheat.words import ENDING, INTERRUPTED
 
 CTRL_C: Final = (signal.SIGINT, PASSED_ON)

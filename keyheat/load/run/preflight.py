@@ -16,11 +16,11 @@ from gevent.socket import wait_read
 from keyheat.load.clock import service_ahead_s
 from keyheat.load.options import InputError
 from keyheat.load.run.consent import Undertaking, consent, is_interactive
+from keyheat.load.run.launch import tell
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.tables.existing import adapted, check_tables, marked_if_foreign
 from keyheat.load.tables.ownership import look_at_tables
-from keyheat.load.terminal import tell
-from keyheat.load.transport.endpoint_pages import endpoint_at
+from keyheat.load.transport.boto import endpoint_at
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import load_prices
 from keyheat.plan.totals import LoadTotals, total_load

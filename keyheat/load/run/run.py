@@ -24,6 +24,7 @@ from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
 from keyheat.load.run.finish import Stages, run_files
+from keyheat.load.run.launch import RunProgress
 from keyheat.load.run.load import Load, Order, empty_record, start_load
 from keyheat.load.run.plan import LoadPlan, run_folder
 from keyheat.load.run.timeline import TableTimeline
@@ -31,8 +32,7 @@ from keyheat.load.run.watch import LoadWatch, Rules, Spending
 from keyheat.load.run.workers import Gatherer
 from keyheat.load.tables.existing import existing_fields
 from keyheat.load.tables.lifecycle import RunTables
-from keyheat.load.terminal import RunProgress
-from keyheat.load.transport.endpoint_pages import PageUnavailable, faults_of, partitions_of, scale_at
+from keyheat.load.transport.boto import PageUnavailable, faults_of, partitions_of, scale_at
 from keyheat.load.transport.target import Target, target_at
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import CannotWrite, FileProblem, time_of

@@ -25,6 +25,7 @@ from keyheat.answers import WORD_AFTER_S
 from keyheat.endpoint.process import EndpointError
 from keyheat.load.options import InputError, TableError, TableRefused
 from keyheat.load.run.kill_switch import KillSwitch, tell_to_quit
+from keyheat.load.run.launch import HUNG_UP, PARENT, RunProgress, is_handled, tell
 from keyheat.load.run.page import Live, keep_out, serve
 from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
 from keyheat.load.run.preflight import consented, preflight
@@ -32,7 +33,6 @@ from keyheat.load.run.prometheus import serve_metrics
 from keyheat.load.run.run import LoadRun
 from keyheat.load.run.watch import Spending, caps_of
 from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
-from keyheat.load.terminal import HUNG_UP, PARENT, RunProgress, is_handled, tell
 from keyheat.load.transport.boto import CALLS
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly

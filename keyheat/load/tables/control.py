@@ -82,23 +82,20 @@ def create(client: Any, spec: TableSpec, tags: Sequence[dict[str, str]]) -> bool
     except client.exceptions.ResourceInUseException:
         return False
     except ClientError as error:
-        raise TableError(f"table {spec.name} was not made: {_what_to_do(error)}") from error
+        code, message = (error.response["Error"].get(name) for name in ("Code", "Message"))
+        why = str(error)
+        if code in DENIED:
+            why = (
+                "a permission is missing, dynamodb:CreateTable or dynamodb:TagResource, which its tags need "
+                f"({message})"
+            )
+        elif code == "LimitExceededException":
+            why = (
+                f"{message}: wait until other tables are made or deleted, delete some, or have the quota "
+                "raised (Service Quotas, DynamoDB)"
+            )
+        raise TableError(f"table {spec.name} was not made: {why}") from error
     return True
-
-
-def _what_to_do(error: ClientError) -> str:
-    info = error.response["Error"]
-    if info["Code"] in DENIED:
-        return (
-            "a permission is missing, dynamodb:CreateTable or dynamodb:TagResource, which its tags need "
-            f"({info.get('Message')})"
-        )
-    if info["Code"] == "LimitExceededException":
-        return (
-            f"{info.get('Message')}: wait until other tables are made or deleted, delete some, or have the "
-            "quota raised (Service Quotas, DynamoDB)"
-        )
-    return f"{error}"
 
 
 def auto_scaling_at(target: Target, table: TableSpec) -> AutoScaling:

@@ -53,13 +53,14 @@ def _unlike(path: str, there: Any, expected: Any) -> Iterator[str]:
         if isinstance(there, int) and isinstance(expected, int) and there < expected:
             yield f"{path} is {there:,}, below {expected:,}"
     elif there != expected:
-        yield f"{path} is {_value_text(there)}, not {_value_text(expected)}"
-
-
-def _value_text(value: Any) -> str:
-    if value is None or isinstance(value, dict):
-        return "absent" if value is None else "present"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+        texts = [
+            "absent" if value is None
+            else "present" if isinstance(value, dict)
+            else f"{value:,}" if type(value) is int
+            else str(value)
+            for value in (there, expected)
+        ]  # fmt: skip
+        yield f"{path} is {texts[0]}, not {texts[1]}"
 
 
 def check_tables(

@@ -49,7 +49,7 @@ from keyheat.load.tables.ownership import (
     user_name,
     why_unread,
 )
-from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, upkeep_in_words, was_created_by
+from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, upkeep_in_words
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.tables import TableSpec
@@ -200,11 +200,14 @@ class RunTables:
         """
         table = self._table(spec, created=True)
         tags = tags_for(self.run_id, owner=user_name(), expires=table.expires)
-        created = create(client, spec, tags if self.alone else [*tags, table.claim.tag()])
-        created = created or was_created_by(client, spec.name, self.run_id, self._patience)
-        if not created:
-            del self._tables[spec.name]
-        return created
+        if create(client, spec, tags if self.alone else [*tags, table.claim.tag()]):
+            return True
+        with suppress(NotOurs, ClientError, BotoCoreError):
+            there = look_again(lambda: describe_table(client, spec.name), self.sleep)
+            if there is not None and own_tags(client, there, self.run_id, self._patience):
+                return True
+        del self._tables[spec.name]
+        return False
 
     def _come_to(self, client: Any, spec: TableSpec, description: Mapping[str, Any]) -> None:
         """Say on a table that was there that this run loads it; one that is not ours stays untouched.
@@ -267,26 +270,28 @@ class RunTables:
 
     def company(self) -> tuple[list[dict[str, Any]], list[str]]:
         """Other runs on the tables meanwhile, as `run.json` has them, and what is not known of them."""
+        company = []
         if not self._claimed():
             return [], self._unknown
         try:
             with table_client(self.target, "the run's tables", self.connect) as client:
-                company = [other for table in self._claimed() for other in self._other_runs(client, table)]
+                for table in self._claimed():
+                    mine = replace(table.claim, until=self._now() + timedelta(seconds=1))  # with this second
+                    try:
+                        tags = tags_of(client, str(table.arn))
+                    except (ClientError, BotoCoreError) as error:
+                        self._cannot_know(table.spec.name, why_unread(error))
+                        continue
+                    if table.claim.key not in tags:
+                        self._cannot_know(table.spec.name, "its tags do not say what this run wrote there")
+                    company += [
+                        {"table": table.spec.name, **claim.to_json()}
+                        for claim in claims_in(tags)
+                        if claim.run != self.run_id and claim.overlaps(mine)
+                    ]
         except TableError as error:
             return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
         return company, self._unknown
-
-    def _other_runs(self, client: Any, table: RunTable) -> list[dict[str, str | None]]:
-        mine = replace(table.claim, until=self._now() + timedelta(seconds=1))  # with this second
-        try:
-            tags = tags_of(client, str(table.arn))
-        except (ClientError, BotoCoreError) as error:
-            self._cannot_know(table.spec.name, why_unread(error))
-            return []
-        if table.claim.key not in tags:
-            self._cannot_know(table.spec.name, "its tags do not say what this run wrote there")
-        others = [claim for claim in claims_in(tags) if claim.run != self.run_id and claim.overlaps(mine)]
-        return [{"table": table.spec.name, **claim.to_json()} for claim in others]
 
     def _release(self, client: Any, table: RunTable) -> None:
         """Leave a table: the last run takes all tags away, another one says that it was there."""

@@ -123,11 +123,6 @@ class Standing:
         """How much there is to look through for items of ours: nothing in a table that is ours as a whole."""
         return int(self.description.get("TableSizeBytes") or 0) if self.foreign else 0
 
-    @property
-    def replicas(self) -> list[str]:
-        """The Regions that each write is copied to."""
-        return list(replicas_of(self.description))
-
 
 def look_at(client: Any, name: str) -> Standing | None:
     """Describe a table with its tags; None if it does not exist. Errors other than refusals are raised."""
@@ -160,8 +155,8 @@ def protections(table: Standing) -> list[str]:
         reasons.append(f"point-in-time recovery may be on: {table.recovery.why}")
     elif table.recovery:
         reasons.append("point-in-time recovery is on")
-    if table.replicas:
-        reasons.append(f"it is a global table, and each write is copied to {', '.join(table.replicas)}")
+    if replicas := replicas_of(table.description):
+        reasons.append(f"it is a global table, and each write is copied to {', '.join(replicas)}")
     return reasons
 
 
@@ -263,18 +258,18 @@ class Claim:
 
 
 def claims_in(tags: Mapping[str, str]) -> list[Claim]:
-    return [_claim(key.removeprefix(LIVE), value) for key, value in tags.items() if key.startswith(LIVE)]
-
-
-def _claim(run: str, value: str) -> Claim:
-    times, _, owner = value.partition(" ")
-    since, _, until = times.partition("/")
-    try:
-        return Claim(
-            run=run, owner=as_value(owner or "unknown"), since=moment_of(since), until=moment_of(until)
-        )
-    except ValueError:
-        return Claim(run=run)
+    claims = []
+    for key, value in tags.items():
+        if key.startswith(LIVE):
+            times, _, owner = value.partition(" ")
+            since, _, until = times.partition("/")
+            try:
+                stated = {"since": moment_of(since), "until": moment_of(until)}
+            except ValueError:
+                claims.append(Claim(run=key.removeprefix(LIVE)))
+            else:
+                claims.append(Claim(run=key.removeprefix(LIVE), owner=as_value(owner or "unknown"), **stated))
+    return claims
 
 
 def live_in(tags: Mapping[str, str], now: datetime, *, but: str | None = None) -> list[Claim]:

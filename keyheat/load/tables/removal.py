@@ -87,14 +87,6 @@ def own_tags(
     return tags
 
 
-def was_created_by(client: Any, name: str, run_id: str, patience: TablePatience) -> bool:
-    try:
-        description = look_again(lambda: describe_table(client, name), patience.sleep)
-        return description is not None and bool(own_tags(client, description, run_id, patience))
-    except (NotOurs, ClientError, BotoCoreError):
-        return False
-
-
 def by_hand(name: str, region: str) -> str:
     return f"aws dynamodb delete-table --table-name {name} --region {region}"
 
