@@ -6,14 +6,13 @@ from itertools import count
 from math import ceil, inf
 from pathlib import Path
 from random import Random
-from time import perf_counter
+from time import monotonic, perf_counter, time
 from typing import Any, ClassVar
 
 import gevent
 import psutil
 from gevent.event import Event
 
-from keyheat.load.clock import SteadyClock
 from keyheat.load.pacer import ClosedLoop, ClosedPacer, OpenLoop, OpenPacer, TraceSchedule
 from keyheat.load.record.attempt import LocustStatistics
 from keyheat.load.record.generator import LAG_EVERY_S
@@ -35,6 +34,26 @@ from keyheat.scenario.spec.tasks import TargetUnit
 from keyheat.scenario.trace import read_trace
 from keyheat.sharding.knowledge import Knowledge
 from keyheat.words import Direction, DirectionName
+
+
+class SteadyClock:
+    """The service's clock as of the start of a run, advanced by the monotonic clock, which is never set.
+
+    It is `ahead_s` ahead of the wall clock of this machine. Only signatures take the wall clock's time.
+    """
+
+    def __init__(
+        self,
+        ahead_s: float = 0.0,
+        wall: Callable[[], float] = time,
+        monotonic: Callable[[], float] = monotonic,
+    ) -> None:
+        self.ahead_s, self._monotonic = ahead_s, monotonic
+        self._apart_s = wall() + ahead_s - monotonic()
+
+    def __call__(self) -> float:
+        return self._apart_s + self._monotonic()
+
 
 USERS_PER_WORKER = 1_000_000  # room for user numbers, so that no two workers have one in common
 

@@ -19,14 +19,14 @@ import gevent
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import NOTABLE_S, SteadyClock, align, service_ahead_s, skew_words
 from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
 from keyheat.load.run.finish import Stages, run_files
 from keyheat.load.run.launch import RunProgress
-from keyheat.load.run.load import Load, Order, empty_record, start_load
+from keyheat.load.run.load import Load, Order, SteadyClock, empty_record, start_load
 from keyheat.load.run.plan import LoadPlan, run_folder
+from keyheat.load.run.preflight import NOTABLE_S, align, service_ahead_s, skew_words
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.watch import LoadWatch, Rules, Spending
 from keyheat.load.run.workers import Gatherer

@@ -16,12 +16,11 @@ from typing import Any, ClassVar
 import gevent
 from gevent.event import Event
 
-from keyheat.load.clock import SteadyClock
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
 from keyheat.load.record.record import DAMAGE, PIECES_ARRIVE_S, Piece, Record
 from keyheat.load.run.launch import tell
-from keyheat.load.run.load import BEAT_S, Load, Order, start_load
+from keyheat.load.run.load import BEAT_S, Load, Order, SteadyClock, start_load
 from keyheat.load.run.watch import Caps, LoadWatch, watch_master
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked
