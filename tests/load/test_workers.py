@@ -1,6 +1,6 @@
 """What workers record arrives at the master, whole, or the master says what is missing."""
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,15 +11,14 @@ import pytest
 from keyheat.load.record.record import Piece, Record
 from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.run import workers
-from keyheat.load.run.load import Order
+from keyheat.load.run.load import BEAT_S, Order
 from keyheat.load.run.watch import Caps
 from keyheat.load.run.workers import HALT, ORDER, PIECE, Gatherer, Worker, WorkerProgress, order_for
-from tests.make import a_scenario, an_attempt
+from tests.make import a_plan, an_attempt
 
 
 def order(url: str = "http://127.0.0.1:1") -> Order:
-    sender = {"url": url, "region": "us-east-1", "transport": "signed", "show_keys": False, "users": 4}
-    return Order(run_id="run-1", scenario=a_scenario(), **sender)
+    return Order(plan=a_plan(), run_id="run-1", url=url, region="us-east-1", users=4)
 
 
 @dataclass
@@ -79,7 +78,7 @@ def test_every_piece_arrives() -> None:
 
 def test_the_time_of_a_load_counts_from_when_a_worker_sends() -> None:
     gatherer, worker, _environment = connected(order())
-    waits = gevent.spawn(gatherer.wait_out, workers.BEAT_S)
+    waits = gevent.spawn(gatherer.wait_out, BEAT_S)
     gevent.sleep(0.01)
     assert not waits.ready(), "no worker has begun"
     worker.begin()
@@ -169,7 +168,7 @@ def test_every_worker_has_its_part_and_one_that_joins_late_has_none() -> None:
 
 
 def capped(units: float) -> Order:
-    return replace(order(), caps=asdict(Caps(units=units)))
+    return replace(order(), caps=Caps(units=units))
 
 
 def test_a_worker_whose_part_is_used_up_sends_no_more_and_the_master_ends_the_run() -> None:

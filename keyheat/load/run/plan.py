@@ -120,7 +120,7 @@ def check_options(options: Namespace, *, locustfiles: list[str], users: Sequence
         raise InputError(*errors)
     return LoadPlan(
         scenario=scenario,
-        scenario_path=path,
+        scenario_path=path.absolute(),
         target=target,
         out=out,
         guards=guards,

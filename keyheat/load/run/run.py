@@ -8,7 +8,7 @@ they send, and this process writes the files.
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time
@@ -40,7 +40,7 @@ from keyheat.runs.folder import RunFolder, totals_of, versions
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.runs.parquet import do_without_pandas, write_table
 from keyheat.runs.table_facts import table_facts
-from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE, has_capacity_model
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
 
 LOCAL = "local"
 """The target of a run on an endpoint of ours, in its manifest."""
@@ -184,12 +184,10 @@ class LoadRun:
         }
 
     def _begin_load(self, environment: Any, distributed: bool) -> None:
-        plan, scenario, caps = self.plan, self.plan.scenario, self.spending.left()
+        scenario, caps = self.plan.scenario, self.spending.left()
         order = Order(
-            run_id=self.run_id, scenario=scenario, url=self.target.url, region=self.target.region,
-            transport=plan.transport, retries=plan.retries, show_keys=plan.show_keys, users=self.users,
-            caps=asdict(caps), folder=str(plan.scenario_path.absolute().parent),
-            units_needed=has_capacity_model(plan.endpoint), marked=plan.marked, ahead_s=self.clock.ahead_s,
+            plan=self.plan, run_id=self.run_id, url=self.target.url, region=self.target.region,
+            users=self.users, caps=caps, ahead_s=self.clock.ahead_s,
         )  # fmt: skip
         follow = [self._show_seconds]
         if scenario.timeline:

@@ -5,7 +5,7 @@ look. Where several processes send, each watches its own even part of the caps, 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from time import monotonic
@@ -63,10 +63,6 @@ class Caps:
     def exceeded(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop | None:
         """The first cap that `consumed` would exceed after `elapsed_s` of load."""
         return next((stop for stop in self.stops(consumed, elapsed_s) if stop.seen > stop.limit), None)
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> "Caps":
-        return cls(**{**wire, "tariff": Tariff(**wire["tariff"])})
 
 
 def caps_of(plan: LoadPlan, *, local: bool, duration_s: float | None) -> Caps:

@@ -21,7 +21,7 @@ from keyheat.load.record.generator import Health
 from keyheat.load.record.record import DAMAGE, PIECES_ARRIVE_S, Piece, Record
 from keyheat.load.run.launch import tell
 from keyheat.load.run.load import BEAT_S, Load, Order, SteadyClock, start_load
-from keyheat.load.run.watch import Caps, LoadWatch, watch_master
+from keyheat.load.run.watch import LoadWatch, watch_master
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked
 
@@ -91,7 +91,7 @@ class Worker:
         heard_s = lambda: self._runner.last_heartbeat_timestamp  # noqa: E731
         self._greenlets = [gevent.spawn(watch_master, heard_s, lost_master)]
         if order.caps is not None:
-            watch = LoadWatch(Caps.from_wire(order.caps), load, self._used_up, consumed=self.consumed_by_all)
+            watch = LoadWatch(order.caps, load, self._used_up, consumed=self.consumed_by_all)
             self._greenlets.append(gevent.spawn(watch.follow))
 
     def consumed_by_all(self) -> ConsumedUnits:
