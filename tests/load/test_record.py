@@ -75,7 +75,7 @@ def view(record: Record) -> dict[str, Any]:
             direction: (
                 heat.sketch.total_units,
                 heat.sketch.top(100),
-                heat.sketch.top_throttled(100),
+                heat.sketch.top(100, by="throttles"),
                 heat.windows,
             )
             for direction, heat in record.heat.items()
@@ -230,9 +230,9 @@ def test_the_counts_of_a_second_are_found_without_the_others() -> None:
     for second in (7, 5, 7):
         record.add(Attempt("PutItem", "write", "k", second + 0.5, 0, 1, units=2.0, by_index={"by-day": 1.0}))
     seconds = through_the_wire(record).seconds
-    assert seconds.in_second(7)[ATTEMPTS] == 2
-    assert {row.resource for row, _ in seconds.of_second(7)} == {None, "by-day"}
-    assert (seconds.of_second(6), seconds.last()) == ([], 7)
+    assert seconds.of_requests([7])[ATTEMPTS] == 2
+    assert {index for index, *_ in seconds.totals([7])} == {None, "by-day"}
+    assert (seconds.totals([6]), seconds.last()) == ({}, 7)
 
 
 def test_the_log_is_read_by_the_histogram_library(tmp_path: Path) -> None:

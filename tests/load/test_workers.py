@@ -70,7 +70,7 @@ def test_every_piece_arrives() -> None:
             worker._report()
     gatherer.end()
     environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))  # it has reported
-    assert gatherer.record.seconds.total()[ATTEMPTS] == 30
+    assert gatherer.record.seconds.of_requests()[ATTEMPTS] == 30
     assert gatherer.record.heat["write"].sketch.total_units == 30
     assert gatherer.record.health.problems == []
     assert gatherer.workers["a"].whole
@@ -100,7 +100,7 @@ def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     assert line.startswith("worker a was lost at ")
     assert "it had 3 of 4 users (75% of the load); what it sent after that" in line
     assert health.problems == []
-    assert gatherer.record.seconds.total()[ATTEMPTS] == 1
+    assert gatherer.record.seconds.of_requests()[ATTEMPTS] == 1
 
 
 def test_a_run_that_lost_every_worker_says_nothing() -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from keyheat.heavyhitters import HeavyHitters
 from keyheat.load.record.record import Record, heat_of
-from keyheat.load.record.rows import write_log
+from keyheat.load.record.rows import consumed_in, write_log
 from keyheat.load.record.sketch import KeyHeat, hottest
 from keyheat.load.run.launch import RunProgress
 from keyheat.load.run.plan import LoadPlan
@@ -122,10 +122,12 @@ def run_files(record: Record, *, start_s: float, end_s: float) -> RunFiles:
 def keys_of(record: Record) -> Keys:
     """The hottest keys of the run and of each window: the table's, and each index's where they are known."""
     indexes: dict[str, list[Keys]] = {}
-    for (index, side), consumed in sorted(record.seconds.consumed_by_index().items()):
+    consumed = consumed_in(record.seconds.totals())
+    of_indexes = [(at.index, at.direction, units) for at, units in consumed.items() if at.index is not None]
+    for index, side, units in sorted(of_indexes):
         heat = record.heat.get(heat_of(side, index))
-        if heat is not None and heat.sketch.consumed.total >= COUNTED_SHARE * consumed > 0:
-            indexes.setdefault(index, []).append(_hot(Direction(side), heat))
+        if heat is not None and heat.sketch.consumed.total >= COUNTED_SHARE * units > 0:
+            indexes.setdefault(index, []).append(_hot(side, heat))
     return Keys.joined(
         [_hot(direction, record.heat[direction]) for direction in WRITES_FIRST],
         indexes={index: Keys.joined(sides) for index, sides in indexes.items()},
@@ -147,7 +149,7 @@ def _hot(direction: Direction, heat: KeyHeat) -> Keys:
         direction,
         total_units=heat.sketch.total_units,
         overall=[(k.name, k[1:]) for k in heat.sketch.top(TOP_KEYS)],
-        by_throttles=[(k.name, k[1:]) for k in heat.sketch.top_throttled(TOP_KEYS)],
+        by_throttles=[(k.name, k[1:]) for k in heat.sketch.top(TOP_KEYS, by="throttles")],
         windows={start: hottest(keys, TOP_KEYS) for start, keys in heat.windows.items()},
         window_s=heat.window_s,
         digest=digest_of if heat.show_keys else str,

@@ -21,10 +21,10 @@ from flask import Blueprint, Response, request, send_file, send_from_directory
 from prometheus_client import Metric
 
 from keyheat.addresses import SANDBOX, Hosts, on_this_machine
-from keyheat.load.record.rows import ATTEMPTS
+from keyheat.load.record.rows import ATTEMPTS, of_requests
 from keyheat.load.run.load import Load
 from keyheat.load.run.prometheus import load_metrics
-from keyheat.load.run.view import LiveView, Sentence, of_requests
+from keyheat.load.run.view import LiveView, Sentence
 from keyheat.load.run.workers import Gatherer, short_name
 from keyheat.masking import masked
 from keyheat.runfiles import REPORT
@@ -102,7 +102,7 @@ class Live:
             end = int(now_s) - run.sender.behind_s
         else:
             end = int(min(now_s, max(self._stopped_s, run.record.seconds.last() + 1)))
-        attempts = int(of_requests(view.totals(), ATTEMPTS))
+        attempts = int(of_requests(view.totals())[ATTEMPTS])
         early = self._stopped_s is None and end - run.started_s < JUDGED_AFTER_S
         self._content = view.content(
             None if early or not attempts else run.verdict(attempts=attempts),

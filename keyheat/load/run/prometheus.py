@@ -20,8 +20,8 @@ from keyheat.addresses import Hosts
 from keyheat.load import pacer
 from keyheat.load.options import InputError
 from keyheat.load.record.record import own_version
-from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED, spans_of
-from keyheat.load.run.view import LiveView, consumed_in
+from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED, consumed_in, spans_of
+from keyheat.load.run.view import LiveView
 from keyheat.load.transport import retries
 from keyheat.words import label_of
 

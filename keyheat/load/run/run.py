@@ -228,7 +228,7 @@ class LoadRun:
             gevent.sleep(1.0 - now_s % 1.0)
             second = int(now_s) - self.sender.behind_s
             if second >= int(self.started_s):
-                counts = self.record.seconds.in_second(second)
+                counts = self.record.seconds.of_requests([second])
                 self.progress.line(
                     elapsed_s=round(max(0.0, second + 1 - self.started_s), 1),
                     accepted_per_s=int(counts[ACCEPTED]),
@@ -287,7 +287,7 @@ class LoadRun:
         if self.timeline is not None:
             health.problems += self.timeline.problems
             folder.manifest["timeline"] = [event.to_json() for event in self.timeline.log]
-        attempts = int(self.record.seconds.total()[ATTEMPTS])
+        attempts = int(self.record.seconds.of_requests()[ATTEMPTS])
         files = run_files(self.record, start_s=self.started_s, end_s=ended_s)
         totals = {
             "ended_at": time_of(ended_s),

@@ -1,15 +1,14 @@
 """A run while it goes on: one plain value made each second, for the live page and for Prometheus."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
-from operator import add
 from typing import Any, NamedTuple, get_args
 
 from keyheat.load.record.record import Record, heat_of
-from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds
-from keyheat.load.record.sketch import SETTLED_S
+from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED, Totals, consumed_in, of_requests
+from keyheat.load.record.sketch import SETTLED_S, Count
 from keyheat.model.resources import parse_reason
 from keyheat.numbers import percent, some
 from keyheat.runs.manifest import GeneratorHealth
@@ -54,33 +53,6 @@ class Refuser:
         return parsed[2].constraint if parsed else "undetermined"
 
 
-Totals = dict[tuple[str | None, str, str | None], list[float]]
-"""Counts by index (None: the table), direction, and operation (None: an index has none)."""
-
-
-def add_seconds(total: Totals, seconds: Seconds, numbers: Iterable[int]) -> Totals:
-    """Add the counts of some seconds to `total`, and return it."""
-    for second in numbers:
-        for row, counts in seconds.of_second(second):
-            before = total.get(row[1:])
-            total[row[1:]] = list(counts) if before is None else list(map(add, before, counts))
-    return total
-
-
-def of_requests(totals: Totals, what: int) -> float:
-    """Return one count of all requests; those that an index answered are the table's as well."""
-    return sum(counts[what] for (index, *_), counts in totals.items() if index is None)
-
-
-def consumed_in(totals: Totals) -> dict[Resource, float]:
-    """Return the units that the table and each index consumed in each direction."""
-    consumed: dict[Resource, float] = {}
-    for (index, direction, _operation), counts in totals.items():
-        resource = Resource(index, Direction(direction))
-        consumed[resource] = consumed.get(resource, 0.0) + counts[CONSUMED]
-    return consumed
-
-
 @dataclass(slots=True)
 class LiveView:
     """A run as the page and Prometheus show it. Each look costs the same, however long the run lasts."""
@@ -119,8 +91,8 @@ class LiveView:
         seconds, end = self.record.seconds, self.record.seconds.last() + 1
         first = max(self._unsettled, int(self.started_s))
         self._unsettled = max(first, end - SETTLED_S)
-        add_seconds(self._settled, seconds, range(first, self._unsettled))
-        return add_seconds(dict(self._settled), seconds, range(self._unsettled, end))
+        seconds.totals(range(first, self._unsettled), into=self._settled)
+        return seconds.totals(range(self._unsettled, end), into=dict(self._settled))
 
     def content(
         self,
@@ -134,8 +106,9 @@ class LiveView:
         self.read_on()
         run, record, totals = self.manifest, self.record, self.totals()
         window = range(end - RECENT_S, end)
-        recent = add_seconds({}, record.seconds, window)
-        now = {name: of_requests(recent, what) / RECENT_S for name, what in OUTCOMES.items()}
+        recent = record.seconds.totals(window)
+        counts = of_requests(recent)
+        now = {name: counts[what] / RECENT_S for name, what in OUTCOMES.items()}
         throttles = sum((self.recently.get(second, Counter()) for second in window), Counter[Refuser]())
         consumed_now, consumed = consumed_in(recent), consumed_in(totals)
         capacity = [  # of the table and its indexes as far as they were used
@@ -171,7 +144,7 @@ class LiveView:
             "sentence": sentence._asdict(),
             "now": now,
             "errors": {
-                "total": int(of_requests(totals, ERRORS)),
+                "total": int(of_requests(totals)[ERRORS]),
                 "by_kind": dict(record.errors_by_kind.most_common(5)),
             },
             "capacity": capacity,
@@ -189,8 +162,8 @@ class LiveView:
                 ],
             },
             "keys": {
-                "by_units": self._hottest("top_consumed", "consumed_units"),
-                "by_throttles": self._hottest("top_throttled", "throttles"),
+                "by_units": self._hottest("consumed", "consumed_units"),
+                "by_throttles": self._hottest("throttles", "throttles"),
             },
             "generator": {
                 "bound": bool(verdict and verdict.bound),
@@ -212,12 +185,12 @@ class LiveView:
             else:
                 yield resource, None, None
 
-    def _hottest(self, top: str, by: str) -> list[dict[str, Any]]:
-        """The hottest keys of table and indexes, most first; `top` names a method of the sketch."""
-        rows = []
+    def _hottest(self, most: Count, by: str) -> list[dict[str, Any]]:
+        """The hottest keys of table and indexes, by what they have most of."""
+        rows: list[dict[str, Any]] = []
         for name, heat in self.record.heat.items():
             side, _, index = name.partition(":")
-            for key in getattr(heat.sketch, top)(TOP_KEYS):
+            for key in heat.sketch.top(TOP_KEYS, by=most):
                 all_units = heat.sketch.total_units
                 rows.append(
                     {
@@ -288,7 +261,7 @@ class LiveView:
         heat = heats.get(heat_of(side, refuser.index) if refuser.index else side) or heats.get(side)
         if heat is None:
             return "", 0.0
-        throttles = {key.name: float(key.throttles) for key in heat.sketch.top_throttled(1)}
+        throttles = {key.name: float(key.throttles) for key in heat.sketch.top(1, by="throttles")}
         total = heat.sketch.throttles.total
         if since_s is not None:
             newest = max(heat.windows, default=0)

@@ -142,13 +142,12 @@ class Rules:
     def broken(self, record: Record, now_s: float, at_s: float, *, until: int) -> Stop | None:
         """The first rule that the `over_s` seconds before the second `until` break, `at_s` into the load."""
         rules = self.rules
-        seconds = [record.seconds.in_second(second) for second in range(until - ceil(rules.over_s), until)]
-        attempts = sum(counts[ATTEMPTS] for counts in seconds)
+        counts = record.seconds.of_requests(range(until - ceil(rules.over_s), until))
+        attempts = counts[ATTEMPTS]
         seen: list[tuple[Rule, float | None, float]] = []
         if attempts >= ENOUGH_ATTEMPTS:
-            throttled, failed = (sum(counts[what] for counts in seconds) for what in (THROTTLED, ERRORS))
-            seen.append(("throttle_share", rules.throttle_share, throttled / attempts))
-            seen.append(("error_share", rules.error_share, failed / attempts))
+            seen.append(("throttle_share", rules.throttle_share, counts[THROTTLED] / attempts))
+            seen.append(("error_share", rules.error_share, counts[ERRORS] / attempts))
         if rules.p99_ms is not None:
             timed, p99_us = self.timed(record, now_s)
             if timed >= ENOUGH_ACCEPTED:
