@@ -88,7 +88,7 @@ def test_the_time_of_a_load_counts_from_when_a_worker_sends() -> None:
 
 def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     gatherer, worker, environment = connected(order())
-    gatherer.workers["b"] = WorkerProgress(joined_s=0.0, last_s=1.0, whole=True)
+    gatherer.workers["b"] = WorkerProgress(last_s=1.0, whole=True)
     worker.begin()
     environment.keyheat.record.add(an_attempt(1, units=1.0))
     worker._report()
@@ -116,7 +116,7 @@ def test_a_run_that_lost_every_worker_says_nothing() -> None:
 
 def test_a_worker_that_goes_by_itself_is_named_but_nothing_of_it_is_lost() -> None:
     gatherer, worker, _environment = connected(order())
-    gatherer.workers["b"] = WorkerProgress(joined_s=0.0, last_s=1.0, whole=True)
+    gatherer.workers["b"] = WorkerProgress(last_s=1.0, whole=True)
     worker.begin()
     worker._report()
     worker.end()

@@ -146,7 +146,6 @@ def short_name(client_id: str) -> str:
 class WorkerProgress:
     """What came from one worker, and when, by the master's clock."""
 
-    joined_s: float
     number: int = 0  # of its share of an open loop's arrivals
     users: int = 0  # that it had when it last reported
     last_s: float | None = None  # when the newest piece came
@@ -193,14 +192,13 @@ class Gatherer:
         clients = self.environment.runner.clients
         workers = [worker for worker in clients if not self._gone(worker)]
         workers = workers or list(clients)  # all of them may only be slow, and come back
-        now_s = self.clock()
-        self.workers = {name: WorkerProgress(now_s, number=number) for number, name in enumerate(workers)}
+        self.workers = {name: WorkerProgress(number) for number, name in enumerate(workers)}
         self._publish(len(self.workers))
 
     def give_order_to(self, worker: str) -> None:
         """A worker has joined late: it has users of a closed loop, and no part of an open one."""
         if worker not in self.workers:
-            self.workers[worker] = WorkerProgress(joined_s=self.clock(), number=len(self.workers))
+            self.workers[worker] = WorkerProgress(len(self.workers))
             published = getattr(self.environment.parsed_options, ORDER)
             self._publish(published["workers"] or 1)  # 0: no worker was there
 
@@ -225,7 +223,7 @@ class Gatherer:
                 tell(f"keyheat: {masked(words)}")
             return
         self.loading.set()
-        arrived = self.workers.setdefault(msg.node_id, WorkerProgress(joined_s=self.clock()))
+        arrived = self.workers.setdefault(msg.node_id, WorkerProgress())
         self.pieces += 1
         arrived.last_s, arrived.whole = self.clock(), piece.last
         if not piece.last:

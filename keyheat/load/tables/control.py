@@ -153,9 +153,7 @@ def describe_table(client: Any, name: str) -> dict[str, Any] | None:
     return description
 
 
-def until_active(
-    client: Any, name: str, patience: TablePatience, what: str = "made"
-) -> dict[str, Any] | None:
+def until_active(client: Any, name: str, patience: TablePatience) -> dict[str, Any] | None:
     """The table once it and all its indexes are ACTIVE; None if they are not within the limit.
 
     A table that was made a moment ago may not be found yet: DescribeTable is eventually consistent.
@@ -165,7 +163,7 @@ def until_active(
         description = describe_table(client, name)
         return description if description is not None and all_active(description) else None
 
-    return patience.until(look, f"table {name} to be {what}")
+    return patience.until(look, f"table {name} to be made")
 
 
 def until_gone(client: Any, name: str, patience: TablePatience) -> bool:

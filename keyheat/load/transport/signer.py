@@ -42,9 +42,8 @@ class _Head:
 class Signer:
     """Makes signed HTTP heads for one host, region and set of credentials."""
 
-    def __init__(self, keys: AccessKeys, *, region: str, host: str, request_line: str = REQUEST_LINE) -> None:
+    def __init__(self, keys: AccessKeys, *, region: str, host: str) -> None:
         self.keys = keys
-        self._request_line = request_line
         self._region = region
         self._host = host
         self._day = ""
@@ -100,9 +99,7 @@ class Signer:
         )
         head = _Head(
             canonical=sha256(f"POST\n/\n\n{canonical}\n{names}\n".encode()),
-            sent=(
-                f"{self._request_line}\r\nUser-Agent: keyheat\r\n{sent}Authorization: {authorization}"
-            ).encode(),
+            sent=(f"{REQUEST_LINE}\r\nUser-Agent: keyheat\r\n{sent}Authorization: {authorization}").encode(),
         )
         self._heads[operation] = head
         return head
