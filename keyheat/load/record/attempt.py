@@ -83,6 +83,8 @@ class LocustStatistics:
 
     def tell(self) -> None:
         """Pass on what was added since the last time."""
+        if not self._waiting:
+            return
         from locust.stats import StatsEntry  # which replaces the sockets of a process that only watches
 
         waiting, self._waiting, stats = self._waiting, [], self._environment.stats
