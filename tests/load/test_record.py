@@ -73,7 +73,7 @@ def view(record: Record) -> dict[str, Any]:
         "latencies": {tag: latency.encoded() for tag, latency in record.latencies.items()},
         "heat": {
             direction: (
-                heat.sketch.total_units,
+                heat.sketch.units.total,
                 heat.sketch.top(100),
                 heat.sketch.top(100, by="throttles"),
                 heat.windows,
@@ -194,7 +194,7 @@ def test_closing_a_window_that_was_left_halfway_loses_and_doubles_nothing() -> N
     heat.add("k9", 1, 5.0, throttled=True)
     list(heat.close_windows(EVERYTHING_S))
     expected = {f"k{number}": 1.0 + number for number in range(9)} | {"k9": 15.0}
-    assert {name: units for name, units, *_ in heat.sketch.top(10)} == expected
+    assert {name: units for name, (units, *_) in heat.sketch.top(10)} == expected
     assert {name: units for name, (units, *_) in heat.windows[0].items()} == expected
     assert not heat.open
 

@@ -71,7 +71,7 @@ def test_every_piece_arrives() -> None:
     gatherer.end()
     environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))  # it has reported
     assert gatherer.record.seconds.of_requests()[ATTEMPTS] == 30
-    assert gatherer.record.heat["write"].sketch.total_units == 30
+    assert gatherer.record.heat["write"].sketch.units.total == 30
     assert gatherer.record.health.problems == []
     assert gatherer.workers["a"].whole
 

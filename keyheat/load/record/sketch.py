@@ -8,7 +8,7 @@ it closes.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from keyheat.heavyhitters import HeavyHitters
 from keyheat.scenario.keys import digest_of
@@ -20,15 +20,6 @@ SETTLED_S = 60  # how far a window lies back of which no worker sends anything m
 
 Count = Literal["units", "throttles", "consumed"]
 Heat = list[float]  # [units asked for, throttles, units consumed] of one key in one window
-
-
-class KeyTotals(NamedTuple):
-    """One of the hottest keys of a run."""
-
-    name: str
-    units: float  # that it asked for: throttled attempts count as what they would have cost
-    throttles: int
-    consumed: float  # units that it got
 
 
 @dataclass(slots=True)
@@ -59,18 +50,10 @@ class Sketch:
     def _all(self) -> tuple[HeavyHitters[str], ...]:
         return self.units, self.throttles, self.consumed
 
-    @property
-    def total_units(self) -> float:
-        return self.units.total
-
-    def top(self, k: int, by: Count = "units") -> list[KeyTotals]:
-        """The `k` keys that have most of something, most first."""
+    def top(self, k: int, by: Count = "units") -> list[tuple[str, Heat]]:
+        """The `k` keys that have most of something, most first; throttled attempts asked for units, too."""
         most: HeavyHitters[str] = getattr(self, by)
-        units, throttles, consumed = self._all()
-        return [
-            KeyTotals(name, units.weight(name), int(throttles.weight(name)), consumed.weight(name))
-            for name in most.top(k)
-        ]
+        return [(name, [counts.weight(name) for counts in self._all()]) for name in most.top(k)]
 
 
 @dataclass(slots=True)

@@ -147,9 +147,9 @@ def _meeting_keys(record: Record, keys: HeavyHitters[str]) -> tuple[KeyUse, ...]
 def _hot(direction: Direction, heat: KeyHeat) -> Keys:
     return hot_keys(
         direction,
-        total_units=heat.sketch.total_units,
-        overall=[(k.name, k[1:]) for k in heat.sketch.top(TOP_KEYS)],
-        by_throttles=[(k.name, k[1:]) for k in heat.sketch.top(TOP_KEYS, by="throttles")],
+        total_units=heat.sketch.units.total,
+        overall=heat.sketch.top(TOP_KEYS),
+        by_throttles=heat.sketch.top(TOP_KEYS, by="throttles"),
         windows={start: hottest(keys, TOP_KEYS) for start, keys in heat.windows.items()},
         window_s=heat.window_s,
         digest=digest_of if heat.show_keys else str,

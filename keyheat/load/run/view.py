@@ -190,14 +190,14 @@ class LiveView:
         rows: list[dict[str, Any]] = []
         for name, heat in self.record.heat.items():
             side, _, index = name.partition(":")
-            for key in heat.sketch.top(TOP_KEYS, by=most):
-                all_units = heat.sketch.total_units
+            all_units = heat.sketch.units.total
+            for key, (asked, throttles, consumed) in heat.sketch.top(TOP_KEYS, by=most):
                 rows.append(
                     {
-                        "key": key.name, "index": index or None,
+                        "key": key, "index": index or None,
                         "direction": side, "unit": Direction(side).unit,
-                        "asked_units": key.units, "consumed_units": key.consumed, "throttles": key.throttles,
-                        "share": min(1.0, key.units / all_units) if all_units else 0.0,
+                        "asked_units": asked, "consumed_units": consumed, "throttles": int(throttles),
+                        "share": min(1.0, asked / all_units) if all_units else 0.0,
                     }
                 )  # fmt: skip
         return sorted(rows, key=lambda row: -row[by])[:TOP_KEYS]
@@ -261,12 +261,10 @@ class LiveView:
         heat = heats.get(heat_of(side, refuser.index) if refuser.index else side) or heats.get(side)
         if heat is None:
             return "", 0.0
-        throttles = {key.name: float(key.throttles) for key in heat.sketch.top(1, by="throttles")}
-        total = heat.sketch.throttles.total
+        top, total = heat.sketch.top(1, by="throttles"), heat.sketch.throttles.total
         if since_s is not None:
             newest = max(heat.windows, default=0)
             window = heat.windows[newest] if newest + heat.window_s > since_s else {}
-            throttles = {name: counts[1] for name, counts in window.items()}
-            total = sum(throttles.values())
-        key = max(throttles, key=lambda name: throttles[name], default="")
-        return key, throttles[key] / total if total else 0.0
+            total = sum(counts[1] for counts in window.values())
+            top = [max(window.items(), key=lambda item: item[1][1])] if window else []
+        return (top[0][0], top[0][1][1] / total) if top and total else ("", 0.0)
