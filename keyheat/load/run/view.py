@@ -110,27 +110,11 @@ class LiveView:
         counts = of_requests(recent)
         now = {name: counts[what] / RECENT_S for name, what in OUTCOMES.items()}
         throttles = sum((self.recently.get(second, Counter()) for second in window), Counter[Refuser]())
-        consumed_now, consumed = consumed_in(recent), consumed_in(totals)
-        capacity = [  # of the table and its indexes as far as they were used
-            {
-                "index": resource.index, "direction": resource.direction, "unit": resource.direction.unit,
-                "limit": limit, "limit_is": limit_is,
-                "consumed_per_s": consumed_now.get(resource, 0.0) / RECENT_S, "consumed": consumed[resource],
-            }
-            for resource, limit, limit_is in self.limits()
-            if resource in consumed
-        ]  # fmt: skip
+        capacity = self._capacity(consumed_in(recent), consumed_in(totals))
         total = Counter[Refuser]()
         for (_operation, refuser), number in self.throttles.items():
             total[refuser] += number
         sentence = self._sentence(throttles, total, capacity, state, end, idle=not any(now.values()))
-        if verdict is not None and verdict.bound:  # the generator's own fault comes first
-            if verdict.fell_behind and sentence.about in KNOWN_LIMITS:
-                fault = "The load generator is the limit: the load asked for throttles at least this much."
-                sentence = Sentence(f"{fault} {sentence.text}", sentence.about)
-            else:
-                fault = "The load generator is the limit, and what follows says little of the table."
-                sentence = Sentence(f"{fault} {sentence.text}", "invalid")
         return {
             "state": state,
             "run": {
@@ -141,7 +125,7 @@ class LiveView:
                 "duration_s": self.duration_s,
                 "elapsed_s": max(0.0, end - self.started_s),
             },
-            "sentence": sentence._asdict(),
+            "sentence": with_fault(sentence, verdict)._asdict(),
             "now": now,
             "errors": {
                 "total": int(of_requests(totals)[ERRORS]),
@@ -172,6 +156,18 @@ class LiveView:
                 "processes": processes,
             },
         }
+
+    def _capacity(self, now: dict[Resource, float], consumed: dict[Resource, float]) -> list[dict[str, Any]]:
+        """The table and its indexes as far as they were used: units per second, and of how many."""
+        return [
+            {
+                "index": resource.index, "direction": resource.direction, "unit": resource.direction.unit,
+                "limit": limit, "limit_is": limit_is, "consumed_per_s": now.get(resource, 0.0) / RECENT_S,
+                "consumed": consumed[resource],
+            }
+            for resource, limit, limit_is in self.limits()
+            if resource in consumed
+        ]  # fmt: skip
 
     def limits(self) -> Iterator[tuple[Resource, float | None, str | None]]:
         """Units per second of each resource at the run's scale, and what sets them; None: no limit."""
@@ -268,3 +264,14 @@ class LiveView:
             total = sum(counts[1] for counts in window.values())
             top = [max(window.items(), key=lambda item: item[1][1])] if window else []
         return (top[0][0], top[0][1][1] / total) if top and total else ("", 0.0)
+
+
+def with_fault(sentence: Sentence, verdict: GeneratorHealth | None) -> Sentence:
+    """The sentence, after the generator's own fault if it has one."""
+    if verdict is None or not verdict.bound:
+        return sentence
+    if verdict.fell_behind and sentence.about in KNOWN_LIMITS:
+        fault = "The load generator is the limit: the load asked for throttles at least this much."
+        return Sentence(f"{fault} {sentence.text}", sentence.about)
+    fault = "The load generator is the limit, and what follows says little of the table."
+    return Sentence(f"{fault} {sentence.text}", "invalid")
