@@ -260,6 +260,7 @@ def no_counts() -> Counts:
 
 @cache
 def _values_us() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The least duration of each bucket, and the one in its middle."""
     least = np.array([_BUCKETS.get_value_from_index(index) for index in range(_BUCKETS.counts_len)], float)
     return least, least + (np.append(least[1:], LARGEST_US) - least) / 2
 

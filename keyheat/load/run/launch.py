@@ -201,6 +201,7 @@ PARENT: Final = "KEYHEAT_PARENT_PID"
 
 
 def is_handled(number: signal.Signals) -> bool:
+    """Return whether a signal is handled here: it was not ignored when this process started."""
     return signal.getsignal(number) is not signal.SIG_IGN
 
 

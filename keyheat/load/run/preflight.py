@@ -95,6 +95,7 @@ def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:
 
 
 def planned_bill(plan: LoadPlan, sent: LoadTotals | None = None) -> Bill:
+    """Return what the plan costs at most, for as long as the command line says."""
     scenario = lasting(plan.scenario, plan.duration_s if sent is None else 0.0)
     if sent is None:
         sent = total_load(scenario, folder=plan.scenario_path.absolute().parent)

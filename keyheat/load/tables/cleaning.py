@@ -62,6 +62,8 @@ class UnitPace:
 
 @dataclass(slots=True)
 class Cleaned:
+    """How far the cleaning of one run is."""
+
     run_id: str
     table: str
     finished: bool = False  # the whole table was looked through

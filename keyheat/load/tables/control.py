@@ -43,6 +43,7 @@ def table_client(target: Target, what: str, connect: Connect = control_client) -
 
 
 def creation(spec: TableSpec) -> dict[str, Any]:
+    """The parameters of CreateTable."""
     stream = {"StreamEnabled": True, "StreamViewType": spec.stream}
     locals_ = [_index(index) for index in spec.indexes if index.local]
     globals_ = [{**_index(index), **capacities_to_aws(index)} for index in spec.indexes if not index.local]

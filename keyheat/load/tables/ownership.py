@@ -60,6 +60,7 @@ def tags_with(client: Any, arn: str, key: str) -> dict[str, str] | None:
 
 
 def moment_of(text: str) -> datetime:
+    """Parse a tag's time, in UTC. Raises `ValueError`."""
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is not None:

@@ -12,7 +12,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from time import perf_counter
@@ -220,34 +220,16 @@ def scale_at(target: Target, *, elsewhere: bool = False) -> float | None:
 
     It is a local one, unless `elsewhere`.
     """
-    if not (target.local or elsewhere):
-        return None
-    try:
-        page = page_of(target, "/_keyheat/health", HEALTH_WITHIN_S)
-        return float(json.loads(page)["scale"])
-    except (OSError, HTTPException, ValueError, KeyError, TypeError):
-        return None
+    if target.local or elsewhere:
+        with suppress(PageUnavailable):
+            return _read_page(target, "health", lambda page: float(page["scale"]), HEALTH_WITHIN_S)
+    return None
 
 
 def endpoint_at(target: Target) -> Endpoint:
     if target.aws:
         return "aws"
     return "other" if scale_at(target, elsewhere=True) is None else "keyheat"
-
-
-def page_of(target: Target, path: str, within_s: float) -> bytes:
-    """A page of the endpoint; of this machine without a proxy.
-
-    `within_s`: to the next byte. Raises `OSError`, `HTTPException`, and `ValueError` for a bad path.
-    """
-    opener = build_opener(*([ProxyHandler({})] if target.local else []))
-    with (
-        CALLS.waiting(target.url),
-        waiting_for(target.url, path.partition("?")[0]),
-        opener.open(f"{target.url}{path}", timeout=within_s) as answer,
-    ):
-        page: bytes = answer.read()
-    return page
 
 
 class PageUnavailable(Exception):
@@ -266,15 +248,27 @@ def faults_of(target: Target) -> Counter[str]:
     Raises `PageUnavailable`.
     """
 
-    def read(content: Any) -> Counter[str]:
-        return Counter({rule["name"]: int(rule["struck"]) for rule in content["rules"]})
+    return _read_page(
+        target, "faults", lambda page: Counter({rule["name"]: int(rule["struck"]) for rule in page["rules"]})
+    )
 
-    return _read_page(target, "faults", read)
 
+def _read_page(
+    target: Target, page: str, read: Callable[[Any], Told], within_s: float = TOLD_WITHIN_S
+) -> Told:
+    """Return what a page of an endpoint of ours says; of this machine without a proxy.
 
-def _read_page(target: Target, page: str, read: Callable[[Any], Told]) -> Told:
+    `within_s`: to the next byte. Raises `PageUnavailable`.
+    """
+    path, opener = f"/_keyheat/{page}", build_opener(*([ProxyHandler({})] if target.local else []))
     try:
-        return read(json.loads(page_of(target, f"/_keyheat/{page}", TOLD_WITHIN_S)))
+        with (
+            CALLS.waiting(target.url),
+            waiting_for(target.url, path.partition("?")[0]),
+            opener.open(f"{target.url}{path}", timeout=within_s) as answer,
+        ):
+            content = answer.read()
+        return read(json.loads(content))
     except (OSError, HTTPException) as problem:
         raise PageUnavailable(f"the endpoint did not answer: {problem}") from problem
     except (ValueError, KeyError, TypeError) as problem:

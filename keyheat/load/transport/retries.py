@@ -36,6 +36,8 @@ LOOK_AGAIN_S: Final = 0.25
 
 @dataclass(slots=True)
 class RetriedCall:
+    """One call of an application, which may take several attempts."""
+
     operation: str
     client: int = 0  # which of the application's clients makes it
     attempts: int = 0
