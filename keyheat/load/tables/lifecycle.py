@@ -250,23 +250,19 @@ class RunTables:
         """Say forever, on the tables themselves, that they are loaded. Run it in a greenlet of its own."""
         if self.alone:
             return
-        with closing(
-            self.connect(self.target)
-        ) as client:  # before the load, since making a client delays requests
+        with closing(self.connect(self.target)) as client:  # before the load: making a client delays requests
             while True:
                 self.sleep(self._claim_s / LOOKS_IN_A_CLAIM)
-                self.renew(client)
-
-    def renew(self, client: Any) -> None:
-        """Say on each table whose claim ends soon that the run is still there."""
-        now = self._now()
-        for table in self._claimed():
-            if table.claim.until - now < timedelta(seconds=self._claim_s / 2):
-                table.claim = replace(table.claim, until=now + timedelta(seconds=self._claim_s))
-                try:
-                    self._tag(client, table)
-                except (ClientError, BotoCoreError) as error:
-                    self.say(f"table {table.spec.name} does not say any more that this run loads it: {error}")
+                now = self._now()
+                for table in self._claimed():
+                    if table.claim.until - now >= timedelta(seconds=self._claim_s / 2):
+                        continue
+                    table.claim = replace(table.claim, until=now + timedelta(seconds=self._claim_s))
+                    try:
+                        self._tag(client, table)
+                    except (ClientError, BotoCoreError) as error:
+                        name = table.spec.name
+                        self.say(f"table {name} does not say any more that this run loads it: {error}")
 
     def company(self) -> tuple[list[dict[str, Any]], list[str]]:
         """Other runs on the tables meanwhile, as `run.json` has them, and what is not known of them."""
