@@ -199,18 +199,15 @@ NAMED: Final = "model name"
 
 
 def machine() -> dict[str, int | str]:
-    """Cores that this process may use, memory, and the CPU's model, as `run.json` has them."""
+    """Cores that this process may use, memory, and the CPU's model, as `run.json` has them.
+
+    The model is what `/proc/cpuinfo` names, else the architecture: to know more, Python starts `uname`.
+    """
+    lines = CPUS.read_text(encoding="utf-8").splitlines() if CPUS.exists() else []
+    pairs = (line.partition(":") for line in lines)
+    models = (" ".join(value.split()) for name, _, value in pairs if name.strip() == NAMED)
     return {
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "memory_bytes": int(psutil.virtual_memory().total),
-        "cpu": cpu_model(CPUS.read_text(encoding="utf-8") if CPUS.exists() else ""),
+        "cpu": next(filter(None, models), platform.machine() or "unknown"),
     }
-
-
-def cpu_model(cpuinfo: str) -> str:
-    """The model that `/proc/cpuinfo` names, else the architecture: to know more, Python starts `uname`."""
-    for line in cpuinfo.splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == NAMED and value.strip():
-            return " ".join(value.split())
-    return platform.machine() or "unknown"

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from keyheat.heavyhitters import HeavyHitters
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.rows import consumed_in, write_log
 from keyheat.load.record.sketch import KeyHeat, hottest
@@ -122,6 +121,7 @@ def run_files(record: Record, *, start_s: float, end_s: float) -> RunFiles:
 def keys_of(record: Record) -> Keys:
     """The hottest keys of the run and of each window: the table's, and each index's where they are known."""
     indexes: dict[str, list[Keys]] = {}
+    show = record.heat["write"].show_keys if record.meetings else False
     consumed = consumed_in(record.seconds.totals())
     of_indexes = [(at.index, at.direction, units) for at, units in consumed.items() if at.index is not None]
     for index, side, units in sorted(of_indexes):
@@ -131,16 +131,17 @@ def keys_of(record: Record) -> Keys:
     return Keys.joined(
         [_hot(direction, record.heat[direction]) for direction in WRITES_FIRST],
         indexes={index: Keys.joined(sides) for index, sides in indexes.items()},
-        contended={how: _meeting_keys(record, keys) for how, keys in sorted(record.meetings.items())},
-    )
-
-
-def _meeting_keys(record: Record, keys: HeavyHitters[str]) -> tuple[KeyUse, ...]:
-    """The keys on which writers met most often, most first."""
-    show = record.heat["write"].show_keys
-    return tuple(
-        KeyUse(key=digest_of(name) if show else name, shown=name if show else None, count=keys.weight(name))
-        for name in keys.top(TOP_KEYS)
+        contended={
+            how: tuple(  # the keys on which writers met most often, most first
+                KeyUse(
+                    key=digest_of(name) if show else name,
+                    shown=name if show else None,
+                    count=met.weight(name),
+                )
+                for name in met.top(TOP_KEYS)
+            )
+            for how, met in sorted(record.meetings.items())
+        },
     )
 
 
