@@ -63,7 +63,7 @@ def measure(transport: str, url: str, seconds: float, operation: str = "PutItem"
     with at_work(environment, load):
         gevent.sleep(seconds + 1.5)
     whole = sorted({row.second for row in load.record.seconds.rows})[1:-1]
-    counts = [load.record.seconds.in_second(second) for second in whole]
+    counts = [load.record.seconds.of_requests([second]) for second in whole]
     return {
         "per_s": sum(count[ACCEPTED] for count in counts) / len(whole) / attempts,
         "failed": sum(count[ATTEMPTS] - count[ACCEPTED] for count in counts),

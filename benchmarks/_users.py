@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import gevent
 from gevent import get_hub
 
 from keyheat.load.run.load import Load, Order, beat, fold, watch_lag
+from keyheat.load.run.plan import LoadPlan
 from keyheat.scenario.scenario import scenario_from_dict
 
 SPAWN_PER_S = 100
@@ -15,15 +17,11 @@ SPAWN_PER_S = 100
 
 def order_for(scenario: Mapping[str, Any], url: str, users: int, transport: str = "signed") -> Order:
     """The order to load as a benchmark's scenario says."""
-    return Order(
-        run_id="bench",
-        scenario=scenario_from_dict(dict(scenario), "benchmark"),
-        url=url,
-        region="us-east-1",
-        transport=transport,
-        show_keys=False,
-        users=users,
-    )
+    plan = LoadPlan(
+        scenario=scenario_from_dict(dict(scenario), "benchmark"), scenario_path=Path(), target=None, out=None,
+        transport=transport, retries="off", show_keys=False, progress=False, report=False,
+    )  # fmt: skip
+    return Order(plan=plan, run_id="bench", url=url, region="us-east-1", users=users)
 
 
 @contextmanager

@@ -23,8 +23,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.run.prometheus import LOAD_METRICS
-from keyheat.metrics import Metric
+from keyheat.load.run.prometheus import PREFIX, SAYS, family_of
 from keyheat.testing.local import LocalDynamoDB
 from tests.load.conftest import SHORT
 from tests.load.forked import LocustServer
@@ -74,10 +73,6 @@ def points_of(family: Family) -> dict[tuple[tuple[str, str], ...], float]:
     }
 
 
-def family_of(metric: Metric) -> str:
-    return metric.name.removesuffix("_total")
-
-
 @pytest.fixture(scope="module")
 def loaded(locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
     """A load that throttles, fails and retries until it has been seen to, with everything exported."""
@@ -118,7 +113,7 @@ pytestmark = pytest.mark.xdist_group("live metrics")
 @pytest.mark.opens
 def test_a_load_exports_every_metric_with_its_kind(loaded: Loaded) -> None:
     assert {name: one.type for name, one in loaded.after.items()} == {
-        family_of(one): one.kind for one in LOAD_METRICS
+        one.name: one.type for one in map(family_of, SAYS)
     }
     assert loaded.during["keyheat_load_loading"].samples[0].value == 1
     ((throttle, _count),) = loaded.points("throttles").items()
@@ -165,7 +160,7 @@ def metrics_in(query: str) -> set[str]:
 
 @pytest.mark.opens
 def test_the_dashboard_asks_for_what_a_load_exports_and_for_all_that_it_does(loaded: Loaded) -> None:
-    exported = {one.name for one in LOAD_METRICS if family_of(one) in loaded.after}
+    exported = {f"{PREFIX}{name}" for name in SAYS if family_of(name).name in loaded.after}
     exported |= {f"{name}_bucket" for name in exported if name.endswith("_time_seconds")}
     asked = {name for query in queries() for name in metrics_in(query)}
     assert asked <= exported
@@ -210,7 +205,9 @@ def test_the_list_names_the_labels_that_they_have(loaded: Loaded) -> None:
         rows = [row for row in csv.DictReader(file) if row["metric"].startswith("keyheat_load_")]
     told = {row["metric"]: set(re.findall(r"\w+", row["labels"])) for row in rows}
     found = {
-        one.name: {name for labels in points_of(loaded.after[family_of(one)]) for name, _value in labels}
-        for one in LOAD_METRICS
+        f"{PREFIX}{metric}": {
+            name for labels in points_of(loaded.after[family_of(metric).name]) for name, _value in labels
+        }
+        for metric in SAYS
     }
     assert told == found

@@ -10,16 +10,8 @@ import click
 from keyheat.addresses import UnknownEndpoint
 from keyheat.cli.options import price_list
 from keyheat.load.options import Guards as Guards
-from keyheat.load.run.consent import (
-    DECLINED,
-    NEEDS_YES,
-    Undertaking,
-    agrees,
-    announced,
-    budget_of,
-    is_interactive,
-    over_budget,
-)
+from keyheat.load.options import TableError, TableRefused
+from keyheat.load.run.consent import Undertaking, agrees, budget_of, consent, is_interactive
 from keyheat.load.transport.target import Target, TargetError, aws_target, credentials_for, target_at
 from keyheat.plan.plan import ScenarioPlan, plan_run
 from keyheat.plan.prices import Prices
@@ -62,15 +54,19 @@ def agreed(jobs: Sequence[Job], target: str, guards: Guards, *, prices: Path) ->
         )
         for plan, budget in zip(plans, budgets, strict=True)
     ]  # fmt: skip
-    reasons = [
-        (f"{undertaking.scenario.name}: " if len(jobs) > 1 else "") + line
-        for undertaking in undertakings
-        for line in over_budget(undertaking.budget, undertaking.bill, undertaking.scenario.load.duration_s)
-    ]
-    if reasons:
-        raise SafetyRefusal("\n".join(reasons))
-    if not guards.yes:
-        _ask(plans, undertakings)
+
+    def show(words: str) -> None:
+        from keyheat.show.plan import plan_answer
+        from keyheat.show.render import text_of
+
+        for plan in plans:
+            err.print(text_of(plan_answer(plan)))
+        err.print(f"\n{words}\n")
+
+    try:
+        consent(undertakings, yes=guards.yes, ask=_person(), show=show)
+    except TableRefused as refused:
+        raise SafetyRefusal(str(refused)) from refused
     return [*guards.arguments(agreed=True), *priced]
 
 
@@ -99,21 +95,6 @@ def at_known_endpoint(
         if not agrees(ask):
             raise SafetyRefusal("cancelled: no request was sent to that host") from unknown
         return act(unknown.url)
-
-
-def _ask(plans: Sequence[ScenarioPlan], undertakings: Sequence[Undertaking]) -> None:
-    """Print the plans and ask. Raises `SafetyRefusal` unless a person agrees."""
-    from keyheat.show.plan import plan_answer
-    from keyheat.show.render import text_of
-
-    person = _person()
-    if person is None:
-        raise SafetyRefusal(NEEDS_YES)
-    for plan in plans:
-        err.print(text_of(plan_answer(plan)))
-    err.print(f"\n{announced(undertakings)}\n")
-    if not agrees(person):
-        raise SafetyRefusal(DECLINED)
 
 
 def target_of(word: str) -> Target | None:
@@ -155,8 +136,7 @@ def on_existing(scenario: Scenario, target: Target, guards: Guards) -> tuple[Sce
     """
     if guards.table is None:
         return scenario, 0
-    from keyheat.load.tables.control import TableError  # here, since they need boto3
-    from keyheat.load.tables.existing import on_table
+    from keyheat.load.tables.existing import on_table  # here, since it needs boto3
 
     try:
         return on_table(scenario, target, guards.table)

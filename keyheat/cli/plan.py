@@ -58,7 +58,7 @@ def _limits_of(target: str, region: str | None, profile: str | None) -> dict[str
         return {}
     from keyheat.evidence.clients import boto3_clients
     from keyheat.evidence.table import account_quotas, region_of
-    from keyheat.load.transport.endpoint_pages import scale_at
+    from keyheat.load.transport.boto import scale_at
     from keyheat.load.transport.target import target_at
 
     there = None if target == "aws" else target_at(target, region=region)

@@ -18,7 +18,7 @@ from keyheat.cli.run import make_run
 from keyheat.cli.simulate import NOT_STARTED, How
 from keyheat.flags import option, options_of, takes, values_of
 from keyheat.load.options import Consent, Guards
-from keyheat.load.terminal import HUNG_UP, is_handled, release_output
+from keyheat.load.run.launch import HUNG_UP, is_handled, release_output
 from keyheat.masking import short_path
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.regression.exports import annotations

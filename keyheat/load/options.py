@@ -17,9 +17,17 @@ RETRIES_HELP = "choose the scenario's [client], or none"
 class InputError(ValueError):
     """What was asked for cannot be run; one line for each reason."""
 
-    def __init__(self, errors: list[str]) -> None:
-        self.errors = errors
+    def __init__(self, *errors: str) -> None:
+        self.errors = list(errors)
         super().__init__("\n".join(errors))
+
+
+class TableError(InputError):
+    """A table cannot be made, described or loaded."""
+
+
+class TableRefused(TableError):
+    """A table could be loaded, and must not be; the text names the option that allows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

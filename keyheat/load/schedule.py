@@ -28,7 +28,6 @@ LEAST_COST = 0.05
 
 
 def even() -> float:
-    """Constant gaps."""
     return 1.0
 
 
@@ -70,7 +69,6 @@ class Schedule:
 
     @property
     def has_share(self) -> bool:
-        """Whether this process has a share of the load."""
         return self.worker < self.workers
 
     @property
@@ -106,5 +104,4 @@ class Schedule:
         self.mean_cost = max(LEAST_COST, self.mean_cost + LEARNING * (cost - self.mean_cost))
 
     def demand(self, from_s: float, to_s: float) -> float:
-        """How much this process was asked for between two moments."""
         return (self.shape.total(to_s) - self.shape.total(from_s)) / self.workers

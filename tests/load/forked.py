@@ -216,7 +216,7 @@ if __name__ == "__main__":
 
     import keyheat.load.run.finish
     import keyheat.load.run.session  # noqa: F401  # what a load test comes to import
-    from keyheat.load.terminal import PARENT
+    from keyheat.load.run.launch import PARENT
 
     order = serve(monkey.get_original("socket", "socket")(fileno=int(sys.argv[1])))
     if order["module"].endswith(".py"):

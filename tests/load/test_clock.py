@@ -15,9 +15,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import AFTER_S, SteadyClock, align, measure_ahead_s
-from keyheat.load.run.preflight import preflight
-from keyheat.load.tables.control import TableError
+from keyheat.load.options import TableError
+from keyheat.load.run.load import SteadyClock
+from keyheat.load.run.preflight import AFTER_S, align, measure_ahead_s, preflight
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs.manifest import Manifest

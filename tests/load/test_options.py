@@ -116,7 +116,7 @@ def test_options_go_before_the_scenario(tmp_path: Path) -> None:
 def test_numbers_that_are_not_said_come_from_the_scenario(scenario_file: Path) -> None:
     said = options(scenario=str(scenario_file), num_users=3)
     plan = check_options(said, locustfiles=["hotkey.py"])
-    take_numbers(said, plan.scenario)
+    take_numbers(said, plan.scenario.load)
     assert (said.num_users, said.spawn_rate, said.run_time) == (3, 50.0, 3.0)
 
 

@@ -46,7 +46,7 @@ NO_ANSWER = Answer(0, b"", 0.1, failure="timeout")
 
 def totals(record: Record) -> tuple[float, float, float, float]:
     """Accepted, throttled and failed attempts, and units consumed."""
-    total = record.seconds.total()
+    total = record.seconds.of_requests()
     assert total[ATTEMPTS] == total[ACCEPTED] + total[THROTTLED] + total[ERRORS]
     return total[ACCEPTED], total[THROTTLED], total[ERRORS], round(record.consumed.write_units, 9)
 

@@ -11,7 +11,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.record.record import Record
 from keyheat.load.run.run import LoadRun
 from keyheat.load.run.watch import Caps, Spending
-from keyheat.load.transport.endpoint_pages import PageUnavailable, faults_of, partitions_of
+from keyheat.load.transport.boto import PageUnavailable, faults_of, partitions_of
 from keyheat.load.transport.target import Target, target_at
 from keyheat.testing.local import LocalDynamoDB
 from tests.endpoint.account import on_demand

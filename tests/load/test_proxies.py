@@ -6,8 +6,7 @@ import pytest
 from botocore.exceptions import BotoCoreError
 
 from keyheat.evidence.clients import boto3_clients
-from keyheat.load.transport.boto import make_client
-from keyheat.load.transport.endpoint_pages import PageUnavailable, endpoint_at, partitions_of, scale_at
+from keyheat.load.transport.boto import PageUnavailable, endpoint_at, make_client, partitions_of, scale_at
 from keyheat.load.transport.target import TargetError, target_at
 from keyheat.testing.local import LocalDynamoDB
 from tests.load.scripted import HANG_UP, ScriptedServer, answered, serving

@@ -73,9 +73,9 @@ def view(record: Record) -> dict[str, Any]:
         "latencies": {tag: latency.encoded() for tag, latency in record.latencies.items()},
         "heat": {
             direction: (
-                heat.sketch.total_units,
+                heat.sketch.units.total,
                 heat.sketch.top(100),
-                heat.sketch.top_throttled(100),
+                heat.sketch.top(100, by="throttles"),
                 heat.windows,
             )
             for direction, heat in record.heat.items()
@@ -194,7 +194,7 @@ def test_closing_a_window_that_was_left_halfway_loses_and_doubles_nothing() -> N
     heat.add("k9", 1, 5.0, throttled=True)
     list(heat.close_windows(EVERYTHING_S))
     expected = {f"k{number}": 1.0 + number for number in range(9)} | {"k9": 15.0}
-    assert {name: units for name, units, *_ in heat.sketch.top(10)} == expected
+    assert {name: units for name, (units, *_) in heat.sketch.top(10)} == expected
     assert {name: units for name, (units, *_) in heat.windows[0].items()} == expected
     assert not heat.open
 
@@ -230,9 +230,9 @@ def test_the_counts_of_a_second_are_found_without_the_others() -> None:
     for second in (7, 5, 7):
         record.add(Attempt("PutItem", "write", "k", second + 0.5, 0, 1, units=2.0, by_index={"by-day": 1.0}))
     seconds = through_the_wire(record).seconds
-    assert seconds.in_second(7)[ATTEMPTS] == 2
-    assert {row.resource for row, _ in seconds.of_second(7)} == {None, "by-day"}
-    assert (seconds.of_second(6), seconds.last()) == ([], 7)
+    assert seconds.of_requests([7])[ATTEMPTS] == 2
+    assert {index for index, *_ in seconds.totals([7])} == {None, "by-day"}
+    assert (seconds.totals([6]), seconds.last()) == ({}, 7)
 
 
 def test_the_log_is_read_by_the_histogram_library(tmp_path: Path) -> None:

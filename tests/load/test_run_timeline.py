@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -116,7 +117,7 @@ def test_a_last_look_that_fails_is_said_and_the_others_are_taken() -> None:
 
     looks = [blind, lambda: record.count("shards.ended_with", 3)]
     order = SimpleNamespace(url="http://localhost:8000")
-    load = SimpleNamespace(record=record, order=order, last_looks=looks)
-    Load.look_back(load)  # type: ignore[arg-type]
+    rest = {"statistics": Mock(), "transport": Mock(), "_watching": []}
+    Load.end(SimpleNamespace(record=record, order=order, last_looks=looks, **rest))  # type: ignore[arg-type]
     assert record.health.problems == ["how many there were is not known: no answer"]
     assert record.counted["shards.ended_with"] == 3

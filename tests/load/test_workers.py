@@ -1,6 +1,6 @@
 """What workers record arrives at the master, whole, or the master says what is missing."""
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,15 +11,14 @@ import pytest
 from keyheat.load.record.record import Piece, Record
 from keyheat.load.record.rows import ATTEMPTS
 from keyheat.load.run import workers
-from keyheat.load.run.load import Order
+from keyheat.load.run.load import BEAT_S, Order
 from keyheat.load.run.watch import Caps
 from keyheat.load.run.workers import HALT, ORDER, PIECE, Gatherer, Worker, WorkerProgress, order_for
-from tests.make import a_scenario, an_attempt
+from tests.make import a_plan, an_attempt
 
 
 def order(url: str = "http://127.0.0.1:1") -> Order:
-    sender = {"url": url, "region": "us-east-1", "transport": "signed", "show_keys": False, "users": 4}
-    return Order(run_id="run-1", scenario=a_scenario(), **sender)
+    return Order(plan=a_plan(), run_id="run-1", url=url, region="us-east-1", users=4)
 
 
 @dataclass
@@ -71,15 +70,15 @@ def test_every_piece_arrives() -> None:
             worker._report()
     gatherer.end()
     environment.runner.send_message(HALT, (gatherer.order.run_id, 0.0))  # it has reported
-    assert gatherer.record.seconds.total()[ATTEMPTS] == 30
-    assert gatherer.record.heat["write"].sketch.total_units == 30
+    assert gatherer.record.seconds.of_requests()[ATTEMPTS] == 30
+    assert gatherer.record.heat["write"].sketch.units.total == 30
     assert gatherer.record.health.problems == []
     assert gatherer.workers["a"].whole
 
 
 def test_the_time_of_a_load_counts_from_when_a_worker_sends() -> None:
     gatherer, worker, _environment = connected(order())
-    waits = gevent.spawn(gatherer.wait_out, workers.BEAT_S)
+    waits = gevent.spawn(gatherer.wait_out, BEAT_S)
     gevent.sleep(0.01)
     assert not waits.ready(), "no worker has begun"
     worker.begin()
@@ -89,7 +88,7 @@ def test_the_time_of_a_load_counts_from_when_a_worker_sends() -> None:
 
 def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     gatherer, worker, environment = connected(order())
-    gatherer.workers["b"] = WorkerProgress(joined_s=0.0, last_s=1.0, whole=True)
+    gatherer.workers["b"] = WorkerProgress(last_s=1.0, whole=True)
     worker.begin()
     environment.keyheat.record.add(an_attempt(1, units=1.0))
     worker._report()
@@ -101,7 +100,7 @@ def test_a_lost_worker_is_named_with_what_it_carried() -> None:
     assert line.startswith("worker a was lost at ")
     assert "it had 3 of 4 users (75% of the load); what it sent after that" in line
     assert health.problems == []
-    assert gatherer.record.seconds.total()[ATTEMPTS] == 1
+    assert gatherer.record.seconds.of_requests()[ATTEMPTS] == 1
 
 
 def test_a_run_that_lost_every_worker_says_nothing() -> None:
@@ -117,7 +116,7 @@ def test_a_run_that_lost_every_worker_says_nothing() -> None:
 
 def test_a_worker_that_goes_by_itself_is_named_but_nothing_of_it_is_lost() -> None:
     gatherer, worker, _environment = connected(order())
-    gatherer.workers["b"] = WorkerProgress(joined_s=0.0, last_s=1.0, whole=True)
+    gatherer.workers["b"] = WorkerProgress(last_s=1.0, whole=True)
     worker.begin()
     worker._report()
     worker.end()
@@ -169,7 +168,7 @@ def test_every_worker_has_its_part_and_one_that_joins_late_has_none() -> None:
 
 
 def capped(units: float) -> Order:
-    return replace(order(), caps=asdict(Caps(units=units)))
+    return replace(order(), caps=Caps(units=units))
 
 
 def test_a_worker_whose_part_is_used_up_sends_no_more_and_the_master_ends_the_run() -> None:

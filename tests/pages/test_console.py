@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from keyheat.cli.main import main
-from keyheat.load.terminal import RunProgress, tell
+from keyheat.load.run.launch import RunProgress, tell
 from keyheat.masking import plain, plain_json, speak_plainly
 from keyheat.show.console import Bar, Countdown, LoadBar, PlainConsole, confirmed, print_json, working
 

@@ -49,7 +49,6 @@ class ConsumedUnits:
             self.read_units += units
 
     def plus(self, other: "ConsumedUnits", times: float = 1.0) -> "ConsumedUnits":
-        """Add the other one, multiplied by `times`."""
         return ConsumedUnits(
             self.write_units + times * other.write_units, self.read_units + times * other.read_units
         )
@@ -84,26 +83,21 @@ class LocustStatistics:
 
     def tell(self) -> None:
         """Pass on what was added since the last time."""
-        waiting, self._waiting = self._waiting, []
-        for name in {operation for operation, _ms, _bytes in waiting}:
-            self._extend(name, [answer for answer in waiting if answer[0] == name])
-
-    def _extend(self, name: str, answers: list[tuple[str, float, int]]) -> None:
+        if not self._waiting:
+            return
         from locust.stats import StatsEntry  # which replaces the sockets of a process that only watches
 
-        stats, times_ms = self._environment.stats, [ms for _operation, ms, _bytes in answers]
-        entry: Any = StatsEntry(stats, name, METHOD)
-        entry.start_time, entry.last_request_timestamp = self._began_s, self._now_s()
-        entry.num_requests = entry.num_reqs_per_sec[int(entry.last_request_timestamp)] = len(answers)
-        entry.total_response_time = sum(times_ms)
-        entry.min_response_time, entry.max_response_time = min(times_ms), max(times_ms)
-        entry.total_content_length = sum(body_bytes for _operation, _ms, body_bytes in answers)
-        for ms, number in Counter(map(round, times_ms)).items():
-            entry.response_times[_two_digits(ms)] += number
-        stats.entries[name, METHOD].extend(entry)
-        stats.total.extend(entry)
-
-
-def _two_digits(ms: int) -> int:
-    """Milliseconds as Locust groups them."""
-    return round(ms, min(0, 2 - len(str(ms))))
+        waiting, self._waiting, stats = self._waiting, [], self._environment.stats
+        for name in {operation for operation, _ms, _bytes in waiting}:
+            answers = [answer for answer in waiting if answer[0] == name]
+            times_ms = [ms for _operation, ms, _bytes in answers]
+            entry: Any = StatsEntry(stats, name, METHOD)
+            entry.start_time, entry.last_request_timestamp = self._began_s, self._now_s()
+            entry.num_requests = entry.num_reqs_per_sec[int(entry.last_request_timestamp)] = len(answers)
+            entry.total_response_time = sum(times_ms)
+            entry.min_response_time, entry.max_response_time = min(times_ms), max(times_ms)
+            entry.total_content_length = sum(body_bytes for _operation, _ms, body_bytes in answers)
+            for ms, number in Counter(map(round, times_ms)).items():
+                entry.response_times[round(ms, min(0, 2 - len(str(ms))))] += number  # to two digits
+            stats.entries[name, METHOD].extend(entry)
+            stats.total.extend(entry)

@@ -93,7 +93,6 @@ ROOM = 1.2
 def verdict_on(
     health: Health, *, load: LoadSpec, users: int, processes: int, attempts: int
 ) -> GeneratorHealth:
-    """Judge the generator by what it noted while it loaded."""
     judge = _Judge(health, load, users, processes, attempts)
     late = [*judge.faults()]
     other = [*health.problems, *(["nothing was sent"] if not attempts else [])]
@@ -159,8 +158,11 @@ class _Judge:
             yield f"the process stood still for {stood_still_s:,.1f} s"
 
     def facts(self) -> Iterator[str]:
-        if not self._late:
-            yield self._sent() + self._why_less()
+        if not self._late:  # what kept the rest back was not the generator
+            why = f", {NO_LIMIT}" if round(self.held_back_per_s) else ""
+            if self._behind:
+                why = f": users waited for {f'their client, {NO_LIMIT}' if self._held_back else 'answers'}"
+            yield self._sent() + why
         yield f"busiest process at {self._health.cpu_percent_max:.0f} % of a core"
         if self.starved_share is not None:
             yield f"{CPU_WAIT} {self.starved_share:.0%} of the time"
@@ -170,13 +172,6 @@ class _Judge:
         unit, held_per_s = self._load.target_unit, round(self.held_back_per_s)
         held_back = f", {held_per_s:,} held back by the client's own rate" if held_per_s else ""
         return f"sent {self.achieved_per_s:,.0f} of {self.asked_per_s:,.0f} {unit}/s of {DEMAND}{held_back}"
-
-    def _why_less(self) -> str:
-        """Say what kept the rest back, if the generator did not."""
-        if self._behind:
-            who = f"their client, {NO_LIMIT}" if self._held_back else "answers"
-            return f": users waited for {who}"
-        return f", {NO_LIMIT}" if round(self.held_back_per_s) else ""
 
     def _lacked_users(self) -> str:
         """Say how many users the highest rate takes, by what these sent while all were under way.
@@ -204,18 +199,15 @@ NAMED: Final = "model name"
 
 
 def machine() -> dict[str, int | str]:
-    """Cores that this process may use, memory, and the CPU's model, as `run.json` has them."""
+    """Cores that this process may use, memory, and the CPU's model, as `run.json` has them.
+
+    The model is what `/proc/cpuinfo` names, else the architecture: to know more, Python starts `uname`.
+    """
+    lines = CPUS.read_text(encoding="utf-8").splitlines() if CPUS.exists() else []
+    pairs = (line.partition(":") for line in lines)
+    models = (" ".join(value.split()) for name, _, value in pairs if name.strip() == NAMED)
     return {
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "memory_bytes": int(psutil.virtual_memory().total),
-        "cpu": cpu_model(CPUS.read_text(encoding="utf-8") if CPUS.exists() else ""),
+        "cpu": next(filter(None, models), platform.machine() or "unknown"),
     }
-
-
-def cpu_model(cpuinfo: str) -> str:
-    """The model that `/proc/cpuinfo` names, else the architecture: to know more, Python starts `uname`."""
-    for line in cpuinfo.splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == NAMED and value.strip():
-            return " ".join(value.split())
-    return platform.machine() or "unknown"

@@ -7,6 +7,8 @@ pieces of its own version alone.
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
 from typing import Any, Final, NamedTuple, Self
 
 import msgpack  # type: ignore[import-untyped]
@@ -26,7 +28,6 @@ from keyheat.load.record.rows import (
     ThrottleRows,
 )
 from keyheat.load.record.sketch import KeyHeat
-from keyheat.metrics import own_version
 from keyheat.scenario.keys import digest_number, digest_of
 from keyheat.words import CONTENTION_ERRORS
 
@@ -197,6 +198,12 @@ class Record:
         )
 
 
+@cache
+def own_version() -> str:
+    """Keyheat's installed version, read from a file once."""
+    return version("keyheat")
+
+
 PIECES_ARRIVE_S = 2  # how far the newest whole second of a worker lies back
 
 
@@ -220,7 +227,7 @@ class Piece(NamedTuple):
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> Self:
         """Raises `ValueError` for a piece of another version, and one of `DAMAGE` for a damaged one."""
-        if (version := wire["version"]) != own_version():
-            raise ValueError(f"it runs Keyheat {version}, and its master {own_version()}")
+        if (theirs := wire["version"]) != own_version():
+            raise ValueError(f"it runs Keyheat {theirs}, and its master {own_version()}")
         record = Record.from_wire(msgpack.unpackb(wire["record"], strict_map_key=False))
         return cls(**{name: wire[name] for name in cls._fields if name != "record"}, record=record)

@@ -10,10 +10,11 @@ Locust's own histogram rounds to a millisecond below 100 ms and is too coarse fo
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from operator import add
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from keyheat.load.record.attempt import Attempt
 from keyheat.runfiles import LATENCY
 from keyheat.runs.latencies import decoded
 from keyheat.runs.parquet import SECONDS_SCHEMA, THROTTLES_SCHEMA
+from keyheat.words import Direction, Resource
 
 ATTEMPTS, ACCEPTED, THROTTLED, ERRORS, CONSUMED, UNMET = range(6)
 
@@ -36,6 +38,10 @@ class SecondRow(NamedTuple):
     resource: str | None  # an index; None: the table itself
     direction: str
     operation: str | None
+
+
+Totals = dict[tuple[str | None, str, str | None], list[float]]
+"""Counts by index (None: the table), direction, and operation (None: an index has none)."""
 
 
 @dataclass(slots=True)
@@ -64,29 +70,22 @@ class Seconds:
             for column, count in enumerate(theirs):
                 mine[column] += count
 
-    def in_second(self, second: int) -> list[float]:
-        chosen = [counts for row, counts in self.of_second(second) if row.resource is None]
-        return _added(chosen)
-
-    def of_second(self, second: int) -> list[tuple[SecondRow, list[float]]]:
-        return [(row, self.rows[row]) for row in self._of.get(second, ())]
+    def totals(self, seconds: Iterable[int] | None = None, into: Totals | None = None) -> Totals:
+        """Add up the counts of some seconds, or of all, to what `into` has already."""
+        totals: Totals = {} if into is None else into
+        for second in self._of if seconds is None else seconds:
+            for row in self._of.get(second, ()):
+                before, counts = totals.get(row[1:]), self.rows[row]
+                totals[row[1:]] = list(counts) if before is None else list(map(add, before, counts))
+        return totals
 
     def last(self) -> int:
         """The last second in which something was sent; 0 where nothing was."""
         return max(self._of, default=0)
 
-    def total(self) -> list[float]:
+    def of_requests(self, seconds: Iterable[int] | None = None) -> list[float]:
         """The counts of all requests; those of indexes are a part of them."""
-        return _added([counts for row, counts in self.rows.items() if row.resource is None])
-
-    def consumed_by_index(self) -> dict[tuple[str, str], float]:
-        """Units that each index consumed, by its name and direction."""
-        totals: dict[tuple[str, str], float] = {}
-        for row, counts in self.rows.items():
-            if row.resource is not None:
-                which = row.resource, row.direction
-                totals[which] = totals.get(which, 0.0) + counts[CONSUMED]
-        return totals
+        return of_requests(self.totals(seconds))
 
     def to_wire(self) -> list[Any]:
         return [[*row, *counts] for row, counts in self.rows.items()]
@@ -103,8 +102,19 @@ class Seconds:
         return pa.table([pa.array(column, field.type) for field, column in fields], schema=SECONDS_SCHEMA)
 
 
-def _added(rows: list[list[float]]) -> list[float]:
-    return [sum(column) for column in zip([0, 0, 0, 0, 0.0, 0], *rows, strict=True)]
+def of_requests(totals: Totals) -> list[float]:
+    """The counts of all requests: those that an index answered are the table's as well."""
+    of_table = [counts for (index, *_), counts in totals.items() if index is None]
+    return [sum(column) for column in zip([0, 0, 0, 0, 0.0, 0], *of_table, strict=True)]
+
+
+def consumed_in(totals: Totals) -> dict[Resource, float]:
+    """The units that the table and each index consumed in each direction."""
+    consumed: dict[Resource, float] = {}
+    for (index, direction, _operation), counts in totals.items():
+        resource = Resource(index, Direction(direction))
+        consumed[resource] = consumed.get(resource, 0.0) + counts[CONSUMED]
+    return consumed
 
 
 NUMBERS = {"at": "q", "key": "Q", "units": "d", "late_us": "q", "service_us": "q"}
@@ -215,7 +225,6 @@ class Latency:
         self._histogram.add(other._histogram)
 
     def counts(self) -> Counts:
-        """A copy of what each bucket holds."""
         self.fold()
         return np.array(self._histogram.counts, dtype=np.int64)
 

@@ -8,7 +8,7 @@ it closes.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from keyheat.heavyhitters import HeavyHitters
 from keyheat.scenario.keys import digest_of
@@ -18,16 +18,8 @@ WINDOWS_KEPT = 720  # an hour of windows; a longer run gets longer ones
 WINDOW_KEPT = 60  # keys kept of a closed window, three times what is shown, for merging with other workers
 SETTLED_S = 60  # how far a window lies back of which no worker sends anything more
 
+Count = Literal["units", "throttles", "consumed"]
 Heat = list[float]  # [units asked for, throttles, units consumed] of one key in one window
-
-
-class KeyTotals(NamedTuple):
-    """One of the hottest keys of a run."""
-
-    name: str
-    units: float  # that it asked for: throttled attempts count as what they would have cost
-    throttles: int
-    consumed: float  # units that it got
 
 
 @dataclass(slots=True)
@@ -58,28 +50,10 @@ class Sketch:
     def _all(self) -> tuple[HeavyHitters[str], ...]:
         return self.units, self.throttles, self.consumed
 
-    @property
-    def total_units(self) -> float:
-        return self.units.total
-
-    def top(self, k: int) -> list[KeyTotals]:
-        """The `k` keys that asked for most, most first."""
-        return self._top(self.units, k)
-
-    def top_throttled(self, k: int) -> list[KeyTotals]:
-        """The `k` keys that were throttled most, most first."""
-        return self._top(self.throttles, k)
-
-    def top_consumed(self, k: int) -> list[KeyTotals]:
-        """The `k` keys that got most, most first."""
-        return self._top(self.consumed, k)
-
-    def _top(self, by: HeavyHitters[str], k: int) -> list[KeyTotals]:
-        units, throttles, consumed = self._all()
-        return [
-            KeyTotals(name, units.weight(name), int(throttles.weight(name)), consumed.weight(name))
-            for name in by.top(k)
-        ]
+    def top(self, k: int, by: Count = "units") -> list[tuple[str, Heat]]:
+        """The `k` keys that have most of something, most first; throttled attempts asked for units, too."""
+        most: HeavyHitters[str] = getattr(self, by)
+        return [(name, [counts.weight(name) for counts in self._all()]) for name in most.top(k)]
 
 
 @dataclass(slots=True)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from pydantic import ValidationError
 
-from keyheat.load.options import Guards, InputError
+from keyheat.load.options import Guards, InputError, TableRefused
 from keyheat.load.transport.target import Target
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.part import BudgetSpec
-from keyheat.scenario.spec.tables import TableSpec
 
 if TYPE_CHECKING:  # what a load test sends is simulated for a bill, and not where it is sent
     from keyheat.plan.bill import Bill
@@ -26,9 +25,8 @@ def budget_of(stated: BudgetSpec, guards: Guards) -> BudgetSpec:
     try:
         return BudgetSpec.model_validate(stated.model_dump() | stated_caps)
     except ValidationError as error:
-        raise InputError(
-            [f"--max-{problem['loc'][0]}: {problem['msg']}" for problem in error.errors()]
-        ) from error
+        problems = error.errors()
+        raise InputError(*(f"--max-{problem['loc'][0]}: {problem['msg']}" for problem in problems)) from error
 
 
 def over_budget(budget: BudgetSpec, bill: "Bill", duration_s: float) -> Iterator[str]:
@@ -70,9 +68,9 @@ class Undertaking:
     budget: BudgetSpec
     duration_s: float | None  # None: until stopped
     guards: Guards = field(default_factory=Guards)
+    least: "Bill | None" = None  # what it costs even if nothing is sent, where it may be stopped at any time
 
     def lines(self) -> Iterator[str]:
-        """Yield what is done, and what it costs, a line each."""
         existing, bill = self.guards.table, self.bill
         table = existing or self.scenario.table.name
         lasting = "until it is stopped" if self.duration_s is None else f"for {self.duration_s:g} s"
@@ -83,9 +81,10 @@ class Undertaking:
             yield f"table {existing} is there, and stays; the items that are written to it are {items}"
             if self.target.aws:
                 yield f"its {WARM_STAYS}"
-        tables = [*([] if existing else [self.scenario.table]), *self.scenario.companions]
-        for spec in tables:
-            yield f"table {spec.name} is created if it is not there, and then {self._fate(spec)}"
+        for spec in [*([] if existing else [self.scenario.table]), *self.scenario.companions]:
+            keep = self.guards.keep_table or spec.on_end == "keep"
+            fate = "kept, and costs until deleted" if keep else "deleted when the run is over"
+            yield f"table {spec.name} is created if it is not there, and then {fate}"
         yield (
             f"it costs at most {_money(bill.dollars)} ({bill.prices.title}), "
             f"for {bill.write_units:,.0f} write and {bill.read_units:,.0f} read units"
@@ -98,23 +97,41 @@ class Undertaking:
         caps += [] if self.budget.minutes is None else [f"{self.budget.minutes:g} minutes"]
         yield f"it is stopped at {' or '.join(caps)}"
 
-    def _fate(self, spec: TableSpec) -> str:
-        if self.guards.keep_table or spec.on_end == "keep":
-            return "kept, and costs until deleted"
-        return "deleted when the run is over"
-
 
 def _money(dollars: float) -> str:
     return f"{dollars:,.2f} dollars" if dollars >= 0.005 else "a cent"
 
 
-def announced(undertakings: Sequence[Undertaking]) -> str:
-    """Everything that is asked for at once, and the sum of several."""
-    parts = ["\n".join(f"  {line}" for line in undertaking.lines()) for undertaking in undertakings]
-    if len(undertakings) > 1:
-        dollars = sum(undertaking.bill.dollars for undertaking in undertakings)
+def consent(
+    undertakings: Sequence[Undertaking],
+    *,
+    yes: bool,
+    ask: Callable[[str], str] | None,
+    show: Callable[[str], None],
+) -> None:
+    """Have a person agree once to all runs, each of which has to be within its budget.
+
+    `show` prints what is asked for, `ask` a question; None without a terminal. Raises `TableRefused`.
+    """
+    several = len(undertakings) > 1
+    reasons = [
+        (f"{run.scenario.name}: " if several else "") + line
+        for run in undertakings
+        for line in over_budget(run.budget, run.least or run.bill, run.duration_s or 0.0)
+    ]
+    if reasons:
+        raise TableRefused(*reasons)
+    if yes:
+        return
+    if ask is None:
+        raise TableRefused(NEEDS_YES)
+    parts = ["\n".join(f"  {line}" for line in run.lines()) for run in undertakings]
+    if several:
+        dollars = sum(run.bill.dollars for run in undertakings)
         parts.append(f"  {len(undertakings)} runs, together at most {_money(dollars)}")
-    return "\n\n".join(parts)
+    show("\n\n".join(parts))
+    if not agrees(ask):
+        raise TableRefused(DECLINED)
 
 
 def is_interactive(person: TextIO | None = None) -> bool:

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from keyheat.heavyhitters import HeavyHitters
 from keyheat.load.record.record import Record, heat_of
-from keyheat.load.record.rows import write_log
+from keyheat.load.record.rows import consumed_in, write_log
 from keyheat.load.record.sketch import KeyHeat, hottest
+from keyheat.load.run.launch import RunProgress
 from keyheat.load.run.plan import LoadPlan
-from keyheat.load.terminal import RunProgress
 from keyheat.load.transport.boto import CALLS
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
 from keyheat.runs.folder import TOP_KEYS, RunFiles, hot_keys
@@ -79,7 +78,6 @@ class Stages:
         return self.run("collect", "--endpoint-url", endpoint_url, *keys, "--run", str(self.folder))
 
     def analyze(self) -> int:
-        """Analyze the run and write its report; returns the exit code."""
         report = self.folder / REPORT
         self.progress.phase("analyzing", "keyheat: analyzing, and writing the report")
         code = self.run("analyze", "--report", str(self.folder))
@@ -123,32 +121,36 @@ def run_files(record: Record, *, start_s: float, end_s: float) -> RunFiles:
 def keys_of(record: Record) -> Keys:
     """The hottest keys of the run and of each window: the table's, and each index's where they are known."""
     indexes: dict[str, list[Keys]] = {}
-    for (index, side), consumed in sorted(record.seconds.consumed_by_index().items()):
+    show = record.heat["write"].show_keys if record.meetings else False
+    consumed = consumed_in(record.seconds.totals())
+    of_indexes = [(at.index, at.direction, units) for at, units in consumed.items() if at.index is not None]
+    for index, side, units in sorted(of_indexes):
         heat = record.heat.get(heat_of(side, index))
-        if heat is not None and heat.sketch.consumed.total >= COUNTED_SHARE * consumed > 0:
-            indexes.setdefault(index, []).append(_hot(Direction(side), heat))
+        if heat is not None and heat.sketch.consumed.total >= COUNTED_SHARE * units > 0:
+            indexes.setdefault(index, []).append(_hot(side, heat))
     return Keys.joined(
         [_hot(direction, record.heat[direction]) for direction in WRITES_FIRST],
         indexes={index: Keys.joined(sides) for index, sides in indexes.items()},
-        contended={how: _meeting_keys(record, keys) for how, keys in sorted(record.meetings.items())},
-    )
-
-
-def _meeting_keys(record: Record, keys: HeavyHitters[str]) -> tuple[KeyUse, ...]:
-    """The keys on which writers met most often, most first."""
-    show = record.heat["write"].show_keys
-    return tuple(
-        KeyUse(key=digest_of(name) if show else name, shown=name if show else None, count=keys.weight(name))
-        for name in keys.top(TOP_KEYS)
+        contended={
+            how: tuple(  # the keys on which writers met most often, most first
+                KeyUse(
+                    key=digest_of(name) if show else name,
+                    shown=name if show else None,
+                    count=met.weight(name),
+                )
+                for name in met.top(TOP_KEYS)
+            )
+            for how, met in sorted(record.meetings.items())
+        },
     )
 
 
 def _hot(direction: Direction, heat: KeyHeat) -> Keys:
     return hot_keys(
         direction,
-        total_units=heat.sketch.total_units,
-        overall=[(k.name, k[1:]) for k in heat.sketch.top(TOP_KEYS)],
-        by_throttles=[(k.name, k[1:]) for k in heat.sketch.top_throttled(TOP_KEYS)],
+        total_units=heat.sketch.units.total,
+        overall=heat.sketch.top(TOP_KEYS),
+        by_throttles=heat.sketch.top(TOP_KEYS, by="throttles"),
         windows={start: hottest(keys, TOP_KEYS) for start, keys in heat.windows.items()},
         window_s=heat.window_s,
         digest=digest_of if heat.show_keys else str,

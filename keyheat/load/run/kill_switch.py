@@ -26,7 +26,7 @@ import psutil
 import zmq
 from gevent import monkey
 
-from keyheat.load.terminal import HUNG_UP, PASSED_ON, STDERR, is_handled, release_output
+from keyheat.load.run.launch import HUNG_UP, PASSED_ON, STDERR, is_handled, release_output
 from keyheat.words import ENDING, INTERRUPTED
 
 CTRL_C: Final = (signal.SIGINT, PASSED_ON)
@@ -100,28 +100,24 @@ class KillSwitch:
     def _second(self, number: int, _frame: FrameType | None) -> None:
         if not self._is_new(number):
             return
-        try:
-            self.say_and_kill()
+        try:  # say what is left behind, stop all workers, end all children, take half-written files away
+            behind = self.leaving.left_behind() if self.leaving else []
+            for line in ("left at once; what was written is kept", *behind):
+                _say(line)
+            if self.leaving:
+                self.leaving.tell_workers()
+            for child in self.children():
+                try:
+                    child.kill()
+                except psutil.NoSuchProcess:
+                    continue
+            monkey.get_original("time", "sleep")(TOLD_WITHIN_S)
+            folder = self.leaving.folder() if self.leaving else None
+            if folder is not None:
+                for unfinished in folder.glob(".*.tmp"):
+                    unfinished.unlink(missing_ok=True)
         finally:
             self.leave(INTERRUPTED)
-
-    def say_and_kill(self) -> None:
-        """Say what is left behind, stop all workers, end all children, and take half-written files away."""
-        behind = self.leaving.left_behind() if self.leaving else []
-        for line in ("left at once; what was written is kept", *behind):
-            _say(line)
-        if self.leaving:
-            self.leaving.tell_workers()
-        for child in self.children():
-            try:
-                child.kill()
-            except psutil.NoSuchProcess:
-                continue
-        monkey.get_original("time", "sleep")(TOLD_WITHIN_S)
-        folder = self.leaving.folder() if self.leaving else None
-        if folder is not None:
-            for unfinished in folder.glob(".*.tmp"):
-                unfinished.unlink(missing_ok=True)
 
 
 def _say(line: str) -> None:

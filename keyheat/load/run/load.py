@@ -1,24 +1,26 @@
 """What all users of one process share during a run, and the work of every second: note, fold, pass on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from math import ceil, inf
 from pathlib import Path
 from random import Random
-from time import perf_counter
+from time import monotonic, perf_counter, time
 from typing import Any, ClassVar
 
 import gevent
 import psutil
 from gevent.event import Event
+from pydantic import TypeAdapter
 
-from keyheat.load.clock import SteadyClock
 from keyheat.load.pacer import ClosedLoop, ClosedPacer, OpenLoop, OpenPacer, TraceSchedule
 from keyheat.load.record.attempt import LocustStatistics
 from keyheat.load.record.generator import LAG_EVERY_S
 from keyheat.load.record.record import Record, heat_of
 from keyheat.load.record.sketch import KeyHeat
+from keyheat.load.run.plan import LoadPlan
+from keyheat.load.run.watch import Caps
 from keyheat.load.schedule import Schedule, even, exponential
 from keyheat.load.transport.answer import IN_FLIGHT, TIMEOUT, CheckedTransport, Transport
 from keyheat.load.transport.boto import CALLS, Abandoned, Boto3Transport
@@ -30,43 +32,65 @@ from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.ledger import Ledger
 from keyheat.load.users.outcomes import IndexEntries, LookFailed
 from keyheat.scenario.keys import KeyPattern
-from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tasks import TargetUnit
 from keyheat.scenario.trace import read_trace
 from keyheat.sharding.knowledge import Knowledge
-from keyheat.words import Direction, DirectionName
+from keyheat.words import Direction, DirectionName, has_capacity_model
+
+
+class SteadyClock:
+    """The service's clock as of the start of a run, advanced by the monotonic clock, which is never set.
+
+    It is `ahead_s` ahead of the wall clock of this machine. Only signatures take the wall clock's time.
+    """
+
+    def __init__(
+        self,
+        ahead_s: float = 0.0,
+        wall: Callable[[], float] = time,
+        monotonic: Callable[[], float] = monotonic,
+    ) -> None:
+        self.ahead_s, self._monotonic = ahead_s, monotonic
+        self._apart_s = wall() + ahead_s - monotonic()
+
+    def __call__(self) -> float:
+        return self._apart_s + self._monotonic()
+
 
 USERS_PER_WORKER = 1_000_000  # room for user numbers, so that no two workers have one in common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What the master tells every process to do; it travels as plain values."""
+    """What the master tells every process to do: the plan, and what it came to."""
 
+    plan: LoadPlan
     run_id: str
-    scenario: Scenario
     url: str
     region: str
-    transport: str  # "signed" | "boto3"
-    show_keys: bool
     users: int  # in all processes
-    worker: int = 0  # whose share of an open loop's arrivals this process sends, from 0
-    retries: str = "off"  # "off" | "client", the scenario's
-    folder: str = ""  # the scenario's, where its trace is
-    caps: Mapping[str, Any] | None = None  # of the whole run (`Caps`); a worker has an even share of them
-    workers: int = 1  # that share the arrivals; a process with a higher number sends none
-    units_needed: bool = True  # False: an endpoint that may not report consumed capacity
-    marked: bool = False  # whether items name the run: the table existed before
+    caps: Caps | None = None  # of the whole run; a worker has an even share of them
     ahead_s: float = 0.0  # by how much the service's clock is ahead of the machines that send
+    worker: int = 0  # whose share of an open loop's arrivals this process sends, from 0
+    workers: int = 1  # that share the arrivals; a process with a higher number sends none
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.plan.scenario
+
+    @property
+    def folder(self) -> Path:
+        """The scenario's, where its trace is."""
+        return self.plan.scenario_path.parent
 
     def to_wire(self) -> dict[str, Any]:
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        return {**fields, "scenario": self.scenario.model_dump(mode="json")}
+        wire: dict[str, Any] = TypeAdapter(Order).dump_python(self, mode="json")
+        return wire
 
     @classmethod
     def from_wire(cls, wire: dict[str, Any]) -> "Order":
-        scenario = scenario_from_dict(wire["scenario"], "the master's scenario")
-        return cls(**{**wire, "scenario": scenario})
+        return TypeAdapter(cls).validate_python(wire)
 
 
 @dataclass(slots=True)
@@ -116,17 +140,7 @@ class Load:
         gevent.sleep(duration_s)
 
     def missing_now(self) -> list[str]:
-        """Return what is missing of its record: nothing."""
         return []
-
-    def look_back(self) -> None:
-        """Take the last looks; one that fails makes the record say what is not known."""
-        for look in self.last_looks:
-            try:
-                with CALLS.waiting(self.order.url):
-                    look()
-            except (Abandoned, LookFailed) as failure:
-                self.record.health.problems.append(str(failure))
 
     def watch(self, after: Callable[[], None] = lambda: None) -> None:
         """Watch the event loop, and do the work of every second, and then `after`, until `end`."""
@@ -135,14 +149,18 @@ class Load:
     def end(self) -> Record:
         """Take the last looks and return the whole record; no request is in flight any more."""
         gevent.killall(self._watching)
-        self.look_back()
+        for look in self.last_looks:
+            try:
+                with CALLS.waiting(self.order.url):
+                    look()
+            except (Abandoned, LookFailed) as failure:  # the record says what is not known
+                self.record.health.problems.append(str(failure))
         fold(self)
         self.statistics.tell()
         self.transport.close()
         return self.record
 
     def note_failure(self, failure: str, sent_s: float) -> None:
-        """No whole answer came to a request that was sent then."""
         health = self.record.health
         health.unanswered += failure in (TIMEOUT, IN_FLIGHT)
         health.unanswered_s += max(0.0, min(self.clock(), self.stopped_s) - sent_s)
@@ -161,10 +179,9 @@ class Load:
 
 
 def empty_record(order: Order) -> Record:
-    """A record of nothing yet, which names keys as the order says."""
     indexes = [index.name for index in order.scenario.table.indexes]
     names = (name for side in Direction for name in (side, *(heat_of(side, index) for index in indexes)))
-    return Record(heat={str(name): KeyHeat(show_keys=order.show_keys) for name in names})
+    return Record(heat={str(name): KeyHeat(show_keys=order.plan.show_keys) for name in names})
 
 
 def start_load(order: Order, environment: Any, *, worker: int = 0, clock: SteadyClock | None = None) -> Load:
@@ -175,18 +192,18 @@ def start_load(order: Order, environment: Any, *, worker: int = 0, clock: Steady
     clock = clock or SteadyClock(order.ahead_s)
     scenario = order.scenario
     target = target_at(order.url, region=order.region)
-    if order.transport == "boto3":
+    if order.plan.transport == "boto3":
         transport: Transport = Boto3Transport(target, connections=order.users)
     else:
         transport = SignedTransport(target, credentials_for(target), connections=SPREAD)
     record, started_s = empty_record(order), clock()
-    items = ItemTemplate(scenario, order.run_id if order.marked else None)
+    items = ItemTemplate(scenario, order.run_id if order.plan.marked else None)
     load = environment.keyheat = Load(
         order=order,
         statistics=LocustStatistics(environment),
-        transport=CheckedTransport(transport, units_needed=order.units_needed),
+        transport=CheckedTransport(transport, units_needed=has_capacity_model(order.plan.endpoint)),
         items=items,
-        keys=scenario.keys.pattern(worker=worker, folder=Path(order.folder)),
+        keys=scenario.keys.pattern(worker=worker, folder=order.folder),
         record=record,
         started_s=started_s,
         unit=scenario.load.target_unit,
@@ -202,7 +219,7 @@ def start_load(order: Order, environment: Any, *, worker: int = 0, clock: Steady
 
 def _retries(order: Order, clock: SteadyClock) -> PolicyRetries | None:
     client = order.scenario.client
-    if order.retries == "off" or client.sdk == "none":
+    if order.plan.retries == "off" or client.sdk == "none":
         return None
     return PolicyRetries(client.policy, clients=ceil(client.clients / order.workers), clock=clock)
 
@@ -215,7 +232,7 @@ def _loop(
         return ClosedLoop(shape, record, users=order.users, started_s=started_s, clock=clock)
     if load.arrivals == "trace":
         rows = read_trace(
-            keys.trace_path(Path(order.folder)),
+            keys.trace_path(order.folder),
             has_sort_key=order.scenario.table.sort_key is not None,
             least=items.least_bytes,
         )
@@ -254,7 +271,7 @@ def beat(load: Load, after: Callable[[], None]) -> None:
     next_s = beat_s + BEAT_S
     while True:
         gevent.sleep(max(0.0, next_s - perf_counter()))
-        next_s = next_beat_s(next_s, perf_counter())
+        next_s = max(next_s + BEAT_S, perf_counter() + LEAST_BEAT_S)  # beats are not made up for
         health = load.record.health
         load.cpu_percent = process.cpu_percent()
         health.cpu_percent_max = max(health.cpu_percent_max, load.cpu_percent)
@@ -267,11 +284,6 @@ def beat(load: Load, after: Callable[[], None]) -> None:
         fold(load, before_s=load.clock() - WINDOW_SETTLES_S)
         load.statistics.tell()
         after()
-
-
-def next_beat_s(due_s: float, now_s: float) -> float:
-    """When the beat after the one that was due then and begins now is due: beats are not made up for."""
-    return max(due_s + BEAT_S, now_s + LEAST_BEAT_S)
 
 
 def starved_until_now_s() -> float | None:

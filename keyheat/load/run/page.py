@@ -18,15 +18,15 @@ from urllib.parse import urlsplit
 import gevent
 import orjson
 from flask import Blueprint, Response, request, send_file, send_from_directory
+from prometheus_client import Metric
 
 from keyheat.addresses import SANDBOX, Hosts, on_this_machine
-from keyheat.load.record.rows import ATTEMPTS
+from keyheat.load.record.rows import ATTEMPTS, of_requests
 from keyheat.load.run.load import Load
 from keyheat.load.run.prometheus import load_metrics
-from keyheat.load.run.view import LiveView, Sentence, of_requests
+from keyheat.load.run.view import LiveView, Sentence
 from keyheat.load.run.workers import Gatherer, short_name
 from keyheat.masking import masked
-from keyheat.metrics import Metric
 from keyheat.runfiles import REPORT
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Live:
         self._shown, self._stopped_s, self._refusal, self._folder = (run, view), None, None, run.path
         run.at_end = self.end
         self._look()
-        self._looking = gevent.spawn(self._look_on)
+        self._looking = gevent.spawn(self._follow)
 
     def refuse(self, why: str) -> None:
         """A run did not begin: say why, above what there was before it, until one begins or ends."""
@@ -77,12 +77,10 @@ class Live:
         self._shown = self._looking = self._refusal = None
 
     def content(self) -> dict[str, Any]:
-        """Return what the page shows."""
         more = {} if self._refusal is None else {"sentence": self._refusal._asdict()}
         return {**self._content, **more, "report": self.report is not None}
 
     def metrics(self) -> tuple[Metric, ...]:
-        """Return what is exported now; none before the first run."""
         return self._metrics if self._shown is None else load_metrics(self._shown[1], self._content)
 
     @property
@@ -90,7 +88,7 @@ class Live:
         path = self._folder / REPORT if self._folder else None
         return path if path is not None and path.exists() else None
 
-    def _look_on(self) -> None:
+    def _follow(self) -> None:
         while True:
             gevent.sleep(LOOK_S)
             self._look()
@@ -104,7 +102,7 @@ class Live:
             end = int(now_s) - run.sender.behind_s
         else:
             end = int(min(now_s, max(self._stopped_s, run.record.seconds.last() + 1)))
-        attempts = int(of_requests(view.totals(), ATTEMPTS))
+        attempts = int(of_requests(view.totals())[ATTEMPTS])
         early = self._stopped_s is None and end - run.started_s < JUDGED_AFTER_S
         self._content = view.content(
             None if early or not attempts else run.verdict(attempts=attempts),

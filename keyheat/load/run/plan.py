@@ -34,6 +34,7 @@ from keyheat.runs.table_facts import AutoScaling
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
 from keyheat.scenario.spec.tables import IN_WORDS, TableSpec
+from keyheat.scenario.spec.tasks import LoadSpec
 from keyheat.scenario.trace import check_trace
 from keyheat.scenario.variants import overridden, scaled_fields, without_options
 from keyheat.words import Endpoint
@@ -116,10 +117,10 @@ def check_options(options: Namespace, *, locustfiles: list[str], users: Sequence
     if scenario is not None and scenario.table.regions and not options.table and target and not target.local:
         errors.append(f"{path}: {NOT_GLOBAL_HERE} @ $.table.regions")
     if errors or scenario is None or path is None:
-        raise InputError(errors)
+        raise InputError(*errors)
     return LoadPlan(
         scenario=scenario,
-        scenario_path=path,
+        scenario_path=path.absolute(),
         target=target,
         out=out,
         guards=guards,
@@ -162,7 +163,6 @@ def _unloadable(scenario: Scenario, users: Sequence[Any], existing: str | None) 
 
 
 def any_needs(users: Iterable[Any], name: str) -> bool:
-    """Return whether one of the users has something, such as `needs_sort_key`."""
     return any(getattr(user, name, False) for user in users)
 
 
@@ -184,14 +184,12 @@ def indexes_of(users: Iterable[Any]) -> Iterable[str]:
     return dict.fromkeys(name for user in users for name in getattr(user, "needs_indexes", ()))
 
 
-def take_numbers(options: Namespace, scenario: Scenario) -> None:
+def take_numbers(options: Namespace, load: LoadSpec) -> None:
     """Fill in users, spawn rate and duration from the scenario where the command line does not say them."""
-    if options.num_users is None:
-        options.num_users = scenario.load.users
-    if options.spawn_rate is None:
-        options.spawn_rate = scenario.load.spawn_rate
-    if options.run_time is None:
-        options.run_time = scenario.load.duration_s
+    stated = {"num_users": load.users, "spawn_rate": load.spawn_rate, "run_time": load.duration_s}
+    for name, value in stated.items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
 
 
 def run_folder(plan: LoadPlan, now: datetime) -> Claim:
@@ -207,10 +205,8 @@ def run_folder(plan: LoadPlan, now: datetime) -> Claim:
 def _scenario_path(options: Namespace, locustfiles: list[str]) -> Path:
     if not options.scenario and len(locustfiles) != 1:
         raise InputError(
-            [
-                f"{len(locustfiles)} load tests are named: choose one with -f FILE, or add --scenario "
-                "SCENARIO for all of them together"
-            ]
+            f"{len(locustfiles)} load tests are named: choose one with -f FILE, or add --scenario "
+            "SCENARIO for all of them together"
         )
     if options.scenario:
         return scenario_file(options.scenario)
@@ -250,10 +246,10 @@ def _target(options: Namespace) -> Target | None:
 def _check_folder(out: Path | None) -> None:
     """A run never overwrites another one, and finds out before the load that it cannot write."""
     if out is not None and out.exists() and not out.is_dir():
-        raise InputError([f"--out {out} is not a folder"])
+        raise InputError(f"--out {out} is not a folder")
     if out is not None and out.is_dir() and os.access(out, os.R_OK) and any(out.iterdir()):
-        raise InputError([f"--out {out} is not empty: it may hold another run"])
+        raise InputError(f"--out {out} is not empty: it may hold another run")
     folder = out or OUT.absolute()
     nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise InputError([f"cannot write to {nearest}, where the run's files go"])
+        raise InputError(f"cannot write to {nearest}, where the run's files go")

@@ -5,23 +5,29 @@ files name them, by digests unless it shows keys, and only the hottest: at most 
 """
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate, chain
 from socket import gethostname
-from typing import Any, Final, Literal
+from types import SimpleNamespace
+from typing import Any, Final
 
 from flask import Request, Response
 from gevent.pywsgi import WSGIServer
+from prometheus_client import Metric, generate_latest
+from prometheus_client.core import HistogramMetricFamily
 
 from keyheat.addresses import Hosts
 from keyheat.load import pacer
 from keyheat.load.options import InputError
-from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED, spans_of
-from keyheat.load.run.view import LiveView, consumed_in
+from keyheat.load.record.record import own_version
+from keyheat.load.record.rows import ACCEPTED, ERRORS, THROTTLED, consumed_in, spans_of
+from keyheat.load.run.view import LiveView
 from keyheat.load.transport import retries
-from keyheat.metrics import PREFIX, TEXT, Distribution, Labels, Metric, own_version, prometheus_text
 from keyheat.words import label_of
 
+PREFIX: Final = "keyheat_load_"
+TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format"""
 OUTCOMES: Final = {"accepted": ACCEPTED, "throttled": THROTTLED, "error": ERRORS}
 UNSTATED: Final = "unstated"
 BOUNDS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -61,31 +67,32 @@ SAYS: Final = {
     "hot_key_throttles": "throttled attempts on one of the hottest keys",
 }
 """Every metric, in the order in which they are written; the end of its name says of which kind it is."""
-Points = Iterator[tuple[str, Labels, float | Distribution]]
-"""A metric's name without the prefix, the labels of one point, and its value."""
+Points = Iterator[tuple[str, Mapping[str, str], Any]]
+"""A metric's name without the prefix, the labels of one point, and its value; of a histogram its buckets and
+their sum."""
 
 
-def load_metric(name: str, *points: tuple[Labels, float | Distribution]) -> Metric:
-    """One metric of a load, by its name without the prefix."""
-    kind: Literal["gauge", "counter", "histogram"] = "gauge"
-    if name.endswith(("_total", "_time_seconds")):
-        kind = "counter" if name.endswith("_total") else "histogram"
-    return Metric(name=f"{PREFIX}_load_{name}", says=SAYS[name], points=points, kind=kind)
+def family_of(name: str, labels: Iterable[str] = ()) -> Metric:
+    """One metric of a load, without points, by its name without the prefix.
 
-
-LOAD_METRICS: Final = tuple(map(load_metric, SAYS))
-"""All of them, without points."""
+    Names follow https://prometheus.io/docs/practices/naming/: the unit at the end, `_total` for a counter.
+    """
+    if name.endswith("_time_seconds"):
+        return HistogramMetricFamily(f"{PREFIX}{name}", SAYS[name], labels=[*labels])
+    kind = "counter" if name.endswith("_total") else "gauge"
+    return Metric(f"{PREFIX}{name}".removesuffix("_total"), SAYS[name], kind)
 
 
 def load_metrics(view: LiveView, seen: Mapping[str, Any]) -> tuple[Metric, ...]:
     """All metrics that have points; `seen` is the content of the live page."""
-    points: dict[str, list[tuple[Labels, float | Distribution]]] = {name: [] for name in SAYS}
-    for name, labels, value in chain(
-        _run(view, seen), _requests(view), _times(view), _pace(view, seen), _generator(seen["generator"]),
-        _keys(seen["keys"]),
-    ):  # fmt: skip
-        points[name].append((labels, value))
-    return tuple(load_metric(name, *values) for name, values in points.items() if values)
+    families: dict[str, Metric] = {}
+    for name, labels, value in chain(_run(view, seen), _requests(view), _keys(seen["keys"])):
+        family = families.setdefault(name, family_of(name, labels))
+        if isinstance(family, HistogramMetricFamily):
+            family.add_metric([*labels.values()], *value)
+        else:
+            family.add_sample(f"{PREFIX}{name}", dict(labels), value)
+    return tuple(families[name] for name in SAYS if name in families)
 
 
 def _run(view: LiveView, seen: Mapping[str, Any]) -> Points:
@@ -99,6 +106,21 @@ def _run(view: LiveView, seen: Mapping[str, Any]) -> Points:
         if limit is not None:
             labels = {**_resource(resource.index, resource.direction), "limit": limit_is or ""}
             yield "capacity_units_per_second", labels, limit
+    health, unit, generator = view.record.health, {"unit": view.target_unit}, seen["generator"]
+    yield "demand_total", unit, health.demand
+    yield "sent_total", unit, health.sent
+    users = sum(process["users"] for process in generator["processes"])
+    yield "users", {}, float(users if seen["state"] == "loading" else 0)
+    yield "users_asked", {}, float(run["users"])
+    yield "starts_missed_total", {}, float(health.missed)
+    for metric, name in COUNTED.items():
+        if name in view.record.counted:
+            yield metric, {}, float(view.record.counted[name])
+    for process in generator["processes"]:
+        yield "cpu_ratio", {"process": process["name"]}, process["cpu_percent"] / 100
+    if generator["checks"]:  # else it is too early
+        yield "generator_limited", {}, float(generator["bound"])
+    yield "workers_missing", {}, float(len(generator["missing"]))
 
 
 def _resource(index: str | None, direction: str) -> dict[str, str]:
@@ -121,44 +143,19 @@ def _requests(view: LiveView) -> Points:
         yield "throttles_total", labels, float(number)
     for kind, number in view.record.errors_by_kind.items():
         yield "failures_total", {"kind": kind}, float(number)
-
-
-def _times(view: LiveView) -> Points:
-    bounds_us = [bound * 1e6 for bound in BOUNDS_S]
+    edges = [*(f"{bound:g}" for bound in BOUNDS_S), "+Inf"]
     for tag, latency in tuple(view.record.latencies.items()):
         operation, _, what = tag.rpartition(".")
         if what in OUTCOMES or what == "response":
-            counts, total_us = spans_of(latency.counts(), bounds_us)
-            distribution = Distribution(BOUNDS_S, counts, total_us / 1e6)
+            counts, total_us = spans_of(latency.counts(), [bound * 1e6 for bound in BOUNDS_S])
+            value = list(zip(edges, map(float, accumulate(counts)), strict=True)), total_us / 1e6
             if what == "response":
-                yield "response_time_seconds", {"operation": operation}, distribution
+                yield "response_time_seconds", {"operation": operation}, value
             else:
-                yield "service_time_seconds", {"operation": operation, "outcome": what}, distribution
-
-
-def _pace(view: LiveView, seen: Mapping[str, Any]) -> Points:
-    health, unit = view.record.health, {"unit": view.target_unit}
-    yield "demand_total", unit, health.demand
-    yield "sent_total", unit, health.sent
-    users = sum(process["users"] for process in seen["generator"]["processes"])
-    yield "users", {}, float(users if seen["state"] == "loading" else 0)
-    yield "users_asked", {}, float(view.manifest["users"])
-    yield "starts_missed_total", {}, float(health.missed)
-    for metric, name in COUNTED.items():
-        if name in view.record.counted:
-            yield metric, {}, float(view.record.counted[name])
-
-
-def _generator(generator: Mapping[str, Any]) -> Points:
-    for process in generator["processes"]:
-        yield "cpu_ratio", {"process": process["name"]}, process["cpu_percent"] / 100
-    if generator["checks"]:  # else it is too early
-        yield "generator_limited", {}, float(generator["bound"])
-    yield "workers_missing", {}, float(len(generator["missing"]))
+                yield "service_time_seconds", {"operation": operation, "outcome": what}, value
 
 
 def _keys(seen: Mapping[str, Any]) -> Points:
-    """The keys that consumed most and those throttled most, of the table and of its indexes."""
     rows = (*seen["by_units"], *seen["by_throttles"])
     for row in {(row["key"], row["index"], row["direction"]): row for row in rows}.values():
         labels = {"key": row["key"], **_resource(row["index"], row["direction"])}
@@ -170,22 +167,6 @@ PATH: Final = "/metrics"
 HERE: Final = "127.0.0.1"
 
 
-def metrics_page(metrics: Callable[[], tuple[Metric, ...]], hosts: Hosts) -> Callable[..., Any]:
-    """`/metrics`, as a WSGI application; it answers to its own name alone, as every page of ours."""
-
-    @Request.application
-    def answer(request: Any) -> Response:
-        if not hosts.answers(request.headers.get):
-            words, status = "this page answers to its own name alone (--allow-host NAME)", 403
-        elif request.path != PATH:
-            words, status = f"the metrics are at {PATH}", 404
-        else:
-            return Response(prometheus_text(metrics()), content_type=TEXT)
-        return Response(f"keyheat: {words}\n", status, mimetype="text/plain")
-
-    return answer
-
-
 def serve_metrics(
     options: Namespace, metrics: Callable[[], tuple[Metric, ...]], say: Callable[[str], None]
 ) -> None:
@@ -194,14 +175,25 @@ def serve_metrics(
     if port is None:
         return
     hosts = Hosts(frozenset({gethostname(), host, *options.allow_host}))
-    server = WSGIServer((host, port), metrics_page(metrics, hosts), log=None, error_log=None)
+
+    @Request.application
+    def answer(request: Any) -> Response:
+        """Answer to its own name alone, as every page of ours."""
+        if not hosts.answers(request.headers.get):
+            words, status = "this page answers to its own name alone (--allow-host NAME)", 403
+        elif request.path != PATH:
+            words, status = f"the metrics are at {PATH}", 404
+        else:
+            registry: Any = SimpleNamespace(collect=metrics)
+            return Response(generate_latest(registry), content_type=TEXT)
+        return Response(f"keyheat: {words}\n", status, mimetype="text/plain")
+
+    server = WSGIServer((host, port), answer, log=None, error_log=None)
     try:
         server.start()
     except OSError as error:
         raise InputError(
-            [
-                f"--prometheus-port {port}: cannot listen on {host}:{port} "
-                f"({error.strerror or error}): name another port, or end what has it"
-            ]
+            f"--prometheus-port {port}: cannot listen on {host}:{port} "
+            f"({error.strerror or error}): name another port, or end what has it"
         ) from error
     say(f"metrics for Prometheus: http://{host}:{server.server_port}{PATH}")

@@ -8,7 +8,7 @@ they send, and this process writes the files.
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time
@@ -19,28 +19,28 @@ import gevent
 
 from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.clock import NOTABLE_S, SteadyClock, align, service_ahead_s, skew_words
 from keyheat.load.record.generator import machine, verdict_on
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED
 from keyheat.load.run.finish import Stages, run_files
-from keyheat.load.run.load import Load, Order, empty_record, start_load
+from keyheat.load.run.launch import RunProgress
+from keyheat.load.run.load import Load, Order, SteadyClock, empty_record, start_load
 from keyheat.load.run.plan import LoadPlan, run_folder
+from keyheat.load.run.preflight import NOTABLE_S, align, service_ahead_s, skew_words
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.run.watch import LoadWatch, Rules, Spending
 from keyheat.load.run.workers import Gatherer
 from keyheat.load.tables.existing import existing_fields
 from keyheat.load.tables.lifecycle import RunTables
-from keyheat.load.terminal import RunProgress
-from keyheat.load.transport.endpoint_pages import PageUnavailable, faults_of, partitions_of, scale_at
+from keyheat.load.transport.boto import PageUnavailable, faults_of, partitions_of, scale_at
 from keyheat.load.transport.target import Target, target_at
 from keyheat.model.limits import MINUTE_S
 from keyheat.runfiles import CannotWrite, FileProblem, time_of
 from keyheat.runs.folder import RunFolder, totals_of, versions
-from keyheat.runs.manifest import GeneratorHealth, Stop
+from keyheat.runs.manifest import GeneratorHealth
 from keyheat.runs.parquet import do_without_pandas, write_table
 from keyheat.runs.table_facts import table_facts
-from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE, has_capacity_model
+from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
 
 LOCAL = "local"
 """The target of a run on an endpoint of ours, in its manifest."""
@@ -74,22 +74,9 @@ class LoadRun:
     _stack: ExitStack = field(default_factory=ExitStack)  # left as soon as the metrics are collected
 
     def begin(self, environment: Any, *, distributed: bool) -> None:
-        """Prepare what the run stands on, and give the order to load."""
         plan = self.plan
         try:
-            self.progress.phase(
-                "preparing", f"keyheat: preparing table {plan.scenario.table.name}", run_id=self.run_id
-            )
-            self.path = self._stack.enter_context(run_folder(plan, datetime.now(UTC))).folder
-            for note in plan.auto_scaling.in_words() if plan.auto_scaling else ():
-                self.progress.say(f"note: table {plan.scenario.table.name}: {note}")
-            self.target = plan.target or self._start_endpoint()
-            description = self._make_tables()
-            self._begin_files(self.path, description, len(environment.runner.clients) if distributed else 1)
-            if not plan.guards.no_align and not self.target.local:  # a minute of CloudWatch's
-                align(clock=self.clock, sleep=gevent.sleep, tell=self._aligning)
-                self.started_s = self.clock()
-                self.folder.note({"started_at": time_of(self.started_s)})
+            self._prepare(len(environment.runner.clients) if distributed else 1)
             self._begin_load(environment, distributed)
         except BaseException:
             self.state = "undoing"
@@ -110,26 +97,45 @@ class LoadRun:
         """Return what has not been put back as it was, with the command that does it."""
         return self.tables.left_behind() if self.tables else []
 
-    def _start_endpoint(self) -> Target:
-        local = self.plan.scenario.local
-        stated = {"--update-s": local.update_s, "--transaction-s": local.transaction_s}
-        more = [word for flag, value in stated.items() if value is not None for word in (flag, repr(value))]
-        endpoint = EndpointProcess.start(scale=local.scale, seed=self.plan.scenario.seed, more=tuple(more))
-        self._stack.callback(endpoint.stop)
-        return target_at(endpoint.url)
-
-    def _make_tables(self) -> dict[str, Any]:
-        """Make what is not there, to be left as the scenario says; describes the scenario's own table."""
+    def _prepare(self, processes: int) -> None:
+        """Enter what the run stands on: folder, endpoint, tables, files."""
+        plan, scenario, say, stack = self.plan, self.plan.scenario, self.progress.say, self._stack
+        self.progress.phase(
+            "preparing", f"keyheat: preparing table {scenario.table.name}", run_id=self.run_id
+        )
+        self.path = stack.enter_context(run_folder(plan, datetime.now(UTC))).folder
+        for note in plan.auto_scaling.in_words() if plan.auto_scaling else ():
+            say(f"note: table {scenario.table.name}: {note}")
+        target = plan.target
+        if target is None:
+            local = scenario.local
+            stated = {"--update-s": local.update_s, "--transaction-s": local.transaction_s}
+            more = [
+                word for flag, value in stated.items() if value is not None for word in (flag, repr(value))
+            ]
+            endpoint = EndpointProcess.start(scale=local.scale, seed=scenario.seed, more=tuple(more))
+            stack.callback(endpoint.stop)
+            target = target_at(endpoint.url)
+        self.target = target
         tables = self.tables = RunTables(
-            target=self.target, run_id=self.run_id, guards=self.plan.guards, lasts_s=self.duration_s or 0.0,
-            alone=self.plan.target is None, say=self.progress.say, phase=self.progress.phase,
+            target=target, run_id=self.run_id, guards=plan.guards, lasts_s=self.duration_s or 0.0,
+            alone=plan.target is None, say=say, phase=self.progress.phase,
         )  # fmt: skip
-        self._stack.callback(tables.leave)
-        self._stack.callback(gevent.spawn(tables.keep_up).kill)
-        description = tables.prepare(self.plan.scenario.table)
-        for companion in self.plan.scenario.companions:
-            tables.prepare(companion)
-        return description
+        stack.callback(tables.leave)
+        stack.callback(gevent.spawn(tables.keep_up).kill)
+        description, *_companions = [tables.prepare(spec) for spec in (scenario.table, *scenario.companions)]
+        self._begin_files(self.path, description, processes)
+        if not plan.guards.no_align and not target.local:  # a minute of CloudWatch's
+
+            def tell(left_s: float) -> None:
+                words = (
+                    f"keyheat: the load begins with the next minute, in {left_s:.0f} s (--no-align: at once)"
+                )
+                self.progress.phase("aligning", words, left_s=round(left_s, 1))
+
+            align(clock=self.clock, sleep=gevent.sleep, tell=tell)
+            self.started_s = self.clock()
+            self.folder.note({"started_at": time_of(self.started_s)})
 
     def _begin_files(self, path: Path, description: dict[str, Any], processes: int) -> None:
         ahead_s = service_ahead_s(self.target, description["TableName"], time)
@@ -177,17 +183,11 @@ class LoadRun:
             **existing_fields(plan),
         }
 
-    def _aligning(self, left_s: float) -> None:
-        words = f"keyheat: the load begins with the next minute, in {left_s:.0f} s (--no-align: at once)"
-        self.progress.phase("aligning", words, left_s=round(left_s, 1))
-
     def _begin_load(self, environment: Any, distributed: bool) -> None:
-        plan, scenario, caps = self.plan, self.plan.scenario, self.spending.left()
+        scenario, caps = self.plan.scenario, self.spending.left()
         order = Order(
-            run_id=self.run_id, scenario=scenario, url=self.target.url, region=self.target.region,
-            transport=plan.transport, retries=plan.retries, show_keys=plan.show_keys, users=self.users,
-            caps=asdict(caps), folder=str(plan.scenario_path.absolute().parent),
-            units_needed=has_capacity_model(plan.endpoint), marked=plan.marked, ahead_s=self.clock.ahead_s,
+            plan=self.plan, run_id=self.run_id, url=self.target.url, region=self.target.region,
+            users=self.users, caps=caps, ahead_s=self.clock.ahead_s,
         )  # fmt: skip
         follow = [self._show_seconds]
         if scenario.timeline:
@@ -201,21 +201,22 @@ class LoadRun:
         else:
             self.sender = start_load(order, environment, clock=self.clock)
             self.sender.watch()
+
+        def stop_early() -> None:
+            """Stop the load at once, wherever it is sent, and then end the run."""
+            self.sender.stop()
+            self.end_load()
+
         self.watch = LoadWatch(
             caps,
             self.sender,
-            self._stop_early,
+            stop_early,
             rules=Rules(scenario.abort_on) if scenario.abort_on is not None else None,
             duration_s=self.duration_s,
         )
         if isinstance(self.sender, Gatherer):
             self.sender.used_up = self.watch.used_up
         self._greenlets += map(gevent.spawn, [*follow, self.watch.follow])
-
-    def _stop_early(self) -> None:
-        """Stop the load at once, wherever it is sent, and then end the run."""
-        self.sender.stop()
-        self.end_load()
 
     @property
     def record(self) -> Record:
@@ -227,7 +228,7 @@ class LoadRun:
             gevent.sleep(1.0 - now_s % 1.0)
             second = int(now_s) - self.sender.behind_s
             if second >= int(self.started_s):
-                counts = self.record.seconds.in_second(second)
+                counts = self.record.seconds.of_requests([second])
                 self.progress.line(
                     elapsed_s=round(max(0.0, second + 1 - self.started_s), 1),
                     accepted_per_s=int(counts[ACCEPTED]),
@@ -245,7 +246,8 @@ class LoadRun:
             # Workers stop a little later than the master.
             ended_s = min(self.clock(), max(stopped_s, self.record.seconds.last() + 1))
             stop = self.watch.outcome(ended_s)
-            self.note_spent(ended_s, stop)
+            elapsed_s = ended_s - self.started_s
+            self.spending.note(self.run_id, self.record.consumed, elapsed_s, stop)
             if stop is not None:
                 self.progress.say(stop.words)
                 self.folder.manifest["stopped_by"] = stop.to_json()
@@ -273,12 +275,7 @@ class LoadRun:
         self.leave()
         return self.stages.analyze() or collected
 
-    def note_spent(self, at_s: float, stopped: Stop | None = None) -> None:
-        """What it has used up by now is no other run's any more."""
-        self.spending.note(self.run_id, self.record.consumed, at_s - self.started_s, stopped)
-
     def verdict(self, *, attempts: int) -> GeneratorHealth:
-        """Return whether the generator was the limit, from what it noted until now."""
         return verdict_on(
             self.record.health, load=self.plan.scenario.load, users=self.users,
             processes=self.folder.manifest["processes"], attempts=attempts,
@@ -290,7 +287,7 @@ class LoadRun:
         if self.timeline is not None:
             health.problems += self.timeline.problems
             folder.manifest["timeline"] = [event.to_json() for event in self.timeline.log]
-        attempts = int(self.record.seconds.total()[ATTEMPTS])
+        attempts = int(self.record.seconds.of_requests()[ATTEMPTS])
         files = run_files(self.record, start_s=self.started_s, end_s=ended_s)
         totals = {
             "ended_at": time_of(ended_s),
@@ -300,22 +297,18 @@ class LoadRun:
         verdict = self.verdict(attempts=attempts).model_dump(mode="json")
         folder.end(files, {"status": "interrupted", "generator": verdict, **totals})
         # From here on the endpoint is asked again: if it hangs, and we are killed, the files are whole.
-        self._see_company()
+        assert self.tables is not None, "it has begun"
+        others, unknown = self.tables.company()
+        health.missing += unknown
+        if others:
+            folder.manifest["shared_with"] = others
+            who = ", ".join(f"run {other['run']} of {other['owner']}" for other in others)
+            self.progress.say(f"this run was not alone: {who} loaded the same table meanwhile")
         if folder.manifest["target"] == LOCAL:
             self.see_faults(self.target)
             self._write_partitions(ended_s)
         verdict = self.verdict(attempts=attempts).model_dump(mode="json")
         folder.note({"status": status, "generator": verdict})
-
-    def _see_company(self) -> None:
-        """Have the manifest say which runs were on the tables, too, and `health` what is not known of it."""
-        assert self.tables is not None, "it has begun"
-        others, unknown = self.tables.company()
-        self.record.health.missing += unknown
-        if others:
-            self.folder.manifest["shared_with"] = others
-            who = ", ".join(f"run {other['run']} of {other['owner']}" for other in others)
-            self.progress.say(f"this run was not alone: {who} loaded the same table meanwhile")
 
     def see_faults(self, target: Target) -> None:
         """Note which rules of faults struck meanwhile: the table did not do what they did."""

@@ -23,8 +23,9 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from keyheat.answers import WORD_AFTER_S
 from keyheat.endpoint.process import EndpointError
-from keyheat.load.options import InputError
+from keyheat.load.options import InputError, TableError, TableRefused
 from keyheat.load.run.kill_switch import KillSwitch, tell_to_quit
+from keyheat.load.run.launch import HUNG_UP, PARENT, RunProgress, is_handled, tell
 from keyheat.load.run.page import Live, keep_out, serve
 from keyheat.load.run.plan import LoadPlan, check_options, take_numbers
 from keyheat.load.run.preflight import consented, preflight
@@ -32,8 +33,6 @@ from keyheat.load.run.prometheus import serve_metrics
 from keyheat.load.run.run import LoadRun
 from keyheat.load.run.watch import Spending, caps_of
 from keyheat.load.run.workers import ALIVE_S, PIECE, Gatherer, Worker
-from keyheat.load.tables.control import TableError, TableRefused
-from keyheat.load.terminal import HUNG_UP, PARENT, RunProgress, is_handled, tell
 from keyheat.load.transport.boto import CALLS
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked, speak_plainly
@@ -53,8 +52,9 @@ _starts_test: "AsyncResult[Callable[[Any], None]]" = AsyncResult()
 def begin(environment: Any, runner: Any) -> None:
     """Locust is there: take the side of a master, or of a worker."""
     speak_plainly()
-    side = _worker_side if isinstance(runner, WorkerRunner) else _master_side
-    _starts_test.set(side(environment, runner))
+    _starts_test.set(
+        (_worker_side if isinstance(runner, WorkerRunner) else _master_side)(environment, runner)
+    )
 
 
 def start_test(environment: Any) -> None:
@@ -70,13 +70,13 @@ def _worker_side(environment: Any, runner: Any) -> Callable[[Any], None]:
         signal_handler(number, lambda: None if forked and worker.loading else kill(main, KeyboardInterrupt))
     environment.events.test_stopping.add_listener(lambda environment, **_more: worker.stop())
     environment.events.test_stop.add_listener(lambda environment, **_more: worker.end())
-    environment.events.quitting.add_listener(_worker_quits)
+
+    def quits(environment: Any, **_more: Any) -> None:
+        environment.runner.stop()
+        environment.process_exit_code = environment.process_exit_code or 0  # throttles are no failure of ours
+
+    environment.events.quitting.add_listener(quits)
     return lambda environment: worker.begin()
-
-
-def _worker_quits(environment: Any, **_more: Any) -> None:
-    environment.runner.stop()
-    environment.process_exit_code = environment.process_exit_code or 0  # throttles are no failure of ours
 
 
 def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
@@ -88,7 +88,7 @@ def _master_side(environment: Any, runner: Any) -> Callable[[Any], None]:
     live = Live(environment)
     plan = _plan_or_exit(environment, live)
     options = environment.parsed_options
-    take_numbers(options, plan.scenario)
+    take_numbers(options, plan.scenario.load)
     environment.stop_timeout = environment.stop_timeout or STOP_TIMEOUT_S
     if plan.progress:
         logging.getLogger("locust.stats_logger").disabled = True
@@ -130,8 +130,8 @@ def _plan_or_exit(environment: Any, live: Live) -> LoadPlan:
     except KeyboardInterrupt:
         tell("keyheat: interrupted; nothing was started")
         sys.exit(INTERRUPTED)
-    except (InputError, TableError) as error:
-        for line in getattr(error, "errors", [str(error)]):
+    except InputError as error:
+        for line in error.errors:
             tell(f"keyheat: {masked(line)}")
         sys.exit(REFUSED if isinstance(error, TableRefused) else WRONG_USE)
 
@@ -213,7 +213,6 @@ class LocustSession:
         return None if self._run.state == "loading" else NOT_OVER
 
     def on_stopping(self, environment: Any, **_more: Any) -> None:
-        """A test is being stopped: no further request is sent."""
         self._stopped = True
         limit_s = environment.stop_timeout
         words = f"keyheat: {WAITING} the answers to requests that are under way, {limit_s:g} s at most"
@@ -260,30 +259,25 @@ class LocustSession:
         if self._run is not None and self._run.state == "ending":
             self._run.stages.cancel()
 
-    @property
-    def _undoing(self) -> bool:
-        return self._run is not None and self._run.state == "undoing"
-
-    def _stop_beginning(self) -> None:
-        """Have a run that is only beginning undo what it has done; a further Ctrl-C does not wait for it."""
-        if self._beginning is None or self._beginning is getcurrent():
-            return
-        self._interrupted = True
-        try:
-            (self._beginning.join if self._undoing else self._beginning.kill)()
-        except KeyboardInterrupt:
-            self._progress.say("left at once: keyheat clean --orphans finds tables that this run made, later")
-            for line in self.left_behind():
-                self._progress.say(line)
-
     def on_quitting(self, environment: Any, **_more: Any) -> None:
         """Locust ends. A run that is still going, or whose stages are, was interrupted."""
         if self._run is not None:
             self._ends()
             # Every wait for a response is bounded, but for a beginning, which is ended and undone.
             environment.stop_timeout = min(environment.stop_timeout, HURRIED_STOP_S)
-            CALLS.hurry(but=None if self._undoing else self._beginning)
-        self._stop_beginning()
+            CALLS.hurry(but=None if self._run.state == "undoing" else self._beginning)
+        if self._beginning is not None and self._beginning is not getcurrent():
+            # It undoes what it has done; a further Ctrl-C does not wait for it.
+            self._interrupted = True
+            undoing = self._run is not None and self._run.state == "undoing"
+            try:
+                (self._beginning.join if undoing else self._beginning.kill)()
+            except KeyboardInterrupt:
+                self._progress.say(
+                    "left at once: keyheat clean --orphans finds tables that this run made, later"
+                )
+                for line in self.left_behind():
+                    self._progress.say(line)
         if self._run is not None and self._run.state == "loading":
             self._interrupted = True
             # A master that told its workers to stop would forget to tell them to quit; we halt them.
@@ -298,7 +292,6 @@ class LocustSession:
             environment.process_exit_code = 0
 
     def left_behind(self) -> list[str]:
-        """Return what is not put back yet, with the command that does it."""
         return [] if self._run is None else self._run.left_behind()
 
     def folder(self) -> Path | None:
@@ -310,11 +303,14 @@ class LocustSession:
             tell_to_quit(self._environment.runner)
 
     def on_piece(self, environment: Any, msg: Any, **_more: Any) -> None:
-        run = self._run  # none, or one that only begins: it came too late, and was missed already
-        if run is not None and run.state in ("loading", "ending") and isinstance(run.sender, Gatherer):
-            run.sender.take(msg)
+        if gatherer := self._gatherer("loading", "ending"):  # else it came too late, and was missed already
+            gatherer.take(msg)
 
     def on_worker(self, client_id: str, **_more: Any) -> None:
+        if gatherer := self._gatherer("loading"):
+            gatherer.give_order_to(client_id)
+
+    def _gatherer(self, *states: str) -> Gatherer | None:
         run = self._run
-        if run is not None and run.state == "loading" and isinstance(run.sender, Gatherer):
-            run.sender.give_order_to(client_id)
+        sender = run.sender if run is not None and run.state in states else None
+        return sender if isinstance(sender, Gatherer) else None

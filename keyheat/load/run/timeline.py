@@ -11,19 +11,15 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.intake.description import table_of
 from keyheat.load.tables.control import all_active
 from keyheat.load.tables.lifecycle import LOCAL_POLL_S, POLL_S
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
-from keyheat.model.resources import (
-    IndexCapacity,
-    TableCapacity,
-    capacities_from_aws,
-    capacities_to_aws,
-)
-from keyheat.runs.table_facts import mode_of
+from keyheat.model.resources import TableCapacity, capacities_to_aws
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, requests_of
+from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, TableSpec, requests_of
+from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.updates import TIMELINE, TimelineEvent, applied, events_of, only_warms
 
 ATTEMPTS = 3  # of each request: UpdateTable asks for a state, so asking twice does no harm
@@ -57,9 +53,15 @@ class TableTimeline:
             for at_s, steps in requests_of(self.scenario.timeline):
                 while (left_s := at_s - self._elapsed_s) > 0:
                     self._wait(left_s)
-                while (description := self._look()) is None or not self._may_ask(description, steps):
+                while (description := self._look()) is None or not (
+                    only_warms(steps)
+                    or (
+                        all_active(description)
+                        and all(self.log[line].what.startswith("warm.") for line in self._pending)
+                    )
+                ):
                     self._wait()
-                self._ask(capacity_in(description), at_s, steps)
+                self._ask(capacity_of(TableSpec.model_validate(table_of(description))), at_s, steps)
             while self._pending:
                 self._wait()
                 self._look()
@@ -78,7 +80,6 @@ class TableTimeline:
             self._look()
 
     def _look(self) -> dict[str, Any] | None:
-        """Describe the table, and note what is in force; None if there is no answer now."""
         name = self.scenario.table.name
         try:
             description: dict[str, Any] = self.client.describe_table(TableName=name)["Table"]
@@ -88,15 +89,13 @@ class TableTimeline:
             self._unanswered = True
             return None
         self._unanswered = False
-        if self._pending and all_active(description) and not _warming(description):
+        parts = [description, *description.get("GlobalSecondaryIndexes", [])]
+        warming = any(part.get("WarmThroughput", {}).get("Status", "ACTIVE") != "ACTIVE" for part in parts)
+        if self._pending and all_active(description) and not warming:
             for line in self._pending:
                 self.log[line] = replace(self.log[line], in_force_s=self._elapsed_s)
             self._pending.clear()
         return description
-
-    def _may_ask(self, description: dict[str, Any], steps: Sequence[ChangeSpec]) -> bool:
-        changing = any(not self.log[line].what.startswith("warm.") for line in self._pending)
-        return only_warms(steps) or (all_active(description) and not changing)
 
     def _ask(self, before: TableCapacity, at_s: float, steps: tuple[ChangeSpec, ...]) -> None:
         asked_s, refused = self._elapsed_s, None
@@ -129,23 +128,3 @@ def update_request(table: str, before: TableCapacity, steps: Sequence[ChangeSpec
         else:
             request |= {**({"BillingMode": step.billing_mode} if step.billing_mode else {}), **parameters}
     return request | ({"GlobalSecondaryIndexUpdates": updates} if updates else {})
-
-
-def capacity_in(description: dict[str, Any]) -> TableCapacity:
-    """The capacity that DescribeTable tells."""
-    table: dict[str, Any] = {**capacities_from_aws(description)}
-    return TableCapacity(
-        billing_mode=mode_of(description),
-        has_lsi=bool(description.get("LocalSecondaryIndexes")),
-        indexes=tuple(
-            IndexCapacity(name=index["IndexName"], **capacities_from_aws(index))
-            for index in description.get("GlobalSecondaryIndexes", [])
-        ),
-        **table,
-    )
-
-
-def _warming(description: dict[str, Any]) -> bool:
-    """Return whether the table or an index is still being pre-warmed."""
-    parts = [description, *description.get("GlobalSecondaryIndexes", [])]
-    return any(resource.get("WarmThroughput", {}).get("Status", "ACTIVE") != "ACTIVE" for resource in parts)

@@ -1,15 +1,14 @@
 """A run while it goes on: one plain value made each second, for the live page and for Prometheus."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
-from operator import add
 from typing import Any, NamedTuple, get_args
 
 from keyheat.load.record.record import Record, heat_of
-from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, CONSUMED, ERRORS, THROTTLED, Seconds
-from keyheat.load.record.sketch import SETTLED_S
+from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED, Totals, consumed_in, of_requests
+from keyheat.load.record.sketch import SETTLED_S, Count
 from keyheat.model.resources import parse_reason
 from keyheat.numbers import percent, some
 from keyheat.runs.manifest import GeneratorHealth
@@ -54,33 +53,6 @@ class Refuser:
         return parsed[2].constraint if parsed else "undetermined"
 
 
-Totals = dict[tuple[str | None, str, str | None], list[float]]
-"""Counts by index (None: the table), direction, and operation (None: an index has none)."""
-
-
-def add_seconds(total: Totals, seconds: Seconds, numbers: Iterable[int]) -> Totals:
-    """Add the counts of some seconds to `total`, and return it."""
-    for second in numbers:
-        for row, counts in seconds.of_second(second):
-            before = total.get(row[1:])
-            total[row[1:]] = list(counts) if before is None else list(map(add, before, counts))
-    return total
-
-
-def of_requests(totals: Totals, what: int) -> float:
-    """Return one count of all requests; those that an index answered are the table's as well."""
-    return sum(counts[what] for (index, *_), counts in totals.items() if index is None)
-
-
-def consumed_in(totals: Totals) -> dict[Resource, float]:
-    """Return the units that the table and each index consumed in each direction."""
-    consumed: dict[Resource, float] = {}
-    for (index, direction, _operation), counts in totals.items():
-        resource = Resource(index, Direction(direction))
-        consumed[resource] = consumed.get(resource, 0.0) + counts[CONSUMED]
-    return consumed
-
-
 @dataclass(slots=True)
 class LiveView:
     """A run as the page and Prometheus show it. Each look costs the same, however long the run lasts."""
@@ -119,8 +91,8 @@ class LiveView:
         seconds, end = self.record.seconds, self.record.seconds.last() + 1
         first = max(self._unsettled, int(self.started_s))
         self._unsettled = max(first, end - SETTLED_S)
-        add_seconds(self._settled, seconds, range(first, self._unsettled))
-        return add_seconds(dict(self._settled), seconds, range(self._unsettled, end))
+        seconds.totals(range(first, self._unsettled), into=self._settled)
+        return seconds.totals(range(self._unsettled, end), into=dict(self._settled))
 
     def content(
         self,
@@ -131,15 +103,18 @@ class LiveView:
         state: str,
         end: int,
     ) -> dict[str, Any]:
-        """Everything that the page shows, up to the epoch second `end`, which is not over yet."""
         self.read_on()
         run, record, totals = self.manifest, self.record, self.totals()
         window = range(end - RECENT_S, end)
-        recent = add_seconds({}, record.seconds, window)
-        now = {name: of_requests(recent, what) / RECENT_S for name, what in OUTCOMES.items()}
+        recent = record.seconds.totals(window)
+        counts = of_requests(recent)
+        now = {name: counts[what] / RECENT_S for name, what in OUTCOMES.items()}
         throttles = sum((self.recently.get(second, Counter()) for second in window), Counter[Refuser]())
         capacity = self._capacity(consumed_in(recent), consumed_in(totals))
-        sentence = self._sentence(throttles, capacity, state, end, idle=not any(now.values()))
+        total = Counter[Refuser]()
+        for (_operation, refuser), number in self.throttles.items():
+            total[refuser] += number
+        sentence = self._sentence(throttles, total, capacity, state, end, idle=not any(now.values()))
         return {
             "state": state,
             "run": {
@@ -153,14 +128,26 @@ class LiveView:
             "sentence": with_fault(sentence, verdict)._asdict(),
             "now": now,
             "errors": {
-                "total": int(of_requests(totals, ERRORS)),
+                "total": int(of_requests(totals)[ERRORS]),
                 "by_kind": dict(record.errors_by_kind.most_common(5)),
             },
             "capacity": capacity,
-            "throttles": self._throttles(throttles),
+            "throttles": {
+                "total": total.total(),
+                "per_s": throttles.total() / RECENT_S,
+                "rows": [
+                    {
+                        "constraint": refuser.constraint,
+                        **asdict(refuser),
+                        "total": number,
+                        "per_s": throttles[refuser] / RECENT_S,
+                    }
+                    for refuser, number in total.most_common()
+                ],
+            },
             "keys": {
-                "by_units": self._hottest("top_consumed", "consumed_units"),
-                "by_throttles": self._hottest("top_throttled", "throttles"),
+                "by_units": self._hottest("consumed", "consumed_units"),
+                "by_throttles": self._hottest("throttles", "throttles"),
             },
             "generator": {
                 "bound": bool(verdict and verdict.bound),
@@ -194,34 +181,19 @@ class LiveView:
             else:
                 yield resource, None, None
 
-    def _throttles(self, recent: Counter[Refuser]) -> dict[str, Any]:
-        total = self._by_refuser()
-        rows = [
-            {"constraint": refuser.constraint, **asdict(refuser), "total": number,
-             "per_s": recent[refuser] / RECENT_S}
-            for refuser, number in total.most_common()
-        ]  # fmt: skip
-        return {"total": total.total(), "per_s": recent.total() / RECENT_S, "rows": rows}
-
-    def _by_refuser(self) -> Counter[Refuser]:
-        total: Counter[Refuser] = Counter()
-        for (_operation, refuser), number in self.throttles.items():
-            total[refuser] += number
-        return total
-
-    def _hottest(self, top: str, by: str) -> list[dict[str, Any]]:
-        """The hottest keys of table and indexes, most first; `top` names a method of the sketch."""
-        rows = []
+    def _hottest(self, most: Count, by: str) -> list[dict[str, Any]]:
+        """The hottest keys of table and indexes, by what they have most of."""
+        rows: list[dict[str, Any]] = []
         for name, heat in self.record.heat.items():
             side, _, index = name.partition(":")
-            for key in getattr(heat.sketch, top)(TOP_KEYS):
-                all_units = heat.sketch.total_units
+            all_units = heat.sketch.units.total
+            for key, (asked, throttles, consumed) in heat.sketch.top(TOP_KEYS, by=most):
                 rows.append(
                     {
-                        "key": key.name, "index": index or None,
+                        "key": key, "index": index or None,
                         "direction": side, "unit": Direction(side).unit,
-                        "asked_units": key.units, "consumed_units": key.consumed, "throttles": key.throttles,
-                        "share": min(1.0, key.units / all_units) if all_units else 0.0,
+                        "asked_units": asked, "consumed_units": consumed, "throttles": int(throttles),
+                        "share": min(1.0, asked / all_units) if all_units else 0.0,
                     }
                 )  # fmt: skip
         return sorted(rows, key=lambda row: -row[by])[:TOP_KEYS]
@@ -229,13 +201,13 @@ class LiveView:
     def _sentence(
         self,
         recent: Counter[Refuser],
+        total: Counter[Refuser],
         capacity: Sequence[Mapping[str, Any]],
         state: str,
         end: int,
         *,
         idle: bool,
     ) -> Sentence:
-        total = self._by_refuser()
         if not has_capacity_model(self.manifest.get("endpoint")) and not total:
             words = "This endpoint has no capacity model: nothing is ever throttled there."
             return Sentence(words, "invalid")
@@ -285,15 +257,13 @@ class LiveView:
         heat = heats.get(heat_of(side, refuser.index) if refuser.index else side) or heats.get(side)
         if heat is None:
             return "", 0.0
-        throttles = {key.name: float(key.throttles) for key in heat.sketch.top_throttled(1)}
-        total = heat.sketch.throttles.total
+        top, total = heat.sketch.top(1, by="throttles"), heat.sketch.throttles.total
         if since_s is not None:
             newest = max(heat.windows, default=0)
             window = heat.windows[newest] if newest + heat.window_s > since_s else {}
-            throttles = {name: counts[1] for name, counts in window.items()}
-            total = sum(throttles.values())
-        key = max(throttles, key=lambda name: throttles[name], default="")
-        return key, throttles[key] / total if total else 0.0
+            total = sum(counts[1] for counts in window.values())
+            top = [max(window.items(), key=lambda item: item[1][1])] if window else []
+        return (top[0][0], top[0][1][1] / total) if top and total else ("", 0.0)
 
 
 def with_fault(sentence: Sentence, verdict: GeneratorHealth | None) -> Sentence:

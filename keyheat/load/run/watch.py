@@ -5,7 +5,7 @@ look. Where several processes send, each watches its own even part of the caps, 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from time import monotonic
@@ -35,9 +35,6 @@ class Spent(NamedTuple):
     minutes: float = 0.0
 
 
-RULES: Final[dict[str, Rule]] = {"units": "max_units", "dollars": "max_dollars", "minutes": "max_minutes"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
     """What one run may use up in all. None: as much as it needs."""
@@ -57,17 +54,15 @@ class Caps:
 
     def stops(self, consumed: ConsumedUnits, elapsed_s: float) -> Iterator[Stop]:
         """Yield every cap with what a run has used of it after `elapsed_s` of load."""
-        for name, seen in self.used(consumed, elapsed_s)._asdict().items():
-            if (limit := getattr(self, name)) is not None:
-                yield Stop(rule=RULES[name], limit=limit, seen=seen, at_s=elapsed_s)
+        rules: tuple[Rule, ...] = ("max_units", "max_dollars", "max_minutes")
+        limits = (self.units, self.dollars, self.minutes)
+        for rule, limit, seen in zip(rules, limits, self.used(consumed, elapsed_s), strict=True):
+            if limit is not None:
+                yield Stop(rule=rule, limit=limit, seen=seen, at_s=elapsed_s)
 
     def exceeded(self, consumed: ConsumedUnits, elapsed_s: float) -> Stop | None:
         """The first cap that `consumed` would exceed after `elapsed_s` of load."""
         return next((stop for stop in self.stops(consumed, elapsed_s) if stop.seen > stop.limit), None)
-
-    @classmethod
-    def from_wire(cls, wire: Mapping[str, Any]) -> "Caps":
-        return cls(**{**wire, "tariff": Tariff(**wire["tariff"])})
 
 
 def caps_of(plan: LoadPlan, *, local: bool, duration_s: float | None) -> Caps:
@@ -147,13 +142,12 @@ class Rules:
     def broken(self, record: Record, now_s: float, at_s: float, *, until: int) -> Stop | None:
         """The first rule that the `over_s` seconds before the second `until` break, `at_s` into the load."""
         rules = self.rules
-        seconds = [record.seconds.in_second(second) for second in range(until - ceil(rules.over_s), until)]
-        attempts = sum(counts[ATTEMPTS] for counts in seconds)
+        counts = record.seconds.of_requests(range(until - ceil(rules.over_s), until))
+        attempts = counts[ATTEMPTS]
         seen: list[tuple[Rule, float | None, float]] = []
         if attempts >= ENOUGH_ATTEMPTS:
-            throttled, failed = (sum(counts[what] for counts in seconds) for what in (THROTTLED, ERRORS))
-            seen.append(("throttle_share", rules.throttle_share, throttled / attempts))
-            seen.append(("error_share", rules.error_share, failed / attempts))
+            seen.append(("throttle_share", rules.throttle_share, counts[THROTTLED] / attempts))
+            seen.append(("error_share", rules.error_share, counts[ERRORS] / attempts))
         if rules.p99_ms is not None:
             timed, p99_us = self.timed(record, now_s)
             if timed >= ENOUGH_ACCEPTED:
@@ -215,7 +209,14 @@ class LoadWatch:
     def look(self, now_s: float) -> float | None:
         """Judge what is known, and stop the run if it has to be; returns the seconds until the next look."""
         if not self._closed and self.stopped is None:
-            self._end(self._exceeded(now_s) or self._broken(now_s), now_s)
+            consumed = self.consumed() if self.consumed else replace(self.seen.record.consumed)  # a copy
+            next_s = now_s + LOOK_S
+            more, self._last = consumed.plus(self._last, times=-1.0), consumed
+            if self.duration_s is not None and next_s > self.started_s + self.duration_s:
+                next_s, more = now_s, ConsumedUnits()  # it ends by itself before that
+            # The cap that is exceeded by the next look if consumption goes on as since the last one.
+            stop = self.caps.exceeded(consumed.plus(more), next_s - self.started_s)
+            self._end(stop or self._broken(now_s), now_s)
         return None if self._closed or self.stopped is not None else LOOK_S
 
     def used_up(self) -> None:
@@ -240,15 +241,6 @@ class LoadWatch:
         caps = self.caps.stops(self.seen.record.consumed, ended_s - self.started_s)
         seen = {cap.rule: cap.seen for cap in caps}
         return replace(self.stopped, seen=seen.get(self.stopped.rule, self.stopped.seen))
-
-    def _exceeded(self, now_s: float) -> Stop | None:
-        """The cap that is exceeded by the next look if consumption goes on as since the last one."""
-        consumed = self.consumed() if self.consumed else replace(self.seen.record.consumed)  # a copy
-        next_s = now_s + LOOK_S
-        more, self._last = consumed.plus(self._last, times=-1.0), consumed
-        if self.duration_s is not None and next_s > self.started_s + self.duration_s:
-            next_s, more = now_s, ConsumedUnits()  # it ends by itself before that
-        return self.caps.exceeded(consumed.plus(more), next_s - self.started_s)
 
     def _broken(self, now_s: float) -> Stop | None:
         """The rule that is broken, looked at once in each second and over a whole window only."""

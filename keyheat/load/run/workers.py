@@ -16,13 +16,12 @@ from typing import Any, ClassVar
 import gevent
 from gevent.event import Event
 
-from keyheat.load.clock import SteadyClock
 from keyheat.load.record.attempt import ConsumedUnits
 from keyheat.load.record.generator import Health
 from keyheat.load.record.record import DAMAGE, PIECES_ARRIVE_S, Piece, Record
-from keyheat.load.run.load import BEAT_S, Load, Order, start_load
-from keyheat.load.run.watch import Caps, LoadWatch, watch_master
-from keyheat.load.terminal import tell
+from keyheat.load.run.launch import tell
+from keyheat.load.run.load import BEAT_S, Load, Order, SteadyClock, start_load
+from keyheat.load.run.watch import LoadWatch, watch_master
 from keyheat.load.transport.target import TargetError
 from keyheat.masking import masked
 
@@ -82,10 +81,17 @@ class Worker:
             raise gevent.GreenletExit from error  # users cannot be started
         self._load = load
         load.watch(self._report)
+
+        def lost_master() -> None:
+            if self.loading:
+                tell("keyheat: this worker hears nothing of its master: it sends no more")
+                self.stop()
+                gevent.spawn(self._runner.quit)
+
         heard_s = lambda: self._runner.last_heartbeat_timestamp  # noqa: E731
-        self._greenlets = [gevent.spawn(watch_master, heard_s, self._lost_master)]
+        self._greenlets = [gevent.spawn(watch_master, heard_s, lost_master)]
         if order.caps is not None:
-            watch = LoadWatch(Caps.from_wire(order.caps), load, self._used_up, consumed=self.consumed_by_all)
+            watch = LoadWatch(order.caps, load, self._used_up, consumed=self.consumed_by_all)
             self._greenlets.append(gevent.spawn(watch.follow))
 
     def consumed_by_all(self) -> ConsumedUnits:
@@ -103,12 +109,6 @@ class Worker:
         """This worker has used up its part of the budget: it sends no more, and the master ends the run."""
         self.stop()
         self._report(used_up=True)
-
-    def _lost_master(self) -> None:
-        if self.loading:
-            tell("keyheat: this worker hears nothing of its master: it sends no more")
-            self.stop()
-            gevent.spawn(self._runner.quit)
 
     def end(self) -> None:
         """The test has stopped and no request is in flight: send what is left."""
@@ -146,7 +146,6 @@ def short_name(client_id: str) -> str:
 class WorkerProgress:
     """What came from one worker, and when, by the master's clock."""
 
-    joined_s: float
     number: int = 0  # of its share of an open loop's arrivals
     users: int = 0  # that it had when it last reported
     last_s: float | None = None  # when the newest piece came
@@ -193,14 +192,13 @@ class Gatherer:
         clients = self.environment.runner.clients
         workers = [worker for worker in clients if not self._gone(worker)]
         workers = workers or list(clients)  # all of them may only be slow, and come back
-        now_s = self.clock()
-        self.workers = {name: WorkerProgress(now_s, number=number) for number, name in enumerate(workers)}
+        self.workers = {name: WorkerProgress(number) for number, name in enumerate(workers)}
         self._publish(len(self.workers))
 
     def give_order_to(self, worker: str) -> None:
         """A worker has joined late: it has users of a closed loop, and no part of an open one."""
         if worker not in self.workers:
-            self.workers[worker] = WorkerProgress(joined_s=self.clock(), number=len(self.workers))
+            self.workers[worker] = WorkerProgress(len(self.workers))
             published = getattr(self.environment.parsed_options, ORDER)
             self._publish(published["workers"] or 1)  # 0: no worker was there
 
@@ -225,7 +223,7 @@ class Gatherer:
                 tell(f"keyheat: {masked(words)}")
             return
         self.loading.set()
-        arrived = self.workers.setdefault(msg.node_id, WorkerProgress(joined_s=self.clock()))
+        arrived = self.workers.setdefault(msg.node_id, WorkerProgress())
         self.pieces += 1
         arrived.last_s, arrived.whole = self.clock(), piece.last
         if not piece.last:
@@ -243,7 +241,11 @@ class Gatherer:
         """Stop the workers, wait until the last piece of each has come, and name what is missing."""
         self.halting = True
         seen, waited_s, told_s = -1, 0.0, -inf
-        while self._awaited(waited_s, silence_s):
+        while any(  # a piece may still come
+            not arrived.whole
+            and waited_s < (min(silence_s, GONE_SILENCE_S) if self._gone(name) else silence_s)
+            for name, arrived in self.workers.items()
+        ):
             if self.clock() - told_s > TELL_EVERY_S:
                 self.stop()
                 told_s = self.clock()
@@ -267,27 +269,16 @@ class Gatherer:
             if not arrived.whole:
                 runner.send_message(HALT, (self.order.run_id, runner.environment.stop_timeout), worker)
 
-    def _awaited(self, waited_s: float, silence_s: float) -> bool:
-        """Return whether a piece may still come, after `waited_s` in which none did."""
-        return any(
-            not arrived.whole
-            and waited_s < (min(silence_s, GONE_SILENCE_S) if self._gone(name) else silence_s)
-            for name, arrived in self.workers.items()
-        )
-
     def _gone(self, client_id: str) -> bool:
         node = self.environment.runner.clients.get(client_id)
         return node is None or node.state == MISSING
 
     def missing_now(self) -> list[str]:
-        """Return what is missing already, while the run goes on."""
         return self._missing(
             name for name, arrived in self.workers.items() if arrived.left_early or self._gone(name)
         )
 
     def _missing(self, workers: Iterable[str]) -> list[str]:
-        words = (
-            self.workers[name].missing_words(name, users=self.order.users, started_s=self.started_s)
-            for name in workers
-        )
+        users, started_s = self.order.users, self.started_s
+        words = (self.workers[name].missing_words(name, users=users, started_s=started_s) for name in workers)
         return [line for line in words if line]

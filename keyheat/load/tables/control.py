@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.intake.scaling import SERVICE, auto_scaling_of
+from keyheat.load.options import TableError
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target
 from keyheat.model.resources import capacities_to_aws
@@ -25,18 +26,6 @@ ATTEMPTS = 4  # of each request: none of them does more when it is sent twice
 DENIED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
 WORD_AFTER_S, WORD_EVERY_S = 3.0, 5.0
 LOOKS, LOOK_S = 5, 2.0
-
-
-class TableError(Exception):
-    """A table cannot be made, described or loaded; every reason is a line of its own."""
-
-    def __init__(self, *errors: str) -> None:
-        super().__init__("\n".join(errors))
-        self.errors = list(errors)
-
-
-class TableRefused(TableError):
-    """A table could be loaded, and must not be; the text names the option that allows it."""
 
 
 def control_client(target: Target) -> Any:
@@ -94,23 +83,20 @@ def create(client: Any, spec: TableSpec, tags: Sequence[dict[str, str]]) -> bool
     except client.exceptions.ResourceInUseException:
         return False
     except ClientError as error:
-        raise TableError(f"table {spec.name} was not made: {_what_to_do(error)}") from error
+        code, message = (error.response["Error"].get(name) for name in ("Code", "Message"))
+        why = str(error)
+        if code in DENIED:
+            why = (
+                "a permission is missing, dynamodb:CreateTable or dynamodb:TagResource, which its tags need "
+                f"({message})"
+            )
+        elif code == "LimitExceededException":
+            why = (
+                f"{message}: wait until other tables are made or deleted, delete some, or have the quota "
+                "raised (Service Quotas, DynamoDB)"
+            )
+        raise TableError(f"table {spec.name} was not made: {why}") from error
     return True
-
-
-def _what_to_do(error: ClientError) -> str:
-    info = error.response["Error"]
-    if info["Code"] in DENIED:
-        return (
-            "a permission is missing, dynamodb:CreateTable or dynamodb:TagResource, which its tags need "
-            f"({info.get('Message')})"
-        )
-    if info["Code"] == "LimitExceededException":
-        return (
-            f"{info.get('Message')}: wait until other tables are made or deleted, delete some, or have the "
-            "quota raised (Service Quotas, DynamoDB)"
-        )
-    return f"{error}"
 
 
 def auto_scaling_at(target: Target, table: TableSpec) -> AutoScaling:
@@ -168,9 +154,7 @@ def describe_table(client: Any, name: str) -> dict[str, Any] | None:
     return description
 
 
-def until_active(
-    client: Any, name: str, patience: TablePatience, what: str = "made"
-) -> dict[str, Any] | None:
+def until_active(client: Any, name: str, patience: TablePatience) -> dict[str, Any] | None:
     """The table once it and all its indexes are ACTIVE; None if they are not within the limit.
 
     A table that was made a moment ago may not be found yet: DescribeTable is eventually consistent.
@@ -180,7 +164,7 @@ def until_active(
         description = describe_table(client, name)
         return description if description is not None and all_active(description) else None
 
-    return patience.until(look, f"table {name} to be {what}")
+    return patience.until(look, f"table {name} to be made")
 
 
 def until_gone(client: Any, name: str, patience: TablePatience) -> bool:

@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Any
 
 from keyheat.intake.description import mixed_types, table_of
-from keyheat.load.options import Guards, InputError
+from keyheat.load.options import Guards, InputError, TableError, TableRefused
 from keyheat.load.run.plan import LoadPlan, any_needs, does_not_fit, indexes_of, unsuited
-from keyheat.load.tables.control import TableError, TableRefused, all_active, auto_scaling_at, creation
+from keyheat.load.tables.control import all_active, auto_scaling_at, creation
 from keyheat.load.tables.ownership import (
     Standing,
     Unread,
@@ -54,13 +54,14 @@ def _unlike(path: str, there: Any, expected: Any) -> Iterator[str]:
         if isinstance(there, int) and isinstance(expected, int) and there < expected:
             yield f"{path} is {there:,}, below {expected:,}"
     elif there != expected:
-        yield f"{path} is {_value_text(there)}, not {_value_text(expected)}"
-
-
-def _value_text(value: Any) -> str:
-    if value is None or isinstance(value, dict):
-        return "absent" if value is None else "present"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+        texts = [
+            "absent" if value is None
+            else "present" if isinstance(value, dict)
+            else f"{value:,}" if type(value) is int
+            else str(value)
+            for value in (there, expected)
+        ]  # fmt: skip
+        yield f"{path} is {texts[0]}, not {texts[1]}"
 
 
 def check_tables(
@@ -153,7 +154,6 @@ def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
 
 
 def _key(index: IndexSpec) -> str:
-    """The key of an index, with the types of its attributes."""
     pairs = [
         *((name, index.partition_key_type) for name in index.partition_keys),
         *((name, index.sort_key_type) for name in index.sort_keys),
@@ -186,7 +186,7 @@ def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> Load
     """
     assert plan.target is not None, "a table that was seen is somewhere"
     if seen is None:
-        raise InputError([_not_there(plan.target, str(plan.guards.table))])
+        raise InputError(_not_there(plan.target, str(plan.guards.table)))
     scenario, there = plan.scenario, TableSpec.model_validate(table_of(seen.description))
     errors = [*unloadable(seen.description), *not_spared(users, scenario)]
     errors += lacking(users, scenario.table, there)
@@ -198,7 +198,7 @@ def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> Load
         errors += (words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario))
         errors += does_not_fit(scenario, plan.scenario_path.parent, run_id=ANY_RUN if seen.foreign else None)
     if errors:
-        raise InputError([f"--table {plan.guards.table}: {words}" for words in dict.fromkeys(errors)])
+        raise InputError(*(f"--table {plan.guards.table}: {words}" for words in dict.fromkeys(errors)))
     return replace(
         plan,
         scenario=scenario,
@@ -229,7 +229,7 @@ def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, 
         errors += not_spared(users, plan.scenario)
         errors += does_not_fit(plan.scenario, plan.scenario_path.parent, run_id=ANY_RUN)
     if errors:
-        raise InputError([f"{plan.scenario_shown}: {words}" for words in dict.fromkeys(errors)])
+        raise InputError(*(f"{plan.scenario_shown}: {words}" for words in dict.fromkeys(errors)))
     return replace(plan, marked=marked, table_bytes=table_bytes)
 
 
@@ -243,7 +243,6 @@ def _not_there(target: Target, name: str) -> str:
 
 
 def existing_fields(plan: LoadPlan) -> dict[str, Any]:
-    """What `run.json` says of a table that was there."""
     scaling = {"auto_scaling": plan.auto_scaling.model_dump(mode="json")} if plan.auto_scaling else {}
     marked = {"items_marked": True} if plan.marked else {}
     return {**({"existing": True} if plan.guards.table else {}), **scaling, **marked}

@@ -16,13 +16,11 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.options import Guards
+from keyheat.load.options import Guards, TableError, TableRefused
 from keyheat.load.tables.control import (
     LOOK_S,
     Connect,
-    TableError,
     TablePatience,
-    TableRefused,
     control_client,
     create,
     describe_table,
@@ -51,7 +49,7 @@ from keyheat.load.tables.ownership import (
     user_name,
     why_unread,
 )
-from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, upkeep_in_words, was_created_by
+from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, upkeep_in_words
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
 from keyheat.scenario.spec.tables import TableSpec
@@ -76,7 +74,6 @@ class RunTable:
 
     @property
     def claim_words(self) -> str:
-        """What the table still says of this run."""
         return (
             f"table {self.spec.name} stays claimed by this run until {as_text(self.claim.until)} (its tag "
             f"{self.claim.key}); other runs are refused until then"
@@ -168,7 +165,6 @@ class RunTables:
         return [] if self.target.local else [table for table in self._tables.values() if table.created]
 
     def _claimed(self) -> list[RunTable]:
-        """The tables that say, or may say, that this run loads them."""
         return [table for table in self._tables.values() if table.arn is not None]
 
     @property
@@ -204,11 +200,14 @@ class RunTables:
         """
         table = self._table(spec, created=True)
         tags = tags_for(self.run_id, owner=user_name(), expires=table.expires)
-        created = create(client, spec, tags if self.alone else [*tags, table.claim.tag()])
-        created = created or was_created_by(client, spec.name, self.run_id, self._patience)
-        if not created:
-            del self._tables[spec.name]
-        return created
+        if create(client, spec, tags if self.alone else [*tags, table.claim.tag()]):
+            return True
+        with suppress(NotOurs, ClientError, BotoCoreError):
+            there = look_again(lambda: describe_table(client, spec.name), self.sleep)
+            if there is not None and own_tags(client, there, self.run_id, self._patience):
+                return True
+        del self._tables[spec.name]
+        return False
 
     def _come_to(self, client: Any, spec: TableSpec, description: Mapping[str, Any]) -> None:
         """Say on a table that was there that this run loads it; one that is not ours stays untouched.
@@ -235,7 +234,6 @@ class RunTables:
         return self._stay(client, table, tags)
 
     def _stay(self, client: Any, table: RunTable, tags: Mapping[str, str]) -> None:
-        """Load the table, unless another run was there first."""
         others = live_in(tags, self._now(), but=self.run_id)
         first = next((claim for claim in others if claim.before(table.claim)), None)
         if first is not None and not self.guards.share:
@@ -252,46 +250,44 @@ class RunTables:
         """Say forever, on the tables themselves, that they are loaded. Run it in a greenlet of its own."""
         if self.alone:
             return
-        with closing(
-            self.connect(self.target)
-        ) as client:  # before the load, since making a client delays requests
+        with closing(self.connect(self.target)) as client:  # before the load: making a client delays requests
             while True:
                 self.sleep(self._claim_s / LOOKS_IN_A_CLAIM)
-                self.renew(client)
-
-    def renew(self, client: Any) -> None:
-        """Say on each table whose claim ends soon that the run is still there."""
-        now = self._now()
-        for table in self._claimed():
-            if table.claim.until - now < timedelta(seconds=self._claim_s / 2):
-                table.claim = replace(table.claim, until=now + timedelta(seconds=self._claim_s))
-                try:
-                    self._tag(client, table)
-                except (ClientError, BotoCoreError) as error:
-                    self.say(f"table {table.spec.name} does not say any more that this run loads it: {error}")
+                now = self._now()
+                for table in self._claimed():
+                    if table.claim.until - now >= timedelta(seconds=self._claim_s / 2):
+                        continue
+                    table.claim = replace(table.claim, until=now + timedelta(seconds=self._claim_s))
+                    try:
+                        self._tag(client, table)
+                    except (ClientError, BotoCoreError) as error:
+                        name = table.spec.name
+                        self.say(f"table {name} does not say any more that this run loads it: {error}")
 
     def company(self) -> tuple[list[dict[str, Any]], list[str]]:
         """Other runs on the tables meanwhile, as `run.json` has them, and what is not known of them."""
+        company = []
         if not self._claimed():
             return [], self._unknown
         try:
             with table_client(self.target, "the run's tables", self.connect) as client:
-                company = [other for table in self._claimed() for other in self._other_runs(client, table)]
+                for table in self._claimed():
+                    mine = replace(table.claim, until=self._now() + timedelta(seconds=1))  # with this second
+                    try:
+                        tags = tags_of(client, str(table.arn))
+                    except (ClientError, BotoCoreError) as error:
+                        self._cannot_know(table.spec.name, why_unread(error))
+                        continue
+                    if table.claim.key not in tags:
+                        self._cannot_know(table.spec.name, "its tags do not say what this run wrote there")
+                    company += [
+                        {"table": table.spec.name, **claim.to_json()}
+                        for claim in claims_in(tags)
+                        if claim.run != self.run_id and claim.overlaps(mine)
+                    ]
         except TableError as error:
             return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
         return company, self._unknown
-
-    def _other_runs(self, client: Any, table: RunTable) -> list[dict[str, str | None]]:
-        mine = replace(table.claim, until=self._now() + timedelta(seconds=1))  # with this second
-        try:
-            tags = tags_of(client, str(table.arn))
-        except (ClientError, BotoCoreError) as error:
-            self._cannot_know(table.spec.name, why_unread(error))
-            return []
-        if table.claim.key not in tags:
-            self._cannot_know(table.spec.name, "its tags do not say what this run wrote there")
-        others = [claim for claim in claims_in(tags) if claim.run != self.run_id and claim.overlaps(mine)]
-        return [{"table": table.spec.name, **claim.to_json()} for claim in others]
 
     def _release(self, client: Any, table: RunTable) -> None:
         """Leave a table: the last run takes all tags away, another one says that it was there."""

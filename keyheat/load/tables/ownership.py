@@ -44,7 +44,6 @@ NOT_IN_A_VALUE = re.compile(r"[^\w .:/=+@-]")
 
 
 def tags_for(run_id: str, *, owner: str, expires: datetime) -> list[dict[str, str]]:
-    """The tags of a table that a run makes, as CreateTable takes them."""
     values = {RUN: run_id, OWNER: as_value(owner), EXPIRES: as_text(expires)}
     return [{"Key": key, "Value": value} for key, value in values.items()]
 
@@ -125,11 +124,6 @@ class Standing:
         """How much there is to look through for items of ours: nothing in a table that is ours as a whole."""
         return int(self.description.get("TableSizeBytes") or 0) if self.foreign else 0
 
-    @property
-    def replicas(self) -> list[str]:
-        """The Regions that each write is copied to."""
-        return list(replicas_of(self.description))
-
 
 def look_at(client: Any, name: str) -> Standing | None:
     """Describe a table with its tags; None if it does not exist. Errors other than refusals are raised."""
@@ -162,8 +156,8 @@ def protections(table: Standing) -> list[str]:
         reasons.append(f"point-in-time recovery may be on: {table.recovery.why}")
     elif table.recovery:
         reasons.append("point-in-time recovery is on")
-    if table.replicas:
-        reasons.append(f"it is a global table, and each write is copied to {', '.join(table.replicas)}")
+    if replicas := replicas_of(table.description):
+        reasons.append(f"it is a global table, and each write is copied to {', '.join(replicas)}")
     return reasons
 
 
@@ -241,7 +235,6 @@ class Claim:
         return LIVE + self.run
 
     def tag(self) -> dict[str, str]:
-        """Its tag, as CreateTable and TagResource take it."""
         value = f"{as_text(self.since)}/{as_text(self.until)} {self.owner}"
         return {"Key": self.key, "Value": as_value(value)}
 
@@ -266,18 +259,18 @@ class Claim:
 
 
 def claims_in(tags: Mapping[str, str]) -> list[Claim]:
-    return [_claim(key.removeprefix(LIVE), value) for key, value in tags.items() if key.startswith(LIVE)]
-
-
-def _claim(run: str, value: str) -> Claim:
-    times, _, owner = value.partition(" ")
-    since, _, until = times.partition("/")
-    try:
-        return Claim(
-            run=run, owner=as_value(owner or "unknown"), since=moment_of(since), until=moment_of(until)
-        )
-    except ValueError:
-        return Claim(run=run)
+    claims = []
+    for key, value in tags.items():
+        if key.startswith(LIVE):
+            times, _, owner = value.partition(" ")
+            since, _, until = times.partition("/")
+            try:
+                stated = {"since": moment_of(since), "until": moment_of(until)}
+            except ValueError:
+                claims.append(Claim(run=key.removeprefix(LIVE)))
+            else:
+                claims.append(Claim(run=key.removeprefix(LIVE), owner=as_value(owner or "unknown"), **stated))
+    return claims
 
 
 def live_in(tags: Mapping[str, str], now: datetime, *, but: str | None = None) -> list[Claim]:

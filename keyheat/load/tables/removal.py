@@ -87,17 +87,7 @@ def own_tags(
     return tags
 
 
-def was_created_by(client: Any, name: str, run_id: str, patience: TablePatience) -> bool:
-    """Whether the run made the table that is there."""
-    try:
-        description = look_again(lambda: describe_table(client, name), patience.sleep)
-        return description is not None and bool(own_tags(client, description, run_id, patience))
-    except (NotOurs, ClientError, BotoCoreError):
-        return False
-
-
 def by_hand(name: str, region: str) -> str:
-    """The command with which a user deletes the table."""
     return f"aws dynamodb delete-table --table-name {name} --region {region}"
 
 

@@ -53,7 +53,11 @@ class Answer:
     json: dict[str, Any] | None = field(init=False, repr=False)  # None: the body is no JSON object
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "json", _json_in(self.body))
+        try:
+            content = orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            content = None
+        object.__setattr__(self, "json", content if isinstance(content, dict) else None)
 
     @property
     def accepted(self) -> bool:
@@ -106,14 +110,6 @@ class Answer:
         return self.json or {}
 
 
-def _json_in(body: bytes) -> dict[str, Any] | None:
-    try:
-        content = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    return content if isinstance(content, dict) else None
-
-
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
@@ -162,16 +158,16 @@ KINDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], 
 
 def kind_of(error: BaseException) -> str:
     """The kind of a failure: that of the first error which has one, of those that it was made from."""
-    return next(filter(None, map(_kind_of_one, _causes_of(error))), type(error).__name__)
-
-
-def _kind_of_one(error: BaseException) -> str | None:
-    if isinstance(error, BadAnswer):
-        return str(error)
-    if isinstance(error, BadStatusLine) and not isinstance(error, ConnectionError):
-        line = str(error.args[0])
-        return cut(line.encode("latin-1")) if not line.endswith("\n") else BAD_HTTP
-    return next((kind for of_type, kind in KINDS if isinstance(error, of_type)), None)
+    for cause in _causes_of(error):
+        if isinstance(cause, BadAnswer):
+            return str(cause)
+        if isinstance(cause, BadStatusLine) and not isinstance(cause, ConnectionError):
+            line = str(cause.args[0])
+            return cut(line.encode("latin-1")) if not line.endswith("\n") else BAD_HTTP
+        for of_type, kind in KINDS:
+            if isinstance(cause, of_type):
+                return kind
+    return type(error).__name__
 
 
 def _causes_of(error: BaseException) -> Iterator[BaseException]:
@@ -225,21 +221,17 @@ class CheckedTransport:
         answer = self._transport.send(operation, body)
         if not answer.accepted:
             return answer
-        failure = self._fault(operation, body, answer)
+        content, failure = answer.json, None
+        units = None if content is None else _units_in(content.get("ConsumedCapacity"))
+        if content is None or units is None or (operation in PAGED and "Items" not in content):
+            failure = NOT_AN_ANSWER
+        elif units <= 0 and self._units_needed and UNITS_ASKED in body:
+            some = operation not in WRITES or content.get("UnprocessedItems")
+            failure = None if some and content.get("ConsumedCapacity") else NO_UNITS
         return answer if failure is None else replace(answer, failure=failure)
 
     def close(self) -> None:
         self._transport.close()
-
-    def _fault(self, operation: str, body: bytes, answer: Answer) -> str | None:
-        content = answer.json
-        units = None if content is None else _units_in(content.get("ConsumedCapacity"))
-        if content is None or units is None or (operation in PAGED and "Items" not in content):
-            return NOT_AN_ANSWER
-        if units > 0 or not (self._units_needed and UNITS_ASKED in body):
-            return None
-        some = operation not in WRITES or content.get("UnprocessedItems")
-        return None if some and content.get("ConsumedCapacity") else NO_UNITS
 
 
 def _units_in(capacity: Any) -> float | None:

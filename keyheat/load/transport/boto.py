@@ -3,28 +3,40 @@
 The latter are bounded once a run is interrupted: the first Ctrl-C abandons the calls under way, and each
 later call has a few seconds. A host that leaves one unanswered is not called again, so that a run whose
 endpoint hangs ends soon and names what it leaves behind.
+
+An endpoint of ours says more of itself beside DynamoDB's own API: health, scale, partitions, faults. AWS has
+no record of what each partition served and throttled.
 """
 
+import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from time import perf_counter
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote, urlsplit
+from urllib.request import ProxyHandler, build_opener
 
 import orjson
 from botocore import xform_name
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
-from botocore.session import Session
 from gevent import Greenlet, Timeout, getcurrent, kill
 
-from keyheat.answers import guarded
+from keyheat.answers import guarded, waiting_for
 from keyheat.load.transport.answer import BAD_HTTP, CREDENTIALS, TIMEOUT_S, Answer, damage, kind_of
 from keyheat.load.transport.target import Target, ca_bundle, credentials_for, sdk
 from keyheat.masking import mask_errors
+from keyheat.runs.partitions import partitions_table
+from keyheat.words import Endpoint
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 RAW = "KeyheatRawBody"
 ANSWER_S: Final = 3.0
@@ -59,7 +71,6 @@ class Calls:
                 kill(greenlet, _Cut())
 
     def is_silent(self, url: str) -> bool:
-        """Return whether the host of `url` left a call unanswered since the interruption."""
         return urlsplit(url).netloc in self._silent
 
     @contextmanager
@@ -113,27 +124,23 @@ def make_client(
         proxies={} if target.local else None,
     )
     session = sdk()
-    elsewhere = service != "dynamodb" and target.aws
+    elsewhere, keys = service != "dynamodb" and target.aws, {}
+    if target.local:  # elsewhere botocore finds them and refreshes them itself
+        local = credentials_for(target, session)()
+        keys = {
+            "aws_access_key_id": local.access_key,
+            "aws_secret_access_key": local.secret_key,
+            "aws_session_token": local.token,
+        }
     client = session.create_client(
         service,
         endpoint_url=None if elsewhere else target.url,
         region_name=target.region,
         config=config,
         verify=(ca_bundle() if target.tls else None) or True,
-        **_local_keys(target, session),
+        **keys,
     )
     return guarded(mask_errors(client), tells=tells, around=CALLS.waiting)
-
-
-def _local_keys(target: Target, session: Session) -> dict[str, str | None]:
-    if not target.local:
-        return {}  # botocore finds them and refreshes them itself
-    keys = credentials_for(target, session)()
-    return {
-        "aws_access_key_id": keys.access_key,
-        "aws_secret_access_key": keys.secret_key,
-        "aws_session_token": keys.token,
-    }
 
 
 class Boto3Transport:
@@ -188,9 +195,7 @@ class _Parsers:
         return parsed
 
 
-def _keep_raw_body(
-    response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_more: Any
-) -> None:
+def _keep_raw_body(response_dict: Any, customized_response_dict: Any, **_more: Any) -> None:
     customized_response_dict[RAW] = response_dict["body"]
 
 
@@ -203,3 +208,68 @@ def _answer_of(response: dict[str, Any], started: float) -> Answer:
     if (failure := damage(body, headers)) is not None:
         return Answer(0, b"", service_s, failure=failure)
     return Answer(metadata["HTTPStatusCode"], body, service_s, headers.get("x-amz-retry-after"))
+
+
+HEALTH_WITHIN_S: Final = 2.0
+TOLD_WITHIN_S: Final = 30.0
+Told = TypeVar("Told")
+
+
+def scale_at(target: Target, *, elsewhere: bool = False) -> float | None:
+    """By how much an endpoint of ours multiplies every rate limit; None if the target is another.
+
+    It is a local one, unless `elsewhere`.
+    """
+    if target.local or elsewhere:
+        with suppress(PageUnavailable):
+            return _read_page(target, "health", lambda page: float(page["scale"]), HEALTH_WITHIN_S)
+    return None
+
+
+def endpoint_at(target: Target) -> Endpoint:
+    if target.aws:
+        return "aws"
+    return "other" if scale_at(target, elsewhere=True) is None else "keyheat"
+
+
+class PageUnavailable(Exception):
+    """The endpoint does not say what is asked of it; the message says why."""
+
+
+def partitions_of(target: Target, table: str, start_s: float, end_s: float) -> "pa.Table":
+    """The rows of `partitions.parquet`, from `start_s` to `end_s`. Raises `PageUnavailable`."""
+    page = f"partitions?table={quote(f'arn:aws:dynamodb:{target.region}::table/{table}')}"
+    return _read_page(target, page, lambda content: partitions_table(content, start_s, end_s))
+
+
+def faults_of(target: Target) -> Counter[str]:
+    """How often each rule of faults struck since it was set on an endpoint of ours.
+
+    Raises `PageUnavailable`.
+    """
+
+    return _read_page(
+        target, "faults", lambda page: Counter({rule["name"]: int(rule["struck"]) for rule in page["rules"]})
+    )
+
+
+def _read_page(
+    target: Target, page: str, read: Callable[[Any], Told], within_s: float = TOLD_WITHIN_S
+) -> Told:
+    """Return what a page of an endpoint of ours says; of this machine without a proxy.
+
+    `within_s`: to the next byte. Raises `PageUnavailable`.
+    """
+    path, opener = f"/_keyheat/{page}", build_opener(*([ProxyHandler({})] if target.local else []))
+    try:
+        with (
+            CALLS.waiting(target.url),
+            waiting_for(target.url, path.partition("?")[0]),
+            opener.open(f"{target.url}{path}", timeout=within_s) as answer,
+        ):
+            content = answer.read()
+        return read(json.loads(content))
+    except (OSError, HTTPException) as problem:
+        raise PageUnavailable(f"the endpoint did not answer: {problem}") from problem
+    except (ValueError, KeyError, TypeError) as problem:
+        raise PageUnavailable(f"the endpoint answered something else: {problem!r}") from problem

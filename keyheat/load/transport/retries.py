@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from keyheat.load.transport.answer import CREDENTIALS, NO_UNITS, NOT_AN_ANSWER, TIMEOUT, Answer
 from keyheat.model.retries import AdaptiveRate, Chance, Failure, RetryPolicy, RetryQuota
+from keyheat.words import THROTTLE_CODES
 
 if TYPE_CHECKING:
     from keyheat.load.record.record import Record
@@ -23,10 +24,7 @@ WAITING = "retries.waiting"  # neither accepted nor given up when the load ended
 TAKEN: Final = (NOT_AN_ANSWER, NO_UNITS)
 """What an SDK takes for an accepted answer."""
 ACCOUNT: Final = "RequestLimitExceeded"
-THROTTLES: Final = frozenset(
-    {"ProvisionedThroughputExceededException", "ThrottlingException", "TransactionInProgressException",
-     "LimitExceededException", "HTTP429", ACCOUNT}
-)  # fmt: skip
+THROTTLES: Final = THROTTLE_CODES | {"TransactionInProgressException", "LimitExceededException", "HTTP429"}
 TRANSIENT: Final = frozenset(
     {"ReplicatedWriteConflictException", "RequestTimeout", "RequestTimeoutException"}
 )

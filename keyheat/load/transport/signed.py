@@ -74,8 +74,13 @@ def receive(connection: socket, *, within_s: float = 10.0) -> HttpReply:
     if not _usual(head, length):
         return _receive_parsed(pieces, data)
     body = data[end + len(BLANK_LINE) :]
-    if len(body) != int(length):
-        body = _rest(pieces, data, body, int(length))
+    if len(body) != int(length):  # it did not come with its head
+        grown = bytearray(body)  # which grows without being copied
+        while len(grown) < int(length):
+            grown += pieces.more(data)
+        if len(grown) > int(length):
+            raise BadAnswer(BAD_HTTP)
+        body = bytes(grown)
     stated = _value(head, b"\r\nx-amz-crc32:")
     if stated and stated != b"%d" % crc32(body):
         raise BadAnswer(DAMAGED)
@@ -84,18 +89,10 @@ def receive(connection: socket, *, within_s: float = 10.0) -> HttpReply:
         status=status,
         body=body,
         reusable=b"\r\nconnection: close" not in head,
-        retry_after=None if status == 200 else _original(data, head, b"\r\nx-amz-retry-after:"),
+        retry_after=None
+        if status == 200
+        else _value(head, b"\r\nx-amz-retry-after:", data).decode("latin-1") or None,
     )
-
-
-def _rest(pieces: "_Pieces", data: bytes, start: bytes, length: int) -> bytes:
-    """A body that did not come with its head."""
-    body = bytearray(start)  # which grows without being copied
-    while len(body) < length:
-        body += pieces.more(data)
-    if len(body) > length:
-        raise BadAnswer(BAD_HTTP)
-    return bytes(body)
 
 
 @dataclass(slots=True)
@@ -126,22 +123,14 @@ def _usual(head: bytes, length: bytes) -> bool:
     )
 
 
-def _value(head: bytes, name: bytes) -> bytes:
+def _value(head: bytes, name: bytes, spelling: bytes | None = None) -> bytes:
+    """A header's value; in its own spelling where `spelling` is the head before it was lower case."""
     start = head.find(name)
     if start < 0:
         return b""
     start += len(name)
     end = head.find(b"\r\n", start)
-    return head[start : end if end >= 0 else len(head)].strip()
-
-
-def _original(data: bytes, head: bytes, name: bytes) -> str | None:
-    """A header's value in its own spelling: `head` is `data` in lower case, so places agree."""
-    start = head.find(name)
-    if start < 0:
-        return None
-    start += len(name)
-    return data[start : data.find(b"\r\n", start)].strip().decode("latin-1")
+    return (spelling or head)[start : end if end >= 0 else len(head)].strip()
 
 
 def _receive_parsed(pieces: _Pieces, data: bytes) -> HttpReply:
@@ -275,9 +264,6 @@ class SignedTransport:
             if now_s - used_s < IDLE_S and not _readable(connection):
                 return connection
             self._discard(connection)
-        return self._connected()
-
-    def _connected(self) -> Any:
         connection = self._pool.get_socket()
         connection.setsockopt(gevent.socket.IPPROTO_TCP, gevent.socket.TCP_NODELAY, 1)
         return connection

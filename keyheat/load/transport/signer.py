@@ -42,9 +42,8 @@ class _Head:
 class Signer:
     """Makes signed HTTP heads for one host, region and set of credentials."""
 
-    def __init__(self, keys: AccessKeys, *, region: str, host: str, request_line: str = REQUEST_LINE) -> None:
+    def __init__(self, keys: AccessKeys, *, region: str, host: str) -> None:
         self.keys = keys
-        self._request_line = request_line
         self._region = region
         self._host = host
         self._day = ""
@@ -72,7 +71,9 @@ class Signer:
         self._date = strftime("%Y%m%dT%H%M%SZ", at)
         if self._date[:8] != self._day:
             self._day = self._date[:8]
-            self._signing_key = self._key_of_day()
+            self._signing_key = f"AWS4{self.keys.secret_key}".encode()
+            for scope in (self._day, self._region, SERVICE, "aws4_request"):
+                self._signing_key = hmac.digest(self._signing_key, scope.encode(), "sha256")
         to_sign = f"AWS4-HMAC-SHA256\n{self._date}\n{self._scope()}\n".encode()
         self._to_sign = hmac.new(self._signing_key, to_sign, sha256)
         self._heads = {}
@@ -80,14 +81,15 @@ class Signer:
     def _scope(self) -> str:
         return f"{self._day}/{self._region}/{SERVICE}/aws4_request"
 
-    def _key_of_day(self) -> bytes:
-        key = f"AWS4{self.keys.secret_key}".encode()
-        for scope in (self._day, self._region, SERVICE, "aws4_request"):
-            key = hmac.digest(key, scope.encode(), "sha256")
-        return key
-
     def _make_head(self, operation: str) -> _Head:
-        headers = self._signed_headers(operation)
+        token = {"X-Amz-Security-Token": self.keys.token} if self.keys.token else {}
+        headers = {  # in the order that the algorithm wants: sorted by lower-case name
+            "Content-Type": CONTENT_TYPE,
+            "Host": self._host,
+            "X-Amz-Date": self._date,
+            **token,
+            "X-Amz-Target": TARGET_PREFIX + operation,
+        }
         names = ";".join(name.lower() for name in headers)
         canonical = "".join(f"{name.lower()}:{' '.join(value.split())}\n" for name, value in headers.items())
         sent = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
@@ -97,20 +99,7 @@ class Signer:
         )
         head = _Head(
             canonical=sha256(f"POST\n/\n\n{canonical}\n{names}\n".encode()),
-            sent=(
-                f"{self._request_line}\r\nUser-Agent: keyheat\r\n{sent}Authorization: {authorization}"
-            ).encode(),
+            sent=(f"{REQUEST_LINE}\r\nUser-Agent: keyheat\r\n{sent}Authorization: {authorization}").encode(),
         )
         self._heads[operation] = head
         return head
-
-    def _signed_headers(self, operation: str) -> dict[str, str]:
-        """The headers that are signed, in the order that the algorithm wants: sorted by lower-case name."""
-        token = {"X-Amz-Security-Token": self.keys.token} if self.keys.token else {}
-        return {
-            "Content-Type": CONTENT_TYPE,
-            "Host": self._host,
-            "X-Amz-Date": self._date,
-            **token,
-            "X-Amz-Target": TARGET_PREFIX + operation,
-        }

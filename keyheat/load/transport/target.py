@@ -101,7 +101,6 @@ class Target:
 
     @property
     def aws(self) -> bool:
-        """Whether it is AWS itself, where each service has an address of its own."""
         return in_aws(self.host)
 
     @property

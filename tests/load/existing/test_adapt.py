@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.options import Guards, InputError
+from keyheat.load.options import Guards, InputError, TableRefused
 from keyheat.load.run.plan import LoadPlan, does_not_fit
 from keyheat.load.run.preflight import consented, preflight
-from keyheat.load.tables.control import TableRefused, creation
+from keyheat.load.tables.control import creation
 from keyheat.load.tables.existing import adapted, existing_fields, marked_if_foreign
 from keyheat.load.tables.ownership import look_at_tables
 from keyheat.load.transport.boto import make_client

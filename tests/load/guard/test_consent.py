@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from keyheat.load.options import Guards
+from keyheat.load.options import Guards, TableRefused
 from keyheat.load.run.consent import Undertaking, agrees
 from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.preflight import consented, lasting, planned_bill
 from keyheat.load.run.watch import caps_of
-from keyheat.load.tables.control import TableRefused
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import SCENARIOS, load_scenario
 from keyheat.scenario.spec.part import BudgetSpec

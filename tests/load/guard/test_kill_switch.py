@@ -17,8 +17,8 @@ import zmq
 from gevent.event import Event
 
 from keyheat.load.run.kill_switch import KillSwitch, tell_to_quit
+from keyheat.load.run.launch import PASSED_ON
 from keyheat.load.run.watch import MASTER_SILENT_S, watch_master
-from keyheat.load.terminal import PASSED_ON
 from keyheat.words import INTERRUPTED
 from tests.endpoint.clients import FakeClock
 from tests.outside import PATIENCE_S

@@ -10,19 +10,17 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from keyheat.addresses import Hosts
 from keyheat.load.record.record import Record
 from keyheat.load.record.rows import LARGEST_US, Latency, spans_of
 from keyheat.load.run import prometheus
-from keyheat.load.run.prometheus import BOUNDS_S, load_metrics, metrics_page, serve_metrics
+from keyheat.load.run.prometheus import BOUNDS_S, PREFIX, family_of, load_metrics, serve_metrics
 from keyheat.load.run.view import TOP_KEYS, LiveView
-from keyheat.metrics import Distribution, Metric
 from keyheat.scenario.keys import digest_of
 from tests.load.live.test_view import INDEX, PARTITION, START, a_view, closed
 from tests.make import an_attempt
 
 PROCESSES = [{"name": "a", "users": 3, "cpu_percent": 25.0}, {"name": "b", "users": 4, "cpu_percent": 50.0}]
-Found = dict[str, dict[tuple[tuple[str, str], ...], float | Distribution]]
+Found = dict[str, dict[tuple[tuple[str, str], ...], float]]
 
 
 def view(record: Record) -> LiveView:
@@ -37,12 +35,12 @@ def view(record: Record) -> LiveView:
 def measured(record: Record, shown: LiveView | None = None) -> Found:
     shown = shown or view(record)
     seen = shown.content(None, PROCESSES, missing=["a worker"], state="loading", end=START + 1)
-    return {
-        one.name.removeprefix("keyheat_load_"): {
-            tuple(sorted(labels.items())): value for labels, value in one.points
-        }
-        for one in load_metrics(shown, seen)
-    }
+    found: Found = {}
+    for family in load_metrics(shown, seen):
+        for sample in family.samples:
+            of_name = found.setdefault(sample.name.removeprefix(PREFIX), {})
+            of_name[tuple(sorted(sample.labels.items()))] = sample.value
+    return found
 
 
 def a_record() -> Record:
@@ -90,11 +88,10 @@ def test_counts_by_resource_limit_and_process() -> None:
 
 def test_times_are_right_to_a_thousandth() -> None:
     found = measured(a_record())
-    (response,) = found["response_time_seconds"].values()
-    assert isinstance(response, Distribution)
-    assert dict(zip(response.bounds, response.counts, strict=False)) == {
-        bound: float(bound == 0.005) for bound in BOUNDS_S
-    }
+    buckets = {dict(labels)["le"]: value for labels, value in found["response_time_seconds_bucket"].items()}
+    assert buckets == {f"{bound:g}": float(bound >= 0.005) for bound in BOUNDS_S} | {"+Inf": 1}
+    assert found["response_time_seconds_count"] == {(("operation", "PutItem"),): 1}
+    assert [*found["response_time_seconds_sum"].values()] == [pytest.approx(0.0025, rel=1e-3)]
     latency, times_us = Latency(), [1, 499, 500, 501, 1_000, 70_000, 10_000_000, 10_100_000, LARGEST_US]
     for us in times_us:
         latency.add(us)
@@ -118,47 +115,51 @@ def test_keys_are_digests_and_only_the_hottest() -> None:
     assert all(key.startswith("sha256:") for key, _resource in keys)
     assert keys[digest_of("an-index-key"), "by-day"] == 9_999
     assert keys[digest_of(f"asks-{many - 1}"), "table"] == 1_000 + many - 1
-    assert max(found["hot_key_throttles"].values()) == 39  # type: ignore[type-var]
+    assert max(found["hot_key_throttles"].values()) == 39
 
 
 class Server:
-    """Stands for gevent's server: which port it has, or that it cannot have it."""
+    """Stands for gevent's server: which port it has, and what it serves."""
 
-    def __init__(self, at: tuple[str, int], *_page: Any, **_log: Any) -> None:
-        self.at, self.server_port = at, at[1] or 40_001
+    page: Any = None
+
+    def __init__(self, at: tuple[str, int], page: Any, **_log: Any) -> None:
+        self.server_port = at[1] or 40_001
+        Server.page = page
 
     def start(self) -> None:
         """It listens."""
 
 
-def test_it_is_on_this_machine_alone_unless_somebody_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def serve(port: int | None, host: str | None = None) -> list[str]:
     said: list[str] = []
+    options = Namespace(prometheus_port=port, prometheus_host=host, allow_host=["proxy.example"])
+    users = family_of("users")
+    users.add_sample("keyheat_load_users", {}, 3.0)
+    serve_metrics(options, lambda: (users,), said.append)
+    return said
 
-    def serve(port: int | None, host: str | None = None) -> None:
-        options = Namespace(prometheus_port=port, prometheus_host=host, allow_host=[])
-        serve_metrics(options, tuple, said.append)
 
-    serve(None)
-    assert said == [], "nothing is served unless a port is said"
+def test_it_is_on_this_machine_alone_unless_somebody_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert serve(None) == [], "nothing is served unless a port is said"
     monkeypatch.setattr(prometheus, "WSGIServer", Server)
-    serve(9464)
-    serve(0, "0.0.0.0")
-    addresses = [line.removeprefix("metrics for Prometheus: ") for line in said]
+    lines = serve(9464) + serve(0, "0.0.0.0")
+    addresses = [line.removeprefix("metrics for Prometheus: ") for line in lines]
     assert addresses == ["http://127.0.0.1:9464/metrics", "http://0.0.0.0:40001/metrics"]
 
 
-def answer(page: Any, path: str, **headers: str) -> tuple[int, str]:
-    response = Client(page).get(path, headers={"Host": "127.0.0.1:9464", **headers})
+def answer(path: str, **headers: str) -> tuple[int, str]:
+    response = Client(Server.page).get(path, headers={"Host": "127.0.0.1:9464", **headers})
     return response.status_code, response.text
 
 
-def test_the_page_answers_to_its_own_name_alone() -> None:
-    users = Metric(name="keyheat_load_users", says="users", points=(({}, 3.0),))
-    page = metrics_page(lambda: (users,), Hosts(frozenset({"proxy.example"})))
-    status, body = answer(page, "/metrics")
+def test_the_page_answers_to_its_own_name_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prometheus, "WSGIServer", Server)
+    serve(9464)
+    status, body = answer("/metrics")
     assert status == 200
     assert "keyheat_load_users 3.0" in body
-    assert answer(page, "/metrics", Host="proxy.example")[0] == 200
-    assert answer(page, "/metrics", Host="evil.example")[0] == 403
-    assert answer(page, "/metrics", Origin="http://evil.example")[0] == 403
-    assert answer(page, "/") == (404, "keyheat: the metrics are at /metrics\n")
+    assert answer("/metrics", Host="proxy.example")[0] == 200
+    assert answer("/metrics", Host="evil.example")[0] == 403
+    assert answer("/metrics", Origin="http://evil.example")[0] == 403
+    assert answer("/") == (404, "keyheat: the metrics are at /metrics\n")

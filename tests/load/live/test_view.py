@@ -86,6 +86,7 @@ def test_it_says_first_that_one_key_throttles() -> None:
 )
 def test_sentences(keys: list[str], reasons: list[str | None], text: str) -> None:
     record = Record()
+    record.add(an_attempt(0, "l", units=99.0))  # what asks for most is not what is throttled most
     for number, key in enumerate(keys):
         throttle(record, 0, key, reasons[number % len(reasons)])
     assert content(record, 5)["sentence"]["text"] == f"Throttling: 8/s, {text.format(digest_of('k'))}"

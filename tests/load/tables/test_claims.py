@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.load.tables.control import TableRefused
+from keyheat.load.options import TableRefused
 from keyheat.load.tables.ownership import CLAIM_S, LOCAL_CLAIM_S, Claim, claims_in
 from keyheat.load.transport.target import target_at
 from tests.load.tables.conftest import HOUR_S, Account, ours, refuses, run_of
@@ -49,11 +49,15 @@ def test_who_shares_a_table_is_known_to_both_and_it_is_not_deleted_under_either(
     assert "is not deleted: run run-2 of " in first.lines[-1]
     account.sleep(10)
     assert second.met() == ["run-1"], "it is over, and was there"
+    late = run_of(account, "run-3", share=True).begins()
+    account.sleep(1)
+    assert late.met() == ["run-2"], "the first one had gone"
+    late.leave()
     second.leave()
     assert (account.names(), live(account)) == (["made"], []), "the last one takes all tags away"
-    third = run_of(account, "run-3").begins()
+    last = run_of(account, "run-4").begins()
     account.sleep(1)
-    assert third.met() == []
+    assert last.met() == []
 
 
 @pytest.mark.slow

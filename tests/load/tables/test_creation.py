@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
-from keyheat.load.tables.control import TableError, create
+from keyheat.load.options import TableError
+from keyheat.load.tables.control import create
 from keyheat.load.tables.existing import differences
 from keyheat.load.tables.ownership import tags_for
 from keyheat.scenario.spec.tables import TableSpec

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.options import Guards
-from keyheat.load.tables.control import TableError, TableRefused, create
+from keyheat.load.options import Guards, TableError, TableRefused
+from keyheat.load.tables.control import create
 from keyheat.load.tables.existing import check_tables
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.tables.ownership import CLAIM_S, as_text, look_at_tables
