@@ -6,14 +6,14 @@ too low beyond (`HeavyHitters`).
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from keyheat.endpoint.itemkeys import partition_end
 from keyheat.endpoint.schema import KeySchema
 from keyheat.heavyhitters import HeavyHitters
-from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
+from keyheat.model.limits import MINUTE_S
 from keyheat.model.resources import Refusal
 from keyheat.model.splits import collection_of
 from keyheat.model.table import TableModel
@@ -73,10 +73,6 @@ class InsightRule:
         self._minute = minute
 
 
-IndexUse = tuple[str, bytes, float]
-"""Name of a global index, stored key of the entry, write units."""
-
-
 @dataclass(slots=True)
 class KeyWatch:
     """The rules by which the keys of one table or index are counted; none where they are not."""
@@ -117,10 +113,6 @@ class Insights:
     @property
     def on(self) -> bool:
         return any(watch.rules for watch in self.watches.values())
-
-    def wrote(self, stored: bytes, units: float, uses: Iterable[IndexUse], now_s: float) -> None:
-        for index, key, key_units in ((None, stored, units), *uses):
-            self.read(key, INSIGHT_WRITE_WEIGHT * key_units, now_s, index)
 
     def read(self, stored: bytes, units: float, now_s: float, index: str | None = None) -> None:
         if (watch := self.watches.get(index)) is not None:

@@ -129,16 +129,16 @@ class Metrics:
         return {key: (unit, by_period(points, MINUTE_S)) for key, (unit, points) in series.items()}
 
 
+Struck = Mapping[int, Refusal | None]
+"""Items that fault rules struck, by their numbers in the request: a throttle, or None for a conflict."""
+
+
 class FaultInjection(Protocol):
     """Fault rules, as handlers apply them (`faults.Faults`)."""
 
     def strike_table(self, context: Any, operation: str, request: Mapping[str, Any]) -> None: ...
 
-    def refusal(self, context: Any, operation: str, aim: Aim) -> Refusal | None: ...
-
-    def refusals(self, context: Any, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]: ...
-
-    def reasons(self, context: Any, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]: ...
+    def strike(self, context: Any, operation: str, aims: Sequence[Aim]) -> Struck: ...
 
     def report(self, now_s: float) -> dict[str, Any]: ...
 
@@ -192,6 +192,11 @@ class Context:
     now_s: float
     connection: int | None = None
     delivery: Delivery | None = None
+
+    def strike(self, operation: str, aims: Sequence[Aim]) -> Struck:
+        """The items of a request that fault rules strike. Raises the error that answers it as a whole."""
+        faults = self.service.faults
+        return {} if faults is None else faults.strike(self, operation, aims)
 
     def delay(self) -> Delivery:
         if self.delivery is None:

@@ -64,14 +64,12 @@ def batch_write_item(context: Context, request: Request) -> Answer:
     now_s, progress = context.now_s, BatchProgress()
     unprocessed: dict[str, list[Any]] = {}
     metrics: dict[str, list[Any]] = {}
-    refusals: dict[int, Refusal] = {}
-    if context.service.faults is not None:
-        aims = [Aim(table, Direction.WRITE, write.key[0]) for table, write, _ in writes]
-        refusals = context.service.faults.refusals(context, "BatchWriteItem", aims)
+    aims = [Aim(table, Direction.WRITE, write.key[0]) for table, write, _ in writes]
+    struck = context.strike("BatchWriteItem", aims)
     for number, (table, write, entry) in enumerate(writes):
         change = single.planned(table, write, table.items.get(write.key[0]))
         cost = capacity.bill(change)
-        refusal = refusals.get(number) or table.model.admit_write(
+        refusal = struck.get(number) or table.model.admit_write(
             write.key[1], cost.units, now_s, cost.index_writes, connection=context.connection
         )
         if table.counting is not None:
@@ -99,19 +97,15 @@ def _writes_of(context: Context, request: Request) -> Iterator[tuple[Table, Writ
             raise _misshapen("BatchWriteItem", request)
         table = context.service.catalog.get(name)
         for entry in entries:
-            yield table, _write_of(table, entry, request), entry
-
-
-def _write_of(table: Table, entry: Any, request: Request) -> WriteRequest:
-    if type(entry) is not dict or len(entry) != 1:
-        raise _misshapen("BatchWriteItem", request)
-    ((kind, inner),) = entry.items()
-    if type(inner) is dict:
-        if kind == "PutRequest" and inner.get("Item") is not None:
-            return single.put_request(table, {"Item": inner["Item"]})
-        if kind == "DeleteRequest" and inner.get("Key") is not None:
-            return single.delete_request(table, {"Key": inner["Key"]})
-    raise _misshapen("BatchWriteItem", request)
+            if type(entry) is not dict or len(entry) != 1:
+                raise _misshapen("BatchWriteItem", request)
+            ((kind, inner),) = entry.items()
+            if type(inner) is dict and kind == "PutRequest" and inner.get("Item") is not None:
+                yield table, single.put_request(table, {"Item": inner["Item"]}), entry
+            elif type(inner) is dict and kind == "DeleteRequest" and inner.get("Key") is not None:
+                yield table, single.delete_request(table, {"Key": inner["Key"]}), entry
+            else:
+                raise _misshapen("BatchWriteItem", request)
 
 
 def batch_get_item(context: Context, request: Request) -> Answer:
@@ -123,17 +117,15 @@ def batch_get_item(context: Context, request: Request) -> Answer:
     now_s, progress, total = context.now_s, BatchProgress(), 0
     responses: dict[str, list[Any]] = {read.table.name: [] for read in reads}
     unprocessed: dict[str, Request] = {}
-    refusals: dict[int, Refusal] = {}
-    if context.service.faults is not None:
-        aims = [Aim(read.table, Direction.READ, read.key[0]) for read in reads]
-        refusals = context.service.faults.refusals(context, "BatchGetItem", aims)
+    aims = [Aim(read.table, Direction.READ, read.key[0]) for read in reads]
+    struck = context.strike("BatchGetItem", aims)
     for number, read in enumerate(reads):
         stored = read.table.items.get(read.key[0])
         size = 0 if stored is None else size_of(stored)
         refusal = None
         if total + size <= BATCH_GET_BYTES:
             units = read_units(size, consistent=read.consistent)
-            refusal = refusals.get(number) or read.table.model.admit_read(
+            refusal = struck.get(number) or read.table.model.admit_read(
                 read.key[1], units, now_s, eventual=not read.consistent, connection=context.connection
             )
             if read.table.counting is not None:

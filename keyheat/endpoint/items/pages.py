@@ -93,10 +93,8 @@ def selection_of(
     request: dict[str, Any], keys: KeySchema, index: IndexSchema | None, projection: Projection | None
 ) -> Selection:
     """What the request selects. Raises ValidationException for a combination that DynamoDB does not take."""
-    select = request.get("Select")
-    _check_select(
-        select, index, projection, "AttributesToGet" if request.get("AttributesToGet") else PROJECTION
-    )
+    select, by = request.get("Select"), "AttributesToGet" if request.get("AttributesToGet") else PROJECTION
+    _check_select(select, index, projection, by)
     lacking = _lacking(keys, index, projection)
     if lacking and index is not None and not index.local:
         raise validation_error(

@@ -105,7 +105,10 @@ def write_together(
     for step in steps:
         if step.change is not None:
             capacity.make(step.table, step.change, now_s)
-    _take_time(context, steps, now_s)
+    for step in steps:  # the transaction is under way on its items until it is answered
+        step.table.ongoing.begin((step.write.key[0],), now_s)
+    if takes_s := context.service.durations.transaction_s:
+        context.delay().waits_s += takes_s
     if token is not None:
         tokens.add(token, digest, now_s)
     costs = ((step.table, step.cost.consumed) for step in steps if step.cost is not None)
@@ -126,19 +129,19 @@ def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
 
 def _meet_faults(context: Context, operation: str, aims: Sequence[Aim]) -> None:
     """Raises TransactionCanceledException, or another error, where rules of faults strike."""
-    if context.service.faults is None:
+    struck = context.strike(operation, aims)
+    if not struck:
         return
-    reasons = context.service.faults.reasons(context, operation, aims)
-    if any(reasons):
-        raise _cancelled([reason or NO_REASON for reason in reasons])
-
-
-def _take_time(context: Context, steps: Sequence[TransactionStep], now_s: float) -> None:
-    """The transaction is under way on its items until it is answered."""
-    for step in steps:
-        step.table.ongoing.begin((step.write.key[0],), now_s)
-    if context.service.durations.transaction_s:
-        context.delay().waits_s += context.service.durations.transaction_s
+    reasons = [NO_REASON for _ in aims]
+    throttled: dict[str, Table] = {}
+    for number, refusal in struck.items():
+        table = aims[number].table
+        reasons[number] = CONFLICT if refusal is None else cancellation(table, refusal)
+        if refusal is not None:
+            throttled[table.name] = table
+    for table in throttled.values():
+        table.model.minutes.throttled_request(operation, context.now_s)
+    raise _cancelled(reasons)
 
 
 def _step(context: Context, entry: Any, request: Request) -> TransactionStep:
