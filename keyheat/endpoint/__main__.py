@@ -75,8 +75,13 @@ def serve(options: EndpointOptions) -> int:
     hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
     router = Router(regions, hosts=hosts, clock=clock)
     bounds = ClientBounds(connections=_connections(ClientBounds().connections))
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with suppress(ImportError):  # there is no uvloop for Windows; Python's own loop is slower
+        import uvloop
+
+        loop_factory = uvloop.new_event_loop
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
             return runner.run(_serve(options, bounds, router))
     except OSError as error:
         where, why = f"port {options.port} on {options.host}", error.strerror or error
@@ -143,16 +148,6 @@ def _watch_signals(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> Non
             loop.add_signal_handler(number, ended.set)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(ended.set))
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's, where it is installed: it has none for Windows. None: Python's own, which is slower."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory
 
 
 OTHER_FILES: Final = 64

@@ -74,8 +74,12 @@ def _expressions(slots: "_Placeholders", request: Request) -> Iterator[tuple[str
     yield "ProjectionExpression", ", ".join(map(slots.name, names))
     yield "ConditionExpression", joint.join(_expected(slots, *entry) for entry in conditions.items())
     yield "FilterExpression", joint.join(_condition(slots, *entry) for entry in filters.items())
-    if request.get("ConditionalOperator") is not None:
-        _check_operator(conditions or filters)
+    if request.get("ConditionalOperator") is not None and not (conditions or filters):
+        raise validation_error("ConditionalOperator cannot be used without Filter or Expected")
+    if request.get("ConditionalOperator") is not None and len(conditions or filters) == 1:
+        raise validation_error(
+            "ConditionalOperator can only be used when Filter or Expected has two or more elements"
+        )
     yield "KeyConditionExpression", _key_condition(slots, request.get("KeyConditions"))
     yield "UpdateExpression", _update(slots, request.get("AttributeUpdates") or {})
 
@@ -96,15 +100,6 @@ class _Placeholders:
         placeholder = f":v{len(self.values)}"
         self.values[placeholder] = value
         return placeholder
-
-
-def _check_operator(conditions: dict[str, Request]) -> None:
-    if not conditions:
-        raise validation_error("ConditionalOperator cannot be used without Filter or Expected")
-    if len(conditions) == 1:
-        raise validation_error(
-            "ConditionalOperator can only be used when Filter or Expected has two or more elements"
-        )
 
 
 def _expected(slots: _Placeholders, name: str, expected: Request) -> str:

@@ -70,19 +70,16 @@ class Pages:
             return None
         split = urlsplit(url.decode("latin-1"))
         visit = Visit(parse_qs(split.query).get("table", [""])[0], headers, body)
+        methods = PAGES.get(split.path.removeprefix(PREFIX.decode()))
         try:
-            content = self._handler(split.path.removeprefix(PREFIX.decode()), method.decode())(self, visit)
+            if methods is None:
+                raise PageError(404, f"unknown page; use one of {', '.join(PAGES)}")
+            if method.decode() not in methods:
+                raise PageError(405, f"only {' and '.join(methods)} can be sent here")
+            content = methods[method.decode()](self, visit)
         except PageError as error:
             return response(error.status, orjson.dumps(error.content))
         return content if isinstance(content, bytes) else response(200, orjson.dumps(content))
-
-    def _handler(self, name: str, method: str) -> "Handler":
-        methods = PAGES.get(name)
-        if methods is None:
-            raise PageError(404, f"unknown page; use one of {', '.join(PAGES)}")
-        if method not in methods:
-            raise PageError(405, f"only {' and '.join(methods)} can be sent here")
-        return methods[method]
 
     def health(self, visit: Visit) -> object:
         return {"status": "ok", "scale": self.regions.home.scale}

@@ -52,13 +52,15 @@ class EndpointProcess:
         """
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (`stop` closes it)
         numbers = ["--host", host, "--port", str(port), "--scale", repr(scale), "--seed", str(seed)]
+        paths = (str(root), os.environ.get("PYTHONPATH"))
         try:
             child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "keyheat.endpoint", *numbers, "--exit-with-stdin", *more],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-                env=_environment(root),
+                # One `keyheat` is first on its import path, wherever we were started from.
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
                 start_new_session=True,  # Ctrl-C is ours: the metrics of the run are still to be collected
             )
         except OSError:
@@ -149,9 +151,3 @@ class EndpointProcess:
     def _complaint_text(self) -> str:
         text = self.complaints().strip()
         return f": {text}" if text else ""
-
-
-def _environment(root: Path) -> dict[str, str]:
-    """Ours, with one `keyheat` first on the child's import path, wherever we were started from."""
-    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -12,7 +12,6 @@ fit them is walked.
 import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.util import find_spec
@@ -122,10 +121,15 @@ def _broken(shape: Shape, value: Any, path: str) -> Iterator[str]:
     """The constraints that a value breaks, those of its parts first found first."""
     if shape.type_name == "structure":
         _require(Mapping, value, "Unexpected value type in payload", path)
-        yield from _broken_structure(shape, value, path)
+        for name, member in shape.members.items():
+            at = f"{path}.{name[0].lower()}{name[1:]}".removeprefix(".")
+            if value.get(name) is not None:
+                yield from _broken(member, value[name], at)
+            elif name in shape.required_members:
+                yield f"Value null at '{at}' failed to satisfy constraint: Member must not be null"
     elif shape.type_name == "list":
         _require(list, value, "Unexpected field type", path)
-        yield from _broken_length(shape, value, path)
+        yield from _out_of_bounds(shape, len(value), value, path, "length")
         for number, element in enumerate(value, 1):
             yield from _broken(shape.member, element, f"{path}.{number}.member")
     elif shape.type_name == "map":
@@ -140,18 +144,9 @@ def _broken(shape: Shape, value: Any, path: str) -> Iterator[str]:
         yield from _broken_scalar(shape, value, path)
 
 
-def _broken_structure(shape: Shape, value: Mapping[str, Any], path: str) -> Iterator[str]:
-    for name, member in shape.members.items():
-        at = f"{path}.{name[0].lower()}{name[1:]}".removeprefix(".")
-        if value.get(name) is not None:
-            yield from _broken(member, value[name], at)
-        elif name in shape.required_members:
-            yield f"Value null at '{at}' failed to satisfy constraint: Member must not be null"
-
-
 def _broken_scalar(shape: Shape, value: Any, path: str) -> Iterator[str]:
     if isinstance(value, str):
-        yield from _broken_length(shape, value, path)
+        yield from _out_of_bounds(shape, len(value), value, path, "length")
         pattern, allowed = shape.metadata.get("pattern"), shape.metadata.get("enum")
         if pattern is not None and re.fullmatch(pattern, value) is None:
             yield _message(value, path, f"Member must satisfy regular expression pattern: {pattern}")
@@ -161,17 +156,12 @@ def _broken_scalar(shape: Shape, value: Any, path: str) -> Iterator[str]:
         yield from _out_of_bounds(shape, value, value, path, "value")
 
 
-def _broken_length(shape: Shape, value: Any, path: str) -> Iterator[str]:
-    yield from _out_of_bounds(shape, len(value), value, path, "length")
-
-
 def _out_of_bounds(shape: Shape, size: int, value: Any, path: str, what: str) -> Iterator[str]:
     least, most = shape.metadata.get("min"), shape.metadata.get("max")
-    having = "Member must have length" if what == "length" else "Member must have value"
     if least is not None and size < least:
-        yield _message(value, path, f"{having} greater than or equal to {least}")
+        yield _message(value, path, f"Member must have {what} greater than or equal to {least}")
     if most is not None and size > most:
-        yield _message(value, path, f"{having} less than or equal to {most}")
+        yield _message(value, path, f"Member must have {what} less than or equal to {most}")
 
 
 MOST_OF_A_VALUE: Final = 1_000
@@ -216,27 +206,22 @@ TYPES: dict[str, type] = {
 SIZED = ("integer", "list", "map")
 
 
-@dataclass(frozen=True, slots=True)
-class Members:
-    """What an operation's request may have at the top."""
-
-    rules: dict[str, tuple[type, frozenset[str] | None, tuple[float, float] | None]]
-    """Of each member: its type, the words it may be, and how large or long it may be."""
-    required: tuple[str, ...]
+Rule = tuple[type, frozenset[str] | None, tuple[float, float] | None]
+"""Of a member of a request: its type, the words it may be, and how large or long it may be."""
 
 
 @cache
-def members_of(operation: str) -> Members:
-    """The members of an operation's request, from the service model."""
+def members_of(operation: str) -> tuple[dict[str, Rule], tuple[str, ...]]:
+    """The rules of what a request may have at the top, and what it must, from the service model."""
     shape = shapes_of().input_of(operation)
     assert shape is not None, "every operation on items takes a request"
-    rules = {}
+    rules: dict[str, Rule] = {}
     for name, inner in shape.members.items():
         words = frozenset(inner.metadata.get("enum", ())) or None
         least, most = inner.metadata.get("min", -inf), inner.metadata.get("max", inf)
         bounded = inner.type_name in SIZED and (least, most) != (-inf, inf)
         rules[name] = (TYPES[inner.type_name], words, (least, most) if bounded else None)
-    return Members(rules, tuple(shape.required_members))
+    return rules, tuple(shape.required_members)
 
 
 def checked(operation: str, request: Request) -> Request:
@@ -245,8 +230,7 @@ def checked(operation: str, request: Request) -> Request:
     One with parameters from before expressions is looked at whole, and has expressions then.
     Raises ValidationException or SerializationException.
     """
-    members = members_of(operation)
-    rules = members.rules
+    rules, required = members_of(operation)
     for name, value in request.items():
         rule = rules.get(name)
         if rule is None or value is None:
@@ -258,7 +242,7 @@ def checked(operation: str, request: Request) -> Request:
             or (bounds is not None and not _is_within(value, bounds))
         ):
             check_shape(operation, request)
-    for name in members.required:
+    for name in required:
         if request.get(name) is None:
             check_shape(operation, request)
     if LEGACY.isdisjoint(request):

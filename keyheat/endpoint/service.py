@@ -168,14 +168,6 @@ class Service:
         self.catalog = Catalog(self.clock, self.region)
         self.metrics = Metrics()
 
-    def in_region(self, region: str) -> "Service":
-        """The same account in another Region, still empty."""
-        return replace(
-            self,
-            region=region,
-            recordings=None if self.recordings is None else {},
-        )
-
     def table_arn(self, name: str) -> str:
         """The ARN of a table of this account, whether it exists or not."""
         return f"arn:aws:dynamodb:{self.region}:{self.account_id}:table/{name}"
@@ -258,7 +250,8 @@ class Regions:
                 raise _no_region(name)
             if len(self._services) >= MOST_REGIONS:
                 raise _no_region(name, f"The local endpoint has {MOST_REGIONS} Regions already.")
-            service = self._services[name] = self.home.in_region(name)
+            recordings: dict[str, Recording] | None = None if self.home.recordings is None else {}
+            service = self._services[name] = replace(self.home, region=name, recordings=recordings)
         return service
 
     def forget(self, service: Service) -> None:

@@ -16,7 +16,7 @@ from orjson import Fragment
 from xxhash import xxh3_64_hexdigest
 
 from keyheat.endpoint.errors import ServiceError, validation_error
-from keyheat.endpoint.expressions.keyconditions import Range
+from keyheat.endpoint.expressions.keyconditions import Range, key_range
 from keyheat.endpoint.itemkeys import checked_key
 from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered, rendered_by_table
 from keyheat.endpoint.items.pages import selection_of, starting_key
@@ -100,7 +100,8 @@ def selected(context: Context, operation: str, request: Request, *, single: bool
         filter=plans.checked_condition(plan.rest, values),
         selection=selection_of({}, table.schema.keys, index, columns),
     )
-    ranges = plans.ranges_of(plan, keys, values) if plan.keyed else [WHOLE_LINE]
+    keyed = dict.fromkeys(key_range(tree, keys, values) for tree in plan.keyed)  # no range twice
+    ranges = list(keyed) or [WHOLE_LINE]
 
     def digest() -> str:
         return xxh3_64_hexdigest(orjson.dumps([text, values], option=orjson.OPT_SORT_KEYS))

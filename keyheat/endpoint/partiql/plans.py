@@ -11,7 +11,6 @@ from functools import lru_cache, reduce
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions import trees
 from keyheat.endpoint.expressions.compiler import Expressions, ParsedCondition, Projection, ready
-from keyheat.endpoint.expressions.keyconditions import Range, key_range
 from keyheat.endpoint.expressions.trees import Both, Comparison, FunctionCall, PathValue, Reference, Tree
 from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key, checked_key
@@ -157,11 +156,6 @@ def _apart(tree: Tree) -> Iterator[Tree]:
         yield Comparison("=", tree.tested, choice)
 
 
-def ranges_of(plan: KeyPlan, keys: KeySchema, values: Item) -> list[Range]:
-    """The stored keys that a keyed SELECT looks at, no range twice. Raises ValidationException."""
-    return list(dict.fromkeys(key_range(tree, keys, values) for tree in plan.keyed))
-
-
 def descends(select: Select, keys: KeySchema, plan: KeyPlan) -> bool:
     """Whether the order that is asked for is the reverse of the keys'. Raises ValidationException."""
     if not select.order:
@@ -194,7 +188,9 @@ def write_plan(text: str, keys: KeySchema) -> WritePlan:
         if equality is None:
             raise validation_error(NO_KEY)
         conditions = [tree for tree in conditions if tree is not equality]
-        key.append((attribute.name, _name_of(equality)))
+        assert isinstance(equality, Comparison), "an equality on a key is a comparison"
+        assert isinstance(equality.right, Reference), "and with a value"
+        key.append((attribute.name, equality.right.name))
     there: Tree = FunctionCall("attribute_exists", (PathValue((keys.partition.name,)),))
     gone: Tree = FunctionCall("attribute_not_exists", (PathValue((keys.partition.name,)),))
     rest = joined(conditions)
@@ -206,12 +202,6 @@ def write_plan(text: str, keys: KeySchema) -> WritePlan:
         return WritePlan(tuple(key), _parsed(joined([there, *conditions]), CONDITION), None)
     condition = None if rest is None else Both("OR", gone, rest)
     return WritePlan(tuple(key), _parsed(condition, CONDITION), None)
-
-
-def _name_of(tree: Tree) -> str:
-    assert isinstance(tree, Comparison), "an equality on a key is a comparison"
-    assert isinstance(tree.right, Reference), "and with a value"
-    return tree.right.name
 
 
 @lru_cache(KEPT)

@@ -163,15 +163,6 @@ def _warm(request: Given, mode: BillingMode, index: str | None, now: tuple[float
     return Capacity(*units)
 
 
-def define(request: Mapping[str, Any]) -> TableDefinition:
-    """The definition in a CreateTable request. Raises ValidationException or LimitExceededException."""
-    refuse_what_is_not_here(request)
-    schema = table_schema(request)
-    return TableDefinition(
-        schema=schema, capacity=table_capacity(request, schema), settings=settings(request, Settings())
-    )
-
-
 def refuse_what_is_not_here(request: Mapping[str, Any]) -> None:
     """Raises ValidationException where a request asks for something that the local table cannot be."""
     for member in NOT_HERE:
@@ -221,7 +212,10 @@ def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
     """
     service, now_s = context.service, context.now_s
-    definition = define(request)
+    refuse_what_is_not_here(request)
+    schema = table_schema(request)
+    capacity = table_capacity(request, schema)
+    definition = TableDefinition(schema=schema, capacity=capacity, settings=settings(request, Settings()))
     name = definition.schema.name
     if name in service.catalog:
         raise ServiceError("ResourceInUseException", f"Table already exists: {name}")

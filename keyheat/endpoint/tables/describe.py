@@ -62,12 +62,16 @@ def describe(table: Table, now_s: float) -> Body:
         "ProvisionedThroughput": _provisioned(table, None, capacity.provisioned, now_s),
         "WarmThroughput": _warm(table, None, table.status),
         "DeletionProtectionEnabled": table.definition.settings.deletion_protection,
-        "BillingModeSummary": _billing_mode(table),
         "OnDemandThroughput": _max_on_demand(capacity.max_on_demand),
         "LocalSecondaryIndexes": [_local(table, index) for index in schema.indexes if index.local],
         "GlobalSecondaryIndexes": _globals(table, now_s),
     }
     settings, stream = table.definition.settings, table.stream
+    if switches_s := table.history.to_on_demand_s:  # it is or was in on-demand mode
+        body["BillingModeSummary"] = {
+            "BillingMode": capacity.billing_mode,
+            "LastUpdateToPayPerRequestDateTime": round(switches_s[-1], 3),
+        }
     if settings.table_class:
         body["TableClassSummary"] = {"TableClass": settings.table_class}
     if settings.encrypted_by:
@@ -161,14 +165,6 @@ def _provisioned(table: Table, index: str | None, units: Capacity | None, now_s:
     if history.decreases_s:
         body["LastDecreaseDateTime"] = round(history.decreases_s[-1], 3)
     return body
-
-
-def _billing_mode(table: Table) -> Body | None:
-    """Shown for a table that is or was in on-demand mode."""
-    switches_s, mode = table.history.to_on_demand_s, table.definition.capacity.billing_mode
-    if not switches_s:
-        return None
-    return {"BillingMode": mode, "LastUpdateToPayPerRequestDateTime": round(switches_s[-1], 3)}
 
 
 def _max_on_demand(units: Capacity | None) -> Body | None:
