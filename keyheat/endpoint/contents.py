@@ -34,7 +34,7 @@ from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key
 from keyheat.endpoint.items.capacity import check_size
 from keyheat.endpoint.itemstore import json_of
 from keyheat.endpoint.options import Contents
-from keyheat.endpoint.requests import Shape, check_shape, shapes_of
+from keyheat.endpoint.requests import Shape, check_shape, shape_of
 from keyheat.endpoint.service import Context, Regions, Service
 from keyheat.endpoint.tables.catalog import Catalog, Table, region_in
 from keyheat.endpoint.tables.create import create_table
@@ -291,12 +291,12 @@ def _wrong(table: Any) -> Iterator[tuple[str, str]]:
     if "TableArn" in table and not region_in(str(table["TableArn"])):
         yield f"no ARN of a table: {table['TableArn']!r}", ".TableArn"
     if not _is_described(table):
-        yield from unknown_members(shapes_of().of(CREATION), table, "")
+        yield from unknown_members(shape_of(CREATION), table, "")
 
 
 def _is_described(table: Mapping[str, Any]) -> bool:
     """Whether it has what only a description has; that may also be of a later day, and have more."""
-    described, creation = (shapes_of().of(name).members for name in ("TableDescription", CREATION))
+    described, creation = (shape_of(name).members for name in ("TableDescription", CREATION))
     return not (described.keys() - creation.keys()).isdisjoint(table)
 
 
@@ -320,7 +320,7 @@ def creation_of(table: Mapping[str, Any]) -> Body:
     """
     if not _is_described(table):
         return dict(table)
-    shape, summary = shapes_of().of(CREATION), table.get("BillingModeSummary")
+    shape, summary = shape_of(CREATION), table.get("BillingModeSummary")
     mode = table.get("BillingMode") or _member(summary, "BillingMode") or "PROVISIONED"
     body = {
         name: _pruned(shape.members[name], table[name]) for name in KEPT if table.get(name) not in (None, [])

@@ -33,16 +33,16 @@ class Shape:
     A structure has `members`, some of them `required_members`; a list has a `member`, a map a `value`.
     """
 
-    __slots__ = ("_shapes", "metadata", "type_name")
+    __slots__ = ("_api", "metadata", "type_name")
 
-    def __init__(self, description: dict[str, Any], shapes: "Shapes") -> None:
+    def __init__(self, api: str, description: dict[str, Any]) -> None:
         self.metadata = description
         self.type_name: str = description["type"]
-        self._shapes = shapes
+        self._api = api
 
     @property
     def members(self) -> dict[str, "Shape"]:
-        return {name: self._shapes.of(entry["shape"]) for name, entry in self.metadata["members"].items()}
+        return {name: shape_of(entry["shape"], self._api) for name, entry in self.metadata["members"].items()}
 
     @property
     def required_members(self) -> list[str]:
@@ -50,47 +50,37 @@ class Shape:
 
     @property
     def member(self) -> "Shape":
-        return self._shapes.of(self.metadata["member"]["shape"])
+        return shape_of(self.metadata["member"]["shape"], self._api)
 
     @property
     def value(self) -> "Shape":
-        return self._shapes.of(self.metadata["value"]["shape"])
-
-
-class Shapes:
-    """The shapes of one API by name, each made when it is asked for."""
-
-    def __init__(self, model: dict[str, Any]) -> None:
-        self._descriptions: dict[str, dict[str, Any]] = model["shapes"]
-        self._inputs = {
-            name: entry.get("input", {}).get("shape") for name, entry in model["operations"].items()
-        }
-        self._made: dict[str, Shape] = {}
-
-    def of(self, name: str) -> Shape:
-        if name not in self._made:
-            self._made[name] = Shape(self._descriptions[name], self)
-        return self._made[name]
-
-    def input_of(self, operation: str) -> Shape | None:
-        name = self._inputs[operation]
-        return None if name is None else self.of(name)
+        return shape_of(self.metadata["value"]["shape"], self._api)
 
 
 @cache
-def shapes_of(api: str = "dynamodb") -> Shapes:
-    """The shapes of an API, a key of `VERSIONS`."""
+def shape_of(name: str, api: str = "dynamodb") -> Shape:
+    return Shape(api, _model_of(api)["shapes"][name])
+
+
+def input_of(operation: str, api: str = "dynamodb") -> Shape | None:
+    name = _model_of(api)["operations"][operation].get("input", {}).get("shape")
+    return None if name is None else shape_of(name, api)
+
+
+@cache
+def _model_of(api: str) -> dict[str, Any]:
+    """The service model of an API, a key of `VERSIONS`, without its documentation, most of the file."""
     spec = find_spec("botocore")  # which is looked for, and not loaded
     assert spec is not None, "botocore is installed with Keyheat"
     file = Path(str(spec.origin)).parent / "data" / api / VERSIONS[api] / "service-2.json.gz"
-    return Shapes(_bare(orjson.loads(gzip.decompress(file.read_bytes()))))
 
+    def bare(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: bare(entry) for name, entry in value.items() if name != "documentation"}
+        return [bare(entry) for entry in value] if isinstance(value, list) else value
 
-def _bare(value: Any) -> Any:
-    """A description without the documentation in it, which is most of the file."""
-    if isinstance(value, dict):
-        return {name: _bare(entry) for name, entry in value.items() if name != "documentation"}
-    return [_bare(entry) for entry in value] if isinstance(value, list) else value
+    model: dict[str, Any] = bare(orjson.loads(gzip.decompress(file.read_bytes())))
+    return model
 
 
 JAVA_NAMES = {"string": "String", "integer": "Integer", "long": "Long", "boolean": "Boolean"}
@@ -99,7 +89,7 @@ VALID = {"string": str, "integer": int, "long": int, "boolean": bool}
 
 def check_shape(operation: str, request: Mapping[str, Any], api: str = "dynamodb") -> None:
     """Raises SerializationException for a wrong type, ValidationException with every broken constraint."""
-    shape = shapes_of(api).input_of(operation)
+    shape = input_of(operation, api)
     try:
         broken = list(_broken(shape, request, "")) if shape is not None else []
     except RecursionError:  # only an attribute's value can hold others of its kind
@@ -213,7 +203,7 @@ Rule = tuple[type, frozenset[str] | None, tuple[float, float] | None]
 @cache
 def members_of(operation: str) -> tuple[dict[str, Rule], tuple[str, ...]]:
     """The rules of what a request may have at the top, and what it must, from the service model."""
-    shape = shapes_of().input_of(operation)
+    shape = input_of(operation)
     assert shape is not None, "every operation on items takes a request"
     rules: dict[str, Rule] = {}
     for name, inner in shape.members.items():

@@ -105,13 +105,10 @@ def check_item(item: Any) -> Item:
     if type(item) is not dict:
         raise serialization_error(item, "Map")
     for name, value in item.items():
-        if type(value) is dict and len(value) == 1 and type(value.get("S")) is str:
-            if not name:
-                raise _empty_name()
-            continue
         if not name:
-            raise _empty_name()
-        check_value(value)
+            raise validation_error("Attribute name is null or empty")
+        if not (type(value) is dict and len(value) == 1 and type(value.get("S")) is str):
+            check_value(value)
     return item
 
 
@@ -214,39 +211,24 @@ def type_of(value: Value) -> str:
     return next(iter(value))
 
 
+TOKENS = {bool: "TRUE_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE", str: "STRING_VALUE"}
+
+
 def serialization_error(content: Any, expected: str) -> ServiceError:
     """The JSON has a value of another kind than the API's shape there."""
-    if content is None:
-        token = "NULL_VALUE"
-    elif isinstance(content, bool):
-        token = "TRUE_VALUE" if content else "FALSE_VALUE"
-    elif isinstance(content, int):
-        token = "NUMBER_VALUE"
-    elif isinstance(content, float):
-        token = "DECIMAL_VALUE"
-    elif isinstance(content, str):
-        token = "STRING_VALUE"
+    if isinstance(content, dict):
+        message = "Start of structure or map found where not expected"
+    elif content is None or content is False:
+        message = f"{'NULL_VALUE' if content is None else 'FALSE_VALUE'} cannot be converted to {expected}"
+    elif type(content) in TOKENS:
+        message = f"{TOKENS[type(content)]} cannot be converted to {expected}"
     else:
-        return ServiceError(
-            "SerializationException",
-            "Start of structure or map found where not expected"
-            if isinstance(content, dict)
-            else "Unexpected collection type",
-            prefix=CORAL,
-        )
-    return ServiceError("SerializationException", f"{token} cannot be converted to {expected}", prefix=CORAL)
+        message = "Unexpected collection type"
+    return ServiceError("SerializationException", message, prefix=CORAL)
 
 
 def _not_one_type(value: Value) -> ServiceError:
-    if len(value) > 1:
-        return validation_error(
-            "Supplied AttributeValue has more than one datatypes set, "
-            "must contain exactly one of the supported datatypes"
-        )
+    wrong = "has more than one datatypes set" if len(value) > 1 else "is empty"
     return validation_error(
-        "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+        f"Supplied AttributeValue {wrong}, must contain exactly one of the supported datatypes"
     )
-
-
-def _empty_name() -> ServiceError:
-    return validation_error("Attribute name is null or empty")

@@ -84,22 +84,14 @@ def attributes_of(tree: Tree | Operand) -> frozenset[str]:
 
 def _size(measured: Found) -> Found:
     def size(item: Item, values: Values) -> Value | None:
-        value = measured(item, values)
-        length = None if value is None else _length(value)
-        return None if length is None else {"N": str(length)}
+        for kind, content in (measured(item, values) or {}).items():
+            if kind in ("S", "B"):
+                return {"N": str(len(content.encode() if kind == "S" else decoded(content)))}
+            if kind in ("SS", "NS", "BS", "L", "M"):
+                return {"N": str(len(content))}
+        return None
 
     return size
-
-
-def _length(value: Value) -> int | None:
-    for kind, content in value.items():
-        if kind == "S":
-            return len(content.encode())
-        if kind == "B":
-            return len(decoded(content))
-        if kind in ("SS", "NS", "BS", "L", "M"):
-            return len(content)
-    return None
 
 
 def _both(joined: str, left: Condition, right: Condition) -> Condition:

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.itemstore import ItemStore
 from keyheat.endpoint.keycounts import Recording, RecordingModel
-from keyheat.endpoint.schema import TableSchema, invalid, table_schema
+from keyheat.endpoint.schema import invalid, table_schema
 from keyheat.endpoint.service import Context, Service
 from keyheat.endpoint.stream import View
 from keyheat.endpoint.tables.catalog import (
@@ -37,17 +37,6 @@ NOT_HERE = (
 )  # fmt: skip
 MOST_WARM_UNITS = 10_000_000
 """Per second: this endpoint's own bound, since it holds every partition in memory."""
-
-
-def table_capacity(request: Given, schema: TableSchema) -> TableCapacity:
-    """Capacity of a table to be created and of its global indexes. Raises ValidationException."""
-    mode: BillingMode = request.get("BillingMode") or "PROVISIONED"
-    return TableCapacity(
-        billing_mode=mode,
-        indexes=tuple(index_capacity(index, mode) for index in request.get("GlobalSecondaryIndexes") or ()),
-        has_lsi=any(index.local for index in schema.indexes),
-        **stated_capacity(request, mode, None),
-    )
 
 
 def index_capacity(request: Given, mode: BillingMode) -> IndexCapacity:
@@ -163,6 +152,20 @@ def _warm(request: Given, mode: BillingMode, index: str | None, now: tuple[float
     return Capacity(*units)
 
 
+def define(request: Mapping[str, Any]) -> TableDefinition:
+    """The definition in a CreateTable request. Raises ValidationException or LimitExceededException."""
+    refuse_what_is_not_here(request)
+    schema = table_schema(request)
+    mode: BillingMode = request.get("BillingMode") or "PROVISIONED"
+    capacity = TableCapacity(
+        billing_mode=mode,
+        indexes=tuple(index_capacity(index, mode) for index in request.get("GlobalSecondaryIndexes") or ()),
+        has_lsi=any(index.local for index in schema.indexes),
+        **stated_capacity(request, mode, None),
+    )
+    return TableDefinition(schema=schema, capacity=capacity, settings=settings(request, Settings()))
+
+
 def refuse_what_is_not_here(request: Mapping[str, Any]) -> None:
     """Raises ValidationException where a request asks for something that the local table cannot be."""
     for member in NOT_HERE:
@@ -212,10 +215,7 @@ def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
     """
     service, now_s = context.service, context.now_s
-    refuse_what_is_not_here(request)
-    schema = table_schema(request)
-    capacity = table_capacity(request, schema)
-    definition = TableDefinition(schema=schema, capacity=capacity, settings=settings(request, Settings()))
+    definition = define(request)
     name = definition.schema.name
     if name in service.catalog:
         raise ServiceError("ResourceInUseException", f"Table already exists: {name}")

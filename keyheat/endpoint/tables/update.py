@@ -129,8 +129,8 @@ def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 def record_changes(table: Table, after: TableCapacity, now_s: float) -> None:
     """Note decreases, increases and switches of mode.
 
-    Raises LimitExceededException before noting any: where a table went to on-demand mode too often in 24 hours,
-    or the day's decreases are used up for now.
+    Raises LimitExceededException before noting any: where a table went to on-demand mode too often in 24
+    hours, or the day's decreases are used up for now.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-switching-capacity-modes.html
     """
     before = table.definition.capacity
