@@ -108,7 +108,11 @@ def _prepare(regions: Regions, options: EndpointOptions) -> None:
 async def _serve(options: EndpointOptions, bounds: ClientBounds, router: Router) -> int:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
-    _watch_signals(loop, told_to_stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, told_to_stop.set)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(told_to_stop.set))
     if options.exit_with_stdin:
         _watch_stdin(loop, told_to_stop)
     housekeeping = Housekeeping()
@@ -140,14 +144,6 @@ def _watch_stdin(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
         loop.add_reader(0, read)
     except NotImplementedError:  # Windows' loop reads no pipe that it did not open
         threading.Thread(target=read_on, daemon=True).start()
-
-
-def _watch_signals(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        try:
-            loop.add_signal_handler(number, ended.set)
-        except NotImplementedError:  # Windows
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(ended.set))
 
 
 OTHER_FILES: Final = 64

@@ -140,16 +140,6 @@ def _compared(slots: _Placeholders, name: str, operator: str, values: list[Any])
     operand_count = COUNTS.get(operator, 1)
     if len(values) != operand_count and not (operator == "IN" and values):
         raise _invalid(f"Invalid number of argument(s) for the {operator} ComparisonOperator")
-    _check_types(operator, values)
-    attribute, placeholders = slots.name(name), [slots.value(value) for value in values]
-    if operator in SIGNS:
-        return f"{attribute} {SIGNS[operator]} {placeholders[0]}"
-    if operator == "IN":
-        return f"{attribute} IN ({', '.join(placeholders)})"
-    return CALLS[operator].format(attribute, *placeholders)
-
-
-def _check_types(operator: str, values: list[Any]) -> None:
     kinds = [type_of(value) for value in values]
     for kind in kinds:
         if kind not in TYPES.get(operator, kinds):
@@ -160,6 +150,12 @@ def _check_types(operator: str, values: list[Any]) -> None:
         raise validation_error(
             "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
         )
+    attribute, placeholders = slots.name(name), [slots.value(value) for value in values]
+    if operator in SIGNS:
+        return f"{attribute} {SIGNS[operator]} {placeholders[0]}"
+    if operator == "IN":
+        return f"{attribute} IN ({', '.join(placeholders)})"
+    return CALLS[operator].format(attribute, *placeholders)
 
 
 def _key_condition(slots: _Placeholders, conditions: dict[str, Request] | None) -> str:

@@ -87,7 +87,15 @@ class EndpointProcess:
         if os.getpid() != self._owner:
             return None
         if not self._stderr.closed:
-            self._end()
+            self._child.terminate()
+            try:
+                self._child.wait(STOP_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                self._child.wait()
+            for pipe in (self._child.stdin, self._child.stdout):
+                if pipe is not None:
+                    pipe.close()
             if show_stderr:
                 sys.stderr.write(self.complaints())
             self._stderr.close()
@@ -108,17 +116,6 @@ class EndpointProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-
-    def _end(self) -> None:
-        self._child.terminate()
-        try:
-            self._child.wait(STOP_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.wait()
-        for pipe in (self._child.stdin, self._child.stdout):
-            if pipe is not None:
-                pipe.close()
 
     def _ready_url(self) -> str:
         line = self._first_line(time.monotonic() + READY_WITHIN_S)

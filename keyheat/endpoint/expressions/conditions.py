@@ -27,7 +27,10 @@ COMPARATORS: dict[str, Callable[[Any, Any], bool]] = {
 def compiled(tree: Tree) -> Condition:
     match tree:
         case trees.Both(joined, left, right):
-            return _both(joined, compiled(left), compiled(right))
+            first_holds, other_holds = compiled(left), compiled(right)
+            if joined == "AND":
+                return lambda item, values: first_holds(item, values) and other_holds(item, values)
+            return lambda item, values: first_holds(item, values) or other_holds(item, values)
         case trees.Not(inner):
             negated = compiled(inner)
             return lambda item, values: not negated(item, values)
@@ -92,12 +95,6 @@ def _size(measured: Found) -> Found:
         return None
 
     return size
-
-
-def _both(joined: str, left: Condition, right: Condition) -> Condition:
-    if joined == "AND":
-        return lambda item, values: left(item, values) and right(item, values)
-    return lambda item, values: left(item, values) or right(item, values)
 
 
 OnTwo = Callable[[Value | None, Value | None], bool]

@@ -16,7 +16,7 @@ from keyheat.endpoint.errors import ServiceError, throttled, validation_error
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items import capacity, single
-from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of
+from keyheat.endpoint.items.capacity import ConsumedByTable, ConsumedCapacity, level_of
 from keyheat.endpoint.items.single import WriteRequest
 from keyheat.endpoint.itemstore import size_of
 from keyheat.endpoint.legacy import translated
@@ -37,13 +37,13 @@ Answer = dict[str, Any]
 class BatchProgress:
     """How far a batch came: what each table spent, and what was refused."""
 
-    consumed: dict[str, ConsumedCapacity] = field(default_factory=dict)
+    consumed: ConsumedByTable = field(default_factory=ConsumedByTable)
     refused: list[tuple[Table, Refusal]] = field(default_factory=list)
     processed: int = 0
 
     def spent(self, table: Table, consumed: ConsumedCapacity) -> None:
         self.processed += 1
-        self.consumed.setdefault(table.name, ConsumedCapacity()).add(consumed)
+        self.consumed.spend(table.name, consumed)
 
     def require_some(self, operation: str, now_s: float) -> None:
         """Raises the throttling exception if nothing was processed; only then was the request throttled."""
@@ -83,10 +83,7 @@ def batch_write_item(context: Context, request: Request) -> Answer:
         if (of_item := capacity.collection_metrics(table, write.named, request)) is not None:
             metrics.setdefault(table.name, []).append(of_item)
     progress.require_some("BatchWriteItem", now_s)
-    answer = {
-        "UnprocessedItems": unprocessed,
-        **capacity.rendered_by_table(progress.consumed, level_of(request)),
-    }
+    answer = {"UnprocessedItems": unprocessed, **progress.consumed.rendered(level_of(request))}
     return {**answer, "ItemCollectionMetrics": metrics} if metrics else answer
 
 
@@ -143,7 +140,7 @@ def batch_get_item(context: Context, request: Request) -> Answer:
     return {
         "Responses": responses,
         "UnprocessedKeys": unprocessed,
-        **capacity.rendered_by_table(progress.consumed, level_of(request)),
+        **progress.consumed.rendered(level_of(request)),
     }
 
 

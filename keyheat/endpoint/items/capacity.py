@@ -8,11 +8,9 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConsumedCapac
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from orjson import Fragment
-
-from keyheat.endpoint.errors import ServiceError, throttled, transaction_conflict, validation_error
+from keyheat.endpoint.errors import throttled, transaction_conflict, validation_error
 from keyheat.endpoint.itemkeys import Key
-from keyheat.endpoint.itemstore import EntryChange, ItemChange, json_of, size_of
+from keyheat.endpoint.itemstore import EntryChange, ItemChange, size_of
 from keyheat.endpoint.keycounts import Insights
 from keyheat.endpoint.schema import IndexSchema
 from keyheat.endpoint.service import Context
@@ -47,6 +45,19 @@ class ConsumedCapacity:
         return self.table + sum(self.local.values()) + sum(self.glob.values())
 
 
+class ConsumedByTable(dict[str, ConsumedCapacity]):
+    """What one request spent on each table, by name."""
+
+    def spend(self, table: str, consumed: ConsumedCapacity) -> None:
+        self.setdefault(table, ConsumedCapacity()).add(consumed)
+
+    def rendered(self, level: str, kind: Kind | None = None) -> dict[str, Any]:
+        """The member ConsumedCapacity of an answer; nothing at the level `NONE`."""
+        if level == "NONE":
+            return {}
+        return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in self.items()]}
+
+
 def level_of(request: dict[str, Any]) -> str:
     """How much the request, whose members were checked, wants to be told."""
     return request.get("ReturnConsumedCapacity") or "NONE"
@@ -64,15 +75,6 @@ def rendered(table: str, consumed: ConsumedCapacity, level: str, kind: Kind | No
             if parts:
                 answer[member] = {name: _units(units, kind) for name, units in parts.items()}
     return answer
-
-
-def rendered_by_table(
-    consumed: dict[str, ConsumedCapacity], level: str, kind: Kind | None = None
-) -> dict[str, Any]:
-    """The member ConsumedCapacity of an answer about several tables; nothing at the level `NONE`."""
-    if level == "NONE":
-        return {}
-    return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in consumed.items()]}
 
 
 def _units(units: float, kind: Kind | None) -> dict[str, float]:
@@ -221,11 +223,3 @@ def collection_metrics(table: Table, item: Item, request: dict[str, Any]) -> dic
         return None
     name = table.schema.keys.partition.name
     return {"ItemCollectionKey": {name: item[name]}, "SizeEstimateRangeGB": [0.0, 1.0]}
-
-
-def condition_failed(old_record: bytes | None, wish: Any) -> ServiceError:
-    """The condition was not met; with the wish `ALL_OLD` the error shows the item that did not meet it."""
-    members: dict[str, Any] = (
-        {"Item": Fragment(json_of(old_record))} if old_record is not None and wish == "ALL_OLD" else {}
-    )
-    return ServiceError("ConditionalCheckFailedException", "The conditional request failed", **members)

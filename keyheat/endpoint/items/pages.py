@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.expressions.parsing import PROJECTION
@@ -61,11 +59,6 @@ def start_attributes(keys: KeySchema, index: IndexSchema | None) -> dict[str, Ke
     """The attributes that say where a page ended: the table's keys, and the index's."""
     named = keys.attributes + (() if index is None else index.keys.attributes)
     return {attribute.name: attribute for attribute in named}
-
-
-def last_evaluated(record: bytes, keys: KeySchema, index: IndexSchema | None) -> bytes:
-    item = orjson.loads(record[SIZE_BYTES:])
-    return orjson.dumps({name: item[name] for name in start_attributes(keys, index)})
 
 
 def starting_key(given: Item, keys: KeySchema, index: IndexSchema | None) -> bytes:

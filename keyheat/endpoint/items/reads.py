@@ -214,8 +214,11 @@ def read(context: Context, reading: ReadRequest, limit: int | None, *, consisten
     consumed = _consumed(reading, page, consistent=consistent)
     _admit(context, reading, page, consumed.total, consistent=consistent)
     count, items = _items(reading, page)
-    more = page.records[-1] if page.more else None
-    last = None if more is None else pages.last_evaluated(more, reading.table.schema.keys, reading.index)
+    last = None
+    if page.more:
+        item = orjson.loads(json_of(page.records[-1]))
+        named = pages.start_attributes(reading.table.schema.keys, reading.index)
+        last = orjson.dumps({name: item[name] for name in named})
     return PageRead(count, len(page.records), page.total_bytes, items, last, consumed)
 
 

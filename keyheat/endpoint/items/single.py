@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 from orjson import Fragment
 
-from keyheat.endpoint.errors import transaction_conflict, validation_error
+from keyheat.endpoint.errors import ServiceError, transaction_conflict, validation_error
 from keyheat.endpoint.expressions.compiler import (
     Expressions,
     ParsedCondition,
@@ -28,7 +28,6 @@ from keyheat.endpoint.items.capacity import (
     bill_of_failed,
     check_size,
     collection_metrics,
-    condition_failed,
     injected,
     level_of,
     make,
@@ -148,7 +147,10 @@ def write(
         new_bytes = 0 if action.put is None else item_bytes(action.put)
         admit(context, table, operation, action.key, bill_of_failed(old, new_bytes))
         table.model.minutes.conditional_check_failed(now_s)
-        raise condition_failed(old, shows_failed)
+        shown: Answer = {}
+        if old is not None and shows_failed == "ALL_OLD":
+            shown["Item"] = Fragment(json_of(old))
+        raise ServiceError("ConditionalCheckFailedException", "The conditional request failed", **shown)
     change = planned(table, action, old)
     cost = bill(change)
     admit(context, table, operation, action.key, cost)

@@ -9,7 +9,7 @@ a later one refuses.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from keyheat.endpoint.errors import CONFLICT, ServiceError, cancellation, valida
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items import capacity, single
-from keyheat.endpoint.items.capacity import ConsumedCapacity, WriteBill, level_of
+from keyheat.endpoint.items.capacity import ConsumedByTable, ConsumedCapacity, WriteBill, level_of
 from keyheat.endpoint.items.single import WriteRequest
 from keyheat.endpoint.itemstore import ItemChange, digest_of, json_of, size_of
 from keyheat.endpoint.keycounts import Insights
@@ -89,18 +89,19 @@ def write_together(
     _check_distinct([(step.table.name, step.write.key) for step in steps])
     aims = [Aim(step.table, Direction.WRITE, step.write.key[0]) for step in steps]
     _meet_faults(context, operation, aims)
-    now_s, level = context.now_s, level_of(request)
+    now_s, level, consumed = context.now_s, level_of(request), ConsumedByTable()
     token, tokens = request.get("ClientRequestToken"), steps[0].table.items.tokens
     if token is not None and tokens.seen(token, digest, now_s):  # it changes nothing, and reads every item
-        items = [(step.table, step.table.items.get(step.write.key[0])) for step in steps]
-        units = ((table, ConsumedCapacity(_read_units(item))) for table, item in items)
-        return _add_up(units, level, "ReadCapacityUnits")
+        for step in steps:
+            units = _read_units(step.table.items.get(step.write.key[0]))
+            consumed.spend(step.table.name, ConsumedCapacity(units))
+        return consumed.rendered(level, "ReadCapacityUnits")
     _check_meetings([(step.table, step.write.key[0]) for step in steps], now_s)
     for step in steps:
         _work_out(step)
     if sum(step.change.new_bytes for step in steps if step.change is not None) > TRANSACT_BYTES:
         raise validation_error("Collection size exceeded: Transaction request cannot exceed 4 MB")
-    ops = [(step.table, _op(step), step.write.key[0], step.cost) for step in steps]
+    ops = [_asked(step) for step in steps]
     _ask(context, operation, ops, [step.reason for step in steps])
     for step in steps:
         if step.change is not None:
@@ -111,8 +112,10 @@ def write_together(
         context.delay().waits_s += takes_s
     if token is not None:
         tokens.add(token, digest, now_s)
-    costs = ((step.table, step.cost.consumed) for step in steps if step.cost is not None)
-    return _add_up(costs, level, "WriteCapacityUnits")
+    for step in steps:
+        if step.cost is not None:
+            consumed.spend(step.table.name, step.cost.consumed)
+    return consumed.rendered(level, "WriteCapacityUnits")
 
 
 def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
@@ -185,14 +188,11 @@ def _work_out(step: TransactionStep) -> None:
     step.cost = capacity.bill(step.change, transactional=True)
 
 
-def _op(step: TransactionStep) -> Op:
+def _asked(step: TransactionStep) -> AskedOp:
     assert step.cost is not None, "a step that was worked out has a cost"
-    return Op(
-        direction=Direction.WRITE,
-        position=step.write.key[1],
-        units=step.cost.units,
-        index_writes=step.cost.index_writes,
-    )
+    (stored, at), cost = step.write.key, step.cost
+    op = Op(direction=Direction.WRITE, position=at, units=cost.units, index_writes=cost.index_writes)
+    return step.table, op, stored, cost
 
 
 def _ask(context: Context, operation: str, ops: Sequence[AskedOp], reasons: Sequence[Answer | None]) -> None:
@@ -237,14 +237,6 @@ def _cancelled(reasons: list[Answer]) -> ServiceError:
     return ServiceError("TransactionCanceledException", message, Message=message, CancellationReasons=reasons)
 
 
-def _add_up(units: Iterable[tuple[Table, ConsumedCapacity]], level: str, kind: str) -> Answer:
-    """What was consumed, added up by table, to a level."""
-    by_table: dict[str, ConsumedCapacity] = {}
-    for table, spent in units:
-        by_table.setdefault(table.name, ConsumedCapacity()).add(spent)
-    return capacity.rendered_by_table(by_table, level, kind)
-
-
 def _read_units(record: bytes | None) -> float:
     return read_units(0 if record is None else size_of(record), consistent=True, transactional=True)
 
@@ -286,8 +278,10 @@ def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], 
             for item, (_, _, projection) in zip(items, reads, strict=True)
         ]
     }
-    spent = ((table, ConsumedCapacity(of_item)) for (table, _, _), of_item in zip(reads, units, strict=True))
-    return {**answer, **_add_up(spent, level, "ReadCapacityUnits")}
+    consumed = ConsumedByTable()
+    for (table, _, _), spent in zip(reads, units, strict=True):
+        consumed.spend(table.name, ConsumedCapacity(spent))
+    return {**answer, **consumed.rendered(level, "ReadCapacityUnits")}
 
 
 def _check_distinct(keys: list[tuple[str, Key]]) -> None:

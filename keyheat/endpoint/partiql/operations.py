@@ -18,7 +18,7 @@ from xxhash import xxh3_64_hexdigest
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.expressions.keyconditions import Range, key_range
 from keyheat.endpoint.itemkeys import checked_key
-from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered, rendered_by_table
+from keyheat.endpoint.items.capacity import ConsumedByTable, ConsumedCapacity, level_of, rendered
 from keyheat.endpoint.items.pages import selection_of, starting_key
 from keyheat.endpoint.items.reads import WHOLE_LINE, PageRead, ReadRequest, read, requested_index
 from keyheat.endpoint.items.single import returned, write
@@ -252,15 +252,13 @@ def batch_execute_statement(context: Context, request: Request) -> Answer:
     entries = request["Statements"]
     if len({statement.writes for statement in _readable(entries)}) > 1:
         raise validation_error("A batch must consist of either read statements or write statements, not both")
-    consumed: dict[str, ConsumedCapacity] = {}
+    consumed = ConsumedByTable()
     operation = metric_of(BATCH, request)
     responses = [_response(context, operation, entry, consumed) for entry in entries]
-    return {"Responses": responses, **rendered_by_table(consumed, level_of(request))}
+    return {"Responses": responses, **consumed.rendered(level_of(request))}
 
 
-def _response(
-    context: Context, operation: str, entry: Request, consumed: dict[str, ConsumedCapacity]
-) -> Answer:
+def _response(context: Context, operation: str, entry: Request, consumed: ConsumedByTable) -> Answer:
     """What one statement of a batch came to, whose cost is added up by table."""
     try:
         statement = parsed_statement(entry["Statement"])
@@ -274,7 +272,7 @@ def _response(
         code = CODES.get(error.code) or error.code.removesuffix("Exception")
         failed_item = {"Item": error.members["Item"]} if "Item" in error.members else {}
         return {"Error": {"Code": code, "Message": error.message, **failed_item}}
-    consumed.setdefault(table, ConsumedCapacity()).add(cost)
+    consumed.spend(table, cost)
     return {"TableName": table} if item is None else {"TableName": table, "Item": item}
 
 

@@ -101,15 +101,6 @@ def _equality(conditions: Iterable[Tree], name: str) -> Tree | None:
     return next((tree for tree in conditions if _is_equality(tree, name)), None)
 
 
-def _choices(tree: Tree, name: str) -> bool:
-    """Whether it is `name IN [values]`."""
-    return (
-        isinstance(tree, trees.In)
-        and tree.tested == PathValue((name,))
-        and all(isinstance(choice, Reference) for choice in tree.choices)
-    )
-
-
 @lru_cache(KEPT)
 def key_plan(text: str, keys: KeySchema) -> KeyPlan:
     """The ranges of keys that a SELECT looks at; none of them: all there is. Raises ValidationException."""
@@ -121,8 +112,14 @@ def key_plan(text: str, keys: KeySchema) -> KeyPlan:
         if equality is None:
             return KeyPlan((), rest, False)
         fixed.append(equality)
-    first = keys.partition.name
-    chosen = next((tree for tree in conditions if _is_equality(tree, first) or _choices(tree, first)), None)
+    first = PathValue((keys.partition.name,))
+
+    def names_keys(tree: Tree) -> bool:
+        if isinstance(tree, trees.In) and tree.tested == first:
+            return all(isinstance(choice, Reference) for choice in tree.choices)
+        return _is_equality(tree, keys.partition.name)
+
+    chosen = next(filter(names_keys, conditions), None)
     if chosen is None:
         return KeyPlan((), rest, False)
     whole = True

@@ -22,8 +22,7 @@ from keyheat.endpoint.tables.catalog import (
     TableDefinition,
     require_idle,
 )
-from keyheat.endpoint.tables.describe import UNLIMITED, describe
-from keyheat.endpoint.tables.settings import parse_tags
+from keyheat.endpoint.tables.describe import UNLIMITED, describe, parse_tags
 from keyheat.model import limits
 from keyheat.model.resources import TABLE_QUOTA, BillingMode, CapacityHistory, IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
