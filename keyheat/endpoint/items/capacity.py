@@ -8,7 +8,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConsumedCapac
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from keyheat.endpoint.errors import throttled, transaction_conflict, validation_error
+from keyheat.endpoint.errors import ServiceError, throttled, transaction_conflict, validation_error
 from keyheat.endpoint.itemkeys import Key
 from keyheat.endpoint.itemstore import EntryChange, ItemChange, size_of
 from keyheat.endpoint.keycounts import Insights
@@ -169,31 +169,31 @@ def injected(
     index: IndexSchema | None = None,
 ) -> Refusal | None:
     """The throttle of one item or page by a fault rule. Raises the error of another fault."""
-    if context.service.faults is None:
-        return None
     struck = context.strike(operation, (Aim(table, direction, stored, index),))
     if 0 in struck and struck[0] is None:
         raise transaction_conflict()
     return struck.get(0)
 
 
-def require_admitted(context: Context, operation: str, table: Table, refusal: Refusal | None) -> None:
-    """Raises the throttling exception of a refused request, and counts it."""
-    if refusal is not None:
-        table.model.minutes.throttled_request(operation, context.now_s)
-        raise throttled(table, refusal)
+def refused(context: Context, operation: str, table: Table, refusal: Refusal) -> ServiceError:
+    """The throttling exception of a refused request, which is counted."""
+    table.model.minutes.throttled_request(operation, context.now_s)
+    return throttled(table, refusal)
 
 
 def admit(context: Context, table: Table, operation: str, key: Key, cost: WriteBill) -> None:
     """Ask fault rules and the model for a write. Raises the throttling exception, and counts the request."""
-    refusal = injected(context, operation, table, Direction.WRITE, key[0])
+    refusal = None
+    if context.service.faults is not None:
+        refusal = injected(context, operation, table, Direction.WRITE, key[0])
     if refusal is None:
         refusal = table.model.admit_write(
             key[1], cost.units, context.now_s, cost.index_writes, connection=context.connection
         )
     if table.counting is not None:
         count_write(table.counting, key[0], cost, refusal, context.now_s)
-    require_admitted(context, operation, table, refusal)
+    if refusal is not None:
+        raise refused(context, operation, table, refusal)
 
 
 def make(table: Table, change: ItemChange, now_s: float) -> None:

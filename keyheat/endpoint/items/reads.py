@@ -20,7 +20,7 @@ from keyheat.endpoint.expressions.keyconditions import KIND, Range, key_range
 from keyheat.endpoint.expressions.parsing import PROJECTION
 from keyheat.endpoint.itemkeys import key_of, position_of
 from keyheat.endpoint.items import pages
-from keyheat.endpoint.items.capacity import ConsumedCapacity, injected, level_of, rendered, require_admitted
+from keyheat.endpoint.items.capacity import ConsumedCapacity, injected, level_of, refused, rendered
 from keyheat.endpoint.items.pages import RecordPage, Selection
 from keyheat.endpoint.itemstore import Shelf, json_of, size_of
 from keyheat.endpoint.keycounts import Insights
@@ -268,7 +268,8 @@ def _admit(
         )
     if reading.table.counting is not None:
         _count(reading.table.counting, reading, page, units, refusal, now_s)
-    require_admitted(context, reading.operation, reading.table, refusal)
+    if refusal is not None:
+        raise refused(context, reading.operation, reading.table, refusal)
 
 
 def _count(

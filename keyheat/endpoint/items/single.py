@@ -31,8 +31,8 @@ from keyheat.endpoint.items.capacity import (
     injected,
     level_of,
     make,
+    refused,
     rendered,
-    require_admitted,
 )
 from keyheat.endpoint.itemstore import ItemChange, json_of, size_of
 from keyheat.endpoint.requests import Request, checked
@@ -222,14 +222,17 @@ def get_item(context: Context, request: Request) -> bytes | Answer:
     consistent = bool(request.get("ConsistentRead"))
     units = read_units(0 if stored is None else size_of(stored), consistent=consistent)
     now_s = context.now_s
-    refusal = injected(context, "GetItem", table, Direction.READ, key[0])
+    refusal = None
+    if context.service.faults is not None:
+        refusal = injected(context, "GetItem", table, Direction.READ, key[0])
     if refusal is None:
         refusal = table.model.admit_read(
             key[1], units, now_s, eventual=not consistent, connection=context.connection
         )
     if table.counting is not None:
         table.counting.read_or_refused(key[0], units, refusal, now_s)
-    require_admitted(context, "GetItem", table, refusal)
+    if refusal is not None:
+        raise refused(context, "GetItem", table, refusal)
     level = level_of(request)
     item_json = None if stored is None else shown_item(stored, projection)
     if level == "NONE":
