@@ -98,11 +98,6 @@ class KeyWatch:
         if self.rules:
             self.rules, self.updated_s = {}, now_s
 
-    def count(self, kind: Kind, stored: bytes, value: float, now_s: float) -> None:
-        """Count a request for a key."""
-        if (rule := self.rules.get(kind)) is not None:
-            rule.count(stored, value, now_s)
-
 
 @dataclass(slots=True)
 class Insights:
@@ -115,8 +110,7 @@ class Insights:
         return any(watch.rules for watch in self.watches.values())
 
     def read(self, stored: bytes, units: float, now_s: float, index: str | None = None) -> None:
-        if (watch := self.watches.get(index)) is not None:
-            watch.count("PKC", stored, units, now_s)
+        self._count("PKC", index, stored, units, now_s)
 
     def read_or_refused(self, stored: bytes, units: float, refusal: Refusal | None, now_s: float) -> None:
         if refusal is None:
@@ -128,8 +122,12 @@ class Insights:
         """A request was throttled. Writes refused for an index's capacity are counted nowhere, as in AWS."""
         if refusal.index is not None and refusal.direction is Direction.WRITE:
             return
-        if (watch := self.watches.get(refusal.index)) is not None:
-            watch.count("PKT", stored, 1.0, now_s)
+        self._count("PKT", refusal.index, stored, 1.0, now_s)
+
+    def _count(self, kind: Kind, index: str | None, stored: bytes, value: float, now_s: float) -> None:
+        watch = self.watches.get(index)
+        if watch is not None and (rule := watch.rules.get(kind)) is not None:
+            rule.count(stored, value, now_s)
 
 
 MOST_RECORDED = 100_000

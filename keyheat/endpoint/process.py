@@ -119,14 +119,13 @@ class EndpointProcess:
 
     def _ready_url(self) -> str:
         line = self._first_line(time.monotonic() + READY_WITHIN_S)
-        if line is None:
-            raise EndpointError(
-                f"the endpoint was not ready within {READY_WITHIN_S:g} s{self._complaint_text()}"
-            )
-        if not line.startswith("ready "):
-            code = self._child.wait(STOP_WITHIN_S)
-            raise EndpointError(f"the endpoint ended with exit code {code}{self._complaint_text()}")
-        return line.removeprefix("ready ").strip()
+        if line is not None and line.startswith("ready "):
+            return line.removeprefix("ready ").strip()
+        ended = f"was not ready within {READY_WITHIN_S:g} s"
+        if line is not None:
+            ended = f"ended with exit code {self._child.wait(STOP_WITHIN_S)}"
+        text = self.complaints().strip()
+        raise EndpointError(f"the endpoint {ended}{text and ': '}{text}")
 
     def _first_line(self, ends_s: float) -> str | None:
         """The first line on the child's stdout; empty where it ended without one; None: not in time."""
@@ -144,7 +143,3 @@ class EndpointProcess:
                 return ""
             line += byte
         return line.decode()
-
-    def _complaint_text(self) -> str:
-        text = self.complaints().strip()
-        return f": {text}" if text else ""

@@ -74,17 +74,16 @@ def by_period(points: Iterable[Datapoint], period_s: int, anchor_s: int = 0) -> 
     for point in points:
         start_s = anchor_s + (point.start_s - anchor_s) // period_s * period_s
         periods.setdefault(start_s, []).append(point)
-    return [together(of_period, start_s) for start_s, of_period in sorted(periods.items())]
-
-
-def together(points: Sequence[Datapoint], start_s: int) -> Datapoint:
-    return Datapoint(
-        start_s,
-        math.fsum(point.sum for point in points),
-        sum(point.count for point in points),
-        min(point.minimum for point in points),
-        max(point.maximum for point in points),
-    )
+    return [
+        Datapoint(
+            start_s,
+            math.fsum(point.sum for point in of_period),
+            sum(point.count for point in of_period),
+            min(point.minimum for point in of_period),
+            max(point.maximum for point in of_period),
+        )
+        for start_s, of_period in sorted(periods.items())
+    ]
 
 
 @dataclass(slots=True)

@@ -60,7 +60,7 @@ def batch_write_item(context: Context, request: Request) -> Answer:
     checked("BatchWriteItem", request)
     writes = list(_writes_of(context, request))
     _check_count(len(writes), BATCH_WRITE_ITEMS, "BatchWriteItem", request)
-    _check_distinct([(table.name, write.key) for table, write, _ in writes])
+    capacity.check_distinct([(table.name, write.key) for table, write, _ in writes], DUPLICATES)
     now_s, progress = context.now_s, BatchProgress()
     unprocessed: dict[str, list[Any]] = {}
     metrics: dict[str, list[Any]] = {}
@@ -110,7 +110,7 @@ def batch_get_item(context: Context, request: Request) -> Answer:
     checked("BatchGetItem", request)
     reads = list(_reads_of(context, request))
     _check_count(len(reads), BATCH_GET_ITEMS, "BatchGetItem", request)
-    _check_distinct([(read.table.name, read.key) for read in reads])
+    capacity.check_distinct([(read.table.name, read.key) for read in reads], DUPLICATES)
     now_s, progress, total = context.now_s, BatchProgress(), 0
     responses: dict[str, list[Any]] = {read.table.name: [] for read in reads}
     unprocessed: dict[str, Request] = {}
@@ -179,11 +179,6 @@ def _check_count(count: int, most: int, operation: str, request: Request) -> Non
         raise validation_error(f"Too many items requested for the {operation} call")
     if count == 0:
         raise _misshapen(operation, request)
-
-
-def _check_distinct(keys: list[tuple[str, Key]]) -> None:
-    if len(set(keys)) != len(keys):
-        raise validation_error(DUPLICATES)
 
 
 def _misshapen(operation: str, request: Request) -> ServiceError:

@@ -206,6 +206,12 @@ def make(table: Table, change: ItemChange, now_s: float) -> None:
         table.model.grown(change.key[1], grown, now_s)
 
 
+def check_distinct(keys: list[tuple[str, Key]], otherwise: str) -> None:
+    """Raises ValidationException where an item is named twice."""
+    if len(set(keys)) != len(keys):
+        raise validation_error(otherwise)
+
+
 def check_size(change: ItemChange, message: str = TOO_LARGE) -> None:
     """Raises ValidationException for an item above 400 KB."""
     if change.new_bytes > MAX_ITEM_BYTES:

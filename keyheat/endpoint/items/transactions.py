@@ -38,6 +38,7 @@ Answer = dict[str, Any]
 AskedOp = tuple[Table, Op, bytes, WriteBill | None]
 """What a table is asked for: the operation, the stored key it is for, and for a write its capacity.bill."""
 NO_REASON = {"Code": "None"}
+SEVERAL = "Transaction request cannot include multiple operations on one item"
 FAILED = "ConditionalCheckFailed", "The conditional request failed"
 DUPLICATE = "DuplicateItem", "Duplicate primary key exists in table"
 ASK: dict[str, Callable[[Table, Request], WriteRequest]] = {
@@ -86,7 +87,7 @@ def write_together(
     `digest` is of what the request asks for, where it may come twice with one token; `operation` is as its
     metrics have it, with a further dimension where there is one. Raises `ServiceError`.
     """
-    _check_distinct([(step.table.name, step.write.key) for step in steps])
+    capacity.check_distinct([(step.table.name, step.write.key) for step in steps], SEVERAL)
     aims = [Aim(step.table, Direction.WRITE, step.write.key[0]) for step in steps]
     _meet_faults(context, operation, aims)
     now_s, level, consumed = context.now_s, level_of(request), ConsumedByTable()
@@ -262,7 +263,7 @@ KeyedRead = tuple[Table, Key, Projection | None]
 
 def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], level: str) -> Answer:
     """These items as they are at one moment; what was consumed, to a level. Raises `ServiceError`."""
-    _check_distinct([(table.name, key) for table, key, _ in reads])
+    capacity.check_distinct([(table.name, key) for table, key, _ in reads], SEVERAL)
     _meet_faults(context, operation, [Aim(table, Direction.READ, key[0]) for table, key, _ in reads])
     _check_meetings([(table, key[0]) for table, key, _ in reads], context.now_s)
     items = [table.items.get(key[0]) for table, key, _ in reads]
@@ -282,8 +283,3 @@ def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], 
     for (table, _, _), spent in zip(reads, units, strict=True):
         consumed.spend(table.name, ConsumedCapacity(spent))
     return {**answer, **consumed.rendered(level, "ReadCapacityUnits")}
-
-
-def _check_distinct(keys: list[tuple[str, Key]]) -> None:
-    if len(set(keys)) != len(keys):
-        raise validation_error("Transaction request cannot include multiple operations on one item")
