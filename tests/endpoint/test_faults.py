@@ -164,6 +164,7 @@ def test_a_plain_write_meets_a_conflict_and_a_plain_read_and_a_batch_do_not(app:
     assert struck(app) == [1]
     reads = [{"Get": {"TableName": "orders", "Key": {"pk": {"S": "a"}}}}]
     refused(lambda: app.ddb.transact_get_items(TransactItems=reads), "TransactionCanceledException")
+    assert counted(app, "TransactionConflict", "orders") == 2.0
 
 
 @pytest.mark.parametrize(
