@@ -68,7 +68,15 @@ def serve(options: EndpointOptions) -> int:
     )
     regions = Regions(service)
     try:
-        _prepare(regions, options)
+        if options.faults is not None:  # the readers of files are loaded for them alone
+            from keyheat.endpoint.faultrules import load_rules
+            from keyheat.endpoint.faults import Faults
+
+            regions.set_faults(Faults(load_rules(options.faults), clock()))
+        if options.contents != Contents():
+            from keyheat.endpoint.contents import fill
+
+            fill(regions, options.contents)
     except ValueError as error:
         print(error, file=sys.stderr)
         return WRONG_USE
@@ -90,19 +98,6 @@ def serve(options: EndpointOptions) -> int:
             taken if error.errno == errno.EADDRINUSE else f"cannot listen on {where}: {why}", file=sys.stderr
         )
         return WRONG_USE
-
-
-def _prepare(regions: Regions, options: EndpointOptions) -> None:
-    """Set rules and contents from files, whose readers are loaded for them alone. Raises `ValueError`."""
-    if options.faults is not None:
-        from keyheat.endpoint.faultrules import load_rules
-        from keyheat.endpoint.faults import Faults
-
-        regions.set_faults(Faults(load_rules(options.faults), regions.home.clock()))
-    if options.contents != Contents():
-        from keyheat.endpoint.contents import fill
-
-        fill(regions, options.contents)
 
 
 async def _serve(options: EndpointOptions, bounds: ClientBounds, router: Router) -> int:

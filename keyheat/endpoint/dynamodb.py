@@ -118,17 +118,12 @@ class Operation:
 
 def operations(control: Mapping[str, Handler], data: Mapping[str, Handler]) -> dict[bytes, Operation]:
     """Operations by the value of `X-Amz-Target` that names them."""
-    return {
-        **{TARGET + name.encode(): Operation(name, handler) for name, handler in control.items()},
-        **{
-            TARGET + name.encode(): Operation(name, handler, on_items=True, plain=name in PLAIN)
-            for name, handler in data.items()
-        },
-        **{
-            STREAMS_TARGET + name.encode(): Operation(name, handler, "dynamodbstreams")
-            for name, handler in STREAMS.items()
-        },
-    }
+    found = {TARGET + name.encode(): Operation(name, handler) for name, handler in control.items()}
+    for name, handler in data.items():
+        found[TARGET + name.encode()] = Operation(name, handler, on_items=True, plain=name in PLAIN)
+    for name, handler in STREAMS.items():
+        found[STREAMS_TARGET + name.encode()] = Operation(name, handler, "dynamodbstreams")
+    return found
 
 
 def _tables_of(operation: str, request: dict[str, Any]) -> Iterable[str]:

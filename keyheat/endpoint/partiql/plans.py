@@ -36,13 +36,12 @@ class Columns(Projection):
     __slots__ = ()
 
     def of(self, item: Item) -> Item:
-        columns = {_label(path): trees.value_at(item, path) for path in self.paths}
-        return {label: value for label, value in columns.items() if value is not None}
-
-
-def _label(path: trees.DocumentPath) -> str:
-    named = max(at for at, step in enumerate(path) if isinstance(step, str))
-    return str(path[named]) + "".join(f"[{step}]" for step in path[named + 1 :])
+        columns = {}
+        for path in self.paths:
+            if (value := trees.value_at(item, path)) is not None:
+                named = max(at for at, step in enumerate(path) if isinstance(step, str))
+                columns[str(path[named]) + "".join(f"[{step}]" for step in path[named + 1 :])] = value
+        return columns
 
 
 @dataclass(frozen=True, slots=True)
