@@ -62,9 +62,9 @@ def fill(regions: Regions, contents: Contents) -> None:
     """Fill an endpoint from files, which are read whole. Raises `ContentsError`."""
     wrong: list[str] = []
     if contents.snapshot is not None:
-        wrong += _problems(contents.snapshot, lambda content: restore(regions, content))
+        wrong += _problems(contents.snapshot, partial(restore, regions))
     for path in contents.table:
-        wrong += _problems(path, lambda content: _create_tables(regions, content), MOST_TABLES_BYTES)
+        wrong += _problems(path, partial(_create_tables, regions), MOST_TABLES_BYTES)
     for table, path in () if wrong else contents.seed_items:
         wrong += _problems(path, partial(_seed, regions, table, path))
     if wrong:

@@ -41,18 +41,13 @@ NO_REASON = {"Code": "None"}
 SEVERAL = "Transaction request cannot include multiple operations on one item"
 FAILED = "ConditionalCheckFailed", "The conditional request failed"
 DUPLICATE = "DuplicateItem", "Duplicate primary key exists in table"
-ASK: dict[str, Callable[[Table, Request], WriteRequest]] = {
-    "Put": single.put_request,
-    "Update": single.update_request,
-    "Delete": single.delete_request,
-    "ConditionCheck": single.delete_request,
+ASK: dict[str, tuple[Callable[[Table, Request], WriteRequest], tuple[str, ...]]] = {
+    "Put": (single.put_request, ("TableName", "Item")),
+    "Update": (single.update_request, ("TableName", "Key", "UpdateExpression")),
+    "Delete": (single.delete_request, ("TableName", "Key")),
+    "ConditionCheck": (single.delete_request, ("TableName", "Key", "ConditionExpression")),
 }
-WANTED = {
-    "Put": ("TableName", "Item"),
-    "Update": ("TableName", "Key", "UpdateExpression"),
-    "Delete": ("TableName", "Key"),
-    "ConditionCheck": ("TableName", "Key", "ConditionExpression"),
-}
+"""How each kind is read, and the members that it must have."""
 
 
 @dataclass(slots=True)
@@ -155,13 +150,11 @@ def _step(context: Context, entry: Any, request: Request) -> TransactionStep:
     if len(entry) != 1 or not entry.keys() <= ASK.keys():
         raise validation_error("TransactItems can only contain one of Check, Put, Update or Delete")
     ((kind, operation),) = entry.items()
-    if (
-        any(operation.get(member) is None for member in WANTED[kind])
-        or type(operation["TableName"]) is not str
-    ):
+    parse, wanted = ASK[kind]
+    if any(operation.get(member) is None for member in wanted) or type(operation["TableName"]) is not str:
         check_shape("TransactWriteItems", request)
     table = context.service.catalog.get(operation["TableName"])
-    return TransactionStep(kind, table, ASK[kind](table, operation), operation)
+    return TransactionStep(kind, table, parse(table, operation), operation)
 
 
 def _work_out(step: TransactionStep) -> None:
