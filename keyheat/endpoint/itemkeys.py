@@ -75,11 +75,6 @@ def _together(values: Sequence[dict[str, Any]]) -> bytes:
     return b"".join(len(raw).to_bytes(_LENGTH_BYTES, "big") + raw for raw in raws)
 
 
-def position_of(stored: bytes) -> bytes:
-    """The position of a stored key or of its beginning: the hash, then what follows the partition key."""
-    return stored[:HASH_BYTES] + stored[partition_end(stored) :]
-
-
 def entry_key_of(index: IndexSchema, item: Item, primary: bytes) -> Key | None:
     """The key of an item's entry in an index; None where the item lacks one of the index's keys.
 

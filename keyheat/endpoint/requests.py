@@ -23,6 +23,7 @@ import orjson
 
 from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
 from keyheat.endpoint.legacy import LEGACY, translated
+from keyheat.endpoint.values import token_of
 
 VERSIONS: Final = {"dynamodb": "2012-08-10", "dynamodbstreams": "2012-08-10", "cloudwatch": "2010-08-01"}
 
@@ -181,10 +182,7 @@ def _mistaken(value: Any, java_name: str) -> str:
         return "Start of list found where not expected"
     if isinstance(value, dict):
         return "Start of structure or map found where not expected."
-    if isinstance(value, bool):
-        token = "TRUE_VALUE" if value else "FALSE_VALUE"
-    else:
-        token = "STRING_VALUE" if isinstance(value, str) else "NUMBER_VALUE"
+    token = token_of(value) if isinstance(value, bool | str) else "NUMBER_VALUE"
     return f"{token} cannot be converted to {java_name}"
 
 

@@ -214,18 +214,20 @@ def type_of(value: Value) -> str:
     return next(iter(value))
 
 
-TOKENS = {bool: "TRUE_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE", str: "STRING_VALUE"}
+TOKENS = {int: "NUMBER_VALUE", float: "DECIMAL_VALUE", str: "STRING_VALUE", type(None): "NULL_VALUE"}
+
+
+def token_of(value: Any) -> str | None:
+    """A scalar of JSON as DynamoDB's messages call it; None for a list or an object."""
+    return f"{value}_VALUE".upper() if isinstance(value, bool) else TOKENS.get(type(value))
 
 
 def serialization_error(content: Any, expected: str) -> ServiceError:
     """The JSON has a value of another kind than the API's shape there."""
+    message = f"{token_of(content)} cannot be converted to {expected}"
     if isinstance(content, dict):
         message = "Start of structure or map found where not expected"
-    elif content is None or content is False:
-        message = f"{'NULL_VALUE' if content is None else 'FALSE_VALUE'} cannot be converted to {expected}"
-    elif type(content) in TOKENS:
-        message = f"{TOKENS[type(content)]} cannot be converted to {expected}"
-    else:
+    elif token_of(content) is None:
         message = "Unexpected collection type"
     return ServiceError("SerializationException", message, prefix=CORAL)
 

@@ -90,7 +90,7 @@ def ready(
     """A parsed condition, ready to test."""
     return ParsedCondition(
         conditions.compiled(tree), tree, names, values,
-        conditions.checks_of(tree, kind), conditions.attributes_of(tree),
+        tuple(conditions.checks_of(tree, kind)), conditions.attributes_of(tree),
     )  # fmt: skip
 
 

@@ -176,11 +176,6 @@ SAME_TYPE = "same data type for lower and upper bounds"
 IN_ORDER = "upper bound to be greater than or equal to lower bound"
 
 
-def checks_of(tree: Tree, kind: str) -> tuple[Check, ...]:
-    """What the values of a condition's tree must fulfil; `kind` names the expression in messages."""
-    return tuple(_checks(tree, kind))
-
-
 def wrong_operand(kind: str, operator: str, value: Value) -> ServiceError:
     """An operator or function was given a value of a type that it does not take."""
     return validation_error(
@@ -189,13 +184,14 @@ def wrong_operand(kind: str, operator: str, value: Value) -> ServiceError:
     )
 
 
-def _checks(tree: Tree, kind: str) -> Iterator[Check]:
+def checks_of(tree: Tree, kind: str) -> Iterator[Check]:
+    """What the values of a condition's tree must fulfil; `kind` names the expression in messages."""
     match tree:
         case trees.Both(_, left, right):
-            yield from _checks(left, kind)
-            yield from _checks(right, kind)
+            yield from checks_of(left, kind)
+            yield from checks_of(right, kind)
         case trees.Not(inner):
-            yield from _checks(inner, kind)
+            yield from checks_of(inner, kind)
         case trees.Comparison(sign, left, right) if sign in COMPARATORS:
             yield from _types((left, right), kind, sign, ORDERED)
         case trees.Between(tested, low, high):

@@ -18,7 +18,7 @@ from keyheat.endpoint.expressions.compiler import (
 )
 from keyheat.endpoint.expressions.keyconditions import KIND, Range, key_range
 from keyheat.endpoint.expressions.parsing import PROJECTION
-from keyheat.endpoint.itemkeys import key_of, position_of
+from keyheat.endpoint.itemkeys import key_of, partition_end
 from keyheat.endpoint.items import pages
 from keyheat.endpoint.items.capacity import ConsumedCapacity, injected, level_of, refused, rendered
 from keyheat.endpoint.items.pages import RecordPage, Selection
@@ -258,7 +258,8 @@ def _admit(
 ) -> None:
     """Ask for the whole page at the place where it begins, though a long scan page may cross partitions."""
     now_s, model = context.now_s, reading.table.model
-    at = position_of(reading.stored[0] if page.first is None else page.first)
+    begins = reading.stored[0] if page.first is None else page.first
+    at = begins[:HASH_BYTES] + begins[partition_end(begins) :]  # its position
     name = None if reading.index is None or reading.index.local else reading.index.name
     partition = reading.stored[0] if reading.keyed else None
     refusal = injected(context, reading.operation, reading.table, Direction.READ, partition, reading.index)
